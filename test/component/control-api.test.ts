@@ -5,6 +5,8 @@ import { text } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import { systemClock } from '../../src/clock.ts';
+import { AppliedManifests } from '../../src/engine/applied/applied-manifests.ts';
 import { serveControlSocket } from '../../src/server/control/control-socket.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
@@ -32,7 +34,9 @@ function differences(name: string, value: unknown): unknown {
   return validate.errors ?? [];
 }
 
-/** The socket of an agent with a pod that restarted once. */
+const settings = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings' }, data: { a: '1' } };
+
+/** The socket of an agent with a pod that restarted once, and an applied ConfigMap. */
 async function agentSocket(): Promise<{ path: string; world: World }> {
   const world = await World.make();
   const source = new ManualSource();
@@ -41,9 +45,13 @@ async function agentSocket(): Promise<{ path: string; world: World }> {
   await world.until(() => engine.isReady('web-edge1'));
   world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
   await world.until(() => world.runtime.running().includes('web-edge1/main#1'));
-  const path = join(await temporaryFolder(), 'agent.sock');
+  const rootDir = await temporaryFolder();
+  const path = join(rootDir, 'agent.sock');
+  const applied = new AppliedManifests({ rootDir, nodeName: 'edge1', clock: systemClock, logger: silentLogger });
+  await applied.apply(Buffer.from(JSON.stringify(settings)), { declarerOf: () => undefined });
   const server = await serveControlSocket(path, {
     view: Promise.resolve(engine.kubelet),
+    applied,
     metrics: { text: () => Promise.resolve('') },
     shutdown: () => undefined,
     waitsFor: () => undefined,
@@ -72,6 +80,7 @@ test.each([
   ['/v1/agent', 'Agent'],
   ['/v1/snapshot', 'Snapshot'],
   ['/v1/stats', 'Summary'],
+  ['/v1/applied', 'AppliedList'],
 ])('the answer of %s is a %s', async (path, schema) => {
   const { path: socketPath } = await agentSocket();
   const { status, type, body } = await get(socketPath, path);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { call } from '../../src/server/control/control-call.ts';
 import { Agent } from './agent.ts';
 import { busybox, makePod, serve, shell } from './manifests.ts';
 
@@ -18,6 +19,13 @@ async function run(args: readonly string[], input?: object): Promise<{ code: num
   return { code, output: `${stdout}${stderr}` };
 }
 
+/** The answer of the control API. */
+async function listApplied(): Promise<Record<string, unknown>[]> {
+  const socketPath = join(agent.rootDir, 'kubelet-ts.sock');
+  const answer = await call({ socketPath, method: 'GET', path: '/v1/applied' });
+  return (JSON.parse(answer ?? '') as { objects: Record<string, unknown>[] }).objects;
+}
+
 test('applied pods outlive a kill, files win, and a deletion ends the pod', async () => {
   const early = await run(['apply', '-f', '-', '--hostname-override', 'edge1'], web('1'));
   expect(early).toEqual({
@@ -31,7 +39,20 @@ test('applied pods outlive a kill, files win, and a deletion ends the pod', asyn
   const file = join(agent.manifestsFolder, 'db.json');
   expect(refused.code).toBe(1);
   expect(refused.output).toContain(`pod/db is not applied: ${file} declares Pod default/db-edge1 already`);
+  const first = await listApplied();
   expect(await run(['apply', '-f', '-'], web('2'))).toEqual({ code: 0, output: 'pod/web configured\n' });
+  const [second] = await listApplied();
+  const listed = {
+    kind: 'Pod',
+    namespace: 'default',
+    name: 'web',
+    file: join(agent.rootDir, 'applied/pod.default.web.json'),
+  };
+  const revision = (number: number): object => ({
+    pods: [{ namespace: 'default', name: 'web-edge1', revision: number }],
+  });
+  expect([first, second]).toMatchObject([[{ ...listed, ...revision(1) }], { ...listed, ...revision(2) }]);
+  expect(second?.['sha256']).not.toBe(first[0]?.['sha256']);
   await agent.kill9();
   await agent.start();
   await agent.until(({ pods }) => pods.some(({ pod }) => pod.spec.containers[0]?.env?.[0]?.value === '2'));

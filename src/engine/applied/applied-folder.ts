@@ -1,4 +1,4 @@
-import { readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { hasCode } from '../../errors.ts';
@@ -16,6 +16,14 @@ interface Deps {
 
 /** New texts by file name; null for a file to delete. */
 export type FolderChange = ReadonlyMap<string, string | null>;
+
+/** A file of the folder. */
+interface KeptText {
+  path: string;
+  text: string;
+  /** Milliseconds since the epoch. */
+  modifiedAt: number;
+}
 
 /** More than a journal of the largest request. */
 const maxFileBytes = 64 * 1024 * 1024;
@@ -65,6 +73,18 @@ export class AppliedFolder {
   /** The text of a file. Returns undefined if it is missing. Rejects with the error of the file system. */
   async read(name: string): Promise<string | undefined> {
     return readText(join(this.path, name));
+  }
+
+  /** All files, in the order of their names. Rejects with the error of the file system. */
+  async readAll(): Promise<KeptText[]> {
+    const kept: KeptText[] = [];
+    for (const name of (await readdir(this.path)).toSorted()) {
+      if (!isFileName(name)) continue;
+      const path = join(this.path, name);
+      const text = await readText(path);
+      if (text !== undefined) kept.push({ path, text, modifiedAt: Math.round((await stat(path)).mtimeMs) });
+    }
+    return kept;
   }
 
   /** Carries out a change, within `exclusively`. Rejects with the error of the file system. */
@@ -138,9 +158,11 @@ function parsedJournal(text: string): FolderChange | undefined {
   }
 }
 
+const isFileName = (name: string): boolean => /^[a-z0-9._-]+\.json$/.test(name) && !name.startsWith(hidden);
+
 function isEntry(entry: unknown): entry is [string, string | null] {
   if (!Array.isArray(entry)) return false;
   const [name, text] = entry as unknown[];
-  const isName = typeof name === 'string' && /^[a-z0-9._-]+\.json$/.test(name);
+  const isName = typeof name === 'string' && isFileName(name);
   return isName && (text === null || typeof text === 'string');
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { objectTexts, type ObjectText } from '../../api/objects/object-texts.ts';
@@ -14,6 +15,8 @@ import {
   type AppliedObject,
   AppliedRefused,
   type AppliedResult,
+  type KeptObject,
+  objectOfText,
   resourceName,
 } from './applied-object.ts';
 
@@ -85,6 +88,16 @@ export class AppliedManifests {
         return { ...meant, result: 'deleted' };
       }
       throw this.notApplied(object, declarerOf);
+    });
+  }
+
+  /** All applied objects, in the order of their files. Omits files that were damaged, which their source reports. */
+  async list(): Promise<KeptObject[]> {
+    const files = await this.folder.exclusively(() => this.folder.readAll());
+    return files.flatMap(({ path: file, text, modifiedAt }) => {
+      const object = objectOfText(text);
+      const sha256 = createHash('sha256').update(text).digest('hex');
+      return object === undefined ? [] : [{ ...object, file, modifiedAt, sha256 }];
     });
   }
 

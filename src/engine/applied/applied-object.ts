@@ -10,6 +10,15 @@ export interface AppliedObject {
   name: string;
 }
 
+/** An applied object on disk. */
+export interface KeptObject extends AppliedObject {
+  file: string;
+  /** Milliseconds since the epoch. */
+  modifiedAt: number;
+  /** Of the file, in hexadecimal digits. It differs after each change of the object. */
+  sha256: string;
+}
+
 /** What an apply or a deletion did, or would do, to one object. */
 export interface AppliedResult extends AppliedObject {
   result: 'created' | 'configured' | 'unchanged' | 'deleted';
@@ -72,6 +81,17 @@ export function kindMeant(word: string): CarriedOutKind | undefined {
   return Object.keys(carriedOutKinds)
     .filter(isCarriedOut)
     .find((kind) => [kind, `${kind}s`, `${kind}es`].some((name) => name.toLowerCase() === plain));
+}
+
+/** The object in the text of an applied manifest. Returns undefined if the text was damaged. */
+export function objectOfText(text: string): AppliedObject | undefined {
+  try {
+    const { kind, metadata } = JSON.parse(text) as { kind: string; metadata: { namespace?: string; name: string } };
+    const { namespace = 'default', name } = metadata;
+    return isCarriedOut(kind) && typeof name === 'string' ? appliedObject(kind, namespace, name) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The object that a request names. Its namespace is ignored for a kind without namespaces. */

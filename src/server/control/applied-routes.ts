@@ -1,14 +1,16 @@
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { appliedObject, AppliedRefused, type AppliedResult, kindMeant } from '../../engine/applied/applied-object.ts';
+import { OperationRefused } from '../../engine/operations/operation.ts';
 import { errorMessage, isSystemError } from '../../errors.ts';
 import { Refusal, sendJSON } from './control-answer.ts';
-import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';
+import type { ControlCall, ControlContext, ControlledEngine, ControlRoutes } from './control-route.ts';
 import { readBody } from './read-body.ts';
 
 const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
 
 /**
  * Manifests that operators apply. With `dryRun` nothing changes.
+ * - `GET /v1/applied`: the applied objects, and the revisions of their pods.
  * - `PUT /v1/applied`: adds and replaces all objects of a manifest, or none. `namespace`: of objects without one.
  * - `DELETE /v1/applied/{kind}/{namespace}/{name}`, and without the namespace for kinds that have none.
  * They answer once the change is on disk and in the snapshot.
@@ -26,6 +28,13 @@ export function appliedRoutes(context: ControlContext): ControlRoutes {
     sendJSON(context, call.response, result);
   };
   return {
+    'GET /v1/applied': async (call) => {
+      const { applied, engine } = await prepared(context, call);
+      const kept = await unlessRefused(() => applied.list());
+      const pods = podsByFile(engine);
+      const objects = kept.map((object) => ({ ...object, pods: pods.get(object.file) ?? [] }));
+      sendJSON(context, call.response, { objects });
+    },
     'PUT /v1/applied': async (call) => {
       const body = await readBody(call.request, maxManifestBytes);
       const { applied, options, settled } = await prepared(context, call);
@@ -41,6 +50,7 @@ export function appliedRoutes(context: ControlContext): ControlRoutes {
 
 interface Prepared {
   applied: NonNullable<ControlContext['applied']>;
+  engine: ControlledEngine;
   options: { declarerOf: (key: string) => string | undefined; dryRun: boolean };
   /** Resolves when the snapshot shows the change. */
   settled: () => Promise<void>;
@@ -54,7 +64,41 @@ async function prepared(context: ControlContext, call: ControlCall): Promise<Pre
   await engine.settled();
   const dryRun = call.query.has('dryRun');
   const declarerOf = (key: string): string | undefined => engine.declarerOf(key);
-  return { applied, options: { declarerOf, dryRun }, settled: async () => (dryRun ? undefined : engine.settled()) };
+  return {
+    applied,
+    engine,
+    options: { declarerOf, dryRun },
+    settled: async () => (dryRun ? undefined : engine.settled()),
+  };
+}
+
+interface AppliedPod {
+  namespace: string;
+  name: string;
+  /** Absent until the pod is taken. */
+  revision?: number;
+}
+
+/** The pods of applied manifests, by the file that declares them. */
+function podsByFile(engine: ControlledEngine): Map<string, AppliedPod[]> {
+  const found = new Map<string, AppliedPod[]>();
+  for (const { pod, source, replacedBy } of engine.snapshot().pods) {
+    const { namespace, name } = pod.metadata;
+    const file = engine.declarerOf(`Pod/${namespace}/${name}`);
+    if (source !== 'applied' || replacedBy !== undefined || file === undefined) continue;
+    const revision = currentRevision(engine, { namespace, name });
+    found.set(file, [...(found.get(file) ?? []), { namespace, name, ...(revision !== undefined && { revision }) }]);
+  }
+  return found;
+}
+
+function currentRevision(engine: ControlledEngine, pod: { namespace: string; name: string }): number | undefined {
+  try {
+    return engine.pastRevisions(pod).find(({ isCurrent }) => isCurrent)?.revision;
+  } catch (error) {
+    if (error instanceof OperationRefused) return undefined;
+    throw error;
+  }
 }
 
 /** Throws a `Refusal` in place of an `AppliedRefused` or an error of the disk. */

@@ -38,7 +38,7 @@ export interface ControlContext {
   /** The engine, once it is built. */
   view: Promise<ControlledEngine>;
   /** Manifests that operators apply; undefined if this agent takes none. */
-  applied?: Pick<AppliedManifests, 'apply' | 'delete'> | undefined;
+  applied?: Pick<AppliedManifests, 'apply' | 'delete' | 'list'> | undefined;
   /** Texts for Prometheus. */
   metrics: Pick<AgentMetrics, 'text'>;
   /** Streams changes of the snapshot to all readers. */

@@ -55,6 +55,27 @@ test('each object of documents and lists has its file, what pods need first', as
   expect(await files()).toEqual(['configmap.default.settings.json', 'pod.default.web.json', 'runtimeclass..safe.json']);
 });
 
+test('the list has each object with its file and a hash that a change changes', async () => {
+  const { apply, applied, folder } = await opened();
+  expect(await applied.list()).toEqual([]);
+  await apply(`${pod('web')}---\n${settings}`, { namespace: 'shop' });
+  await writeFile(join(folder, 'pod.shop.cut.json'), '{"kind":"Pod"');
+  await writeFile(join(folder, 'pod.shop.unnamed.json'), '{"kind":"Pod","metadata":{}}');
+  await writeFile(join(folder, 'node.shop.other.json'), '{"kind":"Node","metadata":{"name":"other"}}');
+  const before = await applied.list();
+  const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
+  const modifiedAt = expect.any(Number) as number;
+  const file = (name: string): string => join(folder, name);
+  const of = { namespace: 'shop', modifiedAt, sha256 };
+  expect(before).toEqual([
+    { ...of, kind: 'ConfigMap', name: 'settings', file: file('configmap.shop.settings.json') },
+    { ...of, kind: 'Pod', name: 'web', file: file('pod.shop.web.json') },
+  ]);
+  await apply(pod('web', 'app:2'), { namespace: 'shop' });
+  const after = await applied.list();
+  expect(after.map((object, index) => object.sha256 === before[index]?.sha256)).toEqual([true, false]);
+});
+
 test('a namespace is for objects that name none', async () => {
   const { apply, folder, files } = await opened();
   await apply(pod('web'), { namespace: 'shop' });
