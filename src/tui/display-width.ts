@@ -1,7 +1,18 @@
-import displayWidth from 'widest-line';
+import widestLine from 'widest-line';
 import { visible } from '../visible-text.ts';
 
-export { displayWidth };
+/** ASCII, arrows, lines, bars and `…`: most texts of a screen. */
+const narrow = /^[\x20-\x7e\u2190-\u2193\u2500-\u259f\u2026]*$/;
+
+/** True if each character takes one column in every terminal. */
+export function isNarrow(text: string): boolean {
+  return narrow.test(text);
+}
+
+/** The columns that a terminal needs for a text. */
+export function displayWidth(text: string): number {
+  return isNarrow(text) ? text.length : widestLine(text);
+}
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
@@ -32,5 +43,5 @@ export function fitToWidth(text: string, width: number): string {
  * containers and manifests must not control the terminal.
  */
 export function printable(text: string): string {
-  return visible(text.replace(/[\n\r\t]+/g, ' '));
+  return isNarrow(text) ? text : visible(text.replace(/[\n\r\t]+/g, ' '));
 }

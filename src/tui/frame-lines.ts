@@ -2,11 +2,10 @@ import { detailsLines } from './details-lines.ts';
 import { eventLines } from './event-lines.ts';
 import { askLines, helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
 import type { Layout } from './layout.ts';
-import { greyLine, type Line, styleLine, textLine } from './line.ts';
+import { greyLine, type Line, textLine } from './line.ts';
 import { pageLines } from './output-page.ts';
 import { podTable } from './pod-table.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
-import type { Palette } from './theme.ts';
 import { layoutOf, selectedPod, type ViewState, visibleEvents, visibleHeader, visiblePods } from './view-state.ts';
 
 /** The rows of the whole screen: header, panes or an overlay, and the help line. */
@@ -27,11 +26,6 @@ export function frameLines(state: ViewState): Line[] {
     ...filled(state.silence === undefined ? body : body.map(greyLine), layout.body),
     statusLine(state, layout),
   ];
-}
-
-/** The rows as the terminal takes them, each at most `columns` wide. Without a palette they have no colors. */
-export function frameText(lines: readonly Line[], columns: number, palette: Palette | undefined): string {
-  return lines.map((line) => styleLine(line, columns, palette)).join('\n');
 }
 
 /** Exactly `height` lines. */

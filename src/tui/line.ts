@@ -27,23 +27,33 @@ export function greyLine(line: Line): Line {
   return { ...line, spans: line.spans.map(({ text }) => ({ text, color: 'gray' })) };
 }
 
-/** The line as terminal text of at most `width` columns. Without a palette, only bold and inverse remain. */
-export function styleLine(line: Line, width: number, palette: Palette | undefined): string {
-  let rest = width;
-  let styled = '';
-  for (const span of line.spans) {
-    if (rest <= 0) {
-      break;
-    }
-    const text = truncateToWidth(printable(span.text), rest);
-    rest -= displayWidth(text);
-    // Without colors in a selected line, because inverse colors become hard-to-read backgrounds.
-    styled += styleSpan({ ...span, text }, line.selected ? undefined : palette);
-  }
-  return line.selected ? `\u001b[7m${styled}${' '.repeat(Math.max(0, rest))}\u001b[27m` : styled;
+/** A piece of a row in one style of the terminal. */
+export interface Run {
+  text: string;
+  /** Parameters of the sequence for the style. Empty for none. */
+  style: string;
 }
 
-function styleSpan(span: Span, palette: Palette | undefined): string {
-  const colored = palette && span.color ? `\u001b[${palette[span.color]}m${span.text}\u001b[39m` : span.text;
-  return span.bold ? `\u001b[1m${colored}\u001b[22m` : colored;
+/** The line in at most `width` columns. Without a palette, only bold and inverse remain. */
+export function styledRuns(line: Line, width: number, palette: Palette | undefined): Run[] {
+  let rest = width;
+  const runs: Run[] = [];
+  for (const span of line.spans) {
+    if (rest <= 0) break;
+    const text = truncateToWidth(printable(span.text), rest);
+    rest -= displayWidth(text);
+    runs.push({ text, style: styleOf(span, line, palette) });
+  }
+  return line.selected ? [...runs, { text: ' '.repeat(Math.max(0, rest)), style: inverse }] : runs;
+}
+
+const inverse = '7';
+
+function styleOf({ color, bold }: Span, { selected }: Line, palette: Palette | undefined): string {
+  const parameters = [
+    ...(bold ? ['1'] : []),
+    // No colors in a selected line, because inverse colors become hard-to-read backgrounds.
+    ...(selected ? [inverse] : palette !== undefined && color !== undefined ? [palette[color]] : []),
+  ];
+  return parameters.join(';');
 }

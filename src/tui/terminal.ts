@@ -1,20 +1,23 @@
+import { emptyRow, type Row, rowChange } from './row.ts';
+
 /** The parts of `process.stdout` that the screen uses. */
 export interface TerminalOutput {
   readonly columns: number;
   readonly rows: number;
-  readonly writableLength: number;
   hasColors(count?: number): boolean;
   write(text: string): boolean;
   on(event: 'resize', listener: () => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
-  once(event: 'drain', listener: () => void): unknown;
-  off(event: 'resize' | 'drain', listener: () => void): unknown;
+  off(event: 'resize', listener: () => void): unknown;
 }
 
 /** A terminal in use by the screen. */
 export interface Terminal {
-  /** Shows a frame. Writes only changed rows. Returns the length of the text that it wrote. */
-  paint(frame: string): number;
+  /**
+   * Shows a frame. Writes only what changed. Returns the number of bytes. Node waits for a terminal to take them, so a
+   * slow one gets the next frame only then.
+   */
+  paint(frame: readonly Row[]): number;
   /** Makes the next frame be written whole. */
   invalidate(): void;
   /** Restores the terminal. Synchronous. Further calls do nothing. */
@@ -31,57 +34,37 @@ const endUpdate = '\u001b[?2026l';
 
 /** Takes over the terminal. The caller must call `restore` in every case. */
 export function openTerminal(stdout: TerminalOutput): Terminal {
-  let shown: string[] | undefined;
-  let latest = '';
-  let isWaiting = false;
+  let shown: readonly Row[] | undefined;
   let isOpen = true;
   stdout.write(enterSequence);
-
-  const onDrain = () => {
-    isWaiting = false;
-    paint(latest);
-  };
-  const paint = (frame: string): number => {
-    latest = frame;
-    if (!isOpen || isWaiting) {
-      return 0;
-    }
-    if (stdout.writableLength > 0) {
-      // A slow terminal gets only the newest frame when it is ready.
-      isWaiting = true;
-      stdout.once('drain', onDrain);
-      return 0;
-    }
-    const rows = frame.split('\n').slice(0, stdout.rows);
-    const changes = changedRows(rows, shown);
-    shown = rows;
-    if (changes === '') return 0;
-    const update = beginUpdate + changes + endUpdate;
-    stdout.write(update);
-    return update.length;
-  };
   return {
-    paint,
+    paint: (frame) => {
+      if (!isOpen) return 0;
+      const rows = frame.slice(0, stdout.rows);
+      const changes = frameChanges(rows, shown);
+      shown = rows;
+      if (changes === '') return 0;
+      const update = beginUpdate + changes + endUpdate;
+      stdout.write(update);
+      return Buffer.byteLength(update);
+    },
     invalidate: () => {
       shown = undefined;
     },
     restore: () => {
       if (isOpen) {
         isOpen = false;
-        stdout.off('drain', onDrain);
         stdout.write(restoreSequence);
       }
     },
   };
 }
 
-function changedRows(rows: readonly string[], shown: readonly string[] | undefined): string {
+function frameChanges(rows: readonly Row[], shown: readonly Row[] | undefined): string {
   const clear = shown === undefined ? '\u001b[2J' : '';
   const shownRows = shown ?? [];
-  const changes = Array.from({ length: Math.max(rows.length, shownRows.length) }, (_, index) => {
-    const row = rows[index] ?? '';
-    // Erases first, because at the right edge a later erase would remove the last character.
-    return row === (shownRows[index] ?? '') ? '' : `\u001b[${index + 1};1H\u001b[K${row}`;
-  });
+  const changes = Array.from({ length: Math.max(rows.length, shownRows.length) }, (_, index) =>
+    rowChange(index + 1, shownRows[index] ?? emptyRow, rows[index] ?? emptyRow),
+  );
   return clear + changes.join('');
 }

@@ -197,9 +197,8 @@ export function visiblePods(state: ViewState): PodSnapshot[] {
 export function visibleEvents(state: ViewState): KubeletEvent[] {
   const wanted = state.filter.toLowerCase();
   return (state.held?.events ?? state.events).filter((event) => {
-    if (state.eventKind !== 'all' && eventKindOf(event) !== state.eventKind) {
-      return false;
-    }
+    if (state.eventKind !== 'all' && eventKindOf(event) !== state.eventKind) return false;
+    if (wanted === '') return true;
     const { pod, title, detail } = describeEvent(event);
     return `${pod?.namespace ?? ''}/${pod?.name ?? ''} ${title} ${detail}`.toLowerCase().includes(wanted);
   });

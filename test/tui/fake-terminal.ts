@@ -1,25 +1,26 @@
 import { EventEmitter, once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { stripVTControlCharacters } from 'node:util';
 import type { KubeletEvent } from '../../src/engine/view/events.ts';
 import type { EngineSnapshot, PodUsage, RemoteEngineView, Silence } from '../../src/engine/view/snapshot.ts';
 import type { RunningCommand, ScreenCommands } from '../../src/tui/screen-commands.ts';
+import { displayWidth } from '../../src/tui/display-width.ts';
 import type { TerminalOutput } from '../../src/tui/terminal.ts';
 import type { GuardedProcess } from '../../src/tui/terminal-guard.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
 // eslint-disable-next-line no-control-regex -- a terminal is made of these
-const rowWrites = /\u001b\[(\d+);1H\u001b\[K([^]*?)(?=\u001b\[\d+;1H|\u001b\[\?2026l|$)/g;
+const sequences = /\u001b\[([\d;?]*)([A-Za-z])|[^\u001b]/gu;
 
 /** A terminal that keeps what was written and what a user would see. */
 export class FakeStdout extends EventEmitter implements TerminalOutput {
   columns: number;
   rows: number;
-  writableLength = 0;
   colors = false;
   colorCount = 256;
   readonly writes: string[] = [];
-  #screen: string[] = [];
+  /** Characters by row and column. A wide one is followed by an empty one. */
+  #cells: string[][] = [];
+  #cursor = { row: 0, column: 0 };
 
   constructor(columns: number, rows: number) {
     super();
@@ -33,13 +34,29 @@ export class FakeStdout extends EventEmitter implements TerminalOutput {
 
   write(text: string): boolean {
     this.writes.push(text);
-    if (text.includes('\u001b[2J')) {
-      this.#screen = [];
-    }
-    for (const [, row, content] of text.matchAll(rowWrites)) {
-      this.#screen[Number(row) - 1] = stripVTControlCharacters(content ?? '');
+    for (const [character, parameters = '', command] of text.matchAll(sequences)) {
+      if (command === 'J') this.#cells = [];
+      else if (command === 'K') this.#row().length = Math.min(this.#row().length, this.#cursor.column);
+      else if (command === 'H') {
+        const [row = 1, column = 1] = parameters.split(';').map(Number);
+        this.#cursor = { row: row - 1, column: column - 1 };
+      } else if (command === undefined) this.#put(character);
     }
     return true;
+  }
+
+  #put(character: string): void {
+    const row = this.#row();
+    const { column } = this.#cursor;
+    while (row.length < column) row.push(' ');
+    const width = displayWidth(character);
+    if (width === 0) row[column - 1] = `${row[column - 1] ?? ''}${character}`;
+    else row.splice(column, width, character, ...Array.from({ length: width - 1 }, () => ''));
+    this.#cursor.column += width;
+  }
+
+  #row(): string[] {
+    return (this.#cells[this.#cursor.row] ??= []);
   }
 
   resize(columns: number, rows: number): void {
@@ -50,7 +67,7 @@ export class FakeStdout extends EventEmitter implements TerminalOutput {
 
   /** The rows as they are seen, without blanks at their ends. */
   screen(): string[] {
-    return Array.from({ length: this.rows }, (_, row) => (this.#screen[row] ?? '').trimEnd());
+    return Array.from({ length: this.rows }, (_, row) => (this.#cells[row] ?? []).join('').trimEnd());
   }
 }
 

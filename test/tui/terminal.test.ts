@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { openTerminal } from '../../src/tui/terminal.ts';
+import { rowOf, type Row } from '../../src/tui/row.ts';
 import { FakeStdout } from './fake-terminal.ts';
+
+const frame = (...rows: readonly string[]): Row[] => rows.map((text) => rowOf([{ text, style: '' }]));
 
 test('enters the alternate screen without cursor, and restores both once', () => {
   const stdout = new FakeStdout(20, 3);
@@ -16,41 +19,29 @@ test('enters the alternate screen without cursor, and restores both once', () =>
 test('writes only the rows that changed, and nothing for the same frame', () => {
   const stdout = new FakeStdout(20, 3);
   const terminal = openTerminal(stdout);
-  terminal.paint('one\ntwo\nthree');
+  terminal.paint(frame('one', 'two', 'three'));
   stdout.writes.length = 0;
-  terminal.paint('one\n2\nthree');
-  terminal.paint('one\n2\nthree');
-  expect(stdout.writes).toEqual(['\u001b[?2026h\u001b[2;1H\u001b[K2\u001b[?2026l']);
+  terminal.paint(frame('one', '2', 'three'));
+  terminal.paint(frame('one', '2', 'three'));
+  expect(stdout.writes).toEqual(['\u001b[?2026h\u001b[2;1H2\u001b[K\u001b[?2026l']);
 });
 
 test('empties rows that a shorter frame no longer has', () => {
   const stdout = new FakeStdout(20, 3);
   const terminal = openTerminal(stdout);
-  terminal.paint('one\ntwo\nthree');
-  terminal.paint('one');
+  terminal.paint(frame('one', 'two', 'three'));
+  terminal.paint(frame('one'));
   expect(stdout.screen()).toEqual(['one', '', '']);
 });
 
 test('writes the whole frame after the screen was lost', () => {
   const stdout = new FakeStdout(20, 3);
   const terminal = openTerminal(stdout);
-  terminal.paint('one\ntwo');
+  terminal.paint(frame('one', 'two'));
   stdout.writes.length = 0;
   terminal.invalidate();
-  terminal.paint('one\ntwo');
-  expect(stdout.writes).toEqual(['\u001b[?2026h\u001b[2J\u001b[1;1H\u001b[Kone\u001b[2;1H\u001b[Ktwo\u001b[?2026l']);
-});
-
-test('gives a slow terminal only the newest frame', () => {
-  const stdout = new FakeStdout(20, 3);
-  const terminal = openTerminal(stdout);
-  stdout.writableLength = 100;
-  terminal.paint('one');
-  terminal.paint('two');
-  expect(stdout.screen()).toEqual(['', '', '']);
-  stdout.writableLength = 0;
-  stdout.emit('drain');
-  expect(stdout.screen()).toEqual(['two', '', '']);
+  terminal.paint(frame('one', 'two'));
+  expect(stdout.writes).toEqual(['\u001b[?2026h\u001b[2J\u001b[1;1Hone\u001b[2;1Htwo\u001b[?2026l']);
 });
 
 test('paints nothing after it was restored', () => {
@@ -58,6 +49,6 @@ test('paints nothing after it was restored', () => {
   const terminal = openTerminal(stdout);
   terminal.restore();
   const count = stdout.writes.length;
-  terminal.paint('late');
+  terminal.paint(frame('late'));
   expect(stdout.writes.length).toBe(count);
 });

@@ -136,7 +136,10 @@ async function openView({ ready }: Agent, { rootDir, stderr }: Place): Promise<R
 
 /** Why the screen closed: `lost` with its terminal, `ended` with the agent, or the user's choice. */
 async function screenOf(agent: Agent, view: RemoteView, place: Place): Promise<Leaving | 'lost' | 'ended'> {
-  const { runScreen } = await import('../../tui/screen.ts');
+  const [{ runScreen }, { terminalKeeper }] = await Promise.all([
+    import('../../tui/screen.ts'),
+    import('../../tui/terminal-keeper.ts'),
+  ]);
   let left: Leaving | 'lost' = 'lost';
   const screen = runScreen({
     view,
@@ -146,6 +149,7 @@ async function screenOf(agent: Agent, view: RemoteView, place: Place): Promise<L
     logFile: place.logFile,
     theme: chosenTheme(place.theme),
     isInForeground,
+    keeper: terminalKeeper(),
     onLeave: (leaving) => {
       left = leaving;
     },

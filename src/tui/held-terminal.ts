@@ -1,0 +1,149 @@
+import type { Clock } from '../clock.ts';
+import type { InkKeys, MountInkKeys } from './ink-keys.tsx';
+import type { Key } from './key-bindings.ts';
+import type { Row } from './row.ts';
+import { openTerminal, type Terminal, type TerminalOutput } from './terminal.ts';
+import { type GuardedProcess, guardTerminal } from './terminal-guard.ts';
+import type { TerminalKeeper } from './terminal-keeper.ts';
+
+interface Deps {
+  stdout: TerminalOutput;
+  stdin: NodeJS.ReadStream;
+  clock: Clock;
+  guarded: GuardedProcess;
+  keeper: TerminalKeeper;
+  isInForeground: () => boolean;
+  onKey: (input: string, key: Key) => void;
+  /** Called when the terminal is back. Its content is lost. */
+  onBack: () => void;
+  /** Called when the process or the terminal ends. */
+  onEnd: () => void;
+}
+
+/** Time between two looks for the foreground, because a shell need not report it. */
+const foregroundPeriodMs = 200;
+
+/**
+ * The terminal and the keyboard, which the screen has or lends to a command or the shell.
+ *
+ * INVARIANTS:
+ * - while it is lent, nothing is written and no key is read;
+ * - after `close` the terminal is as it was, and no timer is pending.
+ */
+export class HeldTerminal {
+  readonly #deps: Deps;
+  #terminal: Terminal;
+  /** Undefined until ink is loaded. */
+  #keys: InkKeys | undefined;
+  readonly #removeGuard: () => void;
+  #isHeld = true;
+  #isLent = false;
+  #isClosed = false;
+  #cancelWait = (): void => undefined;
+
+  constructor(deps: Deps) {
+    const { stdout, stdin, guarded, onEnd } = deps;
+    this.#deps = deps;
+    this.#terminal = openTerminal(stdout);
+    // These listeners stay, because a write to a lost terminal fails later and must not end the process.
+    stdout.on('error', onEnd);
+    stdin.on('error', onEnd);
+    this.#removeGuard = guardTerminal(onEnd, guarded);
+    guarded.on('SIGCONT', this.#onContinue);
+  }
+
+  /** Keys that are typed before they are read must not be echoed. */
+  silenceKeys(): void {
+    this.#setRaw(true);
+    this.#deps.keeper.hold();
+  }
+
+  /** Reads keys until closed. Rejects if ink fails. */
+  async readKeys(mountInkKeys: MountInkKeys): Promise<void> {
+    const { stdin, onKey } = this.#deps;
+    if (this.#isClosed) return;
+    this.#keys = mountInkKeys({ stdin, onKey });
+    this.#keys.listen(this.#isHeld);
+    await this.#keys.exited;
+  }
+
+  /** Shows a frame. Returns its bytes: none while the terminal is lent. */
+  paint(frame: readonly Row[]): number {
+    return this.#isHeld ? this.#terminal.paint(frame) : 0;
+  }
+
+  /** Makes the next frame be written whole. */
+  invalidate(): void {
+    this.#terminal.invalidate();
+  }
+
+  /** Lets a command use the terminal. */
+  async lend(use: (stdout: TerminalOutput) => Promise<number>): Promise<number> {
+    this.#isLent = true;
+    await this.#release();
+    const exitCode = await use(this.#deps.stdout);
+    this.#isLent = false;
+    this.#onContinue();
+    return exitCode;
+  }
+
+  /**
+   * Handles ^Z as a shell expects: restores the terminal and stops this process until `fg`. The agent is another
+   * process.
+   */
+  async suspend(): Promise<void> {
+    await this.#release();
+    this.#deps.guarded.kill(0, 'SIGTSTP');
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelWait();
+    this.#terminal.restore();
+    // ink does this too, but too late for a process that is about to end.
+    this.#setRaw(false);
+    this.#deps.keeper.release();
+    this.#keys?.unmount();
+    this.#removeGuard();
+    this.#deps.guarded.off('SIGCONT', this.#onContinue);
+  }
+
+  async #release(): Promise<void> {
+    this.#isHeld = false;
+    this.#keys?.listen(false);
+    // React releases the keyboard after that.
+    await new Promise(setImmediate);
+    this.#setRaw(false);
+    this.#deps.stdin.pause();
+    this.#terminal.restore();
+    this.#deps.keeper.release();
+  }
+
+  /**
+   * After any stop of this process, because a shell used the terminal meanwhile. In the background it only waits. There
+   * a shell could miss that the kernel stopped it, and `fg` would not continue it.
+   */
+  readonly #onContinue = (): void => {
+    const { stdout, clock, isInForeground, keeper, onBack } = this.#deps;
+    if (this.#isClosed || this.#isLent) return;
+    this.#cancelWait();
+    if (!isInForeground()) {
+      this.#isHeld = false;
+      this.#keys?.listen(false);
+      this.#cancelWait = clock.after(foregroundPeriodMs, this.#onContinue);
+      return;
+    }
+    this.#isHeld = true;
+    keeper.hold();
+    this.#setRaw(true);
+    this.#keys?.listen(true);
+    this.#terminal.restore();
+    this.#terminal = openTerminal(stdout);
+    onBack();
+  };
+
+  #setRaw(isRaw: boolean): void {
+    const { stdin } = this.#deps;
+    if (stdin.isTTY) stdin.setRawMode(isRaw);
+  }
+}
