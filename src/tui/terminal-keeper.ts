@@ -27,8 +27,8 @@ if [ "$state" = held ]; then
 fi`;
 
 /**
- * A shell of a session of its own, so that no signal of the terminal ends it. Starts when the screen has drawn its first
- * frame. Without `sh` it does nothing.
+ * A shell in its own session, so that no signal of the terminal ends it. Starts after the first frame. Does nothing
+ * without `sh`.
  */
 export function terminalKeeper(): TerminalKeeper {
   let shell: ChildProcessByStdio<Writable, null, null> | undefined;
