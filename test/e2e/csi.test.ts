@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FakeCSIDriver } from '../fakes/fake-csi-driver.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { mountsBelow } from './leftovers.ts';
 import { makePod, serve, shell } from './manifests.ts';
+import { untilLines } from './until-lines.ts';
 
 let agent: Agent;
 let driver: FakeCSIDriver;
@@ -80,7 +81,7 @@ test('a pod waits for its CSI driver, keeps its volumes when the driver and the 
   );
   await driver.listen(socket);
   await agent.untilReady('web');
-  expect(await readFile(join(driver.dataOf('disk-1'), 'row'), 'utf8')).toBe('1\n');
+  expect(await untilLines(join(driver.dataOf('disk-1'), 'row'), 1)).toEqual(['1']);
   const { id } = await agent.runningContainer('web');
 
   await driver.stop(socket);

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Container, ContainerState, EnvVar, Pod } from '../../src/api/types.ts';
 import type { KubeletEvent } from '../../src/engine/view/events.ts';
 import { type Agent, isReady, startAgent } from './agent.ts';
 import { hostFolder, makePod, serve, shell } from './manifests.ts';
+import { untilLines } from './until-lines.ts';
 
 let agent: Agent;
 
@@ -20,7 +20,7 @@ function journal(name: string) {
   return {
     volumes: [hostFolder('journal', folder)],
     volumeMounts: [{ name: 'journal', mountPath: '/journal' }],
-    read: async (): Promise<string[]> => (await readFile(join(folder, 'log'), 'utf8')).trim().split('\n'),
+    read: (lines: number): Promise<string[]> => untilLines(join(folder, 'log'), lines),
   };
 }
 
@@ -38,16 +38,17 @@ function stateOf({ terminated, waiting }: ContainerState = {}): object {
 test('an edited manifest stops the old pod before the new one starts', async () => {
   const { volumes, volumeMounts, read } = journal('edit');
   const write = (version: string): Promise<void> => {
-    const script = `echo start ${version} >> /journal/log
-      trap 'sleep 0.3; echo end ${version} >> /journal/log; exit 0' TERM
+    const script = `trap 'sleep 0.3; echo end ${version} >> /journal/log; exit 0' TERM
+      echo start ${version} >> /journal/log
       while :; do sleep 3600 & wait; done`;
     return agent.write('web.yaml', makePod('web', { volumes, containers: [shell('app', script, { volumeMounts })] }));
   };
   await write('v1');
   const { pod: first } = await agent.untilReady('web');
+  await read(1);
   await write('v2');
   await agent.untilPod('web', (entry) => entry.pod.metadata.uid !== first.metadata.uid && isReady(entry));
-  expect(await read()).toEqual(['start v1', 'end v1', 'start v2']);
+  expect(await read(3)).toEqual(['start v1', 'end v1', 'start v2']);
 });
 
 test('a removed manifest stops its pod, and nothing of it is left', async () => {
@@ -80,7 +81,7 @@ test('init containers run one after the other, then the app', async () => {
     { name: 'two', ready: true, restartCount: 0, exitCode: 0, reason: 'Completed' },
     { name: 'app', ready: true, restartCount: 0 },
   ]);
-  expect((await read()).slice(0, 5)).toEqual(['begin one', 'end one', 'begin two', 'end two', 'begin app']);
+  expect(await read(6)).toEqual(['begin one', 'end one', 'begin two', 'end two', 'begin app', 'end app']);
 });
 
 test.each([
@@ -235,8 +236,8 @@ test('a sidecar starts before the app and stops after it', async () => {
   const say = (name: string): Container =>
     shell(
       name,
-      `echo start ${name} >> /journal/log
-       trap 'echo end ${name} >> /journal/log; exit 0' TERM
+      `trap 'echo end ${name} >> /journal/log; exit 0' TERM
+       echo start ${name} >> /journal/log
        while :; do sleep 3600 & wait; done`,
       { volumeMounts },
     );
@@ -249,8 +250,9 @@ test('a sidecar starts before the app and stops after it', async () => {
   });
   await agent.write('web.yaml', manifest);
   await agent.untilReady('web');
+  await read(2);
   await agent.removeAll();
-  expect(await read()).toEqual(['start sidecar', 'start app', 'end app', 'end sidecar']);
+  expect(await read(4)).toEqual(['start sidecar', 'start app', 'end app', 'end sidecar']);
 });
 
 test('a manifest that becomes broken keeps its pod, and is told', async () => {

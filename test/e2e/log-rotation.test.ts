@@ -1,22 +1,34 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { statSync, watch } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'vitest';
-import { Agent } from './agent.ts';
+import { Agent, nodeName } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
-import { makePod, serve, shell } from './manifests.ts';
+import { hostFolder, makePod, serve, shell } from './manifests.ts';
 
 const bursts = 4;
 const linesOfBurst = 12_000;
+const maxBytes = 1024 * 1024;
 const padding = 'x'.repeat(1000);
 const lines = bursts * linesOfBurst;
-const text = (first: number): string =>
-  Array.from({ length: lines - first + 1 }, (_, index) => `${first + index} ${padding}\n`).join('');
+const text = (first: number, last = lines): string =>
+  Array.from({ length: last - first + 1 }, (_, index) => `${first + index} ${padding}\n`).join('');
 
-/** Writes 12 MB, waits for a check of the logs, and so on: 48 MB. */
+/** Writes 12 MB once there is a file `1` in the folder /gate, and so on: 48 MB. */
 const flood = `line=1; for burst in $(seq ${bursts}); do
+  until [ -e /gate/$burst ]; do sleep 0.1; done
   awk -v from=$line 'BEGIN { for (i = from; i < from + ${linesOfBurst}; i++) print i " ${padding}" }'
-  line=$((line + ${linesOfBurst})); sleep 3.2; done`;
+  line=$((line + ${linesOfBurst})); done`;
+
+/** Resolves when a log is too small to be rotated. */
+async function untilRotated(path: string): Promise<void> {
+  const watcher = watch(dirname(path));
+  const isSmall = (): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? Infinity) < maxBytes;
+  while (!isSmall()) await once(watcher, 'change');
+  watcher.close();
+}
 
 const hash = (bytes: string): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -32,34 +44,35 @@ test.concurrent.for(containerdReleases())(
     await writeFile(config, JSON.stringify({ ...kind, ...fields }));
     flags.push('--config', config);
     await agent.start();
-    const manifest = makePod('flood', { containers: [shell('app', `sleep 1; ${flood}; ${serve}`)] });
-    await agent.write('flood.yaml', manifest);
-    await agent.untilReady('flood');
+    const gate = join(agent.rootDir, 'gate');
+    const app = shell('app', `${flood}; ${serve}`, { volumeMounts: [{ name: 'gate', mountPath: '/gate' }] });
+    await agent.write('flood.yaml', makePod('flood', { volumes: [hostFolder('gate', gate)], containers: [app] }));
+    const { pod } = await agent.untilReady('flood');
+    const folder = join(agent.podLogsDir, `default_flood-${nodeName}_${pod.metadata.uid}`, 'app');
     const follower = agent.spawn(['logs', '-f', 'flood']);
     let received = 0;
     const all = createHash('sha256');
-    const wanted = Buffer.byteLength(text(1));
-    await new Promise<void>((resolve) => {
-      follower.stdout.on('data', (bytes: Buffer) => {
-        all.update(bytes);
-        received += bytes.length;
-        if (received >= wanted) resolve();
-      });
-      follower.stdout.on('close', resolve);
+    follower.stdout.on('data', (bytes: Buffer) => {
+      all.update(bytes);
+      received += bytes.length;
     });
+    for (let burst = 1; burst <= bursts; burst++) {
+      await writeFile(join(gate, String(burst)), '');
+      const wanted = Buffer.byteLength(text(1, burst * linesOfBurst));
+      while (received < wanted) await once(follower.stdout, 'data');
+      await untilRotated(join(folder, '0.log'));
+    }
     follower.kill();
     await follower;
-    expect({ received, hash: all.digest('hex') }).toEqual({ received: wanted, hash: hash(text(1)) });
+    expect(all.digest('hex')).toBe(hash(text(1)));
 
     const { stdout, stderr } = await agent.cli(['logs', 'flood']);
     const first = Number.parseInt(stdout);
     expect({ hash: hash(stdout), stderr }).toEqual({ hash: hash(text(first)), stderr: '' });
     // Those of the first burst are deleted.
     expect(first).toBeGreaterThan(1);
-    const tail = await agent.cli(['logs', 'flood', '--tail', String(linesOfBurst + 1)]);
-    expect(hash(tail.stdout)).toBe(hash(text(lines - linesOfBurst)));
-    const [pod = ''] = await readdir(agent.podLogsDir);
-    const names = await readdir(join(agent.podLogsDir, pod, 'app'));
-    expect(names.length).toBeLessThanOrEqual(3);
+    const tail = await agent.cli(['logs', 'flood', '--tail', String(lines - first)]);
+    expect(hash(tail.stdout)).toBe(hash(text(first + 1)));
+    expect((await readdir(folder)).length).toBeLessThanOrEqual(3);
   },
 );

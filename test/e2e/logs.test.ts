@@ -100,9 +100,9 @@ test('a reader that has seen enough ends it without a word', async () => {
 });
 
 test('-f goes on over a restart, and ends when the container has finished', async () => {
-  const script = `echo start; [ -e /data/second ] && exit 0
+  const script = `trap 'echo stop; exit 1' TERM
+    echo start; [ -e /data/second ] && exit 0
     touch /data/second
-    trap 'echo stop; exit 1' TERM
     while :; do sleep 3600 & wait; done`;
   const volumeMounts = [{ name: 'work', mountPath: '/data' }];
   const manifest = makePod('follow', {

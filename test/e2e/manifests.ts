@@ -42,14 +42,22 @@ export interface NotingPod {
   priority?: number;
 }
 
-/** A pod that writes its name into the file `log` of a folder of the host when it is told to stop. */
+/**
+ * A pod that writes its name into the file `log` of a folder of the host when it is told to stop. It is Ready once it
+ * would.
+ */
 export function notingPod(folder: string, name: string, { dependsOn, priority }: NotingPod = {}): object {
-  const script = `trap "echo ${name} >> /notes/log; exit 0" TERM; while :; do sleep 3600 & wait; done`;
+  const script = `trap "echo ${name} >> /notes/log; exit 0" TERM; touch /tmp/ready; while :; do sleep 3600 & wait; done`;
   return makePod(name, {
     terminationGracePeriodSeconds: 30,
     ...(dependsOn !== undefined && { annotations: { [dependsOnAnnotation]: dependsOn } }),
     ...(priority !== undefined && { priority }),
     volumes: [hostFolder('notes', folder)],
-    containers: [shell(name, script, { volumeMounts: [{ name: 'notes', mountPath: '/notes' }] })],
+    containers: [
+      shell(name, script, {
+        readinessProbe: { exec: { command: ['test', '-e', '/tmp/ready'] }, periodSeconds: 1 },
+        volumeMounts: [{ name: 'notes', mountPath: '/notes' }],
+      }),
+    ],
   });
 }

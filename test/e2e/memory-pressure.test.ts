@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PodSpec } from '../../src/api/types.ts';
 import { readCgroupSources } from '../../src/engine/stats/cgroup-sources.ts';
+import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, isReady, startAgent } from './agent.ts';
 import { hostFolder, makePod, serve, shell } from './manifests.ts';
 import { MountNamespace } from './mount-namespace.ts';
@@ -68,11 +69,11 @@ test('the pod that takes the memory of the machine is evicted and comes back, a 
   const { pod: before } = await agent.untilReady('large');
   for (const name of ['critical', 'large']) await writeFile(join(control, name), '');
 
-  const { pod: evicted } = await agent.untilPod('large', ({ pod }) => pod.status?.reason === 'Evicted');
-  expect(evicted.status?.message).toMatch(
+  const isEvicted = ({ pod }: PodSnapshot): boolean => pod.status?.reason === 'Evicted';
+  const { pods: then, pressures } = await agent.until((snapshot) => snapshot.pods.some(isEvicted));
+  expect(then.find(isEvicted)?.pod.status?.message).toMatch(
     /^The node was low on resource: memory. Threshold quantity: 200Mi, available: \d+Ki. Container app was using \d+Ki, request is 0, has larger consumption of memory. $/,
   );
-  const { pressures } = await agent.until(() => true);
   expect(pressures).toMatchObject([{ type: 'MemoryPressure' }]);
   await rm(join(control, 'large'));
 

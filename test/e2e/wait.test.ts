@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
@@ -18,6 +19,8 @@ const revision = (version: number): object =>
 const edit = (manifest: object): Promise<void> =>
   writeFile(join(agent.manifestsFolder, 'web.yaml'), JSON.stringify(manifest));
 
+const waitsFor = ({ pod }: PodSnapshot): string | undefined =>
+  pod.status?.containerStatuses?.[0]?.state?.waiting?.reason;
 const wait = (...args: string[]): Promise<object> => agent.cli(['wait', 'web', ...args]);
 const met = { code: 0, stdout: 'pod/web condition met\n', stderr: '' };
 
@@ -35,8 +38,9 @@ test('an edit that cannot start is waited for, and ps shows it in the row of the
   const typo = { image: 'localhost/typo:1', imagePullPolicy: 'Never' };
   await edit(makePod('web', { containers: [shell('app', serve, typo)] }));
   const reason = 'ErrImageNeverPull';
+  await agent.until(({ pods }) => pods.some((entry) => waitsFor(entry) === reason));
   for (const condition of ['ready', 'updated']) {
-    expect(await wait('--for', condition, '--timeout', '1s')).toEqual({
+    expect(await wait('--for', condition, '--timeout', '2s')).toEqual({
       code: 1,
       stdout: '',
       stderr:
