@@ -32,7 +32,7 @@ const waiting = [
     'probes',
     'runtime-events',
   ],
-  ...['start-order', 'streams', 'sub-path', 'volumes', 'wait'],
+  ...['start-order', 'streams', 'sub-path', 'upgrade', 'volumes', 'wait'],
 ].map((name) => `test/e2e/${name}.test.ts`);
 
 export default defineConfig({

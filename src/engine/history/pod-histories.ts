@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../api/types.ts';
 import type { PodRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
-import { errorMessage } from '../../errors.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { ContainerEnd, KubeletEvent } from '../view/events.ts';
 import { formatHistory, type HistoryEntry, type HistoryLine } from './history-entry.ts';
@@ -304,6 +304,8 @@ export class PodHistories {
         await rm(path, { force: true });
       }
     } catch (error) {
+      // No pod has a history yet.
+      if (hasCode(error, 'ENOENT')) return;
       logger.warn({ folder, err: errorMessage(error) }, 'Removing old histories of pods failed');
     }
   }

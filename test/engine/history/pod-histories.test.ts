@@ -47,3 +47,18 @@ test('of more than 200 pods that are gone the histories of those that went first
   const left = ['default_here.jsonl', 'notes.txt', '\x1b[2J', ...names.slice(3)];
   expect(readdirSync(folder).sort()).toEqual(left.sort());
 });
+
+test('a node that never had a pod has no folder of histories, and warns of nothing', async () => {
+  const warnings: unknown[] = [];
+  const logger = { ...silentLogger, warn: (...words: unknown[]) => warnings.push(words) };
+  const folder = join(await temporaryFolder(), 'history');
+  const histories = new PodHistories({
+    folder,
+    variablesOf: () => [],
+    isDeclared: () => false,
+    clock: new FakeClock(),
+    logger,
+  });
+  await histories.close();
+  expect(warnings).toEqual([]);
+});
