@@ -1,6 +1,6 @@
-import { access, rm } from 'node:fs/promises';
+import { access, readFile, rm } from 'node:fs/promises';
 import { isSea } from 'node:sea';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UserError } from '../errors.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 import { shownArguments } from './hide-secret-arguments.ts';
@@ -13,6 +13,7 @@ type Init = 'systemd' | 'openrc';
 interface ServiceFlags {
   dryRun?: boolean;
   init?: Init;
+  name: string;
 }
 
 interface InstallFlags extends ServiceFlags {
@@ -22,7 +23,7 @@ interface InstallFlags extends ServiceFlags {
 interface Service {
   file: string;
   mode: number;
-  text: (program: string, words: readonly string[]) => string;
+  text: (program: string, words: readonly string[], name: string) => string;
   enable: readonly (readonly string[])[];
   start: string;
   /** Before the file goes, and after. */
@@ -32,29 +33,32 @@ interface Service {
 
 const reload = ['systemctl', 'daemon-reload'];
 
-const services: Readonly<Record<Init, Service>> = {
-  systemd: {
-    file: '/etc/systemd/system/kubelet-ts.service',
+const services: Readonly<Record<Init, (name: string) => Service>> = {
+  systemd: (name) => ({
+    file: `/etc/systemd/system/${name}.service`,
     mode: 0o644,
     text: systemdUnit,
-    enable: [reload, ['systemctl', 'enable', 'kubelet-ts.service']],
-    start: 'systemctl start kubelet-ts',
-    disable: [['systemctl', 'disable', '--now', 'kubelet-ts.service']],
+    enable: [reload, ['systemctl', 'enable', `${name}.service`]],
+    start: `systemctl start ${name}`,
+    disable: [['systemctl', 'disable', '--now', `${name}.service`]],
     forget: [reload],
-  },
-  openrc: {
-    file: '/etc/init.d/kubelet-ts',
+  }),
+  openrc: (name) => ({
+    file: `/etc/init.d/${name}`,
     mode: 0o755,
     text: openRCScript,
-    enable: [['rc-update', 'add', 'kubelet-ts', 'default']],
-    start: 'rc-service kubelet-ts start',
+    enable: [['rc-update', 'add', name, 'default']],
+    start: `rc-service ${name} start`,
     disable: [
-      ['rc-service', 'kubelet-ts', 'stop'],
-      ['rc-update', 'del', 'kubelet-ts'],
+      ['rc-service', name, 'stop'],
+      ['rc-update', 'del', name],
     ],
     forget: [],
-  },
+  }),
 };
+
+const serviceOf = async ({ init, name }: ServiceFlags): Promise<Service> =>
+  services[init ?? (await initOfMachine())](name);
 
 export function registerInstallService(program: Command, deps: CommandDeps): void {
   addServiceOptions(program.command('install-service'), 'print the file, and change nothing')
@@ -64,8 +68,9 @@ export function registerInstallService(program: Command, deps: CommandDeps): voi
     .addHelpText('after', examples)
     .action(async (words: string[], flags: InstallFlags) => {
       refuseSecrets(words);
-      const service = services[flags.init ?? (await initOfMachine())];
-      const text = service.text(flags.program, words.length === 0 ? ['/etc/kubernetes/manifests'] : words);
+      const service = await serviceOf(flags);
+      const arguments_ = words.length === 0 ? ['/etc/kubernetes/manifests'] : words;
+      const text = service.text(flags.program, arguments_, flags.name);
       deps.stdout.write(flags.dryRun === true ? text : await install(service, text));
     });
 }
@@ -74,7 +79,7 @@ export function registerUninstallService(program: Command, deps: CommandDeps): v
   addServiceOptions(program.command('uninstall-service'), 'print the commands, and change nothing')
     .description('Stop and remove the service. Pods keep running, and all data stays')
     .action(async (flags: ServiceFlags) => {
-      const service = services[flags.init ?? (await initOfMachine())];
+      const service = await serviceOf(flags);
       deps.stdout.write(flags.dryRun === true ? uninstallText(service) : await uninstall(service));
     });
 }
@@ -82,6 +87,7 @@ export function registerUninstallService(program: Command, deps: CommandDeps): v
 const addServiceOptions = (command: Command, dryRun: string): Command =>
   command
     .option('--dry-run', dryRun)
+    .option('--name <name>', 'name of the service, such as kubelet', serviceName, 'kubelet-ts')
     .addOption(
       new Option('--init <system>', 'init system (default: that of this machine)').choices(['systemd', 'openrc']),
     );
@@ -90,9 +96,16 @@ const examples = `
 Examples:
   kubelet-ts install-service                               runs the pods of /etc/kubernetes/manifests
   kubelet-ts install-service -- /srv/pods --max-pods 20    the same with other arguments of run
+  kubelet-ts install-service --name kubelet                the name that drop-ins of kubeadm are for
   kubelet-ts install-service --dry-run                     prints the unit
 
 The service does not start before the next boot, or before systemctl start kubelet-ts.`;
+
+/** Letters and marks that systemd, OpenRC and file names take. */
+function serviceName(name: string): string {
+  if (/^[A-Za-z0-9][\w.-]*$/.test(name)) return name;
+  throw new InvalidArgumentError('It has letters, digits, dots, dashes and underscores.');
+}
 
 /** The executable, or the script that Node runs. */
 const ownProgram = (): string => (isSea() ? process.execPath : (process.argv[1] ?? 'kubelet-ts'));
@@ -122,6 +135,7 @@ const exists = (path: string): Promise<boolean> =>
 
 /** Returns the text for the user. Rejects with a `UserError` if a command of the init system fails. */
 async function install({ file, mode, enable, start }: Service, text: string): Promise<string> {
+  await refuseOthers(file);
   await writeFileAtomic(file, text, mode);
   for (const words of enable) await execute(words);
   return `wrote ${file}\nstart it now: ${start}\n`;
@@ -129,10 +143,20 @@ async function install({ file, mode, enable, start }: Service, text: string): Pr
 
 async function uninstall({ file, disable, forget }: Service): Promise<string> {
   if (!(await exists(file))) return `no service is installed: there is no ${file}\n`;
+  await refuseOthers(file);
   for (const words of disable) await execute(words);
   await rm(file, { force: true });
   for (const words of forget) await execute(words);
   return `removed ${file}. Pods keep running; kubelet-ts down ends them\n`;
+}
+
+/** Rejects with a `UserError` if the file is of another program, such as the unit of a kubelet. */
+async function refuseOthers(file: string): Promise<void> {
+  if (!(await exists(file)) || (await readFile(file, 'utf8')).includes('# Written by kubelet-ts install-service.'))
+    return;
+  throw new UserError(`${file} was not written by kubelet-ts`, {
+    hint: 'Remove it first, or give the service another --name.',
+  });
 }
 
 const uninstallText = ({ file, disable, forget }: Service): string =>

@@ -17,7 +17,13 @@ beforeAll(async () => {
   await makeExecutable();
   layer = await mkdtemp('/tmp/kts-layer-');
   mounts = await MountNamespace.overRoot(layer);
-  // As on a machine without Node.
+  // As on a machine without Node, except in a folder that no PATH names.
+  await mounts.run(
+    'sh',
+    '-ec',
+    'mkdir /run/node; touch /run/node/node; mount --bind "$0" /run/node/node',
+    process.execPath,
+  );
   await mounts.run('mount', '--bind', '/dev/null', process.execPath);
   agent = await Agent.create({ program: executable, mountNamespace: mounts.path });
 }, 120_000);
@@ -69,6 +75,20 @@ test('the executable runs a pod once, and an agent with a pod', async () => {
   expect((await agent.cli(['exec', 'web', '--', 'echo', 'hello'])).stdout).toBe('hello\n');
 });
 
+test('the executable and the program of npm take turns over a pod that runs on', async () => {
+  const web = await agent.runningContainer('web');
+  const [command, ...words] = agent.commandLine(['run', agent.manifestsFolder, '--no-tui', '--log-format', 'json']);
+  const onNode = ['env', `PATH=/run/node:${process.env['PATH'] ?? ''}`, program];
+  const withNode = words.flatMap((word) => (word === executable ? onNode : [word]));
+  for (const line of [withNode, words]) {
+    await agent.stop();
+    await agent.startBy([command ?? '', ...line]);
+    const { pod } = await agent.untilReady('web');
+    expect(pod.status?.containerStatuses?.[0]?.restartCount).toBe(0);
+    expect(await agent.runningContainer('web')).toEqual(web);
+  }
+});
+
 /** Runs a pod with an installed program, on a machine without Node. */
 async function runsPodOf(installed: string): Promise<void> {
   await expect(mounts.run('node', '--version')).rejects.toThrow();
@@ -104,6 +124,13 @@ case $1 in enable) exec /usr/bin/systemctl --root=/ "$@" ;; disable) exec /usr/b
   await expect(mounts.run('ls', wanted)).rejects.toThrow();
   const again = await mounts.run(installed, 'uninstall-service');
   expect(again).toBe(`no service is installed: there is no ${unit}`);
+  const kubelet = '/etc/systemd/system/kubelet.service';
+  await mounts.run('sh', '-c', 'echo "[Unit]" > "$0"', kubelet);
+  for (const command of ['install-service', 'uninstall-service']) {
+    const refused = mounts.run(installed, command, '--name', 'kubelet');
+    await expect(refused).rejects.toThrow(`error: ${kubelet} was not written by kubelet-ts`);
+  }
+  await mounts.run('rm', kubelet);
   const calls = ['daemon-reload', 'enable kubelet-ts.service', 'disable --now kubelet-ts.service', 'daemon-reload'];
   expect((await mounts.run('cat', '/run/calls')).split('\n')).toEqual(calls);
   await mounts.run('rm', '-r', '/run/systemd', '/usr/local/bin/systemctl');

@@ -1,18 +1,18 @@
 /** The script for OpenRC. Its supervise-daemon starts the agent again when it ends. */
-export function openRCScript(program: string, words: readonly string[]): string {
+export function openRCScript(program: string, words: readonly string[], name: string): string {
   const command = ['run', '--no-tui', ...words].map(shellWord).join(' ');
   return `#!/sbin/openrc-run
 # Written by kubelet-ts install-service.
-name="kubelet-ts"
+name="${name}"
 description="Runs Kubernetes Pods from files and URLs"
 supervisor="supervise-daemon"
 command=${shellWord(program)}
-# supervise-daemon reads the words again, so they are quoted twice. Flags of this machine: /etc/conf.d/kubelet-ts
+# supervise-daemon reads the words again, so they are quoted twice. Flags of this machine: /etc/conf.d/${name}
 command_args=${shellWord(command)}
 respawn_delay=10
 respawn_max=0
-output_log="/var/log/kubelet-ts.log"
-error_log="/var/log/kubelet-ts.log"
+output_log="/var/log/${name}.log"
+error_log="/var/log/${name}.log"
 rc_ulimit="-n 1048576"
 # Freed memory is given back.
 export MALLOC_MMAP_THRESHOLD_=16384

@@ -1,12 +1,14 @@
 /**
- * The unit for systemd. Environment files and variables are those of kubeadm's drop-in for the kubelet.
+ * The unit for systemd. Environment files and variables are those of kubeadm's drop-in for the kubelet, which replaces
+ * the command line of a unit named `kubelet`.
  *
  * NotifyAccess stays `main`, because systemd-notify names its parent as the sender.
  *
  * It has no sandbox: namespaces of mounts would hide volumes from the runtime, and filters of system calls would pass
  * on to every container of a containerd that the agent starts.
  */
-export function systemdUnit(program: string, words: readonly string[]): string {
+export function systemdUnit(program: string, words: readonly string[], name: string): string {
+  const environmentFiles = [...new Set(['kubelet', 'kubelet-ts', name])].map((file) => `/etc/default/${file}`);
   return `# Written by kubelet-ts install-service.
 [Unit]
 Description=kubelet-ts: runs Kubernetes Pods from files and URLs
@@ -21,9 +23,7 @@ TimeoutStartSec=infinity
 WatchdogSec=60
 # Of kubeadm, and for flags of this machine.
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
-EnvironmentFile=-/etc/default/kubelet
-EnvironmentFile=-/etc/default/kubelet-ts
-# Freed memory is given back.
+${environmentFiles.map((file) => `EnvironmentFile=-${file}\n`).join('')}# Freed memory is given back.
 Environment=MALLOC_MMAP_THRESHOLD_=16384
 ExecStart=${[program, 'run', '--no-tui', ...words].map(unitWord).join(' ')} $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
 # Reads the configuration, certificates and tokens anew.

@@ -1,10 +1,13 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { openRCScript } from '../../../src/commands/service/openrc-script.ts';
 import { systemdUnit } from '../../../src/commands/service/systemd-unit.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 test('the unit keeps the pods when the agent stops, and reads the flags of kubeadm', () => {
-  expect(systemdUnit('/usr/bin/kubelet-ts', ['/etc/kubernetes/manifests']))
+  expect(systemdUnit('/usr/bin/kubelet-ts', ['/etc/kubernetes/manifests'], 'kubelet-ts'))
     .toBe(`# Written by kubelet-ts install-service.
 [Unit]
 Description=kubelet-ts: runs Kubernetes Pods from files and URLs
@@ -41,7 +44,8 @@ WantedBy=multi-user.target
 });
 
 test('a unit quotes words that systemd would change', () => {
-  const [line] = /ExecStart=.*/.exec(systemdUnit('/opt/my tools/kubelet-ts', ['/srv/100%', '$HOME', 'a"b\\c'])) ?? [];
+  const [line] =
+    /ExecStart=.*/.exec(systemdUnit('/opt/my tools/kubelet-ts', ['/srv/100%', '$HOME', 'a"b\\c'], 'kubelet-ts')) ?? [];
   expect(line).toBe(
     String.raw`ExecStart="/opt/my tools/kubelet-ts" run --no-tui /srv/100%% $$HOME "a\"b\\c"` +
       ' $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS',
@@ -50,7 +54,7 @@ test('a unit quotes words that systemd would change', () => {
 
 test('a shell that evaluates the arguments of the OpenRC script gets every word unchanged', async () => {
   const words = ['/srv/my pods', "it's", '$HOME', '`id`', 'a"b\\c'];
-  const lines = openRCScript('/opt/my tools/kubelet-ts', words).split('\n');
+  const lines = openRCScript('/opt/my tools/kubelet-ts', words, 'kubelet-ts').split('\n');
   const assigned = lines.filter((line) => line.startsWith('command')).join('\n');
   const script = `${assigned}\neval "set -- $command_args"\nprintf '%s\\n' "$command" "$@"`;
   const { stdout } = await execa('sh', ['-c', script]);
@@ -58,7 +62,25 @@ test('a shell that evaluates the arguments of the OpenRC script gets every word 
 });
 
 test('the OpenRC script is a script without mistakes', async () => {
-  const input = openRCScript('/usr/bin/kubelet-ts', ['/etc/kubernetes/manifests']);
+  const input = openRCScript('/usr/bin/kubelet-ts', ['/etc/kubernetes/manifests'], 'kubelet');
   await execa('sh', ['-n'], { input });
+  expect(input).toContain('name="kubelet"\n');
   expect(input).toContain("command_args='run --no-tui /etc/kubernetes/manifests'\n");
+});
+
+test('systemd takes the unit named kubelet with the drop-in of kubeadm, which gives it the command line', async () => {
+  const folder = await temporaryFolder();
+  const dropIns = join(folder, 'kubelet.service.d');
+  await mkdir(dropIns);
+  const program = join(folder, 'kubelet');
+  await writeFile(program, '#!/bin/sh\n', { mode: 0o755 });
+  await writeFile(join(folder, 'kubelet.service'), systemdUnit('/bin/true', ['/etc/kubernetes/manifests'], 'kubelet'));
+  const dropIn = (await readFile('test/e2e/kubeadm/10-kubeadm.conf', 'utf8')).replaceAll('/usr/bin/kubelet', program);
+  await writeFile(join(dropIns, '10-kubeadm.conf'), dropIn);
+  const verify = (): Promise<{ stderr: string }> =>
+    execa('systemd-analyze', ['verify', '--man=no', join(folder, 'kubelet.service')]);
+  expect((await verify()).stderr).toBe('');
+  // As a proof that the command line is that of the drop-in.
+  await rm(program);
+  await expect(verify()).rejects.toThrow(`kubelet.service: Command ${program} is not executable`);
 });
