@@ -79,6 +79,7 @@ export class FakeCgroups implements CgroupFiles {
     if (!existsSync(path)) throw refusal('ENOENT', path);
     this.writes.push(`${relative(this.#top, path)} ${value}`);
     if (basename(path) === 'cgroup.subtree_control') await this.#handDown(path, value.slice(1));
+    else if (this.mounts.version === 2 && basename(path) === 'cgroup.procs') await this.#move(Number(value), path);
     else await writeFile(path, value);
   }
 
@@ -95,12 +96,7 @@ export class FakeCgroups implements CgroupFiles {
     this.killed.push(pid);
     const attempts = (this.#attemptsSurvived.get(pid) ?? 0) - 1;
     this.#attemptsSurvived.set(pid, attempts);
-    const file = this.#processFiles.get(pid);
-    if (attempts >= 0 || file === undefined) return;
-    const left = readFileSync(file, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '' && line !== String(pid));
-    writeFileSync(file, left.map((line) => `${line}\n`).join(''));
+    if (attempts < 0) this.#takeOut(pid);
   }
 
   /**
@@ -112,6 +108,16 @@ export class FakeCgroups implements CgroupFiles {
     this.#processFiles.set(pid, file);
     this.#attemptsSurvived.set(pid, survives);
     await appendFile(file, `${pid}\n`);
+  }
+
+  /** Its top is the cgroup of a container, in a namespace of cgroups. */
+  async beInContainer(): Promise<void> {
+    await writeFile(join(this.#top, 'cgroup.type'), 'domain\n');
+  }
+
+  /** The processes of a cgroup. */
+  async processes(path: string): Promise<number[]> {
+    return (await readFile(join(this.#top, path, 'cgroup.procs'), 'utf8')).split('\n').filter(Boolean).map(Number);
   }
 
   /** The settings of a cgroup by file name; undefined when it is not there. */
@@ -147,8 +153,29 @@ export class FakeCgroups implements CgroupFiles {
     return all.filter((name) => handedDown.includes(name));
   }
 
-  /** As the kernel: the cgroups below get the files of the controller. */
+  #takeOut(pid: number): void {
+    const file = this.#processFiles.get(pid);
+    if (file === undefined) return;
+    const left = readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && line !== String(pid));
+    writeFileSync(file, left.map((line) => `${line}\n`).join(''));
+  }
+
+  async #move(pid: number, path: string): Promise<void> {
+    if (!this.#processFiles.has(pid)) throw refusal('ESRCH', path);
+    this.#takeOut(pid);
+    this.#processFiles.set(pid, path);
+    await appendFile(path, `${pid}\n`);
+  }
+
+  /**
+   * As the kernel: the cgroups below get the files of the controller. A cgroup with processes of its own hands nothing
+   * down, unless it is the root of the machine.
+   */
   async #handDown(path: string, controller: string): Promise<void> {
+    const processes = await readFile(join(dirname(path), 'cgroup.procs'), 'utf8');
+    if (processes !== '' && existsSync(join(dirname(path), 'cgroup.type'))) throw refusal('EBUSY', path);
     const before = await readFile(path, 'utf8');
     await writeFile(path, `${before} ${controller}`.trim());
     const files = [...this.mounts.controllers.keys()].flatMap((name) => (name === controller ? filesV2[name] : []));

@@ -5,9 +5,10 @@ import type { Clock } from '../../clock.ts';
 import { hasCode, toError } from '../../errors.ts';
 import type { CgroupFiles } from './cgroup-files.ts';
 import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
-import type { CgroupMounts } from './cgroup-mounts.ts';
+import type { CgroupController, CgroupMounts } from './cgroup-mounts.ts';
 import { type CgroupDriver, type CgroupName, cgroupPath } from './cgroup-names.ts';
 import { cgroupWrites } from './cgroup-writes.ts';
+import { evacuateCgroup } from './evacuate-cgroup.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
 
 interface Deps {
@@ -164,10 +165,23 @@ export class CgroupfsManager implements CgroupManager {
     const found: CgroupRefusal[] = [];
     for (const controller of this.deps.mounts.controllers.keys()) {
       if (enabled.includes(controller)) continue;
-      const error = await refusalOf(() => this.deps.files.write(path, `+${controller}`));
+      const error = await refusalOf(() => this.enable(folder, controller));
       if (error !== undefined) found.push({ controller, path, error });
     }
     return found;
+  }
+
+  /** In a container the processes beside us are in the top folder. That of a machine may have processes. */
+  private async enable(folder: string, controller: CgroupController): Promise<void> {
+    const { files, mounts } = this.deps;
+    const enable = (): Promise<void> => files.write(join(folder, 'cgroup.subtree_control'), `+${controller}`);
+    try {
+      await enable();
+    } catch (error) {
+      if (!hasCode(error, 'EBUSY') || folder !== mounts.hierarchies[0]) throw error;
+      await evacuateCgroup(folder, files);
+      await enable();
+    }
   }
 
   private async processesIn(path: string): Promise<number[]> {

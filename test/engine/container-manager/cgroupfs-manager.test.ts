@@ -127,6 +127,40 @@ describe('on cgroup v2', () => {
     expect(await cgroups.settings('kubepods/burstable/pod1')).toMatchObject({ 'cpu.max': 'max 20000' });
   });
 
+  test('in a container its processes make way, because a cgroup with processes hands no controller down', async () => {
+    await cgroups.beInContainer();
+    for (const pid of [1, 7, 12]) await cgroups.addProcess('', pid);
+    expect(await manager.apply(name, limits)).toEqual([]);
+    expect(await cgroups.processes('')).toEqual([]);
+    expect(await cgroups.processes('init')).toEqual([1, 7, 12]);
+    expect(await cgroups.settings('kubepods/burstable/pod1')).toMatchObject({ 'cpu.weight': '20', 'pids.max': '100' });
+  });
+
+  test('a process of the container that started meanwhile makes way too', async () => {
+    await cgroups.beInContainer();
+    for (const pid of [1, 7]) await cgroups.addProcess('', pid);
+    // The first one starts another when it has moved.
+    const write = cgroups.write.bind(cgroups);
+    cgroups.write = async (path, value) => {
+      await write(path, value);
+      if (path.endsWith('/init/cgroup.procs') && value === '1') await cgroups.addProcess('', 8);
+    };
+    expect(await manager.apply(name, limits)).toEqual([]);
+    expect(await cgroups.processes('init')).toEqual([1, 7, 8]);
+  });
+
+  test('processes that may not be moved, and those of other namespaces of processes, stay, and are in the way', async () => {
+    await cgroups.beInContainer();
+    for (const pid of [0, 7]) await cgroups.addProcess('', pid);
+    expect(await manager.apply(name, limits)).toMatchObject([
+      { controller: 'cpu', error: { code: 'EBUSY' } },
+      { controller: 'memory', error: { code: 'EBUSY' } },
+      { controller: 'pids', error: { code: 'EBUSY' } },
+      { controller: 'hugetlb', error: { code: 'EBUSY' } },
+    ]);
+    expect([await cgroups.processes(''), await cgroups.processes('init')]).toEqual([[0], [7]]);
+  });
+
   test('a controller that is not handed down, as processes are in the way, is told', async () => {
     cgroups.refuse(/^cgroup.subtree_control$/, 'EBUSY');
     const refusals = await manager.apply(name, limits);
