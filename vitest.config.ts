@@ -11,8 +11,8 @@ const shared = {
   globalSetup: ['test/own-temporary-folder.ts'],
 };
 
-/** For tests of the program on a real containerd. */
-const onContainerd = { globalSetup: ['test/e2e/global-setup.ts'], testTimeout: 120_000, hookTimeout: 120_000 };
+/** For tests of the program on a real containerd. A test waits several times, each for at most two minutes. */
+const onContainerd = { globalSetup: ['test/e2e/global-setup.ts'], testTimeout: 300_000, hookTimeout: 300_000 };
 
 /**
  * Tests that wait most of their time, on nodes of their own. Other tests look at the whole machine, measure it, use free
@@ -20,19 +20,11 @@ const onContainerd = { globalSetup: ['test/e2e/global-setup.ts'], testTimeout: 1
  */
 const waiting = [
   ...['admission', 'agent-restart', 'applied', 'bad-manifests', 'cgroups', 'claims', 'control-plane', 'csi'],
-  ...['describe', 'diff', 'down', 'eviction', 'exec', 'explain', 'facts/facts', 'hostile-containers', 'http-source'],
-  ...['hung-network', 'image-gc', 'images', 'in-place', 'lifecycle', 'log-flood', 'log-rotation', 'logs'],
-  ...[
-    'memory-pressure',
-    'mount-options',
-    'netns-mounts',
-    'node-shutdown',
-    'operations',
-    'owners',
-    'probes',
-    'runtime-events',
-  ],
-  ...['start-order', 'streams', 'sub-path', 'upgrade', 'volumes', 'wait'],
+  ...['debug', 'describe', 'diff', 'down', 'eviction', 'exec', 'explain', 'facts/facts'],
+  ...['hostile-containers', 'http-source', 'hung-network', 'image-gc', 'images', 'in-place', 'lifecycle'],
+  ...['log-flood', 'log-rotation', 'logs', 'memory-pressure', 'mount-options', 'netns-mounts', 'node-shutdown'],
+  ...['operations', 'owners', 'pause-image', 'probes', 'runtime-class', 'runtime-events', 'start-order', 'streams'],
+  ...['sub-path', 'upgrade', 'volumes', 'wait'],
 ].map((name) => `test/e2e/${name}.test.ts`);
 
 export default defineConfig({

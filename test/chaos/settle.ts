@@ -54,14 +54,14 @@ export async function settle({ agent, desired, crashed, stopped }: ChaosWorld): 
 /** Who only sees that its pods run on may not have noticed that containerd ended a moment ago. */
 async function runtimeAnswers({ rootDir }: Agent): Promise<void> {
   const signal = new AbortController().signal;
-  await waitUntilReady(managedPaths(rootDir).socket, { clock: systemClock, signal, timeoutMs: 60_000 });
+  await waitUntilReady(managedPaths(rootDir).socket, { clock: systemClock, signal, timeoutMs: 120_000 });
 }
 
 /**
  * One that was left in the middle of a start is ended some seconds after its sandbox was removed; nobody tells of that.
  */
 async function strayShimsEnd({ rootDir }: Agent, isStray: (place: string) => boolean): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   const areThere = async (): Promise<boolean> =>
     (await processesOf(rootDir)).some(({ commandLine }) => isStray(commandLine));
   while (performance.now() < deadline && (await areThere())) await delay(100);

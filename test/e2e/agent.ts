@@ -91,7 +91,7 @@ export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
 const warnLevel = 40;
 
 /** Longer than an agent needs for anything that it logs. */
-const logDeadlineMs = 60_000;
+const logDeadlineMs = 120_000;
 
 export class Agent {
   readonly rootDir: string;

@@ -42,7 +42,7 @@ test('an agent that is started in the background of a terminal writes log lines,
 
 test('an agent whose log goes to a full disk runs pods as any other', async () => {
   await shell.type(`${run} 2>/dev/full &\n`);
-  await waitForAgent(controlSocketPath(agent.rootDir), AbortSignal.timeout(60_000));
+  await waitForAgent(controlSocketPath(agent.rootDir), AbortSignal.timeout(120_000));
   const watch = await EngineWatch.open(agent.rootDir);
   await agent.write('web.yaml', makePod('web', { containers: [shellContainer('app', serve)] }));
   await watch.until(({ pods }) => pods.some(isReady));

@@ -7,7 +7,7 @@ import { readCgroupMounts } from '../../src/engine/container-manager/cgroup-moun
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
-const deadlineMs = 30_000;
+const deadlineMs = 120_000;
 /** CPU 0 is reserved, the others are for containers. */
 const last = cpus().length - 1;
 const allCPUs = `0-${last}`;

@@ -6,7 +6,7 @@ import { fetchSnapshot } from '../../src/server/control/control-client.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 
 /** Longer than anything an engine needs: a test that waits for this long waits in vain. */
-const deadlineMs = 60_000;
+const deadlineMs = 120_000;
 
 /** Follows a running agent over its control socket, as any other client could. */
 export class EngineWatch {

@@ -41,7 +41,7 @@ test('requests that are never finished take few descriptors from the agent, and 
     await once(socket, 'connect');
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
   }
-  const answer = await fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(60_000) });
+  const answer = await fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(120_000) });
   expect(await answer.text()).toContain('waiting for the runtime');
   expect((await readdir(`/proc/${agent.pid ?? 0}/fd`)).length).toBeLessThan(openFiles / 2);
   expect(agent.exitCode).toBeNull();

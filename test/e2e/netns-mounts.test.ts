@@ -49,7 +49,7 @@ describe.each(containerdReleases())('network namespaces of pods on containerd $r
       [`--mount=${mounts.path}`, `--net=${network.path}`, 'containerd', '--config', configFile],
       { env: agent.environment, stdio: 'ignore', detached: true },
     );
-    await waitForPath(socket, AbortSignal.timeout(30_000));
+    await waitForPath(socket, AbortSignal.timeout(120_000));
     await agent.start();
     await agent.write('web.json', web);
     await agent.untilReady('web');

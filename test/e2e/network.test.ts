@@ -26,6 +26,7 @@ describe.each(containerdReleases())('the pod network on containerd $release', (c
           containers: [
             shell('httpd', 'mkdir /www; hostname > /www/index.html; exec httpd -f -p 8080 -h /www', {
               ports: [{ containerPort: 8080, hostPort: 8081 }],
+              readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
             }),
           ],
         }),

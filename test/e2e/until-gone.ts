@@ -1,7 +1,7 @@
 import { existsSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
-const deadlineMs = 60_000;
+const deadlineMs = 120_000;
 
 /** Resolves when nothing of this path is there any more, as the kernel tells. */
 export async function untilGone(path: string): Promise<void> {

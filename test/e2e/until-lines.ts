@@ -2,7 +2,7 @@ import { watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-const deadlineMs = 60_000;
+const deadlineMs = 120_000;
 
 /**
  * Resolves with the lines of a file of an existing folder once it has so many. A container that runs has not come to

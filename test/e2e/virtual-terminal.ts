@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { execa } from 'execa';
 
-const deadlineMs = 60_000;
+const deadlineMs = 120_000;
 
 /** A real terminal: a tmux server of its own, whose control mode tells when something was written to the screen. */
 export class VirtualTerminal {
