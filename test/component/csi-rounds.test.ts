@@ -25,7 +25,7 @@ const rounds = Number(process.env['CSI_ROUNDS'] ?? 3);
 const firstSeed = Number(process.env['CSI_SEED'] ?? 1);
 /** Operations of one round. */
 const steps = 8;
-/** Of a call: short, because a driver that hangs is waited for. */
+/** Of a call that the driver may not answer: short, because it is waited for. */
 const hangingMs = 150;
 const healthyMs = 30_000;
 
