@@ -60,6 +60,9 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       // An answer to one pod makes no room for others, or two refused pods would be tried by turns without end.
       if (news === 'change') lifecycle.admission.note('room');
     },
+    onFreedDevices: (podUIDs) => {
+      lifecycle.admission.retry(podUIDs);
+    },
   });
   const volumes = newVolumes(base, state, sources);
   const sockets = newPluginSockets(base, { ...state, ...resources, ...volumes });

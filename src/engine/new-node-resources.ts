@@ -13,6 +13,7 @@ interface Engine {
   sourcesReady: () => boolean;
   /** Called when pods may get the devices that they wait for. */
   onDevices: DeviceNews;
+  onFreedDevices: (podUIDs: readonly string[]) => void;
 }
 
 /** Makes the parts that give pods their share of the node: cgroups, devices, CPUs and memory nodes. */
@@ -42,6 +43,7 @@ export function newNodeResources(base: KubeletBase, { podDirs, statusManager }: 
       sourcesReady,
       managers: () => podResources,
       onNews: engine.onDevices,
+      onFreed: engine.onFreedDevices,
       onHealthChanged: node.featureGates.ResourceHealthStatus ? syncPods : undefined,
       meter,
       clock,

@@ -7,10 +7,12 @@ import { type DirectPlugin, DirectPlugins, goodPlugin, healthy, never } from '..
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
 
-const podWith = (name: string, resource?: string): Pod =>
+const podWith = (name: string, ...resources: string[]): Pod =>
   makeStaticPod(name, {
     spec: {
-      containers: [{ name: 'main', image: 'app:1', ...(resource && { resources: { limits: { [resource]: '1' } } }) }],
+      containers: [
+        { name: 'main', image: 'app:1', resources: { limits: Object.fromEntries(resources.map((one) => [one, '1'])) } },
+      ],
     },
   });
 
@@ -149,4 +151,43 @@ test('two refused pods wait for devices, and are asked for again only when these
   plugin.send(healthy('d0', 'd1'));
   await world.until(() => ['one-edge1', 'two-edge1'].every((name) => engine.isReady(name)));
   expect(plugin.calls.filter((call) => call === 'allocate')).toHaveLength(2);
+});
+
+test('a refused pod frees its other devices for a pod that lacked them, and is not tried again itself', async () => {
+  const world = await World.make();
+  const [first, second] = [goodPlugin(healthy('d0')), goodPlugin([{ ID: 'e0', health: 'Unhealthy' }])];
+  const { allocate = never } = first.answers;
+  let answer: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  first.answers['allocate'] = (request) => answered.then(() => allocate(request));
+  const { engine, source } = await boot(world, { 'a.example/first': first, 'a.example/second': second });
+  const both = podWith('both', 'a.example/first', 'a.example/second');
+  source.set(both);
+  await world.until(() => first.calls.includes('allocate'));
+  source.set(both, podWith('one', 'a.example/first'));
+  await world.until(() => engine.phase('one-edge1') === 'Failed');
+  const whileHeld = statusOf(engine, 'one-edge1');
+  answer();
+  await world.until(() => engine.isReady('one-edge1'));
+  await world.pass(60_000);
+  const refusal = (why: string): object => ({
+    phase: 'Failed',
+    reason: 'UnexpectedAdmissionError',
+    message:
+      `Pod was rejected: Allocate failed due to ${why}, which is unexpected. ` +
+      'It is tried again as soon as a pod ends or its devices change.',
+  });
+  expect({
+    whileHeld,
+    both: statusOf(engine, 'both-edge1'),
+    running: world.runtime.running(),
+    allocations: first.calls.filter((call) => call === 'allocate').length,
+  }).toEqual({
+    whileHeld: refusal('requested number of devices unavailable for a.example/first. Requested: 1, Available: 0'),
+    both: refusal('no healthy devices present; cannot allocate unhealthy devices a.example/second'),
+    running: ['one-edge1/main#0'],
+    allocations: 2,
+  });
 });

@@ -6,6 +6,7 @@ import { MetricFamily } from '../../src/server/generated/prometheus.ts';
 import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { AgentMetrics, metricsPaths } from '../../src/server/metrics/agent-metrics.ts';
 import { promtoolFaults } from '../promtool.ts';
+import type { Pod } from '../../src/api/types.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { DirectPlugins, goodPlugin, healthy } from '../fakes/direct-plugins.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
@@ -259,7 +260,7 @@ describe('a scrape', () => {
     ]);
   });
 
-  test('counts registrations of device plugins, and measures their allocations', async () => {
+  test('counts registrations of device plugins, and pods that got devices or were refused', async () => {
     const world = await World.make();
     const source = new ManualSource();
     const metrics = new AgentMetrics(world.clock);
@@ -270,13 +271,26 @@ describe('a scrape', () => {
     await plugins.register('a.example/dev', goodPlugin(healthy('d0')));
     await world.pass(200);
     const resources = { limits: { 'a.example/dev': '1' } };
-    source.set(makeStaticPod('web', { spec: { containers: [{ name: 'main', image: 'app:1', resources }] } }));
+    const podOf = (name: string): Pod =>
+      makeStaticPod(name, { spec: { containers: [{ name: 'main', image: 'app:1', resources }] } });
+    source.set(podOf('web'));
     await world.until(() => engine.isReady('web-edge1'));
+    source.set(podOf('web'), podOf('late'));
+    await world.until(() => engine.phase('late-edge1') === 'Failed');
     const page = await metrics.text('/metrics');
-    const names = ['kubelet_device_plugin_registration_total', 'kubelet_device_plugin_alloc_duration_seconds_count'];
+    const names = [
+      'kubelet_device_plugin_registration_total',
+      'kubelet_device_plugin_alloc_duration_seconds_count',
+      'kubelet_topology_manager_admission_requests_total',
+      'kubelet_topology_manager_admission_errors_total',
+      'kubelet_topology_manager_admission_duration_ms_count',
+    ];
     expect(names.flatMap((name) => seriesOf(page, name))).toEqual([
       'kubelet_device_plugin_registration_total{resource_name="a.example/dev"} 1',
       'kubelet_device_plugin_alloc_duration_seconds_count{resource_name="a.example/dev"} 1',
+      'kubelet_topology_manager_admission_requests_total 2',
+      'kubelet_topology_manager_admission_errors_total 1',
+      'kubelet_topology_manager_admission_duration_ms_count 2',
     ]);
   });
 

@@ -46,7 +46,7 @@ type Resources = Pick<PodResources, 'admit' | 'readmit'>;
 type Wait =
   | { for: 'change'; rejection: Rejection }
   | { for: 'pods'; message: string }
-  | { for: 'devices' }
+  | { for: 'devices'; sinceMonotonic: number }
   | { for: 'room'; pod: Pod; victims: Set<string> };
 
 /** A wait that the pod's status shows. */
@@ -64,6 +64,8 @@ export class PodAdmission {
   private readonly waits = new Map<string, Wait>();
   /** News since the last `takeDue`. */
   private readonly news = new Set<AdmissionNews>();
+  /** UIDs of pods to admit again, since the last `takeDue`. */
+  private readonly retried = new Set<string>();
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -139,8 +141,11 @@ export class PodAdmission {
   /** Returns the pods whose wait may be over, those with reserved room first. */
   takeDue(): string[] {
     const news = new Set(this.news);
+    const retried = [...this.retried].filter((uid) => this.isWaiting(uid));
     this.news.clear();
-    return [
+    this.retried.clear();
+    const due = [
+      ...retried,
       ...(news.has('node') ? this.retriedWhen('the node takes pods again') : []),
       ...(news.has('devices') ? this.waitingFor('devices') : []),
       ...(news.has('room')
@@ -152,6 +157,13 @@ export class PodAdmission {
         : []),
       ...(news.has('order') ? [...this.retriedWhen('manifests change'), ...this.waitingFor('pods')] : []),
     ];
+    return [...new Set(due)];
+  }
+
+  /** Admits these pods again if they wait. */
+  retry(podUIDs: readonly string[]): void {
+    for (const uid of podUIDs) this.retried.add(uid);
+    this.deps.onDue();
   }
 
   /** Admits the pods that wait for these news again. */
@@ -240,8 +252,10 @@ export class PodAdmission {
   private allocate(pod: Pod): ReturnType<Allocate> {
     const { devices } = this.deps;
     if (devices?.concerns(pod) === true) {
+      const wait = this.waits.get(pod.metadata.uid);
       const result = devices.admit(pod);
       if (result === undefined) return waitsForDevices;
+      this.measure(result, wait?.for === 'devices' ? wait.sinceMonotonic : this.deps.clock.monotonic());
       if (result.admit) return undefined;
       const { reason, message } = result;
       return { reason, message, retriedWhen: 'a pod ends or its devices change' };
@@ -253,8 +267,9 @@ export class PodAdmission {
   /** While plugins are asked. */
   private holdForDevices(pod: Pod, { reason, message }: Rejection): void {
     const { uid } = pod.metadata;
-    if (this.waits.get(uid)?.for !== 'devices') this.deps.statusManager.wait(pod, { reason, message });
-    this.waits.set(uid, { for: 'devices' });
+    if (this.waits.get(uid)?.for === 'devices') return;
+    this.deps.statusManager.wait(pod, { reason, message });
+    this.waits.set(uid, { for: 'devices', sinceMonotonic: this.deps.clock.monotonic() });
   }
 
   /** A running pod is allocated its resources again, as after a restart of the agent. It runs on if it is refused. */
@@ -267,13 +282,18 @@ export class PodAdmission {
 
   /** Without managers of resources every pod is admitted. */
   private aligned<Result extends { admit: boolean }>(admit: (resources: Resources) => Result): Result | undefined {
-    const { podResources, meter, clock } = this.deps;
+    const { podResources, clock } = this.deps;
     const startedAtMonotonic = clock.monotonic();
     const result = podResources && admit(podResources);
+    this.measure(result, startedAtMonotonic);
+    return result;
+  }
+
+  private measure(result: { admit: boolean } | undefined, startedAtMonotonic: number): void {
+    const { meter, clock } = this.deps;
     meter?.count('kubelet_topology_manager_admission_requests_total', {});
     if (result?.admit === false) meter?.count('kubelet_topology_manager_admission_errors_total', {});
     meter?.observe('kubelet_topology_manager_admission_duration_ms', clock.monotonic() - startedAtMonotonic, {});
-    return result;
   }
 
   private waitingFor(what: Wait['for']): string[] {

@@ -46,8 +46,8 @@ const maxResponseBytes = 256 * 1024;
 export class DeviceManager implements HintProvider {
   private readonly deps: Deps;
   private readonly pods = new PodDevices();
-  /** Devices for which a plugin is being asked, as `resource id`. */
-  private readonly reserved = new Set<string>();
+  /** Pods for which a plugin is being asked, by device as `resource id`. */
+  private readonly reserved = new Map<string, string>();
   private file: StateFile | undefined;
 
   constructor(deps: Deps) {
@@ -77,6 +77,23 @@ export class DeviceManager implements HintProvider {
     return this.pods.all
       .filter((one) => one.resource === resource && [...one.idsByNode.values()].flat().includes(id))
       .map(({ podUID }) => podUID);
+  }
+
+  /** UIDs of pods that have devices of a resource for which this pod asks, or for which a plugin is being asked. */
+  holdersFor(pod: Pod): string[] {
+    const asked = new Set(containersOf(pod).flatMap((one) => this.requests(one).map(([resource]) => resource)));
+    const isAsked = (key: string): boolean => asked.has(key.slice(0, key.indexOf(' ')));
+    return [
+      ...this.pods.all.filter(({ resource }) => asked.has(resource)).map(({ podUID }) => podUID),
+      ...[...this.reserved].filter(([key]) => isAsked(key)).map(([, podUID]) => podUID),
+    ];
+  }
+
+  /** Frees the devices of a pod that was refused. */
+  release(podUID: string): void {
+    if (!this.pods.podUIDs.includes(podUID)) return;
+    this.pods.remove(podUID);
+    this.write();
   }
 
   hints(pod: Pod, container: Container): ResourceHints {
@@ -188,7 +205,7 @@ export class DeviceManager implements HintProvider {
     // Again, because other containers may have got devices meanwhile.
     const ids = chooseDevices(choice(), preferred);
     const keys = ids.map((id) => keyOf(resource, id));
-    for (const key of keys) this.reserved.add(key);
+    for (const key of keys) this.reserved.set(key, uid);
     try {
       const response = await this.askToAllocate(resource, ids);
       const idsByNode = byNode(ids, this.deps.resources.devices(resource));
@@ -312,7 +329,9 @@ export class DeviceManager implements HintProvider {
 
   private inUse(resource: string): Set<string> {
     const prefix = keyOf(resource, '');
-    const reserved = [...this.reserved].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+    const reserved = [...this.reserved.keys()]
+      .filter((key) => key.startsWith(prefix))
+      .map((key) => key.slice(prefix.length));
     return new Set([...this.pods.idsInUse(resource), ...reserved]);
   }
 

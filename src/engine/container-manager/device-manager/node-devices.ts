@@ -39,6 +39,8 @@ interface Deps {
   /** Undefined if the node has none. */
   managers: () => Managers | undefined;
   onNews: DeviceNews;
+  /** A refused pod has freed devices that these pods may have lacked. */
+  onFreed: (podUIDs: readonly string[]) => void;
   /** The health of devices of these pods changed. Undefined if no status shows it. */
   onHealthChanged: ((podUIDs: ReadonlySet<string>) => void) | undefined;
   meter?: Pick<Meter, 'count' | 'observe'> | undefined;
@@ -83,6 +85,11 @@ export class NodeDevices {
     this.hintProvider = this.manager;
     this.admission = new DeviceAdmission({
       allocate: (pod) => this.allocate(pod),
+      holdersFor: (pod) => this.manager.holdersFor(pod),
+      release: (uid) => {
+        this.manager.release(uid);
+      },
+      onFreed: deps.onFreed,
       onDone: () => {
         deps.onNews('answer');
       },
