@@ -2,6 +2,7 @@ import { type CgroupDetails, readCgroupDetails } from './cgroup-details.ts';
 import { readCgroupUsage } from './cgroup-usage.ts';
 import { type DiskCounters, diskCounters } from './disk-counters.ts';
 import { cpuStats, memoryStats } from './figures.ts';
+import type { KeptFiles } from './kept-files.ts';
 import { type KernelFiles, numberOf } from './kernel-files.ts';
 import { interfaceCounters, type InterfaceCounters } from './network-stats.ts';
 import type { PodCgroupPaths } from './pod-cgroup-paths.ts';
@@ -36,7 +37,9 @@ export interface MeasuredCgroup {
 }
 
 interface Request {
+  /** Files below /proc, and lists. */
   files: KernelFiles;
+  cgroupFiles: Pick<KeptFiles, 'read' | 'readNumber'>;
   host: Pick<StatsHost, 'cgroups' | 'procFolder'>;
   paths: Pick<PodCgroupPaths, 'ofPod' | 'ofContainer'>;
   /** Milliseconds since the epoch. */
@@ -87,15 +90,15 @@ export function measurePod(
 
 type Named = Omit<MeasuredCgroup, 'time' | 'details'>;
 
-function measure({ files, host, now }: Request, named: Named): MeasuredCgroup {
-  const details = readCgroupDetails(files, host.cgroups, named.path === '/' ? '' : named.path);
+function measure({ cgroupFiles, host, now }: Request, named: Named): MeasuredCgroup {
+  const details = readCgroupDetails(cgroupFiles, host.cgroups, named.path === '/' ? '' : named.path);
   return { ...named, time: new Date(now).toISOString(), details };
 }
 
 function withUsage(request: Request, named: Named): MeasuredCgroup {
   const measured = measure(request, named);
   const { time } = measured;
-  const cgroup = readCgroupUsage(request.files, request.host.cgroups, named.path, {});
+  const cgroup = readCgroupUsage(request.cgroupFiles, request.host.cgroups, named.path, {});
   if (cgroup === undefined) return measured;
   const [cpu, memory] = [cpuStats({ time, cgroup, usageNanoCores: undefined }), memoryStats(cgroup, time)];
   return { ...measured, usage: { ...(cpu && { cpu }), ...(memory && { memory }) } };

@@ -117,12 +117,14 @@ export class Sampler {
     const { host, podsCgroup, clock } = this.deps;
     if (host.cgroups.cpu === undefined && host.cgroups.memory === undefined) return [];
     const pods = await this.deps.pods();
-    const request = { files: this.reader.files, host, paths: this.paths, now: clock.now() };
+    const { files, cgroupFiles } = this.reader;
+    const request = { files, cgroupFiles, host, paths: this.paths, now: clock.now() };
     const measured = measureNode(request, podsCgroup);
     for (const [index, pod] of pods.entries()) {
       if (index > 0 && index % detailedPodsATurn === 0) await clock.sleep(0);
       measured.push(...measurePod(request, pod));
     }
+    cgroupFiles.endSample();
     return measured;
   }
 

@@ -29,7 +29,7 @@ export class UsageReader {
   readonly host: StatsHost;
   /** Files below /proc, and lists. */
   readonly files = new KernelFiles();
-  private readonly cgroupFiles: KeptFiles;
+  readonly cgroupFiles: KeptFiles;
   private readonly clock: Clock;
   private readonly rates = new CPURates();
 

@@ -37,7 +37,8 @@ beforeEach(async () => {
 
 function requestOf(sources: CgroupSources) {
   const paths = new PodCgroupPaths({ sources, cgroupRoot: '/' });
-  return { files: new KernelFiles(), host: { cgroups: sources, procFolder }, paths, now: Date.parse(time) };
+  const files = { files: new KernelFiles(), cgroupFiles: new KernelFiles() };
+  return { ...files, host: { cgroups: sources, procFolder }, paths, now: Date.parse(time) };
 }
 
 test.each([
