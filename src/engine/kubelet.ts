@@ -202,20 +202,27 @@ export class Kubelet
   }
 
   private async removePods(pods: readonly Pod[], removals: readonly PodUpdate[]): Promise<UnremovedPod[]> {
-    const { workers, inputs, events } = this.parts;
+    const { workers, inputs, events, remains } = this.parts;
     const uids = new Set(pods.map(({ metadata }) => metadata.uid));
+    const removedBefore = new Set([...uids].filter((uid) => remains.hasRemoved(uid)));
     const unfinished = [...uids].filter((uid) => workers.snapshot(uid).state !== 'finished');
     const ended = workersEnded(events, unfinished);
     for (const removal of removals) {
       const removed = removal.pods.filter(({ metadata }) => uids.has(metadata.uid));
       if (removed.length > 0) inputs.push({ type: 'config', update: { ...removal, pods: removed } });
     }
-    const failures = await Promise.all(pods.map((pod) => this.untilRemoved(pod, ended.get(pod.metadata.uid))));
+    const failures = await Promise.all(
+      pods.map((pod) => this.untilRemoved(pod, ended.get(pod.metadata.uid), removedBefore)),
+    );
     return failures.filter((failure) => failure !== undefined);
   }
 
   /** Removes a pod after its worker `ended`. Resolves with undefined if nothing of it remains. */
-  private async untilRemoved(pod: Pod, ended: Promise<void> | undefined): Promise<UnremovedPod | undefined> {
+  private async untilRemoved(
+    pod: Pod,
+    ended: Promise<void> | undefined,
+    removedBefore: ReadonlySet<string>,
+  ): Promise<UnremovedPod | undefined> {
     const { clock } = this.deps;
     const { uid, namespace, name } = pod.metadata;
     const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
@@ -223,8 +230,9 @@ export class Kubelet
     const timeoutMs = graceMs + removalTimeoutMs;
     try {
       await inTime(clock, timeoutMs, Promise.resolve(ended));
-      // A pod that had finished earlier still has its remains.
-      await this.removeRemains(uid, startedAtMonotonic + timeoutMs);
+      // A pod that had finished earlier still has its remains. Others were removed by their workers.
+      const isGone = this.parts.remains.hasRemoved(uid) && !removedBefore.has(uid);
+      if (!isGone) await this.removeRemains(uid, startedAtMonotonic + timeoutMs);
       return undefined;
     } catch (error) {
       const { lastSyncError } = this.parts.workers.snapshot(uid);

@@ -584,6 +584,29 @@ describe('removeAllPods', () => {
     expect(await podFolders(world)).toEqual([]);
   });
 
+  test('looks for remains of a running pod once, and leaves none of a pod that came again', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source], leaveOrphans: true });
+    const afterRemoval = async (): Promise<string[]> => {
+      source.set(makeStaticPod('web'));
+      await world.until(() => engine.isReady('web-edge1'));
+      let done = false;
+      const removed = engine.kubelet.removeAllPods().then(() => {
+        done = true;
+      });
+      await world.until(() => done);
+      await removed;
+      const methods = world.runtime.calls.map(({ method }) => method);
+      return methods.slice(methods.lastIndexOf('removePodSandbox') + 1);
+    };
+    // That of the PLEG, which takes note of the removal.
+    expect(await afterRemoval()).toEqual(['listPodSandbox', 'listContainers']);
+    await afterRemoval();
+    expect(await world.inventory()).toEqual([]);
+    expect(await podFolders(world)).toEqual([]);
+  });
+
   test('stops pods before those that they depend on', async () => {
     const world = await World.make();
     const source = new ManualSource();

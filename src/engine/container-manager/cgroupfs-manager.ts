@@ -100,6 +100,8 @@ export class CgroupfsManager implements CgroupManager {
 
   async destroy(name: CgroupName): Promise<void> {
     const path = this.path(name);
+    // Synchronous, because the kernel answers from memory.
+    if (!this.deps.mounts.hierarchies.some((top) => existsSync(join(top, path)))) return;
     for (const delayMs of [...removalDelaysMs, undefined]) {
       // Processes of other PID namespaces are listed as 0, which kill would apply to ourselves.
       for (const pid of await this.processesIn(path)) if (pid > 0) this.deps.files.kill(pid);

@@ -76,6 +76,11 @@ export class PodRemains {
     onPodChanged(uid);
   }
 
+  /** True if this agent has removed a pod of this UID lately. The pod may run again since. */
+  hasRemoved(uid: string): boolean {
+    return this.removed.has(uid);
+  }
+
   /** Removes a pod that has no worker. Concurrent calls for one pod share one removal. */
   removeUnworked(uid: string): Promise<void> {
     const underWay = this.removals.get(uid);

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { toError } from '../../errors.ts';
+import { namesIn } from '../host/names-in.ts';
 import { isFileName, type PodDirs } from '../host/pod-dirs.ts';
 import type { ClaimName } from '../../api/values/persistent-volume.ts';
 import type { CSIUsage } from '../csi/csi-usage.ts';
@@ -87,8 +88,11 @@ export class VolumeManager {
     const podDir = this.deps.podDirs.podDir(uid);
     const claims = await this.deps.claims.uses.claimsOf(uid);
     await this.deps.csi?.tearDownPod(uid);
+    // Looked for first, because a removal reads all mounts of the machine.
+    const present = await namesIn(podDir);
     // Markers first, because a volume without one is made again.
-    for (const folder of ['volume-subpaths', 'plugins', 'volumes']) await removeTree(join(podDir, folder));
+    for (const folder of ['volume-subpaths', 'plugins', 'volumes'])
+      if (present.includes(folder)) await removeTree(join(podDir, folder));
     this.podRemoved();
     return claims;
   }
