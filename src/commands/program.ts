@@ -131,7 +131,10 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   let exitCode = 0;
   const deps: CommandDeps = {
     connect: async (options) => (await import('../node/runtime-connection.ts')).connectToRuntime(options),
-    stdin: process.stdin,
+    // Made by Node when it is read, which takes 2 ms.
+    get stdin() {
+      return process.stdin;
+    },
     stdout: process.stdout,
     stderr: process.stderr,
     setExitCode: (code) => {
