@@ -11,6 +11,7 @@ import { nodeDiffText } from './diff/node-diff-text.ts';
 import { readCurrentNode } from '../node/diff/read-current-node.ts';
 import { readDesiredNode } from '../node/diff/read-desired-node.ts';
 import { given, nodeNameOf, nodeOptions } from '../node/options/node-options.ts';
+import { readUpdateGates } from '../node/diff/read-update-gates.ts';
 import { remoteManifest } from '../node/sources/node-sources.ts';
 import { problemText } from '../api/values/problem-text.ts';
 import type { ConfigurationFiles } from '../node/options/read-configuration.ts';
@@ -66,7 +67,8 @@ async function diff(manifests: readonly string[], flags: DiffFlags, deps: Comman
     snapshot,
     connect: (options) => deps.connect(options),
   });
-  const result = computeNodeDiff(current, desired);
+  const updateGates = await readUpdateGates(desired.pods, new Date(systemClock.now()));
+  const result = computeNodeDiff(current, { ...desired, updateGates });
   deps.stdout.write(
     flags.output === 'json'
       ? `${JSON.stringify(result, undefined, 2)}\n`

@@ -47,6 +47,16 @@ export function isWindowOpen(text: string, { day, minute }: { day: number; minut
   return (isDay(day) && minute >= from) || (isDay(day - 1) && minute < to);
 }
 
+/** The next local time at which the window opens, after `now`. Returns undefined if the text is no window. */
+export function nextOpening(text: string, now: Date): Date | undefined {
+  const window = parseWindow(text);
+  if (window === undefined) return undefined;
+  const [year, month, date] = [now.getFullYear(), now.getMonth(), now.getDate()];
+  // A week later the same day comes again.
+  const openings = Array.from({ length: 8 }, (_, days) => new Date(year, month, date + days, 0, window.from));
+  return openings.find((opening) => opening > now && window.days.includes(opening.getDay()));
+}
+
 /** Errors in the annotations of a pod. */
 export function validateUpdateAnnotations(pod: Pod): FieldError[] {
   const errors = new FieldErrors();

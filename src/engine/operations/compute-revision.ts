@@ -1,3 +1,5 @@
+import type { Pod } from '../../api/types.ts';
+import { isWindowOpen, updateLock, updateWindow } from '../../api/values/update-annotations.ts';
 import { currentRevision, type PodRecord, type PodRevision } from './pod-record.ts';
 
 /** The revision of a declared pod to run: the declared one, or a kept one with the reason. */
@@ -16,6 +18,16 @@ export interface UpdateGates {
   closedWindow?: string | undefined;
   /** Path of the lock file that exists. */
   lock?: string | undefined;
+}
+
+/** `hasLock`: true if the path exists. */
+export function computeUpdateGates(pod: Pod, now: Date, hasLock: (path: string) => boolean): UpdateGates {
+  const [window, lock] = [updateWindow(pod), updateLock(pod)];
+  const time = { day: now.getDay(), minute: now.getHours() * 60 + now.getMinutes() };
+  return {
+    closedWindow: window === undefined || isWindowOpen(window, time) ? undefined : window,
+    lock: lock !== undefined && hasLock(lock) ? lock : undefined,
+  };
 }
 
 /**

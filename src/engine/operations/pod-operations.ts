@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import type { Pod } from '../../api/types.ts';
-import { progressDeadlineMs, updateLock, updateWindow, isWindowOpen } from '../../api/values/update-annotations.ts';
+import { progressDeadlineMs } from '../../api/values/update-annotations.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
@@ -9,7 +9,13 @@ import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import type { WaitingUpdate } from '../view/snapshot.ts';
-import { computeRevision, lateRollback, rollbackTarget, type UpdateGates } from './compute-revision.ts';
+import {
+  computeRevision,
+  computeUpdateGates,
+  lateRollback,
+  rollbackTarget,
+  type UpdateGates,
+} from './compute-revision.ts';
 import { inTime, TimeoutError } from '../../flow/in-time.ts';
 import { computeRestart } from './compute-restart.ts';
 import { OperationRefused, type OperationRequest, type PodName, type RevisionSummary } from './operation.ts';
@@ -308,14 +314,10 @@ export class PodOperations {
   }
 
   private gatesOf(pod: Pod): UpdateGates {
-    const [window, lock] = [updateWindow(pod), updateLock(pod)];
-    const now = new Date(this.deps.clock.now());
-    const time = { day: now.getDay(), minute: now.getHours() * 60 + now.getMinutes() };
-    if (lock !== undefined && !this.locks.has(lock)) this.locks.set(lock, true);
-    return {
-      closedWindow: window === undefined || isWindowOpen(window, time) ? undefined : window,
-      lock: lock !== undefined && this.locks.get(lock) === true ? lock : undefined,
-    };
+    return computeUpdateGates(pod, new Date(this.deps.clock.now()), (path) => {
+      if (!this.locks.has(path)) this.locks.set(path, true);
+      return this.locks.get(path) === true;
+    });
   }
 
   private async checkLocks(): Promise<void> {

@@ -11,7 +11,7 @@ import { noProbeResults } from '../../engine/container/probe-results.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { type ConfigObjectChange, computeConfigObjectChanges } from './config-object-changes.ts';
 import { type FieldDifference, fieldDifferences } from './field-differences.ts';
-import { computeRevision } from '../../engine/operations/compute-revision.ts';
+import { computeRevision, type UpdateGates } from '../../engine/operations/compute-revision.ts';
 import { type PodRecord, revisionName } from '../../engine/operations/pod-record.ts';
 import type { CurrentNode, CurrentPod, DesiredNode } from './node-state.ts';
 
@@ -37,7 +37,7 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
   const declared = desired.pods.map((pod) => {
     const running = runningPod(current.pods, pod);
     const change =
-      operatedChange(current.records.get(podFullName(pod)), pod) ??
+      operatedChange(current.records.get(podFullName(pod)), pod, desired.updateGates?.(pod) ?? {}) ??
       (running ? changeOf(running, pod, current.inPlace, desired) : planned('start', pod, 'no pod of this name runs'));
     return { pod, change };
   });
@@ -66,10 +66,10 @@ function runningPod(pods: readonly CurrentPod[], desired: Pod): CurrentPod | und
   return named.find(({ pod }) => pod.metadata.uid === desired.metadata.uid) ?? named.at(-1);
 }
 
-/** What an operator asked for wins over the manifest. Returns undefined if nothing does. */
-function operatedChange(record: PodRecord | undefined, desired: Pod): PodChange | undefined {
+/** What an operator asked for, a window or a lock wins over the manifest. Returns undefined if nothing does. */
+function operatedChange(record: PodRecord | undefined, desired: Pod, gates: UpdateGates): PodChange | undefined {
   if (record?.isStopped === true) return planned('stay', desired, 'it is stopped until kubelet-ts start');
-  const choice = computeRevision(record, revisionName(desired), {});
+  const choice = computeRevision(record, revisionName(desired), gates);
   if (choice.kind === 'declared') return undefined;
   return planned('stay', desired, `${choice.message}; revision ${choice.revision.number} runs`);
 }

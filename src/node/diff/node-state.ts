@@ -2,6 +2,7 @@ import type { ConfigObject } from '../../api/values/config-object.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
+import type { UpdateGates } from '../../engine/operations/compute-revision.ts';
 import type { PodRecord } from '../../engine/operations/pod-record.ts';
 import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 
@@ -35,4 +36,6 @@ export interface DesiredNode {
   derivedUIDs?: readonly string[];
   /** The UID that a pod would have if its manifest were at this path or URL. */
   uidUnder: (pod: Pod, origin: string) => string | undefined;
+  /** What update windows and lock files have against new revisions now. Absent if they do not count. */
+  updateGates?: (pod: Pod) => UpdateGates;
 }

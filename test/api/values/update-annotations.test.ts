@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isWindowOpen, validateUpdateAnnotations } from '../../../src/api/values/update-annotations.ts';
+import { isWindowOpen, nextOpening, validateUpdateAnnotations } from '../../../src/api/values/update-annotations.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 
 const at = (day: number, hour: number, minute = 0) => ({ day, minute: hour * 60 + minute });
@@ -16,6 +16,17 @@ test.each([
   ['Sun 22:00-24:00', at(0, 23, 59), true],
 ])('the window %s at %o is open: %s', (text, time, isOpen) => {
   expect(isWindowOpen(text, time)).toBe(isOpen);
+});
+
+// 2026-11-25 is a Wednesday.
+test.each([
+  ['02:00-04:00', new Date(2026, 10, 25, 1, 59), new Date(2026, 10, 25, 2)],
+  ['02:00-04:00', new Date(2026, 10, 25, 4), new Date(2026, 10, 26, 2)],
+  ['Sat,Sun 02:30-04:00', new Date(2026, 10, 25, 4), new Date(2026, 10, 28, 2, 30)],
+  ['Wed 02:00-04:00', new Date(2026, 10, 25, 5), new Date(2026, 11, 2, 2)],
+  ['never', new Date(2026, 10, 25, 5), undefined],
+])('the window %s opens after %o at %o', (text, now, opening) => {
+  expect(nextOpening(text, now)).toEqual(opening);
 });
 
 test.each([
