@@ -24,7 +24,7 @@ const waiting = [
   ...['hostile-containers', 'http-source', 'hung-network', 'image-gc', 'images', 'in-place', 'lifecycle'],
   ...['log-flood', 'log-rotation', 'logs', 'memory-pressure', 'mount-options', 'netns-mounts', 'node-shutdown'],
   ...['operations', 'owners', 'pause-image', 'probes', 'runtime-class', 'runtime-events', 'start-order', 'streams'],
-  ...['sub-path', 'upgrade', 'volumes', 'wait'],
+  ...['nested', 'sub-path', 'upgrade', 'volumes', 'wait'],
 ].map((name) => `test/e2e/${name}.test.ts`);
 
 export default defineConfig({
