@@ -8,6 +8,7 @@ import type { PodStats } from '../../src/engine/stats/summary.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import type { FakeAmounts } from '../fakes/fake-stats.ts';
+import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { type Engine, World } from './world.ts';
@@ -396,6 +397,26 @@ describe('a node whose disk is full', () => {
       'registry.example/app:1',
       'registry.example/newest:1',
       'registry.example/web:1',
+    ]);
+  });
+
+  test('reports the dead containers that it removed, also if it cannot remove all', async () => {
+    const jobs = ['one', 'two', 'three'];
+    const made = await node(
+      diskBelow10Percent,
+      pod('app'),
+      ...jobs.map((name) => pod(name, { restartPolicy: 'Never' })),
+    );
+    const { world, engine } = made;
+    for (const name of jobs) {
+      world.runtime.exitContainer({ pod: `${name}-edge1`, container: 'main' }, 0);
+      await world.until(() => engine.pod(`${name}-edge1`)?.worker.state === 'finished');
+    }
+    world.runtime.injectError('removeContainer', new Refusal(codes.unknown, 'device or resource busy'), { times: 1 });
+    world.stats.amounts.diskAvailable = 60 * mebibyte;
+    await world.until(() => made.said.includes('Freeing resources of the node failed'));
+    expect(engine.messages('DeadContainersRemoved')).toEqual([
+      'Removed 2 dead containers: the node runs short of disk space',
     ]);
   });
 

@@ -80,29 +80,38 @@ export class ContainerCollector {
    * DeleteAllUnusedContainers
    */
   async deleteAllUnusedContainers(signal: AbortSignal): Promise<void> {
-    const removed = await this.collect(signal, { evictTerminatedPods: true });
-    if (removed === 0) return;
-    const containers = removed === 1 ? '1 dead container' : `${String(removed)} dead containers`;
+    let removed = 0;
+    const onRemoved = (): void => {
+      removed += 1;
+    };
+    try {
+      await this.collect(signal, { evictTerminatedPods: true, onRemoved });
+    } finally {
+      // Some are gone also if others cannot be removed, or the time is over.
+      if (removed > 0) this.reportRemoved(removed);
+    }
+  }
+
+  private reportRemoved(amount: number): void {
+    const containers = amount === 1 ? '1 dead container' : `${String(amount)} dead containers`;
     const message = `Removed ${containers}: the node runs short of disk space`;
     this.deps.emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.deadContainersRemoved, message });
   }
 
-  /** Resolves with the number of removed containers. */
   private async collect(
     signal: AbortSignal,
-    { evictTerminatedPods } = { evictTerminatedPods: false },
-  ): Promise<number> {
+    { evictTerminatedPods = false, onRemoved }: { evictTerminatedPods?: boolean; onRemoved?: () => void } = {},
+  ): Promise<void> {
     const own = new Set(await this.deps.ownPodUIDs());
     const isOurs = ({ uid }: RuntimePod): boolean => own.has(uid) && !this.deps.isBeingRemoved(uid);
     // Before the listing, so that it has the containers of all links that are broken for a moment.
     const logs = await this.deps.deadLogs.find(own);
     // Plans from the last listing first, which costs no call to the runtime.
-    if (isEmpty(this.plan(this.deps.listedPods().filter(isOurs), { ...logs, evictTerminatedPods }))) return 0;
+    if (isEmpty(this.plan(this.deps.listedPods().filter(isOurs), { ...logs, evictTerminatedPods }))) return;
     const pods = (await this.deps.runtimePods.getPods({ signal })).filter(isOurs);
     const plan = this.plan(pods, { ...logs, evictTerminatedPods });
     const { containersToStop, containersToRemove, sandboxesToRemove } = plan;
     const errors: string[] = [];
-    let removed = 0;
     const attempt = async (act: Promise<void>): Promise<boolean> => {
       try {
         await act;
@@ -116,7 +125,7 @@ export class ContainerCollector {
     const toStop = new Set(containersToStop);
     for (const container of containersToRemove) {
       if (toStop.has(container) && !(await attempt(this.stopContainer(container, signal)))) continue;
-      if (await attempt(this.removeContainer(pods, container, signal))) removed += 1;
+      if (await attempt(this.removeContainer(pods, container, signal))) onRemoved?.();
     }
     for (const { id } of sandboxesToRemove) await attempt(this.deps.podRemover.removePodSandbox(id));
     await attempt(this.deps.deadLogs.remove(plan));
@@ -124,7 +133,6 @@ export class ContainerCollector {
     for (const uid of changed) this.deps.onPodChanged(uid);
     if (errors.length === 1) throw new Error(`1 removal failed: ${errors.join()}`);
     if (errors.length > 1) throw new Error(`${String(errors.length)} removals failed, the first: ${errors[0] ?? ''}`);
-    return removed;
   }
 
   private plan(pods: readonly RuntimePod[], request: DeadLogNames & { evictTerminatedPods: boolean }): ContainerGCPlan {
