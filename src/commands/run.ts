@@ -184,8 +184,8 @@ async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): 
 const growAfterMs = 10_000;
 
 /**
- * Limits the growth of V8's heap. Young space never grows. After the start, old space grows by at most 25 % at a time.
- * Otherwise the start of many pods or a flood of answers would take tens of megabytes for months. Then one thread
+ * Limits the growth of V8's heap. Young space never grows. After the start, old space grows by at most 25 % or 2 MB at a
+ * time. Otherwise the start of many pods or a flood of answers would take tens of megabytes for months. Then one thread
  * collects the young space, because to wake others for a megabyte costs more than it saves. The same command-line
  * options would slow Node's start.
  */
@@ -193,6 +193,8 @@ function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
   setTimeout(() => {
     setFlagsFromString('--heap-growing-percent=25');
+    // After V8 has started, this only reduces its smallest step from 8 MB to 2.
+    setFlagsFromString('--optimize-for-size');
     setFlagsFromString('--no-parallel-scavenge');
   }, growAfterMs).unref();
 }

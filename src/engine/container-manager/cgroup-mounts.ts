@@ -57,5 +57,8 @@ function cgroupMount(line: string): CgroupMountPoint[] {
   const [type = '', , options = ''] = system.split(' ');
   const path = place.split(' ')[4];
   if (path === undefined || !/^cgroup2?$/.test(type)) return [];
-  return [{ path, type, options: type === 'cgroup' ? options.split(',') : [] }];
+  return [{ path: copyOf(path), type: copyOf(type), options: type === 'cgroup' ? copyOf(options).split(',') : [] }];
 }
+
+/** V8 keeps the whole text in memory for a part of it. With many containers mountinfo has hundreds of kilobytes. */
+const copyOf = (part: string): string => Buffer.from(part).toString();

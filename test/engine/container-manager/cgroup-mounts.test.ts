@@ -1,5 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { parseCgroupMounts, readCgroupMounts } from '../../../src/engine/container-manager/cgroup-mounts.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -56,4 +58,19 @@ test('finds nothing on a machine without cgroups', () => {
     controllers: new Map(),
     hierarchies: [],
   });
+});
+
+test('the mounts of cgroups do not keep the text of all mounts in memory', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const usedBytes = (): number => {
+    collect();
+    return getHeapStatistics().used_heap_size;
+  };
+  const containers = '99 23 0:99 / /run/containerd/rootfs rw,relatime - overlay overlay rw\n'.repeat(200_000);
+  const cgroup = '35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory,hugetlb\n';
+  const before = usedBytes();
+  const mounts = parseCgroupMounts(cgroup + containers);
+  expect(usedBytes() - before).toBeLessThan(1_000_000);
+  expect(mounts.hierarchies).toEqual(['/sys/fs/cgroup/memory']);
 });
