@@ -1,5 +1,5 @@
 /** The mark in place of the end of a text. */
-const markPattern = / … (\d+) bytes left out$/;
+const markPattern = / \u2026 (\d+) bytes left out$/;
 
 /**
  * Shortens a text to `maxBytes` of UTF-8, in whole characters, and appends the number of bytes left out. That number

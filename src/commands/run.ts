@@ -184,10 +184,10 @@ async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): 
 const growAfterMs = 10_000;
 
 /**
- * Limits the growth of V8's heap. Young space never grows. After the start, old space grows by at most 25 % or 2 MB at a
- * time. Otherwise the start of many pods or a flood of answers would take tens of megabytes for months. Then one thread
- * collects the young space, because to wake others for a megabyte costs more than it saves. The same command-line
- * options would slow Node's start.
+ * Limits the growth of V8's heap. Young space never grows. After the start, old space grows by at most 25 % or 2 MB at
+ * a time. Otherwise the start of many pods or a flood of answers would take tens of megabytes for months. Then one
+ * thread collects the young space, because to wake others for a megabyte costs more than it saves. The same
+ * command-line options would slow Node's start.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 
@@ -6,7 +6,12 @@ const repository = join(import.meta.dirname, '../..');
 
 /** Packages and files of ours that loading this module loads, without what it imports when it is used. */
 async function loadedWith(module: string): Promise<string[]> {
-  const { metafile } = await build({
+  return (await startOf(module)).modules;
+}
+
+/** The modules that loading this module loads, and their scripts. */
+async function startOf(module: string): Promise<{ modules: string[]; scripts: string[] }> {
+  const { metafile, outputFiles } = await build({
     entryPoints: [join(repository, module)],
     absWorkingDir: repository,
     outdir: 'dist',
@@ -29,7 +34,9 @@ async function loadedWith(module: string): Promise<string[]> {
     }
   }
   const inputs = [...loaded].flatMap((path) => Object.keys(outputs.get(path)?.inputs ?? {}));
-  return [...new Set(inputs.map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path))];
+  const modules = inputs.map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path);
+  const scripts = outputFiles.filter(({ path }) => loaded.has(relative(repository, path))).map(({ text }) => text);
+  return { modules: [...new Set(modules)], scripts };
 }
 
 test('the agent starts without what only few nodes need', async () => {
@@ -42,6 +49,13 @@ test('the agent starts without what only few nodes need', async () => {
     ...['src/engine/images/credential-plugin.ts', 'src/cri/generated/health.ts', 'src/commands/log-text.ts'],
   ];
   expect(loaded.filter((module) => rarelyNeeded.includes(module))).toEqual([]);
+});
+
+// esbuild escapes other letters, except in regular expressions and templates with a tag.
+test('the agent is plain ASCII, because one other letter doubles the memory for its text', async () => {
+  const { scripts } = await startOf('src/commands/run.ts');
+  expect(scripts.join('\n').length).toBeGreaterThan(1_000_000);
+  expect(scripts.flatMap((script) => script.match(/.{0,30}[\u0080-\uffff].{0,30}/g) ?? [])).toEqual([]);
 });
 
 test('help and version need no command', async () => {

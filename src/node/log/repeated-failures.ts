@@ -131,7 +131,7 @@ function sameness({ facts, message = '' }: Entry): string {
 
 const errorText = (value: unknown): string => (value instanceof Error ? value.message : String(value));
 
-const ids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,}|\d+(?:\.\d+)?(?:ms|µs|[smh])\b|\d{5,}/g;
+const ids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,}|\d+(?:\.\d+)?(?:ms|\u00b5s|[smh])\b|\d{5,}/g;
 const withoutIds = (text: string): string => text.replaceAll(ids, '#');
 
 /** Errors of the language, which we never throw on purpose, and errors without a name of their own. */
