@@ -79,8 +79,8 @@ async function run(manifests: readonly string[], flags: RunFlags, { stderr }: Co
   requireRoot();
   if (flags.tui && (await canShowScreen())) {
     const { runWithScreen } = await import('./run/run-with-screen.ts');
-    const { rootDir, containerRuntimeEndpoint: runtimeEndpoint } = options;
-    return runWithScreen({ rootDir, runtimeEndpoint, theme: flags.theme, stderr });
+    const { rootDir, nodeName, containerRuntimeEndpoint: runtimeEndpoint } = options;
+    return runWithScreen({ rootDir, nodeName, runtimeEndpoint, theme: flags.theme, stderr });
   }
   await runAgent(options, flags, manifests);
   return 0;

@@ -1,5 +1,6 @@
 import { detailsLines } from './details-lines.ts';
 import { eventLines } from './event-lines.ts';
+import { startingLines } from './header-lines.ts';
 import { askLines, helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
 import type { Layout } from './layout.ts';
 import { greyLine, type Line, textLine } from './line.ts';
@@ -55,7 +56,9 @@ function podsPane(state: ViewState, layout: Layout): Line[] {
   const pods = visiblePods(state);
   if (pods.length === 0) {
     const text = state.filter === '' ? 'No pods. Put a manifest into a source.' : 'No pod matches the filter.';
-    return [textLine('  PODS', { bold: state.pane === 'pods' }), textLine(`  ${text}`, { color: 'gray' })];
+    const starting = startingLines(state.silence, state.columns);
+    const title = textLine('  PODS', { bold: state.pane === 'pods' });
+    return [title, ...(starting.length > 0 ? starting : [textLine(`  ${text}`, { color: 'gray' })])];
   }
   return podTable(pods, {
     node: state.snapshot,

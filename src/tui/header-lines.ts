@@ -1,7 +1,8 @@
 import { humanDuration } from '../api/values/pod-printer.ts';
 import type { EngineSnapshot, RuntimeSnapshot, Silence, SourceSnapshot } from '../engine/view/snapshot.ts';
 import { displayWidth, printable } from './display-width.ts';
-import type { Line, Span } from './line.ts';
+import { type Line, type Span, textLine } from './line.ts';
+import { wrapped } from './output-page.ts';
 import { isPodReady } from './pod-row.ts';
 
 /** Maximum lines of the header. */
@@ -30,15 +31,18 @@ export function headerLines(snapshot: EngineSnapshot, now: number, columns: numb
 }
 
 /** The header while the agent does not answer. */
-export function silenceLines(nodeName: string, { since, message }: Silence, now: number): Line[] {
-  return [
-    {
-      spans: [
-        { text: `kubelet-ts ${nodeName}`, bold: true },
-        { text: `${gap}LOST for ${humanDuration(now - since)}, showing its last state: ${message}`, color: 'red' },
-      ],
-    },
-  ];
+export function silenceLines(nodeName: string, { since, message, isStarting }: Silence, now: number): Line[] {
+  const duration = humanDuration(now - since);
+  const state: Span = isStarting
+    ? { text: `${gap}STARTING for ${duration}`, color: 'yellow' }
+    : { text: `${gap}LOST for ${duration}, showing its last state: ${message}`, color: 'red' };
+  return [{ spans: [{ text: `kubelet-ts ${nodeName}`, bold: true }, state] }];
+}
+
+/** In the place of pods: why the agent does not answer yet. Empty for one that has answered before. */
+export function startingLines(silence: Silence | undefined, columns: number): Line[] {
+  if (silence?.isStarting !== true) return [];
+  return wrapped(printable(silence.message), columns - gap.length).map((row) => textLine(`${gap}${row}`));
 }
 
 function headerSpans(snapshot: EngineSnapshot, now: number): Span[] {

@@ -92,7 +92,8 @@ export function nextMatch(page: OutputPage, columns: number, from: number, by: 1
 const isMatch = (line: string, search: string): boolean =>
   search !== '' && line.toLowerCase().includes(search.toLowerCase());
 
-function wrapped(line: string, columns: number): string[] {
+/** The line as rows of at most so many columns. */
+export function wrapped(line: string, columns: number): string[] {
   const rows: string[] = [];
   let row = '';
   let width = 0;

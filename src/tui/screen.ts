@@ -22,6 +22,8 @@ import { initialViewState, maxEvents, reduce, selectedPod, type ViewAction, type
 
 /** A visible screen. */
 export interface Screen {
+  /** Shows a snapshot that came without an event. */
+  refresh(): void;
   /** Restores the terminal at once. The engine keeps running. */
   unmount(): void;
   /**
@@ -114,7 +116,9 @@ class LiveScreen implements Screen {
     // A caller need not await `exited`, so its rejection must not end the process.
     this.exited.catch(ignore);
     this.#palette = paletteOf(theme === 'light' ? 'light' : 'dark', stdout);
+    const silence = 'silence' in view ? view.silence() : undefined;
     this.#state = initialViewState(view.snapshot(), clock.now(), {
+      silence,
       ...sizeOf(stdout),
       logFile,
       isAttached,
@@ -123,7 +127,9 @@ class LiveScreen implements Screen {
     this.#pace = new FramePace(clock);
     this.#terminal = new HeldTerminal({
       ...{ stdout, stdin, clock, guarded, keeper, isInForeground: options.isInForeground, onKey: this.#onKey },
-      onBack: this.#onBack,
+      onBack: () => {
+        this.refresh();
+      },
       onEnd: this.#onEnd,
     });
     this.#command = new PageCommand({
@@ -142,6 +148,11 @@ class LiveScreen implements Screen {
     this.#readKeys().then(this.#onEnd, (error: unknown) => {
       this.#close(error);
     });
+  }
+
+  refresh(): void {
+    this.#isStale = true;
+    this.#requestFrame();
   }
 
   unmount(): void {
@@ -189,11 +200,6 @@ class LiveScreen implements Screen {
   readonly #onResize = (): void => {
     this.#terminal.invalidate();
     this.#dispatch({ type: 'resized', ...sizeOf(this.#options.stdout) });
-  };
-
-  readonly #onBack = (): void => {
-    this.#isStale = true;
-    this.#requestFrame();
   };
 
   readonly #onEnd = (): void => {

@@ -4,7 +4,7 @@ import type { EngineSnapshot, PodSnapshot, PodUsage, Silence } from '../engine/v
 import { describeEvent } from './describe-event.ts';
 import { detailsLines } from './details-lines.ts';
 import { type EventKind, eventKindOf, nextEventKind } from './event-lines.ts';
-import { headerLineLimit, headerLines, silenceLines } from './header-lines.ts';
+import { headerLineLimit, headerLines, silenceLines, startingLines } from './header-lines.ts';
 import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts';
 import type { Line } from './line.ts';
 import { isWell } from './pod-reason.ts';
@@ -93,7 +93,8 @@ export const maxEvents = 500;
 export function initialViewState(
   snapshot: EngineSnapshot,
   now: number,
-  settings: Pick<ViewState, 'columns' | 'rows'> & Partial<Pick<ViewState, 'logFile' | 'isAttached' | 'isReadOnly'>>,
+  settings: Pick<ViewState, 'columns' | 'rows'> &
+    Partial<Pick<ViewState, 'silence' | 'logFile' | 'isAttached' | 'isReadOnly'>>,
 ): ViewState {
   const state: ViewState = {
     snapshot,
@@ -225,7 +226,7 @@ export function layoutOf(state: ViewState): Layout | undefined {
   return computeLayout({
     rows: state.rows,
     header: visibleHeader(state).length,
-    podCount: visiblePods(state).length,
+    podCount: Math.max(visiblePods(state).length, startingLines(state.silence, state.columns).length),
     problemLineCount: problemLines(manifestProblems(state.snapshot)).length,
     pane: state.pane,
   });

@@ -24,6 +24,10 @@ process.stdin.setRawMode(true);
 process.stdin.on('data', (bytes) => {
   setTimeout(() => remote.stdin.write(bytes), delayMs);
 });
+process.on('SIGHUP', () => {
+  remote.kill();
+  process.exit();
+});
 remote.on('exit', () => {
   writeFileSync(report, String(longestMs));
   setTimeout(() => process.exit(), freeAt - performance.now() + delayMs);

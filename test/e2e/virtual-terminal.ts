@@ -61,6 +61,12 @@ export class VirtualTerminal {
     return stdout;
   }
 
+  /** The screen with the sequences of its colors. */
+  async colored(): Promise<string> {
+    const { stdout } = await this.#tmux('capture-pane', '-p', '-e');
+    return stdout;
+  }
+
   async type(text: string): Promise<void> {
     await this.#tmux('send-keys', '-l', text);
   }

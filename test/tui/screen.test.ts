@@ -232,6 +232,21 @@ describe('frames', () => {
     ]);
   });
 
+  test('say why an agent does not answer yet, and come with it', async () => {
+    const { view, clock, stdout, screen } = start(makeSnapshot([]), { columns: 50, rows: 10 });
+    view.lost = { since: noon, isStarting: true, message: 'kubelet-ts waits for its runtime: no socket was found' };
+    await clock.advance(1000);
+    const starting = stdout.screen();
+    view.lost = undefined;
+    view.current = makeSnapshot([crashing]);
+    screen.refresh();
+    await clock.advance(100);
+    expect([starting.slice(0, 4), stdout.screen()[1]?.slice(0, 6)]).toEqual([
+      ['kubelet-ts edge1  STARTING for 1s', '  PODS', '  kubelet-ts waits for its runtime: no socket was', '  found'],
+      '  NAME',
+    ]);
+  });
+
   test('have no colors where the terminal has none', () => {
     const { stdout } = start(makeSnapshot([makeEntry('db'), crashing]), small);
     // eslint-disable-next-line no-control-regex -- these are colors

@@ -17,6 +17,7 @@ import { chosenTheme } from './theme-option.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
 import { endAgent } from './end-agent.ts';
 import { defaultRootDir } from '../../node/options/flags.ts';
+import { StartingView } from './starting-view.ts';
 import { openLog } from '../../node/log/rotating-file.ts';
 import { readyFD, screenAgentVariable } from './screen-agent.ts';
 
@@ -26,6 +27,7 @@ type AgentEnded = number;
 interface ScreenSettings {
   theme: Theme;
   rootDir: string;
+  nodeName: string;
   /** Undefined for the one that is found. */
   runtimeEndpoint: string | undefined;
   stderr: Writable;
@@ -35,9 +37,9 @@ interface ScreenSettings {
  * Starts the agent in its own process and session, so that events of the terminal do not affect it. Shows its screen
  * until the user leaves or the agent ends. Resolves with the exit code.
  */
-export async function runWithScreen({ rootDir, runtimeEndpoint, theme, stderr }: ScreenSettings): Promise<number> {
-  await makeFolder(rootDir, 0o750);
-  const logFile = join(rootDir, 'kubelet-ts.log');
+export async function runWithScreen(settings: ScreenSettings): Promise<number> {
+  await makeFolder(settings.rootDir, 0o750);
+  const logFile = join(settings.rootDir, 'kubelet-ts.log');
   const agent = spawnAgent(logFile);
   const passOn = (signal: NodeJS.Signals): void => {
     agent.signalled = true;
@@ -45,7 +47,7 @@ export async function runWithScreen({ rootDir, runtimeEndpoint, theme, stderr }:
   };
   process.on('SIGINT', passOn).on('SIGTERM', passOn);
   try {
-    return await showAgent(agent, { rootDir, runtimeEndpoint, theme, logFile, stderr });
+    return await showAgent(agent, { ...settings, logFile });
   } finally {
     process.off('SIGINT', passOn).off('SIGTERM', passOn);
   }
@@ -90,13 +92,8 @@ interface Place extends ScreenSettings {
 }
 
 async function showAgent(agent: Agent, place: Place): Promise<number> {
-  const { stderr } = place;
-  const view = await Promise.race([agent.ended, openView(agent, place)]);
-  if (typeof view === 'number') {
-    stderr.write(lastWords(agent.said()));
-    return view;
-  }
-  const socketPath = rootSocketPath(place.rootDir);
+  const { stderr, rootDir, nodeName } = place;
+  const view = new StartingView({ nodeName, startedAt: systemClock.now() });
   const left = await screenOf(agent, view, place);
   view.close();
   const pods = view.snapshot().pods.length;
@@ -108,34 +105,34 @@ async function showAgent(agent: Agent, place: Place): Promise<number> {
       agent.child.unref();
       return 0;
     case 'stop':
-      await endAgent(socketPath, { clock: systemClock, stderr });
+      if (!(await endAgent(rootSocketPath(rootDir), { clock: systemClock, stderr }))) agent.child.kill('SIGINT');
       await agent.ended;
       stderr.write(stoppedText({ pods, ...place }));
       return 0;
     case 'ended': {
       const code = await agent.ended;
       if (code !== 0) stderr.write(lastWords(agent.said()));
-      stderr.write(code === 0 ? stoppedText({ pods, ...place }) : crashedText(code, { pods, ...place }));
+      if (view.isThere || code === 0) stderr.write(endedText(code, { pods, ...place }));
       return code;
     }
   }
 }
 
-/** Resolves when the agent has an engine. */
-async function openView({ ready }: Agent, { rootDir, stderr }: Place): Promise<RemoteView> {
+/** Gives the view its agent as soon as it has an engine. */
+async function takeAgent({ ready }: Agent, view: StartingView, { rootDir }: Place): Promise<void> {
   await ready;
   const place = { socketPath: rootSocketPath(rootDir), clock: systemClock };
-  const view = await RemoteView.open(place).catch((error: unknown) => {
+  const remote = await RemoteView.open(place).catch((error: unknown) => {
     if (!(error instanceof UserError)) throw error;
-    stderr.write(`${error.message}. Ctrl-C ends it. ${error.hint ?? ''}\n`);
+    view.waitsFor([error.message, error.hint].filter((text) => text !== undefined).join('. '));
     return RemoteView.open(place, { waits: true });
   });
-  // The agent ended, which is reported elsewhere.
-  return view ?? new Promise<never>(() => undefined);
+  // Without one, the agent ended, which is reported elsewhere.
+  if (remote !== undefined) view.take(remote);
 }
 
 /** Why the screen closed: `lost` with its terminal, `ended` with the agent, or the user's choice. */
-async function screenOf(agent: Agent, view: RemoteView, place: Place): Promise<Leaving | 'lost' | 'ended'> {
+async function screenOf(agent: Agent, view: StartingView, place: Place): Promise<Leaving | 'lost' | 'ended'> {
   const [{ runScreen }, { terminalKeeper }] = await Promise.all([
     import('../../tui/screen.ts'),
     import('../../tui/terminal-keeper.ts'),
@@ -154,8 +151,17 @@ async function screenOf(agent: Agent, view: RemoteView, place: Place): Promise<L
       left = leaving;
     },
   });
-  const isEnded = await Promise.race([agent.ended.then(() => true), screen.exited.then(() => agent.signalled)]);
-  screen.unmount();
+  const taken = takeAgent(agent, view, place).then(() => {
+    screen.refresh();
+  });
+  const isEnded = await Promise.race([
+    agent.ended.then(() => true),
+    screen.exited.then(() => agent.signalled),
+    // Only a failure ends the wait.
+    taken.then(() => new Promise<never>(() => undefined)),
+  ]).finally(() => {
+    screen.unmount();
+  });
   await screen.exited;
   return isEnded ? 'ended' : left;
 }
@@ -200,8 +206,8 @@ function stoppedText({ pods, rootDir, logFile }: Facts): string {
 `;
 }
 
-function crashedText(code: number, facts: Facts): string {
-  return stoppedText(facts).replace('stopped.', `ended with exit code ${code}.`);
+function endedText(code: number, facts: Facts): string {
+  return code === 0 ? stoppedText(facts) : stoppedText(facts).replace('stopped.', `ended with exit code ${code}.`);
 }
 
 const rootDirWords = (rootDir: string): string => (rootDir === defaultRootDir ? '' : ` --root-dir ${rootDir}`);

@@ -150,9 +150,11 @@ export interface EngineView {
 
 /** An agent in another process that does not answer. */
 export interface Silence {
-  /** Of its last answer. */
+  /** Of its last answer, or of its start. */
   since: number;
   message: string;
+  /** True before its first answer. */
+  isStarting?: boolean;
 }
 
 /** An engine in another process, whose snapshot is the last one while its agent does not answer. */

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { fetchAgent } from '../../src/server/control/control-client.ts';
+import { rootSocketPath } from '../../src/server/control/socket-paths.ts';
+import { Agent } from './agent.ts';
+import { makePod, serve, shell } from './manifests.ts';
+import { VirtualTerminal } from './virtual-terminal.ts';
+
+let agent: Agent;
+
+beforeAll(async () => {
+  agent = await Agent.create({ manifests: { 'web.yaml': makePod('web', { containers: [shell('app', serve)] }) } });
+});
+afterAll(async () => {
+  await agent.cleanUp();
+});
+
+const small = { columns: 80, rows: 24 };
+const large = { columns: 200, rows: 50 };
+/** The runtime in the first row, in the cyan of each theme. */
+const runtime = { dark: '\u001b[36mcontainerd', light: '\u001b[38;5;24mcontainerd' };
+/** A column of each size. */
+const columns = { small: / +STATUS +RESTARTS +AGE/, large: / +LAST SYNC +NEXT/ };
+
+async function open(words: readonly string[]): Promise<VirtualTerminal> {
+  const command = agent.commandLine(words).join(' ');
+  const terminal = await VirtualTerminal.open(`${command}; echo "code $?"`, { ...small, env: agent.environment });
+  onTestFinished(() => terminal.close());
+  return terminal;
+}
+
+/** Looks at the screen in both sizes, at its theme, and leaves it by the keys. */
+async function look(terminal: VirtualTerminal, theme: 'dark' | 'light', ...keys: string[]): Promise<void> {
+  await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen) && columns.small.test(screen));
+  expect(await terminal.colored()).toContain(runtime[theme]);
+  await terminal.resize(large.columns, large.rows);
+  const screen = await terminal.until((text) => columns.large.test(text) && / web-edge1 +1\/1 +Running /.test(text));
+  expect(Math.max(...screen.split('\n').map((line) => line.length))).toBeLessThanOrEqual(large.columns);
+  expect(await terminal.colored()).toContain(runtime[theme]);
+  for (const key of keys) await terminal.type(key);
+  await terminal.until((text) => text.includes('code 0'));
+  expect(await terminal.ask('#{alternate_on} #{cursor_flag}')).toBe('0 1');
+}
+
+test.each(['light', 'dark'] as const)('run and ui show the same in 80x24 and 200x50 in a %s theme', async (theme) => {
+  const own = await open(['run', '--theme', theme, agent.manifestsFolder]);
+  await own.until((screen) => / web-edge1 +1\/1 +Running /.test(screen));
+  await look(await open(['ui', '--theme', theme]), theme, 'q');
+  await look(own, theme, 'q', 's');
+});
+
+test('an agent that waits for its runtime has a screen that says so, and q and s end both', async () => {
+  const endpoint = `unix://${agent.rootDir}/absent.sock`;
+  const terminal = await open(['run', '--container-runtime-endpoint', endpoint, agent.manifestsFolder]);
+  const screen = await terminal.until((text) => text.includes('waits for its runtime'));
+  expect(screen.split('\n')[0]).toMatch(/^kubelet-ts edge1 {2}STARTING for \d+s$/);
+  await terminal.type('q');
+  await terminal.until((text) => text.includes('LEAVE THE SCREEN'));
+  await terminal.type('s');
+  const left = await terminal.until((text) => text.includes('code 0'));
+  expect(left.trimEnd().split('\n')).toEqual(['kubelet-ts stopped. It had no pods.', 'code 0']);
+});
+
+test('the screen of run ends with an agent that is killed, and the terminal is whole', async () => {
+  const terminal = await open(['run', agent.manifestsFolder]);
+  await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen));
+  process.kill((await fetchAgent(rootSocketPath(agent.rootDir)))?.pid ?? 0, 'SIGKILL');
+  const screen = await terminal.until((text) => text.includes('code 137'));
+  expect(screen).toContain('kubelet-ts ended with exit code 137. 1 pod keeps running unsupervised');
+  expect(await terminal.ask('#{alternate_on} #{cursor_flag}')).toBe('0 1');
+});
