@@ -10,6 +10,9 @@ export class ChaosHistory {
   readonly #world: ChaosWorld;
   /** By container: the highest attempt ever seen and its id. */
   readonly #attempts = new Map<string, { attempt: number; id: string }>();
+  /** By container and revision: its starts up to the last check, and those that no longer count. */
+  #starts = new Map<string, number>();
+  readonly #oldStarts = new Map<string, number>();
   #running: readonly ListedContainer[] = [];
 
   constructor(world: ChaosWorld) {
@@ -18,6 +21,7 @@ export class ChaosHistory {
 
   async check({ listing, pods }: SettledNode): Promise<void> {
     await this.#nothingRanTwice();
+    this.#forgetReborn(listing.containers);
     for (const container of listing.containers) this.#attemptsGrow(container);
     for (const { pod } of pods) {
       for (const { name, restartCount } of pod.status?.containerStatuses ?? []) {
@@ -31,6 +35,19 @@ export class ChaosHistory {
     }
     await this.#startsWereCounted(listing.containers);
     this.#untouchedRunOn(listing.containers);
+  }
+
+  /** A revision that a rollback runs again counts anew, because its pod was removed in between. */
+  #forgetReborn(containers: readonly ListedContainer[]): void {
+    const { reborn } = this.#world;
+    for (const container of containers) {
+      const { podName, name, revision } = container;
+      if (!reborn.has(`${podName} ${revision}`)) continue;
+      this.#attempts.delete(keyOf(container));
+      const line = `${podName}_${name} ${revision}`;
+      this.#oldStarts.set(line, this.#starts.get(line) ?? 0);
+    }
+    reborn.clear();
   }
 
   async #nothingRanTwice(): Promise<void> {
@@ -52,8 +69,10 @@ export class ChaosHistory {
   async #startsWereCounted(containers: readonly ListedContainer[]): Promise<void> {
     const starts = new Map<string, number>();
     for (const line of await this.#journal(journalNames.starts)) starts.set(line, (starts.get(line) ?? 0) + 1);
+    this.#starts = starts;
     for (const { podName, name, revision, podUID } of containers) {
-      const started = starts.get(`${podName}_${name} ${revision}`) ?? 0;
+      const line = `${podName}_${name} ${revision}`;
+      const started = (starts.get(line) ?? 0) - (this.#oldStarts.get(line) ?? 0);
       const attempt = this.#attempts.get(keyOf({ podUID, name }))?.attempt ?? 0;
       if (started > attempt + 1)
         throw new Error(`${podName} ${name} started ${started} times in ${attempt + 1} attempts`);

@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { appliedObject } from '../../src/engine/applied/applied-object.ts';
+import { UserError } from '../../src/errors.ts';
 import type { OperationAction } from '../../src/engine/operations/operation.ts';
-import { operate } from '../../src/server/control/control-client.ts';
+import { applyManifests, deleteApplied, operate } from '../../src/server/control/control-client.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import type { SeededRandom } from '../builders/seeded-random.ts';
 import { nodeName } from '../e2e/agent.ts';
+import type { ChaosPod } from './chaos-pod.ts';
 import type { ChaosWorld } from './chaos-world.ts';
 
 /** What was done to a node in one round. */
@@ -13,6 +16,8 @@ export interface ChaosRound {
   readonly agentKills: number;
   readonly containerdKills: number;
   readonly hangs: number;
+  readonly applies: number;
+  readonly rollbacks: number;
   /** Starts that found no runtime and ended. */
   readonly refusedStarts: number;
   /** Monotonic milliseconds: when the last thing was done. */
@@ -20,10 +25,23 @@ export interface ChaosRound {
 }
 
 type Step =
-  'create' | 'update' | 'remove' | 'crash' | 'crashSandbox' | 'operate' | 'killAgent' | 'killContainerd' | 'hang';
+  | 'create'
+  | 'update'
+  | 'remove'
+  | 'apply'
+  | 'delete'
+  | 'crash'
+  | 'crashSandbox'
+  | 'operate'
+  | 'rollback'
+  | 'killAgent'
+  | 'killContainerd'
+  | 'hang';
 
 const names = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6'];
 const maxPods = 5;
+/** Names of the pods that are applied. Those of `names` are in files. */
+const appliedNames = ['a0', 'a1'];
 
 /**
  * Changes manifests, crashes containers, and kills what runs them in the middle of it. kubelet-ts runs again at the
@@ -40,6 +58,8 @@ class Round implements ChaosRound {
   agentKills = 0;
   containerdKills = 0;
   hangs = 0;
+  applies = 0;
+  rollbacks = 0;
   refusedStarts = 0;
   quietSince = performance.now();
   readonly #world: ChaosWorld;
@@ -72,7 +92,8 @@ class Round implements ChaosRound {
 
   async #take(step: Step): Promise<void> {
     const { desired, stopped, held } = this.#world;
-    const known = [...desired.keys()];
+    const all = [...desired.keys()];
+    const known = all.filter((name) => !appliedNames.includes(name));
     switch (step) {
       case 'create': {
         const free = names.filter((name) => !desired.has(name));
@@ -86,12 +107,23 @@ class Round implements ChaosRound {
         // What was asked of a pod is forgotten only if an agent sees that its manifest is gone.
         if (known.length > 1) await this.#removeOne(known.filter((name) => !stopped.has(name) && !held.has(name)));
         break;
+      case 'apply':
+        if (this.#start !== undefined) await this.#apply(this.#random.pick(appliedNames));
+        break;
+      case 'delete': {
+        const applied = appliedNames.filter((name) => desired.has(name) && !stopped.has(name) && !held.has(name));
+        if (applied.length > 0 && this.#start !== undefined) await this.#delete(this.#random.pick(applied));
+        break;
+      }
       case 'operate':
         await this.#operate();
         break;
+      case 'rollback':
+        await this.#rollBack();
+        break;
       case 'crash':
       case 'crashSandbox': {
-        const lasting = known.filter((name) => desired.get(name)?.ends === false && !stopped.has(name));
+        const lasting = all.filter((name) => desired.get(name)?.ends === false && !stopped.has(name));
         const victim = step === 'crash' ? 'container' : 'sandbox';
         if (lasting.length > 0) await this.#world.crash(this.#random.pick(lasting), victim);
         break;
@@ -112,10 +144,57 @@ class Round implements ChaosRound {
     if (names.length > 0) await this.#world.removePod(this.#random.pick(names));
   }
 
-  /** Asks something of a pod that is as declared, and often kills kubelet-ts before it has answered. */
+  async #apply(name: string): Promise<void> {
+    const pod = this.#world.newPod(name);
+    const body = Buffer.from(JSON.stringify(pod.manifest));
+    await this.#untilDone(`apply ${name}`, async () => (await applyManifests(this.#socket, body, false)) !== undefined);
+    this.#world.declared(pod);
+    this.applies += 1;
+  }
+
+  async #delete(name: string): Promise<void> {
+    const object = appliedObject('Pod', 'default', name);
+    await this.#untilDone(`delete ${name}`, async () => {
+      try {
+        return (await deleteApplied(this.#socket, object, false)) !== undefined;
+      } catch (error) {
+        // It was deleted, and the answer was lost.
+        if (error instanceof UserError && error.message.endsWith('not found')) return true;
+        throw error;
+      }
+    });
+    this.#world.undeclared(name);
+  }
+
+  /** Rolls a pod that is as declared back to a revision that ran at the end of a round. */
+  async #rollBack(): Promise<void> {
+    const { revisions } = this.#world;
+    if (this.#start === undefined) return;
+    await this.#start;
+    const choices: { pod: ChaosPod; to: number }[] = [];
+    for (const { name } of this.#calmPods()) {
+      const known = await this.#world.revisionsOf(name).catch(() => []);
+      for (const { revision: to, isCurrent } of known) {
+        const pod = revisions.get(name)?.get(to);
+        if (pod !== undefined && !isCurrent) choices.push({ pod, to });
+      }
+    }
+    if (choices.length === 0) return;
+    const { pod, to } = this.#random.pick(choices);
+    await this.#untilDone(`rollback ${pod.name} ${to}`, () => this.#ask(pod.name, 'rollback', { to }));
+    this.#world.rolledBackTo(pod);
+    this.rollbacks += 1;
+  }
+
+  /** Pods that are as declared, and run for good. */
+  #calmPods(): ChaosPod[] {
+    const { desired, touched } = this.#world;
+    return [...desired.values()].filter(({ name, ends }) => !ends && !touched.has(name));
+  }
+
   async #operate(): Promise<void> {
-    const { desired, touched, stopped, held } = this.#world;
-    const calm = [...desired.values()].filter(({ name, ends }) => !ends && !touched.has(name));
+    const { stopped, held } = this.#world;
+    const calm = this.#calmPods();
     if (calm.length === 0 || this.#start === undefined) return;
     const { name } = this.#random.pick(calm);
     const action = this.#random.pick<OperationAction>([
@@ -123,8 +202,14 @@ class Round implements ChaosRound {
       stopped.has(name) ? 'start' : 'restart',
       held.has(name) ? 'unhold' : 'hold',
     ]);
+    await this.#untilDone(`${action} ${name}`, () => this.#ask(name, action));
+    this.#world.operated(name, action);
+  }
+
+  /** Asks for something, and often kills kubelet-ts before it has answered. `ask` is true once it was answered. */
+  async #untilDone(what: string, ask: () => Promise<boolean>): Promise<void> {
     await this.#start;
-    const asked = this.#ask(name, action);
+    const asked = ask();
     // A rejection is handled below.
     asked.catch(() => undefined);
     if (this.#random.chance(0.5)) {
@@ -133,23 +218,23 @@ class Round implements ChaosRound {
       await this.#started();
     }
     // Asked again, it is done once: an answer that was lost may belong to something that was done.
-    if (!(await asked.catch(() => false))) await this.#untilAnswered(name, action);
-    this.#world.operated(name, action);
+    if (await asked.catch(() => false)) return;
+    await this.#hang;
+    for (let time = 1; !(await ask()); time += 1) {
+      if (time === 20) throw new Error(`${what} was never answered`);
+      await delay(100);
+    }
   }
 
   /** True if kubelet-ts answered that it is done. */
-  async #ask(name: string, action: OperationAction): Promise<boolean> {
+  async #ask(name: string, action: OperationAction, options: { to?: number } = {}): Promise<boolean> {
     if (action === 'restart') await this.#world.expectRestart(name);
     const pod = { namespace: 'default', name: `${name}-${nodeName}` };
-    return (await operate(controlSocketPath(this.#world.agent.rootDir), pod, action)) !== undefined;
+    return (await operate(this.#socket, pod, action, options)) !== undefined;
   }
 
-  async #untilAnswered(name: string, action: OperationAction): Promise<void> {
-    await this.#hang;
-    for (let time = 1; !(await this.#ask(name, action)); time += 1) {
-      if (time === 20) throw new Error(`${action} ${name} was never answered`);
-      await delay(100);
-    }
+  get #socket(): string {
+    return controlSocketPath(this.#world.agent.rootDir);
   }
 
   /** It is started again at once, or when all is done, and may be killed in the middle of its start. */
@@ -211,7 +296,22 @@ class Round implements ChaosRound {
 /** Nearly every round kills kubelet-ts, one in ten containerd; the runtime hangs where it can. */
 function planSteps(random: SeededRandom, { canHang }: { canHang: boolean }): Step[] {
   const changes: Step[] = random.times(1, 4, () =>
-    random.pick(['create', 'create', 'update', 'remove', 'crash', 'crash', 'crashSandbox', 'operate', 'operate']),
+    random.pick([
+      'create',
+      'create',
+      'update',
+      'remove',
+      'crash',
+      'crash',
+      'crashSandbox',
+      'operate',
+      'operate',
+      'apply',
+      'apply',
+      'delete',
+      'rollback',
+      'rollback',
+    ]),
   );
   const blows: Step[] = [
     ...(random.chance(0.95) ? (['killAgent'] as const) : []),

@@ -2,8 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RpcError, hasCode } from '../../src/errors.ts';
 import type { SeededRandom } from '../builders/seeded-random.ts';
-import type { OperationAction } from '../../src/engine/operations/operation.ts';
-import { Agent } from '../e2e/agent.ts';
+import type { OperationAction, RevisionSummary } from '../../src/engine/operations/operation.ts';
+import { fetchRevisions } from '../../src/server/control/control-client.ts';
+import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
+import { Agent, nodeName } from '../e2e/agent.ts';
 import type { NetworkNamespace } from '../e2e/network-namespace.ts';
 import { type ChaosPod, journalFolder, makeChaosPod, settings } from './chaos-pod.ts';
 import { type ChaosRuntime, startChaosRuntime } from './chaos-runtime.ts';
@@ -32,6 +34,12 @@ export class ChaosWorld {
   readonly stopped = new Set<string>();
   /** What the manifests of held pods declare, by name. */
   readonly held = new Map<string, ChaosPod>();
+  /** What the manifests of pods declare that were rolled back and are not held, by name. */
+  readonly rolledBack = new Map<string, ChaosPod>();
+  /** By the name of a pod and the number of a revision: what that revision is. */
+  readonly revisions = new Map<string, Map<number, ChaosPod>>();
+  /** The names and revisions that ran before, and run again from their first attempt on since the last check. */
+  readonly reborn = new Set<string>();
   /** Ids of containers that were made to crash. */
   readonly crashed = new Set<string>();
   /** Names of the pods that something was done to since `touched` was emptied. */
@@ -73,23 +81,68 @@ export class ChaosWorld {
     return this.runtime === undefined ? 'managed' : 'proxied';
   }
 
-  async createPod(name: string): Promise<void> {
+  /** The next revision of a pod. */
+  newPod(name: string): ChaosPod {
     const { rootDir } = this.agent;
     this.#revision += 1;
-    const pod = makeChaosPod({ name, revision: this.#revision }, this.#random, {
+    return makeChaosPod({ name, revision: this.#revision }, this.#random, {
       rootDir,
       hasPodNetwork: this.#hasPodNetwork,
     });
+  }
+
+  /** Notes what the manifest of a pod declares, once it is certain. */
+  declared(pod: ChaosPod): void {
+    const { name } = pod;
+    this.touched.add(name);
     if (this.held.has(name)) this.held.set(name, pod);
     else this.desired.set(name, pod);
+    this.rolledBack.delete(name);
+  }
+
+  /** Notes that no manifest declares a pod. */
+  undeclared(name: string): void {
     this.touched.add(name);
+    this.desired.delete(name);
+    this.rolledBack.delete(name);
+    this.revisions.delete(name);
+  }
+
+  async createPod(name: string): Promise<void> {
+    const pod = this.newPod(name);
+    this.declared(pod);
     await this.agent.write(fileName(name), pod.manifest);
   }
 
   async removePod(name: string): Promise<void> {
-    this.desired.delete(name);
-    this.touched.add(name);
+    this.undeclared(name);
     await this.agent.remove(fileName(name));
+  }
+
+  /** Notes the revisions that run now, after which pods can be rolled back to them. */
+  async noteRevisions(): Promise<void> {
+    for (const [name, pod] of this.desired) {
+      const current = (await this.revisionsOf(name)).find(({ isCurrent }) => isCurrent);
+      const known = this.revisions.get(name) ?? new Map<number, ChaosPod>();
+      if (current !== undefined) this.revisions.set(name, known.set(current.revision, pod));
+    }
+  }
+
+  /** The revisions of a pod in kubelet-ts. */
+  async revisionsOf(name: string): Promise<RevisionSummary[]> {
+    const pod = { namespace: 'default', name: `${name}-${nodeName}` };
+    return (await fetchRevisions(controlSocketPath(this.agent.rootDir), pod)) ?? [];
+  }
+
+  /** Notes that a pod runs an earlier revision, once it is certain. */
+  rolledBackTo(pod: ChaosPod): void {
+    const { name } = pod;
+    const declared = this.rolledBack.get(name) ?? this.desired.get(name);
+    this.touched.add(name);
+    this.reborn.add(`${name} ${pod.revision}`);
+    this.desired.set(name, pod);
+    this.rolledBack.delete(name);
+    if (!this.held.has(name) && declared !== undefined && declared !== pod) this.rolledBack.set(name, declared);
   }
 
   /** Notes the containers of a pod, which a restart must end. Does nothing if the runtime is away. */
@@ -107,9 +160,14 @@ export class ChaosWorld {
     this.touched.add(name);
     if (action === 'stop') this.stopped.add(name);
     if (action === 'start') this.stopped.delete(name);
-    if (action === 'hold') this.held.set(name, pod);
-    if (action === 'unhold') this.desired.set(name, this.held.get(name) ?? pod);
-    if (action === 'unhold') this.held.delete(name);
+    const declared = this.held.get(name) ?? this.rolledBack.get(name) ?? pod;
+    if (action === 'hold') this.held.set(name, declared);
+    if (action === 'unhold') {
+      this.desired.set(name, declared);
+      this.held.delete(name);
+      if (declared !== pod) this.reborn.add(`${name} ${declared.revision}`);
+    }
+    if (action === 'hold' || action === 'unhold') this.rolledBack.delete(name);
   }
 
   /** Kills one container of a pod, or all of its sandbox, if there is one now. */

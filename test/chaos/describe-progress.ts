@@ -14,13 +14,14 @@ export function describeProgress(figures: ChaosFigures): string {
 }
 
 function summary(figures: ChaosFigures): string {
-  const { rounds, agentKills, containerdKills, hangs, refusedStarts, settleMs } = figures;
+  const { rounds, agentKills, containerdKills, hangs, applies, rollbacks, refusedStarts, settleMs } = figures;
   const sorted = [...settleMs].sort((a, b) => a - b);
   const seconds = (share: number): string =>
     ((sorted[Math.ceil((sorted.length - 1) * share)] ?? NaN) / 1000).toFixed(1);
   const late = sorted.filter((ms) => ms > promptMs).length;
   return (
     `${rounds} rounds: kubelet-ts killed ${agentKills} times, containerd ${containerdKills}, ${hangs} hangs, ` +
+    `${applies} pods applied, ${rollbacks} rolled back, ` +
     `${refusedStarts} starts without a runtime; as declared after ${seconds(0.5)} s (median), ` +
     `${seconds(0.9)} s (9 of 10), ${seconds(1)} s (all), later than ${promptMs / 1000} s ${late} times`
   );

@@ -10,6 +10,8 @@ export interface ChaosFigures {
   agentKills: number;
   containerdKills: number;
   hangs: number;
+  applies: number;
+  rollbacks: number;
   refusedStarts: number;
   /** Milliseconds from the last thing that was done to agreement. */
   settleMs: number[];
@@ -29,6 +31,8 @@ export async function runChaos(
     agentKills: 0,
     containerdKills: 0,
     hangs: 0,
+    applies: 0,
+    rollbacks: 0,
     refusedStarts: 0,
     settleMs: [] as number[],
     steps: [] as readonly string[],
@@ -41,11 +45,13 @@ export async function runChaos(
       const settled = await settle(world);
       figures.settleMs.push(settled.at - quietSince);
       await history.check(settled);
+      await world.noteRevisions();
     } catch (cause) {
       throw new Error(`after round ${figures.rounds} (${steps.join(', ')})`, { cause });
     }
     figures.rounds += 1;
-    for (const key of ['agentKills', 'containerdKills', 'hangs', 'refusedStarts'] as const) figures[key] += round[key];
+    for (const key of ['agentKills', 'containerdKills', 'hangs', 'applies', 'rollbacks', 'refusedStarts'] as const)
+      figures[key] += round[key];
     figures.steps = round.steps;
     report(figures);
   }
