@@ -225,7 +225,7 @@ const rooms = {
       'engine/config',
     ],
   ],
-  'engine/config/http': [
+  'engine/config/polled': [
     'URLs and other origins as source: polling, last good, decoding',
     ['api/values', 'engine/config/last-good', 'engine/view', 'api/objects', 'engine/config'],
   ],
@@ -311,7 +311,7 @@ const rooms = {
     [
       'api/decoding',
       'flow',
-      'engine/config/http',
+      'engine/config/polled',
       'engine/config/last-good',
       'engine/host',
       'engine/network',
@@ -321,18 +321,18 @@ const rooms = {
   ],
   'origins/metadata': [
     'manifests from the metadata of clouds and from NoCloud seeds',
-    ['api/decoding', 'engine/config/http', 'engine/config/last-good', 'engine/host', 'origins/http'],
+    ['api/decoding', 'engine/config/polled', 'engine/config/last-good', 'engine/host', 'origins/http'],
   ],
   'origins/git': [
     "manifests from git repositories, by the machine's git",
-    ['api/decoding', 'engine/config/http', 'engine/config/last-good', 'engine/host'],
+    ['api/decoding', 'engine/config/polled', 'engine/config/last-good', 'engine/host'],
   ],
   'origins/oci': [
     'manifests from OCI artifacts: registries, layers, cosign signatures',
     [
       'api/decoding',
       'api/values',
-      'engine/config/http',
+      'engine/config/polled',
       'engine/config/last-good',
       'engine/host',
       'engine/images',
@@ -406,7 +406,7 @@ const rooms = {
       'engine/applied',
       'engine/host',
       'engine/config/file',
-      'engine/config/http',
+      'engine/config/polled',
       'origins/git',
       'origins/http',
       'origins/metadata',
@@ -471,7 +471,7 @@ const rooms = {
       'engine/config',
       'engine/operations',
       'engine/config/file',
-      'engine/config/http',
+      'engine/config/polled',
       'engine/kuberuntime',
       'node/sources',
       'node',

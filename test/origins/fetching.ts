@@ -1,5 +1,5 @@
-import type { FetchNotes, KnownBody, ManifestOrigin } from '../../src/engine/config/http/manifest-origin.ts';
-import { HTTPFailure } from '../../src/engine/config/http/http-failure.ts';
+import type { FetchNotes, KnownBody, ManifestOrigin } from '../../src/engine/config/polled/manifest-origin.ts';
+import { OriginFailure } from '../../src/engine/config/polled/origin-failure.ts';
 import { sha256 } from '../../src/engine/config/last-good/last-good-format.ts';
 
 /** What an origin sends: the text of its body, `unchanged`, or why it sends none. */
@@ -14,7 +14,7 @@ export async function fetched(origin: ManifestOrigin, knownBody?: string | Known
     await origin.trust(body, { digest: sha256(body), validators, signature, lastSignedAtSeconds });
     return Buffer.from(body).toString();
   } catch (error) {
-    if (!(error instanceof HTTPFailure)) throw error;
+    if (!(error instanceof OriginFailure)) throw error;
     return { kind: error.kind, message: error.message, hint: error.hint };
   }
 }

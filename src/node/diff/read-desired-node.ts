@@ -6,7 +6,7 @@ import { loadManifest } from '../../engine/config/load-manifest.ts';
 import { ignoredBecause } from '../../engine/config/file/manifest-paths.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
-import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
+import type { RemoteManifestOptions } from '../../engine/config/polled/remote-manifest.ts';
 import { readManifestURL } from '../sources/read-manifest-url.ts';
 import { withNodeClasses } from '../sources/with-node-classes.ts';
 import { joined, type ManifestsRequest, readManifests, stdinOrigin } from '../sources/read-manifests.ts';

@@ -3,13 +3,13 @@ import { getProxyForUrl } from 'proxy-from-env';
 import { systemClock } from '../../clock.ts';
 import { appliedFolder } from '../../engine/applied/applied-folder.ts';
 import { FileSource } from '../../engine/config/file/file-source.ts';
-import { HTTPSource } from '../../engine/config/http/http-source.ts';
-import type { ManifestOrigin } from '../../engine/config/http/manifest-origin.ts';
+import { PolledSource } from '../../engine/config/polled/polled-source.ts';
+import type { ManifestOrigin } from '../../engine/config/polled/manifest-origin.ts';
 import { GitOrigin } from '../../origins/git/git-origin.ts';
 import { parseGitURL } from '../../origins/git/git-url.ts';
 import { HTTPOrigin } from '../../origins/http/http-origin.ts';
 import { LargeBodies } from '../../origins/http/large-bodies.ts';
-import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
+import type { RemoteManifestOptions } from '../../engine/config/polled/remote-manifest.ts';
 import { MetadataOrigin } from '../../origins/metadata/metadata-origin.ts';
 import { metadataServices } from '../../origins/metadata/metadata-services.ts';
 import { NoCloudOrigin } from '../../origins/metadata/nocloud-origin.ts';
@@ -48,7 +48,7 @@ export function nodeSources(options: NodeOptions, logger: Logger, { hasApplied =
     const httpCheckFrequencyMs = options.httpCheckFrequency;
     const manifest = remoteManifest(options, url, { largeBodies, workFolder: join(rootDir, 'state', 'git') });
     const phase = pollPhase(manifest.origin.where, options.nodeName);
-    sources.push(new HTTPSource({ ...manifest, httpCheckFrequencyMs, phase, lastGood, random: Math.random }));
+    sources.push(new PolledSource({ ...manifest, httpCheckFrequencyMs, phase, lastGood, random: Math.random }));
   }
   if (hasApplied) sources.push(new FileSource({ ...files, source: 'applied', paths: [appliedFolder(rootDir)] }));
   // Drops last good manifests of sources that are no longer named. The file source drops its own.

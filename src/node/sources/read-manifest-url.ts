@@ -1,5 +1,5 @@
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
-import { RemoteManifest, type RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
+import { RemoteManifest, type RemoteManifestOptions } from '../../engine/config/polled/remote-manifest.ts';
 
 /** Fetches a manifest URL once. Returns everything it declares, with all problems. */
 export async function readManifestURL(request: RemoteManifestOptions): Promise<SourceUpdate> {

@@ -1,4 +1,4 @@
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { killGroup } from '../../engine/host/kill-group.ts';
 
 /** The longest time of one command, in milliseconds. */
@@ -41,7 +41,7 @@ interface Options {
 }
 
 /**
- * Runs git within limits of time, output and disk. Resolves with its output. Rejects with an HTTPFailure that has the
+ * Runs git within limits of time, output and disk. Resolves with its output. Rejects with an OriginFailure that has the
  * reason of git.
  */
 export async function git(
@@ -82,7 +82,7 @@ export async function git(
 const notFoundExitCode = 127;
 const repeated = 'The request is repeated automatically.';
 
-const failure = (message: string, hint: string): HTTPFailure => new HTTPFailure('no answer', message, hint);
+const failure = (message: string, hint: string): OriginFailure => new OriginFailure('no answer', message, hint);
 
 /** The line of git's fatal error, without control characters of servers. */
 function reasonOf(errors: string): string {

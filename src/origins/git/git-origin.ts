@@ -2,9 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
-import { joinFiles } from '../../engine/config/http/joined-files.ts';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
-import type { FetchNotes, KnownBody, ManifestOrigin, OriginAnswer } from '../../engine/config/http/manifest-origin.ts';
+import { joinFiles } from '../../engine/config/polled/joined-files.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import type {
+  FetchNotes,
+  KnownBody,
+  ManifestOrigin,
+  OriginAnswer,
+} from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { git } from './git-command.ts';
@@ -73,7 +78,7 @@ export class GitOrigin implements ManifestOrigin {
       if (commit !== undefined && isCommit(commit)) return { commit, name: name.replace('^{}', '') };
     }
     const hint = 'Name a branch, a tag or the whole id of a commit: ?ref=…';
-    throw new HTTPFailure('is no manifest', `the repository has no ${ref}`, hint);
+    throw new OriginFailure('is no manifest', `the repository has no ${ref}`, hint);
   }
 
   private async read(folder: string, name: string, signal: AbortSignal): Promise<FoundManifests & { version: string }> {

@@ -1,6 +1,6 @@
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
-import { isManifestPath, type NamedManifest } from '../../engine/config/http/joined-files.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import { isManifestPath, type NamedManifest } from '../../engine/config/polled/joined-files.ts';
 
 /** Manifests of a commit. */
 export interface FoundManifests {
@@ -20,7 +20,7 @@ const maxFiles = 1000;
 
 /**
  * The manifests in the output of `git ls-tree -r -z -l`, below a path: *.yaml, *.yml and *.json, without those whose
- * name or folder begins with a dot. Throws an HTTPFailure for no file, too many files, or too many bytes.
+ * name or folder begins with a dot. Throws an OriginFailure for no file, too many files, or too many bytes.
  */
 export function manifestBlobs(tree: string, below: string): ManifestBlobs {
   const blobs: ManifestBlobs = { files: [], links: [] };
@@ -48,4 +48,4 @@ export function manifestBlobs(tree: string, below: string): ManifestBlobs {
 
 const linkMode = '120000';
 
-const noManifest = (message: string, hint: string): HTTPFailure => new HTTPFailure('is no manifest', message, hint);
+const noManifest = (message: string, hint: string): OriginFailure => new OriginFailure('is no manifest', message, hint);

@@ -1,20 +1,20 @@
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { errorMessage } from '../../errors.ts';
 
 /** Explains any error of a request to the operators of the server and of this machine. */
-export function toHTTPFailure(thrown: unknown): HTTPFailure {
+export function toOriginFailure(thrown: unknown): OriginFailure {
   // An AggregateError has one error for each address family.
   const error: unknown = thrown instanceof AggregateError ? thrown.errors[0] : thrown;
-  if (error instanceof HTTPFailure) return error;
+  if (error instanceof OriginFailure) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const [, hint, message = messageOf(error)] = explanations.find(([codes]) => codes.test(code)) ?? unknown;
-  return new HTTPFailure('no answer', message, hint, { cause: thrown });
+  return new OriginFailure('no answer', message, hint, { cause: thrown });
 }
 
 /** The failure of an answer with this status. kubelet: config/http.go extractFromURL accepts only 200 */
-export function statusFailure(statusCode: number, retryAfterMs?: number): HTTPFailure {
+export function statusFailure(statusCode: number, retryAfterMs?: number): OriginFailure {
   const hint = statusHints.get(statusCode) ?? (statusCode >= 500 ? serverHint : 'Only an answer of 200 is a manifest.');
-  return new HTTPFailure('refused', `the server answered ${statusCode}`, hint, { retryAfterMs });
+  return new OriginFailure('refused', `the server answered ${statusCode}`, hint, { retryAfterMs });
 }
 
 const serverHint = "Look into the server's log. The request is repeated automatically.";

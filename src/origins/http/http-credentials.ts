@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { errorMessage } from '../../errors.ts';
 import type { ManifestProblem } from '../../engine/view/events.ts';
 import { readRegularFile } from '../../engine/host/regular-file.ts';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type { TLSOptions } from './http-request.ts';
 
 /** Files with our credentials for a server, and with the authorities that we trust. */
@@ -26,7 +26,7 @@ export interface HTTPCredentials {
   warnings: ManifestProblem[];
 }
 
-/** Reads the files anew, because they may be replaced at any time. Rejects with an HTTPFailure if one is unusable. */
+/** Reads the files anew, because they may be replaced at any time. Rejects with an OriginFailure if one is unusable. */
 export async function readCredentials(files: HTTPCredentialFiles): Promise<HTTPCredentials> {
   const { caFile, certFile, keyFile, tokenFile } = files;
   const [ca, cert, key, token] = await Promise.all([caFile, certFile, keyFile, tokenFile].map(read));
@@ -44,7 +44,7 @@ async function read(path: string | undefined): Promise<string | undefined> {
     return (await readRegularFile(path, maxFileBytes, { followLinks: true })).toString('utf8');
   } catch (error) {
     const hint = 'The URL is not requested without it.';
-    throw new HTTPFailure('refused', `cannot be requested: ${errorMessage(error)}`, hint, { cause: error });
+    throw new OriginFailure('refused', `cannot be requested: ${errorMessage(error)}`, hint, { cause: error });
   }
 }
 
@@ -52,7 +52,7 @@ function validToken(text: string, path = ''): string {
   const token = text.trim();
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   const hint = 'The file must contain only the token.';
-  throw new HTTPFailure('refused', `cannot be requested: ${path} contains no token`, hint);
+  throw new OriginFailure('refused', `cannot be requested: ${path} contains no token`, hint);
 }
 
 async function exposure(path: string | undefined): Promise<ManifestProblem[]> {

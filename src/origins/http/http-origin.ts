@@ -1,13 +1,13 @@
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type {
   BodyEvidence,
   FetchNotes,
   KnownBody,
   ManifestOrigin,
   OriginAnswer,
-} from '../../engine/config/http/manifest-origin.ts';
+} from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
-import { toHTTPFailure } from './explain-failure.ts';
+import { toOriginFailure } from './explain-failure.ts';
 import { type ManifestServer, type Visit, visitServer } from './manifest-server.ts';
 import { type ManifestTrust, trustManifest } from './trust-manifest.ts';
 import { shownURL } from './url.ts';
@@ -52,20 +52,20 @@ export class HTTPOrigin implements ManifestOrigin {
       const answer = await visit.get(url);
       return answer === 'not modified' ? '' : answer.body.toString('utf8');
     } catch (error) {
-      const { kind, message, retryAfterMs } = toHTTPFailure(error);
+      const { kind, message, retryAfterMs } = toOriginFailure(error);
       const hint = `It is read from ${shownURL(url)}.`;
-      throw new HTTPFailure(kind, `no signature: ${message}`, hint, { retryAfterMs, cause: error });
+      throw new OriginFailure(kind, `no signature: ${message}`, hint, { retryAfterMs, cause: error });
     }
   }
 }
 
-/** Throws an HTTPFailure for an empty body and for a web page. */
+/** Throws an OriginFailure for an empty body and for a web page. */
 function refuseNoManifest(body: Buffer): void {
   if (body.length === 0) {
     const hint = 'To remove all pods, serve an empty list: {"apiVersion":"v1","kind":"List","items":[]}';
-    throw new HTTPFailure('is no manifest', 'the server answered 200 with an empty body', hint);
+    throw new OriginFailure('is no manifest', 'the server answered 200 with an empty body', hint);
   }
   if (!/^\s*</.test(body.toString('latin1', 0, 512))) return;
   const hint = 'Is it the log-in page of a network, or the error page of a proxy? Look at it with curl.';
-  throw new HTTPFailure('is no manifest', 'the server answered with a web page', hint);
+  throw new OriginFailure('is no manifest', 'the server answered with a web page', hint);
 }

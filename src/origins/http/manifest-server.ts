@@ -4,9 +4,9 @@ import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../../engine/view/events.ts';
 import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
 import { type HTTPCredentialFiles, readCredentials } from './http-credentials.ts';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
-import type { Validators } from '../../engine/config/http/manifest-origin.ts';
-import { parseRetryAfter } from '../../engine/config/http/next-check-delay.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import type { Validators } from '../../engine/config/polled/manifest-origin.ts';
+import { parseRetryAfter } from '../../engine/config/polled/next-check-delay.ts';
 import { statusFailure } from './explain-failure.ts';
 import { sendRequest, type TLSOptions } from './http-request.ts';
 import type { LargeBodies } from './large-bodies.ts';
@@ -21,7 +21,7 @@ export type Answer = 'not modified' | { body: Buffer; validators: Validators };
 
 /** Requests to the server with one set of credentials and one time limit. */
 export interface Visit {
-  /** Rejects with an HTTPFailure. */
+  /** Rejects with an OriginFailure. */
   get(url: URL, known?: Validators): Promise<Answer>;
   /** Problems of the credential files. */
   warnings: readonly ManifestProblem[];
@@ -45,7 +45,7 @@ export interface ManifestServer {
 
 /**
  * Reads the credentials anew and lets `use` fetch with them, within the RequestLimits of one check. Rejects with an
- * HTTPFailure, or with the signal's reason.
+ * OriginFailure, or with the signal's reason.
  */
 export async function visitServer<T>(
   server: ManifestServer,
@@ -96,7 +96,7 @@ async function get(url: URL, known: Validators, { server, headers, tls, limits }
     target = redirectTarget(target, answered.location ?? '');
   }
   const hint = 'Give the final URL of the manifest to --manifest-url.';
-  throw new HTTPFailure('refused', `the server redirects more than ${maxRedirects} times`, hint);
+  throw new OriginFailure('refused', `the server redirects more than ${maxRedirects} times`, hint);
 }
 
 function unencrypted(url: URL): ManifestProblem[] {

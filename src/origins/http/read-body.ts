@@ -3,13 +3,13 @@ import { PassThrough, type Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
-import { maxCheapBytes } from '../../engine/config/http/manifest-origin.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import { maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
 import type { LargeBodies } from './large-bodies.ts';
 import type { RequestLimits } from './request-limits.ts';
 
 /**
- * Reads a body to its end, or closes it. Rejects with an HTTPFailure if it exceeds 10 MiB unpacked or has an unknown
+ * Reads a body to its end, or closes it. Rejects with an OriginFailure if it exceeds 10 MiB unpacked or has an unknown
  * encoding. Rejects with the reason of the limits if it takes too long, and with the stream's error if it is cut.
  */
 export async function readBody(
@@ -68,12 +68,12 @@ function unpacker(encoding = 'identity'): Transform {
   if (/^identity$/i.test(encoding)) return new PassThrough();
   if (/^(x-)?gzip$/i.test(encoding)) return createGunzip();
   const hint = 'Let the server send it unencoded, or with gzip.';
-  throw new HTTPFailure('is no manifest', 'the body has an encoding that was not requested', hint);
+  throw new OriginFailure('is no manifest', 'the body has an encoding that was not requested', hint);
 }
 
 function refuseFlood(bytes: number): void {
   if (!(bytes > maxManifestBytes)) return;
   const mebibytes = maxManifestBytes / 1024 / 1024;
   const hint = 'It is probably no manifest. Check the path of the URL.';
-  throw new HTTPFailure('is a flood', `the body is larger than ${mebibytes} MiB`, hint);
+  throw new OriginFailure('is a flood', `the body is larger than ${mebibytes} MiB`, hint);
 }

@@ -1,20 +1,20 @@
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 
 /**
- * Target of a redirect. Throws an HTTPFailure unless it has the same origin, or the https origin of the same host. So
+ * Target of a redirect. Throws an OriginFailure unless it has the same origin, or the https origin of the same host. So
  * no other server gets our token and client certificate. Nor is the log-in page of a network taken for the server.
  */
 export function redirectTarget(from: URL, location: string): URL {
   const target = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
   if (target === undefined) {
     const hint = 'Give the final URL of the manifest to --manifest-url.';
-    throw new HTTPFailure('refused', 'the server redirects to an invalid URL', hint);
+    throw new OriginFailure('refused', 'the server redirects to an invalid URL', hint);
   }
   Object.assign(target, { username: '', password: '', hash: '' });
   if (target.origin === from.origin || isUpgrade(from, target)) return target;
   const hint =
     'If the manifest is there, give that URL to --manifest-url. The log-in page of a network redirects, too.';
-  throw new HTTPFailure(
+  throw new OriginFailure(
     'refused',
     `the server redirects to another one, ${target.origin}, which is not followed`,
     hint,

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../clock.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
-import { toHTTPFailure } from './explain-failure.ts';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { toOriginFailure } from './explain-failure.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 
 /** The longest silence of a server. kubelet: config/http.go NewSourceURL has this limit for the whole request */
 const stallMs = 10_000;
@@ -11,7 +11,7 @@ const totalMs = 60_000;
 
 /** Time limits of one check of a URL, redirects and signature included. */
 export interface RequestLimits {
-  /** Aborted with an HTTPFailure at a limit, or with the outer signal. */
+  /** Aborted with an OriginFailure at a limit, or with the outer signal. */
   signal: AbortSignal;
   /** Call when the server sent something. */
   progress: () => void;
@@ -28,7 +28,7 @@ export function limitRequests(clock: Clock, outer: AbortSignal): RequestLimits {
   const giveUpAfter = (ms: number, message: string): (() => void) =>
     clock.after(ms, () => {
       const hint = 'Check the load of the server and the network. The request is repeated automatically.';
-      over.abort(new HTTPFailure('no answer', `${message} ${ms / 1000} s`, hint));
+      over.abort(new OriginFailure('no answer', `${message} ${ms / 1000} s`, hint));
     });
   const cancelTotal = giveUpAfter(totalMs, 'the answer was not complete after');
   let cancelStall = giveUpAfter(stallMs, 'the server sent nothing for');
@@ -46,8 +46,8 @@ export function limitRequests(clock: Clock, outer: AbortSignal): RequestLimits {
 }
 
 /**
- * Lets `use` send requests within the limits of one check. Rejects with an HTTPFailure, or with the reason of the outer
- * signal.
+ * Lets `use` send requests within the limits of one check. Rejects with an OriginFailure, or with the reason of the
+ * outer signal.
  */
 export async function withinLimits<T>(
   clock: Clock,
@@ -59,7 +59,7 @@ export async function withinLimits<T>(
     return await unlessAborted(use(limits), limits.signal);
   } catch (error) {
     outer.throwIfAborted();
-    throw toHTTPFailure(error);
+    throw toOriginFailure(error);
   } finally {
     limits.end();
   }

@@ -1,5 +1,5 @@
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
-import type { BodyEvidence } from '../../engine/config/http/manifest-origin.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import type { BodyEvidence } from '../../engine/config/polled/manifest-origin.ts';
 import { type MinisignPublicKey, verifyMinisign } from './minisign.ts';
 
 /** Accepted digests and keys of a body. With empty lists every body of the server is trusted. */
@@ -11,7 +11,7 @@ export interface ManifestTrust {
 }
 
 /**
- * Throws an HTTPFailure for a body with another digest or without a valid signature. Throws one also if it was signed
+ * Throws an OriginFailure for a body with another digest or without a valid signature. Throws one also if it was signed
  * before the last used body, because anybody can serve an old body again. Returns the time of the signature in seconds
  * since the epoch, or undefined if the signature has none.
  */
@@ -22,7 +22,7 @@ export function trustManifest(
 ): number | undefined {
   if (sha256.length > 0 && !sha256.includes(digest)) {
     const hint = 'If this body is correct, add its SHA-256 to --manifest-url-sha256.';
-    throw new HTTPFailure('is no manifest', `the SHA-256 of the body is ${digest}, which is not trusted`, hint);
+    throw new OriginFailure('is no manifest', `the SHA-256 of the body is ${digest}, which is not trusted`, hint);
   }
   if (publicKeys.length === 0) return undefined;
   const verification = verifyMinisign(body, signature ?? '', publicKeys);
@@ -45,6 +45,6 @@ export function trustManifest(
 
 const timeOf = (seconds: number): string => new Date(seconds * 1000).toISOString();
 
-function untrusted(because: string, hint: string): HTTPFailure {
-  return new HTTPFailure('is no manifest', `the body is not trusted: ${because}`, hint);
+function untrusted(because: string, hint: string): OriginFailure {
+  return new OriginFailure('is no manifest', `the body is not trusted: ${because}`, hint);
 }

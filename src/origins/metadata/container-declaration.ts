@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The Pod of a container declaration. konlet runs its one container on the network of the machine, and restarts it
- * always by default. Throws an HTTPFailure if the text is no declaration, or uses a persistent disk.
+ * always by default. Throws an OriginFailure if the text is no declaration, or uses a persistent disk.
  */
 export function podOfDeclaration(text: string): Buffer {
   const {

@@ -1,6 +1,11 @@
 import type { Clock } from '../../clock.ts';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
-import type { FetchNotes, KnownBody, ManifestOrigin, OriginAnswer } from '../../engine/config/http/manifest-origin.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import type {
+  FetchNotes,
+  KnownBody,
+  ManifestOrigin,
+  OriginAnswer,
+} from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
 import { sendRequest } from '../http/http-request.ts';
 import type { LargeBodies } from '../http/large-bodies.ts';
@@ -33,7 +38,7 @@ export class MetadataOrigin implements ManifestOrigin {
   async fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer> {
     const { protocol, host } = this.options.url;
     const read = metadataServices.get(protocol);
-    if (read === undefined) throw new HTTPFailure('refused', `${protocol} is no cloud`, 'Check --manifest-url.');
+    if (read === undefined) throw new OriginFailure('refused', `${protocol} is no cloud`, 'Check --manifest-url.');
     const body = await withinLimits(this.options.clock, signal, (limits) => read(this.asker(limits), host));
     notes.bodyBytes = body.length;
     return { validators: {}, ...(sha256(body) !== known?.digest && { news: { body } }) };

@@ -1,4 +1,4 @@
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { containerDeclarationKey, podOfDeclaration } from './container-declaration.ts';
 import { manifestsOf, noManifest } from './user-data.ts';
 
@@ -74,5 +74,5 @@ function bodyOf({ status, body }: MetadataAnswer, missing: string, hint: string)
   if (status === 200) return body;
   if (status === 404) throw noManifest(missing, hint);
   const where = 'Does this machine run in that cloud, and is its metadata service enabled?';
-  throw new HTTPFailure('refused', `the metadata service answered ${status}`, where);
+  throw new OriginFailure('refused', `the metadata service answered ${status}`, where);
 }

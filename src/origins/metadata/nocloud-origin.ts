@@ -2,8 +2,13 @@ import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
-import type { FetchNotes, KnownBody, ManifestOrigin, OriginAnswer } from '../../engine/config/http/manifest-origin.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import type {
+  FetchNotes,
+  KnownBody,
+  ManifestOrigin,
+  OriginAnswer,
+} from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
 import { readRegularFile } from '../../engine/host/regular-file.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
@@ -81,10 +86,10 @@ export class NoCloudOrigin implements ManifestOrigin {
     const args = ['--mount', '--propagation', 'private', 'sh', '-c', readScript, disk, String(maxManifestBytes + 1)];
     const userData = await run('unshare', args).catch((error: unknown) => {
       const hint = 'It must be an ISO 9660 or VFAT file system with a regular file user-data.';
-      throw new HTTPFailure('refused', `${disk} cannot be read: ${reasonOf(error)}`, hint, { cause: error });
+      throw new OriginFailure('refused', `${disk} cannot be read: ${reasonOf(error)}`, hint, { cause: error });
     });
     if (userData.length <= maxManifestBytes) return Buffer.from(userData);
-    throw new HTTPFailure('refused', `user-data of ${disk} has over ${maxManifestBytes} bytes`, 'Split it.');
+    throw new OriginFailure('refused', `user-data of ${disk} has over ${maxManifestBytes} bytes`, 'Split it.');
   }
 }
 
@@ -109,7 +114,7 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
     return Buffer.from(await readRegularFile(path, maxManifestBytes));
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw new HTTPFailure('refused', `${path} cannot be read: ${errorMessage(error)}`, 'Check the file.', {
+    throw new OriginFailure('refused', `${path} cannot be read: ${errorMessage(error)}`, 'Check the file.', {
       cause: error,
     });
   }

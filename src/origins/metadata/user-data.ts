@@ -1,12 +1,12 @@
 import { FAILSAFE_SCHEMA, load } from 'js-yaml';
 import { gunzipSync } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { errorMessage } from '../../errors.ts';
 
 /**
  * The manifests in the user data of a machine: the whole text, or `kubelet-ts.manifests` of a cloud-config. The data
- * may be packed with gzip, as for cloud-init. Throws an HTTPFailure for any other form.
+ * may be packed with gzip, as for cloud-init. Throws an OriginFailure for any other form.
  */
 export function manifestsOf(userData: Buffer): Buffer {
   const bytes = unpacked(userData);
@@ -44,7 +44,7 @@ function fromCloudConfig(text: string): Buffer {
   throw noManifest(`the cloud-config ${problem}`, 'Write the manifests as a block: kubelet-ts: {manifests: |…}');
 }
 
-/** Parses YAML with every scalar as its text. Throws an HTTPFailure without a quote of the text. */
+/** Parses YAML with every scalar as its text. Throws an OriginFailure without a quote of the text. */
 export function loadYAML(text: string, what: string): unknown {
   try {
     return load(text, { schema: FAILSAFE_SCHEMA });
@@ -54,8 +54,8 @@ export function loadYAML(text: string, what: string): unknown {
   }
 }
 
-export function noManifest(message: string, hint: string): HTTPFailure {
-  return new HTTPFailure('is no manifest', message, hint);
+export function noManifest(message: string, hint: string): OriginFailure {
+  return new OriginFailure('is no manifest', message, hint);
 }
 
 /** The fields of a value that should be an object. */

@@ -1,4 +1,4 @@
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { members, parsedJSON, textOf } from './json-members.ts';
 import { isDigest } from './oci-url.ts';
@@ -23,13 +23,13 @@ export interface Layer {
 const maxLayers = 100;
 
 /**
- * The layers of a manifest. Throws an HTTPFailure for an index, a damaged manifest, and layers over 10 MiB together.
+ * The layers of a manifest. Throws an OriginFailure for an index, a damaged manifest, and layers over 10 MiB together.
  */
 export function layersOf(manifest: Uint8Array): Layer[] {
   const parsed = members(parsedJSON(manifest));
   if (Array.isArray(parsed.get('manifests'))) {
     const hint = 'Push the manifests as one artifact, without platforms, or name one of its digests: …@sha256:…';
-    throw new HTTPFailure('is no manifest', 'the artifact is an index of several', hint);
+    throw new OriginFailure('is no manifest', 'the artifact is an index of several', hint);
   }
   const layers: unknown = parsed.get('layers');
   if (!Array.isArray(layers)) throw damaged('the manifest of the artifact has no layers');
@@ -37,7 +37,7 @@ export function layersOf(manifest: Uint8Array): Layer[] {
   const read = layers.map(layerOf);
   if (read.reduce((sum, { size }) => sum + size, 0) > maxManifestBytes) {
     const hint = 'It is probably no artifact with manifests. Check repository and tag.';
-    throw new HTTPFailure('is no manifest', 'the layers of the artifact are larger than 10 MiB', hint);
+    throw new OriginFailure('is no manifest', 'the layers of the artifact are larger than 10 MiB', hint);
   }
   return read;
 }
@@ -52,5 +52,5 @@ function layerOf(value: unknown): Layer {
   return { mediaType, digest, size, annotations: members(layer.get('annotations')) };
 }
 
-const damaged = (message: string): HTTPFailure =>
-  new HTTPFailure('is no manifest', message, 'Push it again, with oras push or flux push artifact.');
+const damaged = (message: string): OriginFailure =>
+  new OriginFailure('is no manifest', message, 'Push it again, with oras push or flux push artifact.');

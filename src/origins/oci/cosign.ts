@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { readRegularFile } from '../../engine/host/regular-file.ts';
 import { errorMessage } from '../../errors.ts';
 import { members, parsedJSON, textOf } from './json-members.ts';
@@ -22,14 +22,14 @@ export const signatureTag = (digest: string): string => `${digest.replace(':', '
 /** A PEM file is much smaller. */
 const maxKeyBytes = 16 * 1024;
 
-/** Reads public keys anew, because their files may be replaced. Rejects with an HTTPFailure if one is unusable. */
+/** Reads public keys anew, because their files may be replaced. Rejects with an OriginFailure if one is unusable. */
 export async function readCosignKeys(paths: readonly string[]): Promise<KeyObject[]> {
   return Promise.all(paths.map(readKey));
 }
 
 async function readKey(path: string): Promise<KeyObject> {
-  const unusable = (because: string): HTTPFailure =>
-    new HTTPFailure(
+  const unusable = (because: string): OriginFailure =>
+    new OriginFailure(
       'refused',
       because,
       'Name the file cosign.pub of cosign generate-key-pair: --manifest-url-cosign-key.',

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
-import { isManifestPath, type NamedManifest } from '../../engine/config/http/joined-files.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import { isManifestPath, type NamedManifest } from '../../engine/config/polled/joined-files.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Layer } from './artifact-manifest.ts';
 import { textOf } from './json-members.ts';
@@ -26,7 +26,7 @@ export class LayerFiles {
     return kindOf(layer) !== 'other';
   }
 
-  /** Takes the manifests of a layer. Rejects with an HTTPFailure if the layer is damaged or too large. */
+  /** Takes the manifests of a layer. Rejects with an OriginFailure if the layer is damaged or too large. */
   async add(layer: Layer, blob: Uint8Array, signal: AbortSignal): Promise<void> {
     if (kindOf(layer) === 'file') {
       this.put(titleOf(layer) === '' ? `${layer.digest.slice(7, 19)}.yaml` : titleOf(layer), blob);
@@ -35,7 +35,7 @@ export class LayerFiles {
     const { readArchive } = await import('./read-archive.ts');
     let unpacked = 0;
     // The pipeline may reject with another error, that of a stream that ended therefore.
-    let flood: HTTPFailure | undefined;
+    let flood: OriginFailure | undefined;
     const bounded = async function* (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
       for await (const chunk of source) {
         unpacked += chunk.length;
@@ -63,24 +63,24 @@ export class LayerFiles {
     } catch (error) {
       signal.throwIfAborted();
       if (flood !== undefined) throw flood;
-      if (error instanceof HTTPFailure) throw error;
+      if (error instanceof OriginFailure) throw error;
       const message = `a layer is no valid archive: ${errorMessage(error)}`;
-      throw new HTTPFailure('is no manifest', message, 'Push it again, with oras push or flux push artifact.');
+      throw new OriginFailure('is no manifest', message, 'Push it again, with oras push or flux push artifact.');
     }
   }
 
-  /** All manifests, ordered by path, and links with the name of a manifest. Throws an HTTPFailure for an empty list. */
+  /** All manifests by path, and links with the name of a manifest. Throws an OriginFailure for an empty list. */
   all(): { files: NamedManifest[]; links: string[] } {
     const files = [...this.files].map(([path, bytes]) => ({ path, bytes }));
     const links = [...this.links].filter((path) => !this.files.has(path)).sort();
     if (files.length > 0) return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), links };
     const hint = 'Only *.yaml, *.yml and *.json are read, as layers of their own or in tar and tar+gzip layers.';
-    throw new HTTPFailure('is no manifest', 'there are no manifests in the artifact', hint);
+    throw new OriginFailure('is no manifest', 'there are no manifests in the artifact', hint);
   }
 
   private put(path: string, bytes: Uint8Array): void {
     if (/\p{Cc}/u.test(path)) {
-      throw new HTTPFailure('is no manifest', 'a file name has a control character', 'Rename the file.');
+      throw new OriginFailure('is no manifest', 'a file name has a control character', 'Rename the file.');
     }
     this.bytes += bytes.length - (this.files.get(path)?.length ?? 0);
     this.files.set(path, bytes);
@@ -109,5 +109,5 @@ const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] ===
 
 const mebibytes = (bytes: number): string => `${bytes / 1024 / 1024} MiB`;
 
-const tooLarge = (message: string): HTTPFailure =>
-  new HTTPFailure('is a flood', message, 'It is probably no artifact with manifests. Check repository and tag.');
+const tooLarge = (message: string): OriginFailure =>
+  new OriginFailure('is a flood', message, 'It is probably no artifact with manifests. Check repository and tag.');

@@ -1,13 +1,13 @@
 import type { KeyObject } from 'node:crypto';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
-import { joinFiles } from '../../engine/config/http/joined-files.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import { joinFiles } from '../../engine/config/polled/joined-files.ts';
 import type {
   BodyEvidence,
   FetchNotes,
   KnownBody,
   ManifestOrigin,
   OriginAnswer,
-} from '../../engine/config/http/manifest-origin.ts';
+} from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
 import { layersOf } from './artifact-manifest.ts';
 import {
@@ -107,7 +107,7 @@ export class OCIOrigin implements ManifestOrigin {
     return { validators, ...(sha256(body) !== known?.digest && { news: { body, signature } }) };
   }
 
-  /** A signature of one of the keys, as it is kept. Rejects with an HTTPFailure if no key fits. */
+  /** A signature of one of the keys, as it is kept. Rejects with an OriginFailure if no key fits. */
   private async signature(visit: RegistryVisit, digest: string, keys: readonly KeyObject[]): Promise<string> {
     const manifest = await visit.manifest(signatureTag(digest));
     if (manifest === undefined) throw unsigned(digest);
@@ -126,7 +126,7 @@ export class OCIOrigin implements ManifestOrigin {
   }
 }
 
-function unsigned(digest: string): HTTPFailure {
+function unsigned(digest: string): OriginFailure {
   const hint = `Sign it with cosign sign --key, so that the tag ${signatureTag(digest)} has its signature.`;
-  return new HTTPFailure('is no manifest', `no key of --manifest-url-cosign-key signed ${digest}`, hint);
+  return new OriginFailure('is no manifest', `no key of --manifest-url-cosign-key signed ${digest}`, hint);
 }

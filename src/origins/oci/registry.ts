@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Clock } from '../../clock.ts';
-import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
-import { parseRetryAfter } from '../../engine/config/http/next-check-delay.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import { parseRetryAfter } from '../../engine/config/polled/next-check-delay.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
 import type { RegistryCredentials } from '../../engine/images/docker-config.ts';
 import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
@@ -52,7 +52,7 @@ export class Registry {
   }
 
   /**
-   * Lets `use` read within the limits of one check. Rejects with an HTTPFailure, or with the reason of the signal.
+   * Lets `use` read within the limits of one check. Rejects with an OriginFailure, or with the reason of the signal.
    * Problems of credentials are added to `warnings`.
    */
   async visit<T>(
@@ -83,7 +83,7 @@ interface Session {
   kept: Pick<Registry, 'getAuthorization' | 'setAuthorization'>;
 }
 
-/** Requests of one check. All methods reject with an HTTPFailure, or with an error of the connection. */
+/** Requests of one check. All methods reject with an OriginFailure, or with an error of the connection. */
 export class RegistryVisit {
   /** Ends the reading of what was received. */
   readonly signal: AbortSignal;
@@ -229,19 +229,19 @@ function discard(response: IncomingMessage | undefined): void {
   response?.on('error', () => undefined).destroy();
 }
 
-function refused(message: string): HTTPFailure {
-  return new HTTPFailure('refused', message, 'Check the name of the registry, and its configuration.');
+function refused(message: string): OriginFailure {
+  return new OriginFailure('refused', message, 'Check the name of the registry, and its configuration.');
 }
 
-function otherContent(digest: string): HTTPFailure {
+function otherContent(digest: string): OriginFailure {
   const hint = 'The registry, or a cache in front of it, is damaged. The request is repeated automatically.';
-  return new HTTPFailure('is no manifest', `the registry answered with other content than ${digest}`, hint);
+  return new OriginFailure('is no manifest', `the registry answered with other content than ${digest}`, hint);
 }
 
 /** The failure of an answer with this status. */
-export function statusFailure(statusCode: number, retryAfterMs?: number): HTTPFailure {
+export function statusFailure(statusCode: number, retryAfterMs?: number): OriginFailure {
   const hint = statusHints.get(statusCode) ?? 'The request is repeated automatically.';
-  return new HTTPFailure('refused', `the registry answered ${statusCode}`, hint, { retryAfterMs });
+  return new OriginFailure('refused', `the registry answered ${statusCode}`, hint, { retryAfterMs });
 }
 
 const credentialsHint = 'Log in with docker login, oras login or the like, and put its config.json into the root-dir.';

@@ -1,7 +1,7 @@
 import { access, readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import type { FetchNotes } from '../../../src/engine/config/http/manifest-origin.ts';
-import { loadJoinedFiles } from '../../../src/engine/config/http/joined-files.ts';
+import type { FetchNotes } from '../../../src/engine/config/polled/manifest-origin.ts';
+import { loadJoinedFiles } from '../../../src/engine/config/polled/joined-files.ts';
 import { sha256 } from '../../../src/engine/config/last-good/last-good-format.ts';
 import { GitOrigin } from '../../../src/origins/git/git-origin.ts';
 import { parseGitURL } from '../../../src/origins/git/git-url.ts';

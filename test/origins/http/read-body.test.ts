@@ -2,7 +2,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { maxCheapBytes } from '../../../src/engine/config/http/manifest-origin.ts';
+import { maxCheapBytes } from '../../../src/engine/config/polled/manifest-origin.ts';
 import { LargeBodies, maxTurnWaitMs } from '../../../src/origins/http/large-bodies.ts';
 import { readBody } from '../../../src/origins/http/read-body.ts';
 import { limitRequests } from '../../../src/origins/http/request-limits.ts';

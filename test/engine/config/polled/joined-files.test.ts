@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { joinFiles, loadJoinedFiles, type NamedManifest } from '../../../../src/engine/config/http/joined-files.ts';
+import { joinFiles, loadJoinedFiles, type NamedManifest } from '../../../../src/engine/config/polled/joined-files.ts';
 import { loadManifest } from '../../../../src/engine/config/load-manifest.ts';
 import { podManifest } from './asking.ts';
 

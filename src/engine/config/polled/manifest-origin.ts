@@ -51,13 +51,13 @@ export interface ManifestOrigin {
   /** True if the body is several files, as `joinFiles` makes it. */
   readonly hasFiles?: boolean;
   /**
-   * Fetches the manifests, bounded in size and time. Rejects with an HTTPFailure, or with any error if the signal is
+   * Fetches the manifests, bounded in size and time. Rejects with an OriginFailure, or with any error if the signal is
    * aborted.
    */
   fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer>;
   /**
-   * Throws an HTTPFailure, or rejects with one, unless the body is trusted. Also called at a start, for the saved body.
-   * Returns the time of the signature in seconds since the epoch, or undefined if the signature has none.
+   * Throws an OriginFailure, or rejects with one, unless the body is trusted. Also called at a start, for the saved
+   * body. Returns the time of the signature in seconds since the epoch, or undefined if the signature has none.
    */
   trust(body: Uint8Array, evidence: BodyEvidence): number | undefined | Promise<number | undefined>;
 }

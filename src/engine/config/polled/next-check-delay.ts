@@ -1,9 +1,9 @@
-import type { HTTPFailureKind } from './http-failure.ts';
+import type { OriginFailureKind } from './origin-failure.ts';
 
 /** Outcome of a check of a URL. */
 export interface CheckOutcome {
   /** Undefined if the check succeeded. */
-  failure: HTTPFailureKind | undefined;
+  failure: OriginFailureKind | undefined;
   /** Consecutive failures of this kind, including this one. For floods: all floods since the last manifest. */
   failuresInARow: number;
   /** Wait that the server demands. */
@@ -70,7 +70,7 @@ export function parseRetryAfter(text: string | undefined, now: number): number |
 export class CheckSchedule {
   private readonly times: CheckTimes;
   private readonly random: () => number;
-  private failure: HTTPFailureKind | undefined;
+  private failure: OriginFailureKind | undefined;
   private failuresInARow = 0;
   private floods = 0;
   private hasAnswered = false;

@@ -5,21 +5,21 @@ import { errorMessage } from '../../../errors.ts';
  * the server, or by our own checks. `is no manifest`: the answer may be replaced at any time. `is a flood`: no manifest
  * either, and costly to read.
  */
-export type HTTPFailureKind = 'no answer' | 'refused' | 'is no manifest' | 'is a flood';
+export type OriginFailureKind = 'no answer' | 'refused' | 'is no manifest' | 'is a flood';
 
 /** Why an origin returned no manifest, with a hint. Never contains credentials or a query. */
-export class HTTPFailure extends Error {
-  override readonly name = 'HTTPFailure';
-  readonly kind: HTTPFailureKind;
+export class OriginFailure extends Error {
+  override readonly name = 'OriginFailure';
+  readonly kind: OriginFailureKind;
   readonly hint: string;
   /** Wait that the server demands. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
-    kind: HTTPFailureKind,
+    kind: OriginFailureKind,
     message: string,
     hint: string,
-    more: Partial<Pick<HTTPFailure, 'retryAfterMs' | 'cause'>> = {},
+    more: Partial<Pick<OriginFailure, 'retryAfterMs' | 'cause'>> = {},
   ) {
     super(message, { cause: more.cause });
     this.kind = kind;
@@ -28,9 +28,9 @@ export class HTTPFailure extends Error {
   }
 }
 
-/** The error itself if it is an HTTPFailure. Any other error means that there was no answer. */
-export function asHTTPFailure(error: unknown): HTTPFailure {
-  if (error instanceof HTTPFailure) return error;
+/** The error itself if it is an OriginFailure. Any other error means that there was no answer. */
+export function asOriginFailure(error: unknown): OriginFailure {
+  if (error instanceof OriginFailure) return error;
   const hint = 'The request is repeated automatically.';
-  return new HTTPFailure('no answer', errorMessage(error), hint, { cause: error });
+  return new OriginFailure('no answer', errorMessage(error), hint, { cause: error });
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { HTTPSource } from '../../../../src/engine/config/http/http-source.ts';
+import { PolledSource } from '../../../../src/engine/config/polled/polled-source.ts';
 import { HTTPOrigin } from '../../../../src/origins/http/http-origin.ts';
 import { LargeBodies } from '../../../../src/origins/http/large-bodies.ts';
 import { LastGoodManifests } from '../../../../src/engine/config/last-good/last-good-manifests.ts';
@@ -9,7 +9,7 @@ import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
 import { type Handed, SourceRecorder } from '../source-recorder.ts';
 
-type SourceOptions = ConstructorParameters<typeof HTTPSource>[0];
+type SourceOptions = ConstructorParameters<typeof PolledSource>[0];
 type OriginOptions = ConstructorParameters<typeof HTTPOrigin>[0];
 type Options = Omit<SourceOptions, 'clock' | 'lastGood' | 'origin'> &
   Omit<OriginOptions, 'clock' | 'largeBodies' | 'url'> & { url: string };
@@ -83,7 +83,7 @@ export class Asking {
     const lastGood = new LastGoodManifests({ rootDir: this.#rootDir, clock, logger: silentLogger });
     const url = new URL(options.url);
     const origin = new HTTPOrigin({ ...options, url, largeBodies: new LargeBodies(clock), clock });
-    return { lastGood, recorder: new SourceRecorder(new HTTPSource({ ...options, origin, lastGood, clock })) };
+    return { lastGood, recorder: new SourceRecorder(new PolledSource({ ...options, origin, lastGood, clock })) };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import type { ManifestProblem } from '../../view/events.ts';
-import { asHTTPFailure, type HTTPFailureKind } from './http-failure.ts';
+import { asOriginFailure, type OriginFailureKind } from './origin-failure.ts';
 import { sha256 } from '../last-good/last-good-format.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';
@@ -32,7 +32,7 @@ export interface Declared {
 /** Result of a check. */
 export interface Check {
   /** Undefined if the check succeeded. */
-  failure?: HTTPFailureKind;
+  failure?: OriginFailureKind;
   /** Wait that the server demands. */
   retryAfterMs?: number | undefined;
   /** Problems of the answer. */
@@ -82,7 +82,7 @@ export class RemoteManifest {
       const evidence = { digest, validators, signature, lastSignedAtSeconds };
       this.lastSignedAtSeconds = await this.options.origin.trust(kept.body, evidence);
     } catch (error) {
-      const { message, hint } = asHTTPFailure(error);
+      const { message, hint } = asOriginFailure(error);
       this.unusable = [this.problem('warning', `the manifest of the last run is not used: ${message}`, hint)];
       return;
     }
@@ -96,12 +96,12 @@ export class RemoteManifest {
   async check(signal: AbortSignal): Promise<Check> {
     const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
     const { warnings } = notes;
-    const noManifest = (): HTTPFailureKind => (notes.bodyBytes > maxCheapBytes ? 'is a flood' : 'is no manifest');
+    const noManifest = (): OriginFailureKind => (notes.bodyBytes > maxCheapBytes ? 'is a flood' : 'is no manifest');
     try {
       await this.fetch(notes, signal);
     } catch (error) {
       signal.throwIfAborted();
-      const { kind, message, hint, retryAfterMs } = asHTTPFailure(error);
+      const { kind, message, hint, retryAfterMs } = asOriginFailure(error);
       const problems = [this.problem('error', message, hint), ...this.unusable];
       return { failure: kind === 'is no manifest' ? noManifest() : kind, problems, warnings, retryAfterMs };
     }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { HTTPFailureKind } from '../../../../src/engine/config/http/http-failure.ts';
-import { CheckSchedule } from '../../../../src/engine/config/http/next-check-delay.ts';
+import type { OriginFailureKind } from '../../../../src/engine/config/polled/origin-failure.ts';
+import { CheckSchedule } from '../../../../src/engine/config/polled/next-check-delay.ts';
 
 const boxes = 10_000;
 const intervalMs = 20_000;
@@ -19,7 +19,7 @@ interface Fleet {
   /** All boxes start within this time. */
   startsWithinMs: number;
   /** The outcome of a request at this time. */
-  server: (atMs: number) => HTTPFailureKind | undefined;
+  server: (atMs: number) => OriginFailureKind | undefined;
 }
 
 /** Requests of all boxes in each second. A box depends on the server alone, so one after the other is right. */
@@ -45,8 +45,8 @@ const peak = (counts: readonly number[], fromSecond: number, toSecond = endMs / 
 
 const always = (): undefined => undefined;
 const outage =
-  (kind: HTTPFailureKind, seconds: number) =>
-  (atMs: number): HTTPFailureKind | undefined =>
+  (kind: OriginFailureKind, seconds: number) =>
+  (atMs: number): OriginFailureKind | undefined =>
     atMs >= 200_000 && atMs < 200_000 + seconds * 1000 ? kind : undefined;
 
 test('ten thousand boxes that start in one second are spread after their first request', () => {
@@ -56,7 +56,7 @@ test('ten thousand boxes that start in one second are spread after their first r
   expect(Math.min(...counts.slice(30)) / meanPerSecond).toBeGreaterThan(0.75);
 });
 
-test.each<[kind: HTTPFailureKind, seconds: number]>([
+test.each<[kind: OriginFailureKind, seconds: number]>([
   ['no answer', 1],
   ['no answer', 10],
   ['no answer', 120],

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { HTTPFailureKind } from '../../../../src/engine/config/http/http-failure.ts';
-import { nextCheckDelayMs, parseRetryAfter } from '../../../../src/engine/config/http/next-check-delay.ts';
+import type { OriginFailureKind } from '../../../../src/engine/config/polled/origin-failure.ts';
+import { nextCheckDelayMs, parseRetryAfter } from '../../../../src/engine/config/polled/next-check-delay.ts';
 
 type Row = [
-  failure: HTTPFailureKind,
+  failure: OriginFailureKind,
   hasAnswered: boolean,
   failuresInARow: number,
   intervalMs: number,
@@ -39,7 +39,7 @@ test.each<Row>([
   },
 );
 
-test.each<[failure: HTTPFailureKind | undefined, now: number, phase: number, delay: number]>([
+test.each<[failure: OriginFailureKind | undefined, now: number, phase: number, delay: number]>([
   [undefined, 0, 0, 20_000],
   [undefined, 20_000_000, 0, 20_000],
   [undefined, 500, 0, 19_500],

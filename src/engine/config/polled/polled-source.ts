@@ -21,7 +21,7 @@ interface Deps extends RemoteManifestOptions {
  * Pods from a URL or another origin that is asked periodically. Without an answer it declares the manifest of the last
  * run. Without that either, the source is not ready. kubelet: config/http.go NewSourceURL
  */
-export class HTTPSource implements PodSource {
+export class PolledSource implements PodSource {
   readonly source = 'http';
   readonly where: string;
   private readonly deps: Deps;
