@@ -9,7 +9,7 @@ import { Agent, nodeName } from '../e2e/agent.ts';
 import type { NetworkNamespace } from '../e2e/network-namespace.ts';
 import { type ChaosPod, journalFolder, makeChaosPod, settings } from './chaos-pod.ts';
 import { type ChaosRuntime, startChaosRuntime } from './chaos-runtime.ts';
-import { type ListedContainer, listRuntime } from './list-runtime.ts';
+import { type ListedContainer, listRuntime, untilRuntimeAnswers } from './list-runtime.ts';
 import { pidOf } from './pid-of.ts';
 
 /** Crashes are the point here: they are not waited for longer than this. */
@@ -145,11 +145,16 @@ export class ChaosWorld {
     if (!this.held.has(name) && declared !== undefined && declared !== pod) this.rolledBack.set(name, declared);
   }
 
-  /** Notes the containers of a pod, which a restart must end. Does nothing if the runtime is away. */
+  /** Notes the containers of a pod, which a restart must end. Waits for a runtime that was killed. */
   async expectRestart(name: string): Promise<void> {
-    await this.#whileRuntimeAnswers(async () => {
+    const note = async (): Promise<void> => {
       const { containers } = await listRuntime(this.agent);
       for (const one of containers) if (one.podName === name && one.isRunning) this.crashed.add(one.id);
+    };
+    await note().catch(async (error: unknown) => {
+      if (!(error instanceof RpcError)) throw error;
+      await untilRuntimeAnswers(this.agent);
+      await note();
     });
   }
 

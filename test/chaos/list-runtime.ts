@@ -1,3 +1,6 @@
+import { systemClock } from '../../src/clock.ts';
+import { managedPaths } from '../../src/containerd/managed-paths.ts';
+import { waitUntilReady } from '../../src/containerd/wait-until-ready.ts';
 import { type Agent, nodeName } from '../e2e/agent.ts';
 import { revisionAnnotation } from './chaos-pod.ts';
 
@@ -25,6 +28,12 @@ export interface ListedContainer {
 export interface RuntimeListing {
   readonly sandboxes: readonly ListedSandbox[];
   readonly containers: readonly ListedContainer[];
+}
+
+/** An agent whose pods run on may not have noticed that containerd ended a moment ago. */
+export async function untilRuntimeAnswers({ rootDir }: Agent): Promise<void> {
+  const signal = new AbortController().signal;
+  await waitUntilReady(managedPaths(rootDir).socket, { clock: systemClock, signal, timeoutMs: 120_000 });
 }
 
 export async function listRuntime(agent: Agent): Promise<RuntimeListing> {

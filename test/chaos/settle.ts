@@ -1,7 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemClock } from '../../src/clock.ts';
-import { managedPaths } from '../../src/containerd/managed-paths.ts';
-import { waitUntilReady } from '../../src/containerd/wait-until-ready.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, isReady, nodeName } from '../e2e/agent.ts';
@@ -10,7 +7,7 @@ import { processesOf } from '../e2e/processes.ts';
 import { untilGone } from '../e2e/until-gone.ts';
 import { type ChaosPod, revisionAnnotation } from './chaos-pod.ts';
 import type { ChaosWorld } from './chaos-world.ts';
-import { listRuntime, type RuntimeListing } from './list-runtime.ts';
+import { listRuntime, type RuntimeListing, untilRuntimeAnswers } from './list-runtime.ts';
 
 /** What the node is when it is as its manifests say. */
 export interface SettledNode {
@@ -31,7 +28,7 @@ export async function settle({ agent, desired, crashed, stopped }: ChaosWorld): 
   // The folder of a pod goes last of all.
   const podDirs = new PodDirs(agent);
   await allGone((await podDirs.podUIDs()).filter((uid) => !uids.has(uid)).map((uid) => podDirs.podDir(uid)));
-  await runtimeAnswers(agent);
+  await untilRuntimeAnswers(agent);
   const listing = await listRuntime(agent);
   assertSame(`the runtime of revisions ${revisionsOf(desired)}`, runningIn(listing), declaredBy(desired, stopped));
   const known = new Set([...uids, ...[...listing.sandboxes, ...listing.containers].map(({ id }) => id)]);
@@ -49,12 +46,6 @@ export async function settle({ agent, desired, crashed, stopped }: ChaosWorld): 
   await allGone(logLinks.filter(isStray));
   assertSame('what nobody needs', Object.values(left).flat().filter(isStray), []);
   return { at, pods, listing };
-}
-
-/** Who only sees that its pods run on may not have noticed that containerd ended a moment ago. */
-async function runtimeAnswers({ rootDir }: Agent): Promise<void> {
-  const signal = new AbortController().signal;
-  await waitUntilReady(managedPaths(rootDir).socket, { clock: systemClock, signal, timeoutMs: 120_000 });
 }
 
 /**
