@@ -3,30 +3,71 @@ import { eventLines } from './event-lines.ts';
 import { startingLines } from './header-lines.ts';
 import { askLines, helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
 import type { Layout } from './layout.ts';
-import { greyLine, type Line, textLine } from './line.ts';
+import { greyLine, type Line, styleLine, textLine } from './line.ts';
 import { pageLines } from './output-page.ts';
 import { podTable } from './pod-table.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
+import type { Palette } from './theme.ts';
 import { layoutOf, selectedPod, type ViewState, visibleEvents, visibleHeader, visiblePods } from './view-state.ts';
 
-/** The rows of the whole screen: header, panes or an overlay, and the help line. */
-export function frameLines(state: ViewState): Line[] {
+/** The whole screen. */
+export interface Frame {
+  columns: number;
+  rows: number;
+  /** From top to bottom, `rows` rows in all. */
+  sections: readonly FrameSection[];
+}
+
+export interface FrameSection {
+  name: 'header' | 'pods' | 'events' | 'problems' | 'overlay' | 'footer';
+  /** With the sequences of their styles, at most `columns` wide. */
+  rows: readonly string[];
+}
+
+/** Header, panes or an overlay, and the help line. */
+export function frameOf(state: ViewState, palette: Palette | undefined): Frame {
+  const { columns, rows } = state;
+  const sections = sectionsOf(state).map(({ name, lines }) => ({
+    name,
+    rows: lines.map((line) => styleLine(line, columns, palette)),
+  }));
+  return { columns, rows, sections };
+}
+
+/** The frame as one text. */
+export function frameText({ sections }: Frame): string {
+  return sections.flatMap(({ rows }) => rows).join('\n');
+}
+
+interface Section {
+  name: FrameSection['name'];
+  lines: readonly Line[];
+}
+
+function sectionsOf(state: ViewState): Section[] {
   const layout = layoutOf(state);
-  if (layout === undefined) return filled(tooSmallLines(state), state.rows);
-  const overlay = overlayLines(state, layout);
-  const body =
-    overlay === undefined
-      ? [
-          ...filled(podsPane(state, layout), layout.pods),
-          ...filled(eventsPane(state, layout), layout.events),
-          ...filled(problemsPane(state, layout), layout.problems),
-        ]
-      : filled(overlay, layout.body);
+  if (layout === undefined) return [{ name: 'overlay', lines: filled(tooSmallLines(state), state.rows) }];
+  const body = bodySections(state, layout);
+  const rest = layout.body - body.reduce((count, { lines }) => count + lines.length, 0);
   return [
-    ...filled(visibleHeader(state), layout.header),
-    ...filled(state.silence === undefined ? body : body.map(greyLine), layout.body),
-    statusLine(state, layout),
+    { name: 'header', lines: filled(visibleHeader(state), layout.header) },
+    ...(state.silence === undefined ? body : body.map(greySection)),
+    { name: 'footer', lines: [...filled([], rest), statusLine(state, layout)] },
   ];
+}
+
+function bodySections(state: ViewState, layout: Layout): Section[] {
+  const overlay = overlayLines(state, layout);
+  if (overlay !== undefined) return [{ name: 'overlay', lines: filled(overlay, layout.body) }];
+  return [
+    { name: 'pods', lines: filled(podsPane(state, layout), layout.pods) },
+    { name: 'events', lines: filled(eventsPane(state, layout), layout.events) },
+    { name: 'problems', lines: filled(problemsPane(state, layout), layout.problems) },
+  ];
+}
+
+function greySection({ name, lines }: Section): Section {
+  return { name, lines: lines.map(greyLine) };
 }
 
 /** Exactly `height` lines. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
-import type { InkKeys, MountInkKeys } from './ink-keys.tsx';
+import { type Frame, frameText } from './frame-lines.ts';
+import type { InkScreen, MountInkScreen } from './ink-screen.tsx';
 import type { Key } from './key-bindings.ts';
-import type { Row } from './row.ts';
 import { openTerminal, type Terminal, type TerminalOutput } from './terminal.ts';
 import { type GuardedProcess, guardTerminal } from './terminal-guard.ts';
 import type { TerminalKeeper } from './terminal-keeper.ts';
@@ -34,7 +34,9 @@ export class HeldTerminal {
   readonly #deps: Deps;
   #terminal: Terminal;
   /** Undefined until ink is loaded. */
-  #keys: InkKeys | undefined;
+  #ink: InkScreen | undefined;
+  /** Bytes of the frame that is painted now. */
+  #written = 0;
   readonly #removeGuard: () => void;
   #isHeld = true;
   #isLent = false;
@@ -58,19 +60,27 @@ export class HeldTerminal {
     this.#deps.keeper.hold();
   }
 
-  /** Reads keys until closed. Rejects if ink fails. */
-  async readKeys(mountInkKeys: MountInkKeys): Promise<void> {
+  /** Draws and reads keys by ink until closed. Rejects if ink fails. */
+  async mount(mountInkScreen: MountInkScreen): Promise<void> {
     const { stdin, onKey } = this.#deps;
     if (this.#isClosed) return;
-    this.#keys = mountInkKeys({ stdin, onKey });
-    this.#keys.listen(this.#isHeld);
-    await this.#keys.exited;
+    this.#ink = mountInkScreen({ stdin, onKey, onFrame: this.#onFrame });
+    this.#ink.listen(this.#isHeld);
+    await this.#ink.exited;
   }
 
   /** Shows a frame. Returns its bytes: none while the terminal is lent. */
-  paint(frame: readonly Row[]): number {
-    return this.#isHeld ? this.#terminal.paint(frame) : 0;
+  paint(frame: Frame): number {
+    if (!this.#isHeld) return 0;
+    this.#written = 0;
+    if (this.#ink === undefined) this.#onFrame(frameText(frame));
+    else this.#ink.draw(frame);
+    return this.#written;
   }
+
+  readonly #onFrame = (text: string): void => {
+    if (this.#isHeld) this.#written += this.#terminal.paint(text);
+  };
 
   /** Makes the next frame be written whole. */
   invalidate(): void {
@@ -103,14 +113,14 @@ export class HeldTerminal {
     // ink does this too, but too late for a process that is about to end.
     this.#setRaw(false);
     this.#deps.keeper.release();
-    this.#keys?.unmount();
+    this.#ink?.unmount();
     this.#removeGuard();
     this.#deps.guarded.off('SIGCONT', this.#onContinue);
   }
 
   async #release(): Promise<void> {
     this.#isHeld = false;
-    this.#keys?.listen(false);
+    this.#ink?.listen(false);
     // React releases the keyboard after that.
     await new Promise(setImmediate);
     this.#setRaw(false);
@@ -129,14 +139,14 @@ export class HeldTerminal {
     this.#cancelWait();
     if (!isInForeground()) {
       this.#isHeld = false;
-      this.#keys?.listen(false);
+      this.#ink?.listen(false);
       this.#cancelWait = clock.after(foregroundPeriodMs, this.#onContinue);
       return;
     }
     this.#isHeld = true;
     keeper.hold();
     this.#setRaw(true);
-    this.#keys?.listen(true);
+    this.#ink?.listen(true);
     this.#terminal.restore();
     this.#terminal = openTerminal(stdout);
     onBack();

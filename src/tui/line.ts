@@ -27,28 +27,25 @@ export function greyLine(line: Line): Line {
   return { ...line, spans: line.spans.map(({ text }) => ({ text, color: 'gray' })) };
 }
 
-/** A piece of a row in one style of the terminal. */
-export interface Run {
-  text: string;
-  /** Parameters of the sequence for the style. Empty for none. */
-  style: string;
-}
-
-/** The line in at most `width` columns. Without a palette, only bold and inverse remain. */
-export function styledRuns(line: Line, width: number, palette: Palette | undefined): Run[] {
+/** The line as terminal text of at most `width` columns. Without a palette, only bold and inverse remain. */
+export function styleLine(line: Line, width: number, palette: Palette | undefined): string {
   let rest = width;
-  const runs: Run[] = [];
+  let styled = '';
   for (const span of line.spans) {
     if (rest <= 0) break;
     const text = truncateToWidth(printable(span.text), rest);
     rest -= displayWidth(text);
-    runs.push({ text, style: styleOf(span, line, palette) });
+    styled += styleText(text, styleOf(span, line, palette));
   }
-  return line.selected ? [...runs, { text: ' '.repeat(Math.max(0, rest)), style: inverse }] : runs;
+  return line.selected ? styled + styleText(' '.repeat(Math.max(0, rest)), inverse) : styled;
 }
 
 const inverse = '7';
 
+const styleText = (text: string, style: string): string =>
+  style === '' || text === '' ? text : `\u001b[${style}m${text}\u001b[0m`;
+
+/** Parameters of the sequence for the style. Empty for none. */
 function styleOf({ color, bold }: Span, { selected }: Line, palette: Palette | undefined): string {
   const parameters = [
     ...(bold ? ['1'] : []),

@@ -1,5 +1,5 @@
 import { isNarrow } from './display-width.ts';
-import type { Run } from './line.ts';
+import { type Run, runsOf } from './runs.ts';
 
 /** One row of the terminal, without blanks at its end. */
 export interface Row {
@@ -13,9 +13,9 @@ export const emptyRow: Row = { runs: [], text: '' };
 /** So many equal cells are written again, because to pass over them takes as many bytes. */
 const shortGap = 7;
 
-/** The row of these runs. */
-export function rowOf(runs: readonly Run[]): Row {
-  const kept = withoutBlankEnd(runs);
+/** The row of a text with sequences for bold, inverse and colors. Texts that look the same make equal rows. */
+export function rowOf(text: string): Row {
+  const kept = withoutBlankEnd(runsOf(text));
   const texts = kept.map(({ text, style }) => (style === '' ? text : `${styleChange(style)}${text}${styleChange('')}`));
   return { runs: kept, text: texts.join('') };
 }

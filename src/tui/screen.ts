@@ -6,13 +6,11 @@ import type { EngineView, RemoteEngineView } from '../engine/view/snapshot.ts';
 import { errorMessage } from '../errors.ts';
 import { commandName } from '../engine/explain/subject.ts';
 import { commandText, decideCommand, withFlags } from './command-line.ts';
-import { frameLines } from './frame-lines.ts';
+import { frameOf } from './frame-lines.ts';
 import { FramePace } from './frame-pace.ts';
 import { HeldTerminal } from './held-terminal.ts';
 import { computeKeyCommand, type Key, type Leaving, splitKeys } from './key-bindings.ts';
-import { styledRuns } from './line.ts';
 import { PageCommand } from './page-command.ts';
-import { rowOf } from './row.ts';
 import type { ScreenCommands } from './screen-commands.ts';
 import type { TerminalOutput } from './terminal.ts';
 import type { GuardedProcess } from './terminal-guard.ts';
@@ -81,7 +79,7 @@ const samplePeriodMs = 5000;
 /**
  * INVARIANTS:
  * - events, keys and resizes only change values and request a frame; `FramePace` says when it comes;
- * - the first frames need no ink, which takes longer to load than all before it;
+ * - the first frames come before ink, which takes longer to load than all before it;
  * - after `#close` nothing is drawn, no timer is pending, and the terminal is as it was;
  * - nothing is thrown into the engine or a timer: a failure closes the screen and rejects `exited`.
  */
@@ -145,7 +143,7 @@ class LiveScreen implements Screen {
     this.#showFrame();
     void this.#sample();
     this.#terminal.silenceKeys();
-    this.#readKeys().then(this.#onEnd, (error: unknown) => {
+    this.#mountInk().then(this.#onEnd, (error: unknown) => {
       this.#close(error);
     });
   }
@@ -159,19 +157,19 @@ class LiveScreen implements Screen {
     this.#close();
   }
 
-  /** Loads ink while the terminal reports its background. Then ink reads keys until the screen is closed. */
-  async #readKeys(): Promise<void> {
+  /** Loads ink while the terminal reports its background. Then ink draws and reads keys until the screen is closed. */
+  async #mountInk(): Promise<void> {
     const { stdout, stdin, clock, theme } = this.#options;
     const asks = theme === 'auto' && this.#palette !== undefined && stdin.isTTY;
-    const [{ mountInkKeys }, found] = await Promise.all([
-      import('./ink-keys.tsx'),
+    const [{ mountInkScreen }, found] = await Promise.all([
+      import('./ink-screen.tsx'),
       asks ? askTheme({ stdin, stdout, clock }) : undefined,
     ]);
     if (found !== undefined) {
       this.#palette = paletteOf(found, stdout);
       this.#requestFrame();
     }
-    await this.#terminal.readKeys(mountInkKeys);
+    await this.#terminal.mount(mountInkScreen);
   }
 
   readonly #onEvent = (event: KubeletEvent): void => {
@@ -291,9 +289,7 @@ class LiveScreen implements Screen {
       this.#refresh();
       this.#cancelFrame?.();
       this.#cancelFrame = undefined;
-      const { columns } = this.#state;
-      const rows = frameLines(this.#state).map((line) => rowOf(styledRuns(line, columns, this.#palette)));
-      this.#pace.note(this.#terminal.paint(rows));
+      this.#pace.note(this.#terminal.paint(frameOf(this.#state, this.#palette)));
     } catch (error) {
       this.#close(error);
     }

@@ -1,4 +1,4 @@
-import { emptyRow, type Row, rowChange } from './row.ts';
+import { emptyRow, type Row, rowChange, rowOf } from './row.ts';
 
 /** The parts of `process.stdout` that the screen uses. */
 export interface TerminalOutput {
@@ -14,10 +14,10 @@ export interface TerminalOutput {
 /** A terminal in use by the screen. */
 export interface Terminal {
   /**
-   * Shows a frame. Writes only what changed. Returns the number of bytes. Node waits for a terminal to take them, so a
-   * slow one gets the next frame only then.
+   * Shows a frame, a line a row. Writes only what changed. Returns the number of bytes. Node waits for a terminal to
+   * take them, so a slow one gets the next frame only then.
    */
-  paint(frame: readonly Row[]): number;
+  paint(frame: string): number;
   /** Makes the next frame be written whole. */
   invalidate(): void;
   /** Restores the terminal. Synchronous. Further calls do nothing. */
@@ -34,13 +34,17 @@ const endUpdate = '\u001b[?2026l';
 
 /** Takes over the terminal. The caller must call `restore` in every case. */
 export function openTerminal(stdout: TerminalOutput): Terminal {
-  let shown: readonly Row[] | undefined;
+  let shown: readonly ShownRow[] | undefined;
   let isOpen = true;
   stdout.write(enterSequence);
   return {
     paint: (frame) => {
       if (!isOpen) return 0;
-      const rows = frame.slice(0, stdout.rows);
+      const lines = frame.split('\n').slice(0, stdout.rows);
+      const rows = lines.map((line, index) => {
+        const before = shown?.[index];
+        return before?.line === line ? before : { line, row: rowOf(line) };
+      });
       const changes = frameChanges(rows, shown);
       shown = rows;
       if (changes === '') return 0;
@@ -60,11 +64,17 @@ export function openTerminal(stdout: TerminalOutput): Terminal {
   };
 }
 
-function frameChanges(rows: readonly Row[], shown: readonly Row[] | undefined): string {
+interface ShownRow {
+  /** As it came. */
+  line: string;
+  row: Row;
+}
+
+function frameChanges(rows: readonly ShownRow[], shown: readonly ShownRow[] | undefined): string {
   const clear = shown === undefined ? '\u001b[2J' : '';
   const shownRows = shown ?? [];
   const changes = Array.from({ length: Math.max(rows.length, shownRows.length) }, (_, index) =>
-    rowChange(index + 1, shownRows[index] ?? emptyRow, rows[index] ?? emptyRow),
+    rowChange(index + 1, shownRows[index]?.row ?? emptyRow, rows[index]?.row ?? emptyRow),
   );
   return clear + changes.join('');
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { displayWidth, fitToWidth, printable, truncateToWidth } from '../../src/tui/display-width.ts';
-import { styledRuns, textLine } from '../../src/tui/line.ts';
+import { styleLine, textLine } from '../../src/tui/line.ts';
 import { paletteOf } from '../../src/tui/theme.ts';
 
 describe('widths', () => {
@@ -36,27 +36,23 @@ describe('widths', () => {
 
 const palette = paletteOf('dark', { hasColors: () => true });
 
-describe('the runs of a line', () => {
-  test('end at the width, across the spans', () => {
+describe('the text of a line', () => {
+  test('ends at the width, across the spans', () => {
     const line = { spans: [{ text: 'abc' }, { text: 'def' }, { text: 'ghi' }] };
-    expect(styledRuns(line, 5, palette)).toEqual([
-      { text: 'abc', style: '' },
-      { text: 'd…', style: '' },
-    ]);
+    expect(styleLine(line, 5, palette)).toBe('abcd…');
   });
 
-  test('have colors only where there are some', () => {
+  test('has colors only where there are some', () => {
     const line = textLine('Error', { color: 'red', bold: true });
-    expect([styledRuns(line, 9, palette), styledRuns(line, 9, undefined)]).toEqual([
-      [{ text: 'Error', style: '1;31' }],
-      [{ text: 'Error', style: '1' }],
+    expect([styleLine(line, 9, palette), styleLine(line, 9, undefined)]).toEqual([
+      '\u001b[1;31mError\u001b[0m',
+      '\u001b[1mError\u001b[0m',
     ]);
   });
 
-  test('are inverse over the whole width for a selected line', () => {
-    expect(styledRuns({ ...textLine('ab', { color: 'red' }), selected: true }, 4, palette)).toEqual([
-      { text: 'ab', style: '7' },
-      { text: '  ', style: '7' },
-    ]);
+  test('is inverse over the whole width for a selected line', () => {
+    expect(styleLine({ ...textLine('ab', { color: 'red' }), selected: true }, 4, palette)).toBe(
+      '\u001b[7mab\u001b[0m\u001b[7m  \u001b[0m',
+    );
   });
 });

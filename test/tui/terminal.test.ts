@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { openTerminal } from '../../src/tui/terminal.ts';
-import { rowOf, type Row } from '../../src/tui/row.ts';
 import { FakeStdout } from './fake-terminal.ts';
 
-const frame = (...rows: readonly string[]): Row[] => rows.map((text) => rowOf([{ text, style: '' }]));
+const frame = (...rows: readonly string[]): string => rows.join('\n');
 
 test('enters the alternate screen without cursor, and restores both once', () => {
   const stdout = new FakeStdout(20, 3);
