@@ -31,7 +31,7 @@ export interface AgentRequest {
   onWaiting?: RuntimeWait['onWaiting'];
   /** Called before a slow step of the start. */
   onStarting?: OnStarting;
-  /** Called when the control socket answers. */
+  /** Called once the control socket answers and reports why there is no engine yet. */
   onServing?: (() => void) | undefined;
 }
 
@@ -54,13 +54,20 @@ export async function withAgent<T>(
   await makeFolder(options.rootDir, 0o750);
   let built = (_kubelet: Kubelet): void => undefined;
   let waitsFor: UserError | undefined;
+  let reportServing = onServing;
+  const noteServing = (): void => {
+    reportServing?.();
+    reportServing = undefined;
+  };
   const noteWaiting = async (problem: UserError): Promise<void> => {
     waitsFor = problem;
+    noteServing();
     await onWaiting?.(problem);
   };
   let starts = (): string | undefined => undefined;
   const noteStarting: OnStarting = async (doing) => {
     starts = doing;
+    noteServing();
     await onStarting?.(doing);
   };
   const metrics = new AgentMetrics(systemClock, { version: referenceVersion, featureGates: options.featureGates });
@@ -80,7 +87,6 @@ export async function withAgent<T>(
     logger: logger.child({ component: 'control' }),
     signal: stopping.signal,
   });
-  onServing?.();
   const endSurvival = surviveBugs(faults);
   try {
     // If it fails, the source reports what is wrong with the folder.
@@ -95,6 +101,7 @@ export async function withAgent<T>(
     metrics.follow(node.kubelet);
     try {
       built(node.kubelet);
+      noteServing();
       return await use(node.kubelet, node.runtime, metrics);
     } finally {
       node.close();
