@@ -51,7 +51,9 @@ test('an agent whose log goes to a full disk runs pods as any other', async () =
 
 test('a screen that is suspended and put into the background stops no agent, and is there again in the foreground', async () => {
   await shell.type(`${run}\n`);
+  // The screen is there before its agent.
   await shell.until((screen) => screen.includes('kubelet-ts edge1'));
+  await waitForAgent(controlSocketPath(agent.rootDir), AbortSignal.timeout(120_000));
   const running = await agentNow();
   await shell.press('C-z');
   await shell.until((screen) => screen.includes('Stopped'));
