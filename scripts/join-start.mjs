@@ -23,7 +23,7 @@ export async function joinStart({ outputFiles, metafile }) {
     format: 'cjs',
     stdin: { contents },
     plugins: [fromTexts(texts, './chunks')],
-    // There is none in CommonJS.
+    // CommonJS has no import.meta.
     logOverride: { 'empty-import-meta': 'error' },
   });
   for (const name of parts) texts.set(name, partOfStart(name, outputs.get(name)));
