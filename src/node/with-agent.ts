@@ -108,7 +108,7 @@ export async function withAgent<T>(
     }
   } finally {
     endSurvival();
-    socket.close();
+    await socket.close();
   }
 }
 

@@ -58,9 +58,7 @@ async function agentSocket(): Promise<{ path: string; world: World }> {
     faults: silentFaults(),
     logger: silentLogger,
   });
-  onTestFinished(() => {
-    server.close();
-  });
+  onTestFinished(server.close);
   return { path, world };
 }
 

@@ -44,7 +44,7 @@ export async function serveBusyNode(rootDir: string, size: Size): Promise<{ even
     eventCount: () => view.eventCount,
     close: () => {
       view.close();
-      server.close();
+      void server.close();
     },
   };
 }

@@ -70,7 +70,8 @@ test('a member of the group sees pods and acts on them, and the log names the gr
   expect(entry).toMatchObject({
     msg: 'Control request',
     group: String(gid),
-    client: expect.stringMatching(/^pid \d+ uid 65534$/) as string,
+    client: expect.stringMatching(new RegExp(`^pid \\d+ uid 65534 gid ${gid}$`)) as string,
+    userAgent: expect.stringMatching(/^pid \d+ uid 65534$/) as string,
     status: 200,
   });
 });

@@ -1,10 +1,10 @@
 import type { Logger } from '../../logger.ts';
-import { visible } from '../../visible-text.ts';
 import type { Routes } from '../http-server.ts';
+import type { ActionLog } from './action-log.ts';
 import { agentRoutes } from './agent-routes.ts';
 import { appliedRoutes } from './applied-routes.ts';
 import { Refusal, sendRefusal } from './control-answer.ts';
-import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';
+import type { ControlContext, ControlRoutes } from './control-route.ts';
 import { eventRoutes } from './event-routes.ts';
 import { podRoutes } from './pod-routes.ts';
 import { stateRoutes } from './state-routes.ts';
@@ -14,13 +14,10 @@ type RoutesPart = (context: ControlContext) => ControlRoutes;
 /** All routes of the control socket. Each file lists its own. */
 const allParts: readonly RoutesPart[] = [agentRoutes, stateRoutes, eventRoutes, podRoutes, appliedRoutes];
 
-/** Longest name of a client in the log. */
-const maxClientLength = 200;
-
 /** The routes as the server takes them. Answers a `Refusal` of a route, and logs each request that is not a read. */
 export function controlRoutes(
   context: ControlContext,
-  logger: Logger,
+  { actions, logger }: { actions: ActionLog; logger: Logger },
   parts: readonly RoutesPart[] = allParts,
 ): Routes {
   const routes = Object.assign({}, ...parts.map((part) => part(context))) as ControlRoutes;
@@ -30,7 +27,7 @@ export function controlRoutes(
       async (request, response, params) => {
         const query = new URL(request.url ?? '', 'http://localhost').searchParams;
         const call = { request, response, params, query };
-        if (request.method !== 'GET') logAction(logger, call);
+        if (request.method !== 'GET') actions.note(call, logger);
         try {
           await handle(call);
         } catch (error) {
@@ -40,12 +37,4 @@ export function controlRoutes(
       },
     ]),
   );
-}
-
-/** The client names itself. Only root, or a member of the control group, can be one. */
-function logAction(logger: Logger, { request: { method, url, headers }, response }: ControlCall): void {
-  const client = visible(headers['user-agent'] ?? 'unnamed').slice(0, maxClientLength);
-  response.once('close', () => {
-    logger.info({ method, path: url, client, status: response.statusCode }, 'Control request');
-  });
 }

@@ -9,6 +9,7 @@ import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { httpServer, listening } from '../http-server.ts';
+import { ActionLog } from './action-log.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { Refusal } from './control-answer.ts';
 import { AgentSilentError, noteAgentProcess } from './control-call.ts';
@@ -27,8 +28,8 @@ const maxUnreadBytes = 4 * 1024 * 1024;
 export interface ControlSocket {
   /** The one behind root's socket. */
   server: Server;
-  /** Ends all connections. */
-  close: () => void;
+  /** Ends all connections. Resolves when all requests are in the log. */
+  close: () => Promise<void>;
 }
 
 interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' | 'view' | 'shutdown'> {
@@ -71,7 +72,8 @@ export async function serveControlSocket(
   const unread = new UnreadAnswers({ maxBytes: maxUnreadBytes, clock: systemClock });
   const changes = new ChangeFeed({ clock: systemClock, unread });
   const context = { ...deps, engineFor, unread, changes };
-  const server = httpServer(controlRoutes(context, logger), { faults });
+  const actions = new ActionLog();
+  const server = httpServer(controlRoutes(context, { actions, logger }), { faults });
   await makeFolder(dirname(path), 0o700);
   // Binds under another name, sets the mode and renames, so that no other user can open the socket in between.
   const unnamed = `${path}.${process.pid}`;
@@ -86,10 +88,10 @@ export async function serveControlSocket(
       await rename(unnamed, path);
     };
     await exclusively(join(dirname(path), 'start.lock'), systemClock, takeName, { signal });
-    const groupServer = await serveGroup(shared, (group) =>
-      httpServer(controlRoutes(context, logger.child({ group: group.name })), { faults }),
+    const groupServers = await serveGroup(shared, (group) =>
+      httpServer(controlRoutes(context, { actions, logger: logger.child({ group: group.name }) }), { faults }),
     );
-    return socketOf(server, groupServer, shared);
+    return socketOf(server, { groupServers, actions, shared });
   } catch (error) {
     server.close();
     throw error;
@@ -115,17 +117,22 @@ async function serveGroup(
   return [server];
 }
 
-function socketOf(server: Server, groupServers: readonly Server[], shared: ControlSocketDeps['shared']): ControlSocket {
+function socketOf(
+  server: Server,
+  rest: { groupServers: readonly Server[]; actions: ActionLog; shared: ControlSocketDeps['shared'] },
+): ControlSocket {
+  const { groupServers, actions, shared } = rest;
   const servers = [...groupServers, server];
   for (const one of servers) one.unref();
   return {
     server,
-    close: () => {
+    close: async () => {
       if (shared !== undefined) removeGroupSocket(shared.path);
       for (const one of servers) {
         one.closeAllConnections();
         one.close();
       }
+      await actions.written();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { Logger } from '../../../src/logger.ts';
+import { ActionLog } from '../../../src/server/control/action-log.ts';
 import { Refusal, sendJSON } from '../../../src/server/control/control-answer.ts';
 import { call } from '../../../src/server/control/control-call.ts';
 import type { ControlContext, ControlRoutes } from '../../../src/server/control/control-route.ts';
@@ -13,19 +13,8 @@ import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
-interface Logged {
-  method: string;
-  path: string;
-  client: string;
-  status: number;
-}
-
-const logged: Logged[] = [];
-const logger: Logger = { ...silentLogger, info: (facts: Logged) => logged.push(facts) };
-
 /** Serves a route that answers with what it got. */
 async function serve(): Promise<string> {
-  logged.length = 0;
   const socketPath = join(await temporaryFolder(), 'control.sock');
   const context = { unread: new UnreadAnswers({ maxBytes: 1000, clock: systemClock }) } as unknown as ControlContext;
   const own = (): ControlRoutes => ({
@@ -38,7 +27,9 @@ async function serve(): Promise<string> {
       sendJSON(context, response, { ...params, options });
     },
   });
-  const server = httpServer(controlRoutes(context, logger, [own]), { faults: silentFaults() });
+  const server = httpServer(controlRoutes(context, { actions: new ActionLog(), logger: silentLogger }, [own]), {
+    faults: silentFaults(),
+  });
   await listening(server, { path: socketPath });
   onTestFinished(() => {
     server.closeAllConnections();
@@ -62,13 +53,4 @@ test('a refusal reaches the client as one sentence with its hint', async () => {
   const socketPath = await serve();
   const refused = call({ socketPath, method: 'POST', path: '/v1/things/a/refuse' });
   await expect(refused).rejects.toMatchObject({ message: 'it is held', hint: 'Release it.' });
-});
-
-test('requests that are not reads are logged with their client', async () => {
-  const socketPath = await serve();
-  await call({ socketPath, method: 'GET', path: '/v1/things/a' });
-  await call({ socketPath, method: 'POST', path: '/v1/things/a/stop' });
-  while (logged.length === 0) await new Promise((resolve) => setImmediate(resolve));
-  const client = expect.stringContaining(`pid ${process.pid} uid`) as string;
-  expect(logged).toEqual([{ method: 'POST', path: '/v1/things/a/stop', client, status: 200 }]);
 });

@@ -165,9 +165,7 @@ async function serve(engine: Promise<View> = Promise.resolve(view), signal = new
       shutdowns += 1;
     },
   });
-  onTestFinished(() => {
-    server.close();
-  });
+  onTestFinished(() => server.close());
   return server;
 }
 
@@ -298,7 +296,7 @@ describe('the socket', () => {
       logged: [{ group: 'ops', path: '/v1/shutdown' }, { path: '/v1/shutdown' }],
       shutdowns: 2,
     });
-    close();
+    await close();
     expect(await readdir(join(shared.path, '../..'))).toEqual([]);
   });
 
@@ -411,7 +409,7 @@ describe('a reader', () => {
     await untilListeners(1);
     expect(await requestShutdown(path)).toBe(true);
     expect(shutdowns).toBe(1);
-    server.close();
+    await server.close();
     await ended;
   });
 

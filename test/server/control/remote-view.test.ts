@@ -62,11 +62,8 @@ async function serve() {
     waitsFor: () => undefined,
     shutdown: () => undefined,
   });
-  const end = (): void => {
-    server.close();
-  };
-  onTestFinished(end);
-  return end;
+  onTestFinished(server.close);
+  return server.close;
 }
 
 async function open(): Promise<RemoteView> {
@@ -102,7 +99,7 @@ test('connects again to an agent that comes back', async () => {
   const end = await serve();
   const view = await open();
   await until(() => readers.size === 1);
-  end();
+  await end();
   readers.clear();
   await serve();
   await until(() => readers.size === 1);
@@ -118,7 +115,7 @@ test('says since when there is no agent, until the next one answers', async () =
   const view = await open();
   await until(() => readers.size === 1);
   expect(view.silence()).toBeUndefined();
-  end();
+  await end();
   await until(() => view.silence() !== undefined);
   expect(view.silence()).toEqual({ since: expect.any(Number) as number, message: 'the agent has ended' });
   await serve();
@@ -129,7 +126,7 @@ test('reports why the agent gives no answer', async () => {
   const end = await serve();
   const view = await open();
   await until(() => readers.size === 1);
-  end();
+  await end();
   const since = clock.now();
   await rm(socketPath, { force: true });
   const rude = createServer((socket) => {
