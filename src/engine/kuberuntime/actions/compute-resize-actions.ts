@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../../../api/types.ts';
-import { isSidecar } from '../../../api/values/sidecars.ts';
-import { findContainerStatus, type RuntimePodStatus } from '../../container/runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 import { containerResize } from '../../in-place/container-resize.ts';
+import { addRestarts, type KeptContainer, keptContainers } from './add-restarts.ts';
 import type { PodActions } from './pod-actions.ts';
 
 /** Resources of containers that still have those of an earlier revision, by container id. */
@@ -26,33 +26,15 @@ export function computeResizeActions(
   outdated: OutdatedResources,
   refused: ReadonlySet<string>,
 ): { actions: PodActions; containersToResize: ContainerToResize[] } {
+  const restarts: KeptContainer[] = [];
   const containersToResize: ContainerToResize[] = [];
-  const planned = {
-    ...actions,
-    containersToKill: [...actions.containersToKill],
-    containersToStart: [...actions.containersToStart],
-    initContainersToStart: [...actions.initContainersToStart],
-  };
-  if (actions.killPod) return { actions, containersToResize };
-  const restart = (name: string, containerID: string, index: number, starts: number[]): void => {
-    const message = `Container ${name} resize requires restart`;
-    planned.containersToKill.push({ containerID, name, message, reason: '' });
-    starts.push(index);
-    starts.sort((a, b) => a - b);
-  };
-  const lists = [
-    { containers: pod.spec.initContainers ?? [], starts: planned.initContainersToStart, isMeant: isSidecar },
-    { containers: pod.spec.containers, starts: planned.containersToStart, isMeant: () => true },
-  ];
-  for (const { containers, starts, isMeant } of lists) {
-    for (const [index, container] of containers.entries()) {
-      const status = findContainerStatus(podStatus, container.name);
-      if (status?.state !== 'running' || !(status.id in outdated) || !isMeant(container)) continue;
-      if (actions.containersToKill.some(({ containerID }) => containerID === status.id)) continue;
-      const resize = containerResize({ resources: outdated[status.id] ?? {} }, container);
-      if (refused.has(status.id) || resize?.restart === true) restart(container.name, status.id, index, starts);
-      else containersToResize.push({ containerID: status.id, name: container.name, changes: resize?.changes ?? [] });
-    }
+  for (const kept of keptContainers(pod, podStatus, actions)) {
+    const { container, containerID } = kept;
+    if (!(containerID in outdated)) continue;
+    const resize = containerResize({ resources: outdated[containerID] ?? {} }, container);
+    if (refused.has(containerID) || resize?.restart === true) restarts.push(kept);
+    else containersToResize.push({ containerID, name: container.name, changes: resize?.changes ?? [] });
   }
+  const planned = addRestarts(actions, restarts, (name) => `Container ${name} resize requires restart`);
   return { actions: planned, containersToResize };
 }

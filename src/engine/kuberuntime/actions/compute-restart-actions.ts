@@ -1,6 +1,6 @@
 import type { Pod } from '../../../api/types.ts';
-import { isSidecar } from '../../../api/values/sidecars.ts';
-import { findContainerStatus, type RuntimePodStatus } from '../../container/runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../../container/runtime-pod-status.ts';
+import { addRestarts, keptContainers } from './add-restarts.ts';
 import type { PodActions } from './pod-actions.ts';
 
 /**
@@ -13,27 +13,7 @@ export function computeRestartActions(
   actions: PodActions,
   ids: readonly string[],
 ): PodActions {
-  if (ids.length === 0 || actions.killPod) return actions;
-  const planned = {
-    ...actions,
-    containersToKill: [...actions.containersToKill],
-    containersToStart: [...actions.containersToStart],
-    initContainersToStart: [...actions.initContainersToStart],
-  };
-  const lists = [
-    { containers: pod.spec.initContainers ?? [], starts: planned.initContainersToStart, isMeant: isSidecar },
-    { containers: pod.spec.containers, starts: planned.containersToStart, isMeant: () => true },
-  ];
-  for (const { containers, starts, isMeant } of lists) {
-    for (const [index, container] of containers.entries()) {
-      const status = findContainerStatus(podStatus, container.name);
-      if (status?.state !== 'running' || !ids.includes(status.id) || !isMeant(container)) continue;
-      if (actions.containersToKill.some(({ containerID }) => containerID === status.id)) continue;
-      const message = `Container ${container.name} is restarted by request`;
-      planned.containersToKill.push({ containerID: status.id, name: container.name, message, reason: '' });
-      starts.push(index);
-      starts.sort((a, b) => a - b);
-    }
-  }
-  return planned;
+  if (ids.length === 0) return actions;
+  const restarts = keptContainers(pod, podStatus, actions).filter(({ containerID }) => ids.includes(containerID));
+  return addRestarts(actions, restarts, (name) => `Container ${name} is restarted by request`);
 }
