@@ -235,7 +235,16 @@ const rooms = {
   ],
   'engine/stats': [
     'usage of the node, its pods and containers',
-    ['api/values', 'cri', 'flow', 'engine/container', 'engine/container-manager', 'engine/volumes', 'engine/view'],
+    [
+      'api/values',
+      'cri',
+      'engine/host',
+      'flow',
+      'engine/container',
+      'engine/container-manager',
+      'engine/volumes',
+      'engine/view',
+    ],
   ],
   'engine/eviction': [
     'which pods go when the node runs short',

@@ -7,6 +7,7 @@ import type { CallOptions } from '../../cri/service.ts';
 import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
+import type { FsUsage } from '../host/fs-usage.ts';
 import { isMountPoint } from '../host/mounts.ts';
 import { namesIn } from '../host/names-in.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
@@ -37,7 +38,7 @@ import {
   shouldChangeOwnership,
   unsupportedLifecycle,
 } from './csi-requests.ts';
-import { type CSIUsage, csiUsage } from './csi-usage.ts';
+import { csiUsage } from './csi-usage.ts';
 import type { CSIVolumeSpec } from './csi-volume-spec.ts';
 
 interface Deps {
@@ -99,7 +100,7 @@ export class CSIVolumes {
    * Usage as the driver reports it. Resolves with undefined if the volume is not mounted, or the driver reports none.
    * kubelet: pkg/volume/csi/csi_metrics.go GetMetrics
    */
-  async usage(podUID: string, specName: string, options: CallOptions): Promise<CSIUsage | undefined> {
+  async usage(podUID: string, specName: string, options: CallOptions): Promise<FsUsage | undefined> {
     const podDir = this.deps.podDirs.podDir(podUID);
     const use = await readUse(podDir, specName);
     if (use?.isReady !== true) return undefined;

@@ -3,11 +3,10 @@ import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import { inTime } from '../../flow/in-time.ts';
 import type { Logger } from '../../logger.ts';
+import type { FsUsage } from '../host/fs-usage.ts';
 import type { MeasuredVolume } from '../volumes/measured-volume.ts';
 import type { StatsPod } from './stats-pods.ts';
-import type { FsStats, VolumeStats } from './summary.ts';
-
-type Usage = Omit<FsStats, 'time'>;
+import type { VolumeStats } from './summary.ts';
 
 interface Deps {
   /** Shortest time between two calls for a volume. Not positive: drivers are not asked. */
@@ -16,7 +15,7 @@ interface Deps {
   podOf: (uid: string) => Pod | undefined;
   volumesOf: (pod: Pod) => readonly MeasuredVolume[];
   /** Resolves with undefined if the driver reports no usage. */
-  driverUsage: (podUID: string, specName: string, signal: AbortSignal) => Promise<Usage | undefined>;
+  driverUsage: (podUID: string, specName: string, signal: AbortSignal) => Promise<FsUsage | undefined>;
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;

@@ -1,10 +1,10 @@
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '../../clock.ts';
 import { inTime } from '../../flow/in-time.ts';
-import type { FsStats } from './summary.ts';
+import type { FsUsage } from '../host/fs-usage.ts';
 
 /** Size and free space of a whole file system, in bytes and inodes. */
-export type FilesystemFigures = Required<Omit<FsStats, 'time'>>;
+export type FilesystemFigures = Required<FsUsage>;
 
 /** A disk that does not answer, such as a network file system, must not delay a sample for longer. */
 const patienceMs = 2000;

@@ -1,3 +1,5 @@
+import type { FsUsage } from '../host/fs-usage.ts';
+
 /**
  * Usage of a node, its pods and their containers, in the JSON form of the kubelet's /stats/summary. Bytes are bytes,
  * times RFC 3339 texts. A figure that is not known is absent. kubelet: pkg/apis/stats/v1alpha1/types.go Summary
@@ -106,14 +108,8 @@ export interface NetworkStats extends InterfaceStats {
 }
 
 /** Usage of something on a file system: capacity and free space are those of the whole file system. */
-export interface FsStats {
+export interface FsStats extends FsUsage {
   time: string;
-  availableBytes?: number;
-  capacityBytes?: number;
-  usedBytes?: number;
-  inodesFree?: number;
-  inodes?: number;
-  inodesUsed?: number;
 }
 
 export interface VolumeStats extends FsStats {

@@ -5,7 +5,7 @@ import { toError } from '../../errors.ts';
 import { namesIn } from '../host/names-in.ts';
 import { isFileName, type PodDirs } from '../host/pod-dirs.ts';
 import type { ClaimName } from '../../api/values/persistent-volume.ts';
-import type { CSIUsage } from '../csi/csi-usage.ts';
+import type { FsUsage } from '../host/fs-usage.ts';
 import type { CSIVolumes } from '../csi/csi-volumes.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import { emptyDirPath } from './empty-dir.ts';
@@ -154,7 +154,7 @@ export class VolumeManager {
    * Usage of a volume as its CSI driver reports it. Resolves with undefined if it reports none, rejects with a
    * `UserError` if the driver fails.
    */
-  async driverUsage(podUID: string, specName: string, signal: AbortSignal): Promise<CSIUsage | undefined> {
+  async driverUsage(podUID: string, specName: string, signal: AbortSignal): Promise<FsUsage | undefined> {
     return this.deps.csi?.usage(podUID, specName, { signal });
   }
 
