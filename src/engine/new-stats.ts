@@ -67,13 +67,7 @@ export function newStats({ deps, podStatuses, podOf, volumeManager, podDirs }: S
     }),
     clock,
   });
-  return new SampledStats({
-    sample: (options) => sampler.sample(options),
-    sampleNode: () => sampler.sampleNode(),
-    cgroups: () => sampler.cgroups(),
-    diskUsage: () => sampler.diskUsage(),
-    clock,
-  });
+  return new SampledStats({ sampler, clock });
 }
 
 /** The cgroup over all pods, below the mount. */

@@ -53,13 +53,7 @@ export async function statsFromRuntime(
     }),
     clock,
   });
-  return new SampledStats({
-    sample: (options) => sampler.sample(options),
-    sampleNode: () => sampler.sampleNode(),
-    cgroups: () => sampler.cgroups(),
-    diskUsage: () => sampler.diskUsage(),
-    clock,
-  });
+  return new SampledStats({ sampler, clock });
 }
 
 /** The cgroup above those of pods, from the request for a sandbox. The root if the runtime does not show it. */

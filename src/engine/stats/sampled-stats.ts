@@ -1,16 +1,13 @@
 import type { Clock } from '../../clock.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { MeasuredCgroup } from './measured-cgroups.ts';
+import type { Sampler } from './sampler.ts';
 import type { DiskUsage, StatsProvider, SummaryRequest } from './stats-provider.ts';
 import type { Summary } from './summary.ts';
 
 interface Deps {
-  /** Measures once. Is not called before the call before has ended. */
-  sample: (options: { cpuAndMemoryOnly: boolean }) => Promise<Summary>;
-  /** Measures the node alone. */
-  sampleNode: () => Promise<Summary>;
-  cgroups: () => Promise<MeasuredCgroup[]>;
-  diskUsage: () => Promise<DiskUsage>;
+  /** Its `sample` is called again only after its last call has ended. */
+  sampler: Pick<Sampler, 'sample' | 'sampleNode' | 'cgroups' | 'diskUsage'>;
   clock: Clock;
 }
 
@@ -44,18 +41,18 @@ export class SampledStats implements StatsProvider {
   }
 
   nodeSummary(signal: AbortSignal): Promise<Summary> {
-    return unlessAborted(this.deps.sampleNode(), signal);
+    return unlessAborted(this.deps.sampler.sampleNode(), signal);
   }
 
   cgroups({ maxAgeMs }: { maxAgeMs: number }): Promise<readonly MeasuredCgroup[]> {
     const nowMonotonic = this.deps.clock.monotonic();
     if (this.measured === undefined || nowMonotonic - this.measured.startedAtMonotonic >= maxAgeMs)
-      this.measured = { startedAtMonotonic: nowMonotonic, result: this.deps.cgroups() };
+      this.measured = { startedAtMonotonic: nowMonotonic, result: this.deps.sampler.cgroups() };
     return this.measured.result;
   }
 
   diskUsage(): Promise<DiskUsage> {
-    return this.deps.diskUsage();
+    return this.deps.sampler.diskUsage();
   }
 
   private young(maxAgeMs: number, cpuAndMemoryOnly: boolean): Summary | undefined {
@@ -94,7 +91,7 @@ export class SampledStats implements StatsProvider {
     const startedAtMonotonic = this.deps.clock.monotonic();
     const measuring = async (): Promise<Summary> => {
       try {
-        const summary = await this.deps.sample({ cpuAndMemoryOnly });
+        const summary = await this.deps.sampler.sample({ cpuAndMemoryOnly });
         const larger = cpuAndMemoryOnly ? this.newest.filter((sample) => !sample.cpuAndMemoryOnly) : [];
         this.newest = [{ cpuAndMemoryOnly, startedAtMonotonic, summary }, ...larger];
         return summary;

@@ -15,16 +15,18 @@ beforeEach(() => {
   failure = undefined;
   stats = new SampledStats({
     clock,
-    sample: async ({ cpuAndMemoryOnly }) => {
-      const name = `${cpuAndMemoryOnly ? 'small' : 'full'} ${samples.length + 1}`;
-      samples.push(name);
-      await clock.sleep(1000);
-      if (failure !== undefined) throw failure;
-      return summaryOf(name);
+    sampler: {
+      sample: async (options) => {
+        const name = `${options?.cpuAndMemoryOnly === true ? 'small' : 'full'} ${samples.length + 1}`;
+        samples.push(name);
+        await clock.sleep(1000);
+        if (failure !== undefined) throw failure;
+        return summaryOf(name);
+      },
+      cgroups: () => Promise.resolve([]),
+      diskUsage: () => Promise.resolve({ logs: [], claims: [] }),
+      sampleNode: () => Promise.resolve(summaryOf('node')),
     },
-    cgroups: () => Promise.resolve([]),
-    diskUsage: () => Promise.resolve({ logs: [], claims: [] }),
-    sampleNode: () => Promise.resolve(summaryOf('node')),
   });
 });
 
