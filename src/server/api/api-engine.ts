@@ -2,6 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
+import { Refusal } from './answers.ts';
 
 /** The part of the engine that the API serves. */
 export interface ApiEngine extends Pick<EngineView, 'snapshot' | 'subscribe'>, Pick<StatsProvider, 'summary'> {
@@ -26,6 +27,13 @@ export const podsOf = (engine: Pick<ApiEngine, 'snapshot'>): Pod[] => engine.sna
 
 export function podNamed(engine: Pick<ApiEngine, 'snapshot'>, namespace: string, name: string): Pod | undefined {
   return podsOf(engine).find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
+}
+
+/** The pod that the parameters of a route name. Throws a `Refusal` if no manifest declares it. */
+export function declaredPod(engine: Pick<ApiEngine, 'snapshot'>, params: Readonly<Record<string, string>>): Pod {
+  const pod = podNamed(engine, params['namespace'] ?? '', params['pod'] ?? '');
+  if (pod === undefined) throw new Refusal(404, 'pod does not exist');
+  return pod;
 }
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];

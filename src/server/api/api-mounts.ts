@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { writeCheckpoint } from '../../engine/host/checkpoint-archive.ts';
 import { type AgentMetrics, metricsPaths } from '../metrics/agent-metrics.ts';
 import { sendError, sendJSON, sendPlain } from './answers.ts';
-import { type ApiEngine, type ApiRuntime, podNamed, runningContainerID } from './api-engine.ts';
+import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
 import { configzMount } from './configz.ts';
 import { handleContainerLogs } from './container-logs.ts';
 import { debugFlagsMount } from './debug-flags.ts';
@@ -216,11 +216,7 @@ async function checkpoint(
   { response, params, query }: Call,
 ): Promise<void> {
   const { namespace = '', pod: podName = '', container = '' } = params;
-  const pod = podNamed(engine, namespace, podName);
-  if (pod === undefined) {
-    sendPlain(response, 404, 'pod does not exist');
-    return;
-  }
+  const pod = declaredPod(engine, params);
   if (findContainer(pod.spec, container) === undefined) {
     sendPlain(response, 404, `container ${container} does not exist`);
     return;

@@ -1,7 +1,7 @@
 import { codes } from '../../cri/errors.ts';
 import { RpcError } from '../../errors.ts';
 import { send, sendPlain } from './answers.ts';
-import { type ApiEngine, type ApiRuntime, podNamed, runningContainerID } from './api-engine.ts';
+import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
 import type { Call } from './route-table.ts';
 import { rpcText } from '../../rpc-text.ts';
 
@@ -15,12 +15,8 @@ export async function runCommand(
   { engine, runtime }: { engine: ApiEngine; runtime: Pick<ApiRuntime, 'execSync'> },
   { response, params, query }: Call,
 ): Promise<void> {
-  const { namespace = '', pod: podName = '', container = '' } = params;
-  const pod = podNamed(engine, namespace, podName);
-  if (pod === undefined) {
-    sendPlain(response, 404, 'pod does not exist');
-    return;
-  }
+  const { container = '' } = params;
+  const pod = declaredPod(engine, params);
   const containerId = runningContainerID(pod, container);
   if (containerId === undefined) {
     sendPlain(response, 500, `container not found (${JSON.stringify(container)})`);

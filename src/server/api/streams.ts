@@ -2,10 +2,9 @@ import { findContainer } from '../../api/values/sidecars.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { criLabels } from '../../engine/container/labels.ts';
-import type { Pod } from '../../api/types.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import { Refusal, sendError } from './answers.ts';
-import { type ApiEngine, type ApiRuntime, podNamed, runningContainerID } from './api-engine.ts';
+import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
 import type { Call } from './route-table.ts';
 import { streamRefusal } from './stream-refusal.ts';
 
@@ -61,12 +60,6 @@ export async function handlePortForward({ engine, runtime, idleTimeoutMs }: Deps
   if (newest === undefined) throw new Refusal(500, `pod not found (${JSON.stringify(`${name}_${namespace}`)})`);
   const { url } = await prepared(runtime.portForward({ podSandboxId: newest.id, port }));
   await forward(call, url, idleTimeoutMs);
-}
-
-function declaredPod(engine: ApiEngine, params: Readonly<Record<string, string>>): Pod {
-  const pod = podNamed(engine, params['namespace'] ?? '', params['pod'] ?? '');
-  if (pod === undefined) throw new Refusal(404, 'pod does not exist');
-  return pod;
 }
 
 const prepared = <T>(answer: Promise<T>): Promise<T> =>
