@@ -1,5 +1,5 @@
 import { decodeBase64 } from '../text/base64.ts';
-import type { ManifestEntry, ManifestNode } from '../text/manifest-node.ts';
+import { type ManifestEntry, type ManifestNode, plainValue } from '../text/manifest-node.ts';
 import { excerpt } from '../text/manifest-problem.ts';
 import { notShownMessage } from '../text/problem-list.ts';
 import { parseDuration } from '../values/duration.ts';
@@ -236,22 +236,6 @@ const expectedValues: Readonly<Record<FieldKind['type'], string>> = {
 
 function asObject(value: unknown): ObjectValue {
   return typeof value === 'object' && value !== null ? (value as ObjectValue) : {};
-}
-
-function plainValue(node: ManifestNode): unknown {
-  switch (node.kind) {
-    case 'null':
-      return null;
-    case 'bool':
-    case 'string':
-      return node.value;
-    case 'number':
-      return Number(node.text);
-    case 'list':
-      return node.items.map(plainValue);
-    case 'object':
-      return Object.fromEntries(node.entries.map((entry) => [entry.key, plainValue(entry.value)]));
-  }
 }
 
 function describeNode(node: ManifestNode): string {

@@ -1,23 +1,23 @@
+/** The types of single values with their zero values as Go writes them. */
+export const scalarZeros = {
+  string: '',
+  bytes: '',
+  bool: false,
+  int32: 0,
+  int64: 0,
+  uint32: 0,
+  float64: 0,
+  quantity: '0',
+  intOrString: 0,
+  time: '',
+  duration: 0,
+  durationOrNanoseconds: 0,
+  any: undefined,
+} as const;
+
 /** The type of a value. Objects are named as in Go; bytes are base64 in the text. */
 export type FieldKind =
-  | {
-      type:
-        | 'string'
-        | 'bytes'
-        | 'bool'
-        | 'int32'
-        | 'int64'
-        | 'uint32'
-        | 'float64'
-        | 'quantity'
-        | 'intOrString'
-        | 'time'
-        | 'duration'
-        | 'durationOrNanoseconds'
-        | 'any';
-    }
-  | { type: 'list' | 'map'; element: FieldKind }
-  | { type: 'object'; name: string };
+  { type: keyof typeof scalarZeros } | { type: 'list' | 'map'; element: FieldKind } | { type: 'object'; name: string };
 
 /** One field of an object. */
 export interface ObjectField {
@@ -61,22 +61,7 @@ function parseField(text: string): ObjectField {
 function parseKind(text: string): FieldKind {
   if (text.startsWith('[]')) return { type: 'list', element: parseKind(text.slice(2)) };
   if (text.startsWith('map ')) return { type: 'map', element: parseKind(text.slice(4)) };
-  switch (text) {
-    case 'string':
-    case 'bytes':
-    case 'bool':
-    case 'int32':
-    case 'int64':
-    case 'uint32':
-    case 'float64':
-    case 'quantity':
-    case 'intOrString':
-    case 'time':
-    case 'duration':
-    case 'durationOrNanoseconds':
-    case 'any':
-      return { type: text };
-    default:
-      return { type: 'object', name: text };
-  }
+  return isScalar(text) ? { type: text } : { type: 'object', name: text };
 }
+
+const isScalar = (type: string): type is keyof typeof scalarZeros => Object.hasOwn(scalarZeros, type);

@@ -1,4 +1,4 @@
-import { fieldsOfObject, type ObjectField } from '../decoding/object-schema.ts';
+import { fieldsOfObject, type ObjectField, scalarZeros } from '../decoding/object-schema.ts';
 import { type FieldRow, kubeletConfigurationFields } from './fields.ts';
 import { resolveFeatureGates } from '../values/feature-gates.ts';
 import { configurationObject, configurationSchema } from './schema.ts';
@@ -85,32 +85,9 @@ function completeValue({ kind, presence }: ObjectField, value: unknown): unknown
 }
 
 function zeroOf(kind: ObjectField['kind']): unknown {
-  switch (kind.type) {
-    case 'object':
-      return complete(kind.name, {});
-    case 'list':
-      return [];
-    case 'map':
-      return {};
-    case 'string':
-    case 'bytes':
-    case 'time':
-      return '';
-    case 'quantity':
-      return '0';
-    case 'bool':
-      return false;
-    case 'int32':
-    case 'int64':
-    case 'uint32':
-    case 'float64':
-    case 'intOrString':
-    case 'duration':
-    case 'durationOrNanoseconds':
-      return 0;
-    case 'any':
-      return undefined;
-  }
+  if (kind.type === 'object') return complete(kind.name, {});
+  if (kind.type === 'list') return [];
+  return kind.type === 'map' ? {} : scalarZeros[kind.type];
 }
 
 function toObject(value: unknown): object {

@@ -1,4 +1,4 @@
-import type { FieldKind, ObjectField } from '../decoding/object-schema.ts';
+import { type FieldKind, type ObjectField, scalarZeros } from '../decoding/object-schema.ts';
 import { podSchema } from '../decoding/pod-field.ts';
 import { formatQuantity, parseQuantity, zeroQuantity } from '../values/quantity.ts';
 import { canonicalTime } from '../values/time.ts';
@@ -33,61 +33,24 @@ function canonicalField(field: ObjectField, written: unknown): unknown {
 }
 
 function canonicalValue(kind: FieldKind, value: unknown): unknown {
-  switch (kind.type) {
-    case 'object':
-      return canonicalObject(kind.name, typeof value === 'object' && value !== null ? value : {});
-    case 'list':
-      return Array.isArray(value) ? value.map((item) => canonicalValue(kind.element, item)) : [];
-    case 'map':
-      return Object.fromEntries(
-        Object.entries(value ?? {}).map(([key, item]) => [key, canonicalValue(kind.element, item)]),
-      );
-    case 'quantity':
-      return formatQuantity((typeof value === 'string' ? parseQuantity(value) : undefined) ?? zeroQuantity);
-    case 'time':
-      return typeof value === 'string' ? canonicalTime(value) : value;
-    case 'string':
-    case 'bytes':
-    case 'bool':
-    case 'int32':
-    case 'int64':
-    case 'uint32':
-    case 'float64':
-    case 'intOrString':
-    case 'duration':
-    case 'durationOrNanoseconds':
-    case 'any':
-      return value;
+  if (kind.type === 'object')
+    return canonicalObject(kind.name, typeof value === 'object' && value !== null ? value : {});
+  if (kind.type === 'list') return Array.isArray(value) ? value.map((item) => canonicalValue(kind.element, item)) : [];
+  if (kind.type === 'map') {
+    const entries = Object.entries(value ?? {});
+    return Object.fromEntries(entries.map(([key, item]) => [key, canonicalValue(kind.element, item)]));
   }
+  if (kind.type === 'quantity')
+    return formatQuantity((typeof value === 'string' ? parseQuantity(value) : undefined) ?? zeroQuantity);
+  return kind.type === 'time' && typeof value === 'string' ? canonicalTime(value) : value;
 }
 
 function zeroValue(kind: FieldKind): unknown {
-  switch (kind.type) {
-    case 'object':
-      return canonicalObject(kind.name, {});
-    case 'string':
-    case 'bytes':
-      return '';
-    case 'bool':
-      return false;
-    case 'int32':
-    case 'int64':
-    case 'uint32':
-    case 'float64':
-    case 'intOrString':
-    case 'duration':
-    case 'durationOrNanoseconds':
-      return 0;
-    case 'quantity':
-      return '0';
-    case 'list':
-      return [];
-    case 'map':
-    case 'time':
-    case 'any':
-      // Go writes null here, which means the same as absence.
-      return undefined;
-  }
+  if (kind.type === 'object') return canonicalObject(kind.name, {});
+  if (kind.type === 'list') return [];
+  // Go writes null here, which means the same as absence.
+  if (kind.type === 'map' || kind.type === 'time') return undefined;
+  return scalarZeros[kind.type];
 }
 
 /** True if Go's omitempty drops the value. It keeps objects, even empty ones. */

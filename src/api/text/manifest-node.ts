@@ -24,6 +24,23 @@ export interface ManifestEntry {
   value: ManifestNode;
 }
 
+/** The value as plain JSON. `numberOf` reads the text of a number. */
+export function plainValue(node: ManifestNode, numberOf: (text: string) => unknown = Number): unknown {
+  switch (node.kind) {
+    case 'null':
+      return null;
+    case 'bool':
+    case 'string':
+      return node.value;
+    case 'number':
+      return numberOf(node.text);
+    case 'list':
+      return node.items.map((item) => plainValue(item, numberOf));
+    case 'object':
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, plainValue(value, numberOf)]));
+  }
+}
+
 /** The text is not valid JSON or YAML. */
 export class ManifestSyntaxError extends Error {
   override readonly name = 'ManifestSyntaxError';

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readManifests } from '../../api/decoding/manifest-document.ts';
-import type { ManifestNode } from '../../api/text/manifest-node.ts';
+import { plainValue } from '../../api/text/manifest-node.ts';
 import { readLastGood } from '../../engine/config/last-good/last-good-manifests.ts';
 import { readRegularFile } from '../../engine/host/regular-file.ts';
 import type { Part } from './redact.ts';
@@ -50,24 +50,10 @@ export async function lastGoodParts(rootDir: string): Promise<Part[]> {
 function documentsOf(bytes: Uint8Array, origin: string): unknown[] {
   return [...readManifests(bytes, origin)].map((reading) =>
     'document' in reading
-      ? plain(reading.document.root)
+      ? plainValue(reading.document.root, numberOf)
       : { leftOut: 'this document cannot be read', line: reading.problem.line },
   );
 }
 
-/** A node as JSON. Numbers stay texts, as they are written. */
-function plain(node: ManifestNode): unknown {
-  switch (node.kind) {
-    case 'null':
-      return null;
-    case 'bool':
-    case 'string':
-      return node.value;
-    case 'number':
-      return Number.isSafeInteger(Number(node.text)) ? Number(node.text) : node.text;
-    case 'list':
-      return node.items.map(plain);
-    case 'object':
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, plain(value)]));
-  }
-}
+/** Only small integers become numbers. The others stay texts, as they are written. */
+const numberOf = (text: string): number | string => (Number.isSafeInteger(Number(text)) ? Number(text) : text);
