@@ -10,7 +10,7 @@ import type { KubeletBase } from './kubelet-deps.ts';
 import type { Collectors } from './new-collectors.ts';
 import type { PodState } from './new-pod-state.ts';
 import type { Workers } from './new-pod-workers.ts';
-import { podsCgroupOf } from './new-stats.ts';
+import { podsCgroupOf } from './container-manager/cgroup-settings.ts';
 import type { Volumes } from './new-volumes.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
 import { readNodeStats } from './stats/node-stats.ts';

@@ -1,10 +1,11 @@
+import { join } from 'node:path';
+import { podsCgroupOf } from './container-manager/cgroup-settings.ts';
 import { ContainerEnds } from './container/container-ends.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import { RuntimePods } from './kuberuntime/runtime-pods.ts';
 import { oomContainers } from './oom/find-oom-container.ts';
 import { MemoryEvents } from './oom/memory-events.ts';
 import { OOMWatcher } from './oom/oom-watcher.ts';
-import { podsCgroupFolder } from './oom/pods-cgroup-folder.ts';
 import { maxTerminationMessageBytes } from './outgoing/outgoing-text.ts';
 import { EventWatch } from './pleg/event-watch.ts';
 import { GenericPleg } from './pleg/generic-pleg.ts';
@@ -53,12 +54,12 @@ export function newRuntimeWatch(base: KubeletBase, { podManager }: { podManager:
   events.subscribe((event) => {
     void oomWatcher.containerDied(event, stopped);
   });
-  const podsFolder = podsCgroupFolder(base.unifiedCgroups, node);
+  const { unifiedCgroups } = base;
   const memoryEvents =
-    podsFolder === undefined
+    unifiedCgroups === undefined || !node.cgroupsPerQOS
       ? undefined
       : new MemoryEvents({
-          folder: podsFolder,
+          folder: join(unifiedCgroups, podsCgroupOf(node)),
           onKill: (podUID, containerIDs) => {
             void oomWatcher.killedInPod(podUID, containerIDs, stopped);
           },

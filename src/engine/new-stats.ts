@@ -1,6 +1,5 @@
 import type { Pod } from '../api/types.ts';
-import { cgroupPath, qosCgroups } from './container-manager/cgroup-names.ts';
-import type { CgroupSettings } from './container-manager/cgroup-settings.ts';
+import { podsCgroupOf } from './container-manager/cgroup-settings.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { PodDirs } from './host/pod-dirs.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
@@ -68,9 +67,4 @@ export function newStats({ deps, podStatuses, podOf, volumeManager, podDirs }: S
     clock,
   });
   return new SampledStats({ sampler, clock });
-}
-
-/** The cgroup over all pods, below the mount. */
-export function podsCgroupOf({ cgroupRoot, cgroupsPerQOS, cgroupDriver }: CgroupSettings): string {
-  return cgroupsPerQOS ? cgroupPath(qosCgroups(cgroupRoot).root, cgroupDriver) : cgroupRoot;
 }

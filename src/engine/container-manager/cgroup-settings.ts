@@ -1,4 +1,4 @@
-import type { CgroupDriver } from './cgroup-names.ts';
+import { type CgroupDriver, cgroupPath, qosCgroups } from './cgroup-names.ts';
 import type { NodeAllocatableSettings } from './node-allocatable.ts';
 
 /** The node settings that its cgroups depend on. */
@@ -14,4 +14,13 @@ export interface CgroupSettings {
   containerNode: {
     resources: { cpuCFSQuota: boolean; cpuCFSQuotaPeriodMicros: number; hugePageSizes: readonly bigint[] };
   };
+}
+
+/** The cgroup over all pods, below the mount. */
+export function podsCgroupOf({
+  cgroupRoot,
+  cgroupsPerQOS,
+  cgroupDriver,
+}: Pick<CgroupSettings, 'cgroupRoot' | 'cgroupsPerQOS' | 'cgroupDriver'>): string {
+  return cgroupsPerQOS ? cgroupPath(qosCgroups(cgroupRoot).root, cgroupDriver) : cgroupRoot;
 }

@@ -9,7 +9,6 @@ import type { FsUsage } from '../host/fs-usage.ts';
 import type { CSIVolumes } from '../csi/csi-volumes.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import { emptyDirPath } from './empty-dir.ts';
-import { passesMountsOn } from './mount-propagation.ts';
 import { shareMountsBelow } from '../host/mounts.ts';
 import { removeTree } from '../host/remove-tree.ts';
 import type { Meter } from '../view/meter.ts';
@@ -171,4 +170,11 @@ function mountedVolumes({ spec }: Pod): Volume[] {
   const mounts = containers.flatMap(({ volumeMounts = [], volumeDevices = [] }) => [...volumeMounts, ...volumeDevices]);
   const names = new Set(mounts.map(({ name }) => name));
   return (spec.volumes ?? []).filter(({ name }) => names.has(name));
+}
+
+/** True if a container propagates mounts in this volume, in either direction. Then runtimes require a shared mount. */
+function passesMountsOn({ spec }: Pod, volumeName: string): boolean {
+  return [...(spec.initContainers ?? []), ...spec.containers].some(({ volumeMounts = [] }) =>
+    volumeMounts.some(({ name, mountPropagation = 'None' }) => name === volumeName && mountPropagation !== 'None'),
+  );
 }

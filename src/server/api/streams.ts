@@ -2,11 +2,12 @@ import { findContainer } from '../../api/values/sidecars.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { criLabels } from '../../engine/container/labels.ts';
-import { errorMessage, hasCode } from '../../errors.ts';
+import { codes } from '../../cri/errors.ts';
+import { errorMessage, hasCode, RpcError } from '../../errors.ts';
+import { rpcText } from '../../rpc-text.ts';
 import { Refusal, sendError } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
 import type { Call } from './route-table.ts';
-import { streamRefusal } from './stream-refusal.ts';
 
 interface Deps {
   engine: ApiEngine;
@@ -66,6 +67,14 @@ const prepared = <T>(answer: Promise<T>): Promise<T> =>
   answer.catch((error: unknown) => {
     throw streamRefusal(error);
   });
+
+/** The refusal of a stream that the runtime did not prepare. kubelet: cri-client streaming/errors.go WriteError */
+function streamRefusal(error: unknown): Refusal {
+  const code = error instanceof RpcError ? error.code : undefined;
+  if (code === codes.notFound) return new Refusal(404, rpcText(error));
+  if (code === codes.resourceExhausted) return new Refusal(429, rpcText(error), { 'retry-after': '60' });
+  return new Refusal(500, rpcText(error));
+}
 
 /** kubelet: cri-client streaming/remotecommand NewOptions */
 function streamsOf(
