@@ -79,7 +79,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       remains: () => working.remains,
     },
   );
-  const { imageManager, syncer } = syncing;
+  const { imageManager, revisionImages, syncer } = syncing;
   const working: Workers = newPodWorkers(base, {
     ...state,
     ...sources,
@@ -87,6 +87,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     ...resources,
     ...volumes,
     podRemover,
+    revisionImages,
     syncer,
   });
   const { workers, news, imagesAhead } = working;

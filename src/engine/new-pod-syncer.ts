@@ -14,9 +14,11 @@ import type { PodState } from './new-pod-state.ts';
 import type { RuntimeWatch } from './new-runtime-watch.ts';
 import type { Sources } from './new-sources.ts';
 import type { Volumes } from './new-volumes.ts';
+import { PodStatuses } from './pod-statuses.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { ProberManager } from './prober/prober-manager.ts';
 import { ipFamilyOf } from './status/generate-pod-status.ts';
+import { RevisionImages } from './revision-images.ts';
 import { ReasonCache } from './status/reason-cache.ts';
 import { UserNamespaces } from './userns/user-namespaces.ts';
 
@@ -90,31 +92,39 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, ...
     backOff,
     logger: logger.child({ component: 'kuberuntime' }),
   });
+  const statuses = new PodStatuses({
+    statusManager,
+    statusRecords,
+    reasonCache,
+    prober,
+    ephemeral: earlier.ephemeral,
+    devices: node.featureGates.ResourceHealthStatus ? devices : undefined,
+    clock,
+    wallClock,
+    runtimeName: () => runtimeState.name,
+    nodeIPFamily: ipFamilyOf(node.nodeIPs),
+    supportsRecursiveReadOnly,
+  });
+  const revisionImages = new RevisionImages({ imageManager, node, statuses, reasonCache, clock, emit });
   const syncer = new KubeletPodSyncer({
     ...engine,
     kuberuntime,
     podDirs,
     volumeManager: earlier.volumeManager,
-    statusManager,
-    statusRecords,
+    statuses,
     revisions,
     ephemeral: earlier.ephemeral,
     prober,
     reasonCache,
     containerManager,
-    devices: node.featureGates.ResourceHealthStatus ? devices : undefined,
     clock,
-    wallClock,
     emit,
     networkError: () => runtimeState.networkError,
-    supportsRecursiveReadOnly,
-    runtimeName: () => runtimeState.name,
-    nodeIPFamily: ipFamilyOf(node.nodeIPs),
     getPodStatus: (uid) => runtimePods.getPodStatus(uid),
     removePod: async (uid) => {
       await Promise.all([statusRecords.release(uid), revisions.release(uid)]);
       await remains().removePod(uid);
     },
   });
-  return { prober, pullWatch, imageManager, reasonCache, backOff, syncer };
+  return { prober, pullWatch, imageManager, reasonCache, backOff, revisionImages, syncer };
 }

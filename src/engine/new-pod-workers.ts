@@ -4,12 +4,12 @@ import { InPlaceUpdates } from './in-place-updates.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import type { PodRemover } from './kuberuntime/pod-remover.ts';
 import type { NodeResources } from './new-node-resources.ts';
+import type { PodSyncing } from './new-pod-syncer.ts';
 import type { PodState } from './new-pod-state.ts';
 import type { RuntimeWatch } from './new-runtime-watch.ts';
 import type { Sources } from './new-sources.ts';
 import type { Volumes } from './new-volumes.ts';
 import { PodNews } from './pleg/pod-news.ts';
-import type { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers/pod-workers.ts';
 import { activeDeadlineLeftMs } from './status/active-deadline.ts';
 
@@ -19,13 +19,14 @@ type Earlier = PodState &
   Pick<Sources, 'workQueue'> &
   Pick<RuntimeWatch, 'cache' | 'pleg' | 'runtimePods'> &
   Pick<Volumes, 'volumeManager'> &
-  Pick<NodeResources, 'containerManager'> & { podRemover: PodRemover; syncer: KubeletPodSyncer };
+  Pick<NodeResources, 'containerManager'> &
+  Pick<PodSyncing, 'revisionImages' | 'syncer'> & { podRemover: PodRemover };
 
 /** Makes the workers of pods, and the parts that decide what a worker does next: news, updates, remains. */
 export function newPodWorkers(base: KubeletBase, earlier: Earlier) {
   const { clock, emit, events, faults, foreignPods, inputs, logger, meter, node, random, stopped, wallClock } = base;
   const { cache, ephemeral, evictionRecords, histories, pleg, podDirs, podManager, revisions, runtimePods } = earlier;
-  const { statusRecords, syncer, volumeManager, workQueue } = earlier;
+  const { revisionImages, statusRecords, syncer, volumeManager, workQueue } = earlier;
   const syncSoon = (podUID: string): void => {
     inputs.push({ type: 'sync', podUID });
   };
@@ -81,7 +82,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier) {
     emit,
   });
   const imagesAhead = new ImagesAhead({
-    pullAhead: (pod, signal) => syncer.pullAhead(pod, signal),
+    pullAhead: (pod, signal) => revisionImages.pullAhead(pod, signal),
     onReady: syncSoon,
     clock,
     logger: logger.child({ component: 'images' }),
@@ -93,7 +94,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier) {
     workers,
     runningRevision: (uid) => revisions.of(uid),
     runtimePods: () => pleg.pods(),
-    pullForUpdate: (pod, signal) => syncer.pullForUpdate(pod, signal),
+    pullForUpdate: (pod, signal) => revisionImages.pullForUpdate(pod, signal),
     onReady: syncSoon,
     emit,
     clock,

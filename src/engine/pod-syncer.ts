@@ -1,14 +1,10 @@
 import type { Pod, PodStatus } from '../api/types.ts';
 import type { ClaimName } from '../api/values/persistent-volume.ts';
-import { formatTime } from '../api/values/time.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
 import { BackOff } from '../flow/back-off.ts';
-import type { WallClockHistory } from '../flow/wall-clock-history.ts';
 import { makeFolder } from '../make-folder.ts';
-import type { NodeDevices } from './container-manager/device-manager/node-devices.ts';
 import type { ContainerManager } from './container-manager/container-manager.ts';
-import { ContainerStartError } from './container/container-start-error.ts';
 import type { RuntimePod } from './container/pod-records.ts';
 import { mayBeRunning, type RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { SyncResult } from './container/sync-result.ts';
@@ -17,17 +13,15 @@ import type { PodDirs } from './host/pod-dirs.ts';
 import type { AppliedRevisions } from './in-place/applied-revisions.ts';
 import type { PodChange } from './in-place/compute-pod-change.ts';
 import type { KuberuntimeManager, SyncedResize } from './kuberuntime/kuberuntime-manager.ts';
+import type { PodStatuses } from './pod-statuses.ts';
 import type { PodSyncer } from './pod-workers/pod-worker.ts';
-import { NetworkNotReadyError, SyncPodError } from './pod-workers/sync-pod-error.ts';
+import { NetworkNotReadyError, SyncPodError, throwOnFailure } from './pod-workers/sync-pod-error.ts';
 import type { SyncPodType } from './pod-workers/update-pod-options.ts';
 import type { ProberManager } from './prober/prober-manager.ts';
-import { generatePodStatus, type IPFamily } from './status/generate-pod-status.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
-import type { StatusManager } from './status/status-manager.ts';
-import type { StatusRecords } from './status/status-records.ts';
 import type { Emit } from './view/event-bus.ts';
 import { type PodEventRecorder, podEventRecorder } from './view/event-recorder.ts';
-import { reasons, runsOnUntilThen } from './view/reasons.ts';
+import { reasons } from './view/reasons.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 import type { MountedVolume } from './volumes/volume-mounter.ts';
 
@@ -44,24 +38,15 @@ interface Deps {
   kuberuntime: KuberuntimeManager;
   podDirs: PodDirs;
   volumeManager: VolumeManager;
-  statusManager: StatusManager;
-  statusRecords: StatusRecords;
+  statuses: PodStatuses;
   revisions: AppliedRevisions;
   reasonCache: ReasonCache;
   containerManager: ContainerManager;
-  /** Undefined if statuses do not show the health of devices. */
-  devices?: Pick<NodeDevices, 'withHealth'> | undefined;
   prober: ProberManager;
   clock: Clock;
-  wallClock: Pick<WallClockHistory, 'since'>;
   emit: Emit;
   /** Set while the pod network is not ready. */
   networkError: () => string | undefined;
-  runtimeName: () => string;
-  /** Family of the node's primary address. Pod addresses of this family come first. */
-  nodeIPFamily: IPFamily;
-  /** True if the runtime can make mounts read-only recursively. */
-  supportsRecursiveReadOnly: () => boolean;
   /** Reads the pod from the runtime. */
   getPodStatus: (uid: string) => Promise<RuntimePodStatus>;
   /** Called after an action of ours changed the pod in the runtime. */
@@ -95,15 +80,15 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncPod(_type: SyncPodType, pod: Pod, found: RuntimePodStatus, signal: AbortSignal): Promise<boolean> {
-    const { kuberuntime, containerManager, podDirs, prober, reasonCache, ephemeral } = this.deps;
+    const { kuberuntime, containerManager, podDirs, prober, reasonCache, ephemeral, statuses } = this.deps;
     const { uid } = pod.metadata;
     const recorder = podEventRecorder(this.deps.emit, pod);
 
     // Step 0: load the record of an earlier agent.
-    await this.loadRecord(pod, found);
+    await statuses.load(pod, found);
 
     // Step 1: update the status. A pod in a final phase does not start again.
-    const status = this.updateStatus(pod, found, false);
+    const status = statuses.update(pod, found, false);
     if (isTerminal(status)) return true;
     const podStatus = { ...found, ips: (status.podIPs ?? []).flatMap(({ ip = '' }) => ip) };
 
@@ -153,35 +138,9 @@ export class KubeletPodSyncer implements PodSyncer {
     if (removedContainers.length > 0)
       await ephemeral.settle(uid, withoutRemoved(podStatus, removedContainers, results));
     if (results.length > 0) this.deps.onPodChanged(uid);
-    this.updateStatus(pod, podStatus, false);
+    statuses.update(pod, podStatus, false);
     throwOnFailure(results, this.deps.clock.monotonic());
     return false;
-  }
-
-  /**
-   * Pulls the images of a pod that waits for its earlier revision. Rejects if a pull failed. Then the status shows the
-   * failure and that the earlier revision still runs.
-   */
-  async pullAhead(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { kuberuntime, reasonCache, clock, emit } = this.deps;
-    const { uid, name, namespace } = pod.metadata;
-    const recorder = podEventRecorder(emit, pod);
-    const results = (await kuberuntime.pullAhead(pod, recorder, signal)).map((result) =>
-      result.error === undefined ? result : { ...result, message: `${result.message ?? ''}; ${runsOnUntilThen}` },
-    );
-    reasonCache.update(uid, results);
-    this.updateStatus(pod, { uid, name, namespace, ips: [], containerStatuses: [], sandboxStatuses: [] }, false);
-    this.reportMissingImages(results, recorder);
-    throwOnFailure(results, clock.monotonic());
-  }
-
-  /** Pulls the images of a running pod's next revision. Rejects if a pull failed. The status stays. */
-  async pullForUpdate(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { kuberuntime, clock, emit } = this.deps;
-    const recorder = podEventRecorder(emit, pod);
-    const results = await kuberuntime.pullAhead(pod, recorder, signal);
-    this.reportMissingImages(results, recorder);
-    throwOnFailure(results, clock.monotonic());
   }
 
   async syncTerminatingPod(
@@ -190,9 +149,9 @@ export class KubeletPodSyncer implements PodSyncer {
     gracePeriodSeconds: number | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { prober } = this.deps;
-    await this.loadRecord(pod, podStatus);
-    this.updateStatus(pod, podStatus, false);
+    const { prober, statuses } = this.deps;
+    await statuses.load(pod, podStatus);
+    statuses.update(pod, podStatus, false);
     prober.stopLivenessAndStartup(pod);
     await this.kill(pod, podStatus, podEventRecorder(this.deps.emit, pod), gracePeriodSeconds);
     signal.throwIfAborted();
@@ -202,7 +161,7 @@ export class KubeletPodSyncer implements PodSyncer {
     if (running.length > 0) {
       throw new SyncPodError(`containers still run after they were stopped: ${running.join(', ')}`);
     }
-    this.updateStatus(pod, { ...stopped, ips: podStatus.ips }, true);
+    statuses.update(pod, { ...stopped, ips: podStatus.ips }, true);
   }
 
   async syncTerminatingRuntimePod(runningPod: RuntimePod): Promise<void> {
@@ -218,7 +177,7 @@ export class KubeletPodSyncer implements PodSyncer {
   async syncTerminatedPod(pod: Pod, podStatus: RuntimePodStatus): Promise<void> {
     const { volumeManager, containerManager, isPodGone } = this.deps;
     const { uid } = pod.metadata;
-    this.updateStatus(pod, podStatus, true);
+    this.deps.statuses.update(pod, podStatus, true);
     const claims = await volumeManager.unmountPodVolumes(uid);
     if (isPodGone(uid)) this.reportKeptClaims(pod, claims);
     this.mountBackOff.reset(uid);
@@ -231,12 +190,6 @@ export class KubeletPodSyncer implements PodSyncer {
   private reportKeptClaims(pod: Pod, claims: readonly ClaimName[]): void {
     const recorder = podEventRecorder(this.deps.emit, pod);
     for (const { name } of claims) recorder.normal(reasons.claimKept, `persistentvolumeclaim "${name}" keeps its data`);
-  }
-
-  private reportMissingImages(results: readonly SyncResult[], recorder: PodEventRecorder): void {
-    const missing = results.filter(({ error }) => error !== undefined).map(({ target }) => target);
-    if (missing.length > 0)
-      recorder.warning(reasons.replacementWaits, `No image for ${missing.join(', ')}: ${runsOnUntilThen}`);
   }
 
   /** Makes this revision the one that the pod runs. The event of a resize follows once it is carried out. */
@@ -301,55 +254,6 @@ export class KubeletPodSyncer implements PodSyncer {
       this.deps.onPodChanged(pod.metadata.uid);
     }
   }
-
-  /**
-   * Loads the pod's record. Without one, as after an early kill of the agent, its oldest sandbox shows when it was
-   * first seen.
-   */
-  private async loadRecord(pod: Pod, { sandboxStatuses }: RuntimePodStatus): Promise<void> {
-    const { statusRecords, clock, prober } = this.deps;
-    const { uid } = pod.metadata;
-    if (!(await statusRecords.load(uid))) return;
-    const sandboxesMadeAt = sandboxStatuses.map(({ createdAt }) => createdAt).filter((at) => at > 0);
-    const { containers } = statusRecords.acknowledge(uid, Math.min(clock.now(), ...sandboxesMadeAt));
-    prober.resume(pod, containers);
-  }
-
-  private updateStatus(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
-    const { statusManager, reasonCache, prober, clock, wallClock, runtimeName, supportsRecursiveReadOnly } = this.deps;
-    const { nodeIPFamily, statusRecords } = this.deps;
-    const { uid } = pod.metadata;
-    const { acknowledgedAt, conditions } = statusRecords.acknowledge(uid, clock.now());
-    const oldStatus = statusManager.get(uid);
-    const status = generatePodStatus({
-      pod: this.deps.ephemeral.effective(pod),
-      podStatus,
-      oldStatus: oldStatus ?? { startTime: formatTime(acknowledgedAt), conditions },
-      probes: prober.results,
-      // Before the first status no probe workers exist, so those of the spec are assumed.
-      ...(oldStatus !== undefined && { probeWorkers: prober.workersOf(uid) }),
-      startFailures: reasonCache.of(uid),
-      podIsTerminal,
-      now: clock.now(),
-      // Not from the status' start time, which is cut to seconds and would end the deadline too early.
-      since: () => wallClock.since(acknowledgedAt),
-      runtimeName: runtimeName(),
-      nodeIPFamily,
-      supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
-    });
-    const withHealth = this.withDeviceHealth(uid, status);
-    statusManager.setPodStatus(pod, withHealth);
-    statusRecords.note(uid, withHealth);
-    prober.triggerReadiness(uid, withHealth);
-    return withHealth;
-  }
-
-  /** The status with the health of the containers' devices. kubelet: kubelet_pods.go convertStatusToAPIStatus */
-  private withDeviceHealth(uid: string, status: PodStatus): PodStatus {
-    const { devices } = this.deps;
-    if (devices === undefined || status.containerStatuses === undefined) return status;
-    return { ...status, containerStatuses: status.containerStatuses.map((one) => devices.withHealth(uid, one)) };
-  }
 }
 
 /** Such as `image of app; resources of app, cache`. */
@@ -373,26 +277,3 @@ function withoutRemoved(
 }
 
 const isTerminal = ({ phase }: PodStatus): boolean => phase === 'Succeeded' || phase === 'Failed';
-
-/** Throws if a step failed. Containers in back-off set the time of the next try. */
-function throwOnFailure(results: readonly SyncResult[], nowMonotonic: number): void {
-  const failed = results.filter(({ error }) => error !== undefined);
-  const [first] = failed;
-  if (first === undefined) return;
-  const message = failed.map(
-    ({ action, target, reason = '', message: text = '' }) => `${action} ${target}: ${reason}: ${text}`,
-  );
-  const retries = failed.map(({ error }) =>
-    error instanceof ContainerStartError ? error.retryAtMonotonic : undefined,
-  );
-  const known = retries.filter((retryAtMonotonic) => retryAtMonotonic !== undefined);
-  throw new SyncPodError(message.join('; '), {
-    cause: first.error,
-    // Each start and each sandbox that failed is an event.
-    isReported: failed.every(
-      ({ action, error }) => action === 'createPodSandbox' || error instanceof ContainerStartError,
-    ),
-    // Other failed steps are tried again at the same time.
-    ...(known.length > 0 ? { retryAfterMs: Math.max(0, Math.min(...known) - nowMonotonic) } : {}),
-  });
-}

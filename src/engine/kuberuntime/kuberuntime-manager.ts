@@ -17,17 +17,16 @@ import {
 } from './actions/compute-resize-actions.ts';
 import { computeRestartActions } from './actions/compute-restart-actions.ts';
 import { crashLoopWait, type EndedRun, endedRun } from './actions/crash-loop-back-off.ts';
-import { pullImageVolumesAhead } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { killPod } from './kill-pod.ts';
 import type { PodActions } from './actions/pod-actions.ts';
 import { createPodSandbox, existingPodSandbox, type PodSandbox, type PodSandboxDeps } from './pod-sandbox.ts';
-import { podSandboxConfig } from './pod-sandbox-config.ts';
+import { pruneInitContainers, purgeInitContainers } from './remove-init-containers.ts';
 import { resizePod } from './resize-pod.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { hasSidecar } from '../../api/values/sidecars.ts';
 import type { ContainerType, Meter } from '../view/meter.ts';
-import { type StartContainerDeps, startContainer } from './start-container.ts';
+import { type StartContainerDeps, startContainer, startFailure } from './start-container.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 
@@ -101,7 +100,7 @@ export class KuberuntimeManager {
       if (!(await this.recorded(results, 'killPod', pod.metadata.name, () => this.killPod(pod, podStatus, recorder)))) {
         return results;
       }
-      if (actions.createSandbox) await this.purgeInitContainers(sync);
+      if (actions.createSandbox) await purgeInitContainers(this.deps, pod, podStatus);
     } else {
       // Step 3: kill single containers.
       for (const kill of actions.containersToKill) {
@@ -116,7 +115,7 @@ export class KuberuntimeManager {
     }
 
     // Step 5: remove all but the newest finished instance of each init container, and ephemeral containers.
-    await this.pruneInitContainers(sync);
+    await pruneInitContainers(this.deps, pod, podStatus);
     await this.removeEphemeralContainers(sync, results);
 
     // Step 6: the sandbox. The kubelet makes its configuration even if no container is started.
@@ -141,27 +140,6 @@ export class KuberuntimeManager {
     // Step 9: start the containers. A failed one does not hold up the others.
     for (const container of containers) {
       await this.start(sync, container, sandbox, results);
-    }
-    return results;
-  }
-
-  /** Pulls the images of a pod that cannot start yet. Failures are in the results. Rejects only if aborted. */
-  async pullAhead(pod: Pod, recorder: PodEventRecorder, signal: AbortSignal): Promise<SyncResult[]> {
-    const results: SyncResult[] = [];
-    const { imageManager, node } = this.deps;
-    const sandboxConfig = await podSandboxConfig(pod, 0, node, undefined, undefined);
-    for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
-      const target = container.name;
-      try {
-        const request = { pod, container, sandboxConfig, recorder, signal };
-        // Without the feature gate the volume is rejected.
-        if (node.featureGates.ImageVolume) await pullImageVolumesAhead(imageManager, request);
-        await imageManager.pullAhead(request);
-        results.push({ action: 'startContainer', target });
-      } catch (error) {
-        signal.throwIfAborted();
-        results.push(startFailure(target, error));
-      }
     }
     return results;
   }
@@ -294,32 +272,6 @@ export class KuberuntimeManager {
     }
   }
 
-  /**
-   * Removes the init containers, which run again in a new sandbox. The kubelet loses their restart counts if the
-   * sandbox fails or the kubelet is killed before they start. Here the counts continue from the logs. kubelet:
-   * kuberuntime_container.go purgeInitContainers
-   */
-  private async purgeInitContainers({ pod, podStatus }: PodSync): Promise<void> {
-    const { podRemover } = this.deps;
-    for (const { name } of pod.spec.initContainers ?? []) {
-      const [newest, ...others] = podStatus.containerStatuses.filter((status) => status.name === name);
-      for (const status of others) await this.skipFailure(pod, podRemover.removeContainer(pod.metadata, status));
-      if (newest !== undefined) await this.skipFailure(pod, podRemover.purgeContainer(pod.metadata, newest));
-    }
-  }
-
-  /** kubelet: kuberuntime_container.go pruneInitContainersBeforeStart */
-  private async pruneInitContainers({ pod, podStatus }: PodSync): Promise<void> {
-    for (const { name } of pod.spec.initContainers ?? []) {
-      const finished = podStatus.containerStatuses.filter(
-        (status) => status.name === name && (status.state === 'exited' || status.state === 'unknown'),
-      );
-      for (const status of finished.slice(1)) {
-        await this.skipFailure(pod, this.deps.podRemover.removeContainer(pod.metadata, status));
-      }
-    }
-  }
-
   /** Ends ephemeral containers and removes them with their logs. A failure does not hold up the pod. */
   private async removeEphemeralContainers(sync: PodSync, results: SyncResult[]): Promise<void> {
     const { pod, podStatus, recorder, removedContainers = [] } = sync;
@@ -333,15 +285,6 @@ export class KuberuntimeManager {
       });
     }
   }
-
-  /** Logs a failed removal and continues. The next sync or the garbage collection removes the container. */
-  private async skipFailure(pod: Pod, removal: Promise<void>): Promise<void> {
-    try {
-      await removal;
-    } catch (error) {
-      this.deps.logger.warn({ err: errorMessage(error), pod: formatPod(pod) }, 'Removing an init container failed');
-    }
-  }
 }
 
 /** True if an operator asked to start it again since its last end, or to end it. */
@@ -349,11 +292,6 @@ function isForgiven({ podStatus, ...sync }: PodSync, { name }: Container, { ende
   const ended = findContainerStatus(podStatus, name);
   const isAsked = ended !== undefined && sync.restarting?.includes(ended.id) === true;
   return isAsked || endedAtMonotonic <= (sync.retriedAtMonotonic ?? -Infinity);
-}
-
-function startFailure(target: string, error: unknown): SyncResult {
-  const reason = error instanceof ContainerStartError ? error.reason : reasons.runContainerError;
-  return { action: 'startContainer', target, error, reason, message: errorMessage(error) };
 }
 
 function typeOf({ spec }: Pod, container: Container): ContainerType {

@@ -17,6 +17,7 @@ import {
   podLogsDirectory,
 } from '../container/log-paths.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { SyncResult } from '../container/sync-result.ts';
 import type { ContainerDevices } from '../container-manager/device-manager/container-devices.ts';
 import type { NodeDevices } from '../container-manager/device-manager/node-devices.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
@@ -258,4 +259,10 @@ async function failingWith<T>(
     recorder.warning(reasons.failed, `Error: ${message}`, container.name);
     throw new ContainerStartError(reason, message, { cause: error });
   }
+}
+
+/** The result of a container that did not start. */
+export function startFailure(target: string, error: unknown): SyncResult {
+  const reason = error instanceof ContainerStartError ? error.reason : reasons.runContainerError;
+  return { action: 'startContainer', target, error, reason, message: errorMessage(error) };
 }

@@ -1,3 +1,6 @@
+import { ContainerStartError } from '../container/container-start-error.ts';
+import type { SyncResult } from '../container/sync-result.ts';
+
 /** A sync that did not reach the pod's desired state. */
 export class SyncPodError extends Error {
   override readonly name: string = 'SyncPodError';
@@ -20,4 +23,27 @@ export class NetworkNotReadyError extends SyncPodError {
   constructor(message: string) {
     super(message, { isReported: true });
   }
+}
+
+/** Throws a `SyncPodError` if a step failed. Containers in back-off set the time of the next try. */
+export function throwOnFailure(results: readonly SyncResult[], nowMonotonic: number): void {
+  const failed = results.filter(({ error }) => error !== undefined);
+  const [first] = failed;
+  if (first === undefined) return;
+  const message = failed.map(
+    ({ action, target, reason = '', message: text = '' }) => `${action} ${target}: ${reason}: ${text}`,
+  );
+  const retries = failed.map(({ error }) =>
+    error instanceof ContainerStartError ? error.retryAtMonotonic : undefined,
+  );
+  const known = retries.filter((retryAtMonotonic) => retryAtMonotonic !== undefined);
+  throw new SyncPodError(message.join('; '), {
+    cause: first.error,
+    // Each start and each sandbox that failed is an event.
+    isReported: failed.every(
+      ({ action, error }) => action === 'createPodSandbox' || error instanceof ContainerStartError,
+    ),
+    // Other failed steps are tried again at the same time.
+    ...(known.length > 0 ? { retryAfterMs: Math.max(0, Math.min(...known) - nowMonotonic) } : {}),
+  });
 }

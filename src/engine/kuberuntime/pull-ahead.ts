@@ -1,0 +1,33 @@
+import type { Pod } from '../../api/types.ts';
+import type { SyncResult } from '../container/sync-result.ts';
+import type { PodEventRecorder } from '../view/event-recorder.ts';
+import { pullImageVolumesAhead } from './image-volumes.ts';
+import { podSandboxConfig } from './pod-sandbox-config.ts';
+import { type StartContainerDeps, startFailure } from './start-container.ts';
+
+export type PullAheadDeps = Pick<StartContainerDeps, 'imageManager' | 'node'>;
+
+/** Pulls the images of a pod that cannot start yet. Failures are in the results. Rejects only if aborted. */
+export async function pullAhead(
+  { imageManager, node }: PullAheadDeps,
+  pod: Pod,
+  recorder: PodEventRecorder,
+  signal: AbortSignal,
+): Promise<SyncResult[]> {
+  const results: SyncResult[] = [];
+  const sandboxConfig = await podSandboxConfig(pod, 0, node, undefined, undefined);
+  for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+    const target = container.name;
+    try {
+      const request = { pod, container, sandboxConfig, recorder, signal };
+      // Without the feature gate the volume is rejected.
+      if (node.featureGates.ImageVolume) await pullImageVolumesAhead(imageManager, request);
+      await imageManager.pullAhead(request);
+      results.push({ action: 'startContainer', target });
+    } catch (error) {
+      signal.throwIfAborted();
+      results.push(startFailure(target, error));
+    }
+  }
+  return results;
+}

@@ -1,0 +1,88 @@
+import type { Pod, PodStatus } from '../api/types.ts';
+import { formatTime } from '../api/values/time.ts';
+import type { Clock } from '../clock.ts';
+import type { WallClockHistory } from '../flow/wall-clock-history.ts';
+import type { NodeDevices } from './container-manager/device-manager/node-devices.ts';
+import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
+import type { EphemeralContainers } from './ephemeral-containers/ephemeral-containers.ts';
+import type { ProberManager } from './prober/prober-manager.ts';
+import { generatePodStatus, type IPFamily } from './status/generate-pod-status.ts';
+import type { ReasonCache } from './status/reason-cache.ts';
+import type { StatusManager } from './status/status-manager.ts';
+import type { StatusRecords } from './status/status-records.ts';
+
+interface Deps {
+  statusManager: StatusManager;
+  statusRecords: StatusRecords;
+  reasonCache: ReasonCache;
+  prober: ProberManager;
+  ephemeral: Pick<EphemeralContainers, 'effective'>;
+  /** Undefined if statuses do not show the health of devices. */
+  devices?: Pick<NodeDevices, 'withHealth'> | undefined;
+  clock: Clock;
+  wallClock: Pick<WallClockHistory, 'since'>;
+  runtimeName: () => string;
+  /** Family of the node's primary address. Pod addresses of this family come first. */
+  nodeIPFamily: IPFamily;
+  /** True if the runtime can make mounts read-only recursively. */
+  supportsRecursiveReadOnly: () => boolean;
+}
+
+/** Generates the statuses of pods and passes them to their readers. kubelet: kubelet_pods.go generateAPIPodStatus */
+export class PodStatuses {
+  private readonly deps: Deps;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /**
+   * Loads the pod's record. Without one, as after an early kill of the agent, its oldest sandbox shows when it was
+   * first seen.
+   */
+  async load(pod: Pod, { sandboxStatuses }: RuntimePodStatus): Promise<void> {
+    const { statusRecords, clock, prober } = this.deps;
+    const { uid } = pod.metadata;
+    if (!(await statusRecords.load(uid))) return;
+    const sandboxesMadeAt = sandboxStatuses.map(({ createdAt }) => createdAt).filter((at) => at > 0);
+    const { containers } = statusRecords.acknowledge(uid, Math.min(clock.now(), ...sandboxesMadeAt));
+    prober.resume(pod, containers);
+  }
+
+  /** Sets the status of the pod to the state in the runtime. `podIsTerminal`: its containers do not run again. */
+  update(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
+    const { statusManager, reasonCache, prober, clock, wallClock, runtimeName, supportsRecursiveReadOnly } = this.deps;
+    const { nodeIPFamily, statusRecords } = this.deps;
+    const { uid } = pod.metadata;
+    const { acknowledgedAt, conditions } = statusRecords.acknowledge(uid, clock.now());
+    const oldStatus = statusManager.get(uid);
+    const status = generatePodStatus({
+      pod: this.deps.ephemeral.effective(pod),
+      podStatus,
+      oldStatus: oldStatus ?? { startTime: formatTime(acknowledgedAt), conditions },
+      probes: prober.results,
+      // Before the first status no probe workers exist, so those of the spec are assumed.
+      ...(oldStatus !== undefined && { probeWorkers: prober.workersOf(uid) }),
+      startFailures: reasonCache.of(uid),
+      podIsTerminal,
+      now: clock.now(),
+      // Not from the status' start time, which is cut to seconds and would end the deadline too early.
+      since: () => wallClock.since(acknowledgedAt),
+      runtimeName: runtimeName(),
+      nodeIPFamily,
+      supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
+    });
+    const withHealth = this.withDeviceHealth(uid, status);
+    statusManager.setPodStatus(pod, withHealth);
+    statusRecords.note(uid, withHealth);
+    prober.triggerReadiness(uid, withHealth);
+    return withHealth;
+  }
+
+  /** The status with the health of the containers' devices. kubelet: kubelet_pods.go convertStatusToAPIStatus */
+  private withDeviceHealth(uid: string, status: PodStatus): PodStatus {
+    const { devices } = this.deps;
+    if (devices === undefined || status.containerStatuses === undefined) return status;
+    return { ...status, containerStatuses: status.containerStatuses.map((one) => devices.withHealth(uid, one)) };
+  }
+}
