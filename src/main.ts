@@ -1,9 +1,11 @@
 import { runProgram } from './commands/program.ts';
+import { endWithScreen } from './commands/run/end-with-screen.ts';
 import { debugVariable, failureText, describeFailure } from './failure-text.ts';
 
 /** Runs the command line and resolves to the exit code. Prints errors as a sentence, without a stack. Never rejects. */
 export async function main(argv: readonly string[]): Promise<number> {
   try {
+    await endWithScreen(process.env);
     return await runProgram(argv);
   } catch (error) {
     process.stderr.write(uncaughtErrorText(error));

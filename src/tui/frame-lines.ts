@@ -1,5 +1,6 @@
 import { detailsLines } from './details-lines.ts';
 import { eventLines } from './event-lines.ts';
+import { forwardsLines } from './forwards.ts';
 import { startingLines } from './header-lines.ts';
 import { askLines, helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
 import type { Layout } from './layout.ts';
@@ -89,6 +90,9 @@ function overlayLines(state: ViewState, layout: Layout): Line[] | undefined {
   }
   if (state.overlay === 'leave') {
     return leaveLines(state);
+  }
+  if (state.overlay === 'forwards') {
+    return forwardsLines(state);
   }
   return state.overlay === 'help' ? helpLines(state) : undefined;
 }

@@ -1,4 +1,5 @@
 import { commandText } from './command-line.ts';
+import { forwardCount } from './forwards.ts';
 import { keyHelp, pageKeyHelp } from './key-bindings.ts';
 import { type Layout, minimumSize } from './layout.ts';
 import { type Line, textLine } from './line.ts';
@@ -17,7 +18,8 @@ export function statusLine(state: ViewState, layout: Layout): Line {
   if (state.note !== '') {
     return textLine(state.note, { color: 'yellow' });
   }
-  const facts = [...(state.filter === '' ? [] : [`/${state.filter}`]), ...cutText(state, layout)];
+  const filter = state.filter === '' ? [] : [`/${state.filter}`];
+  const facts = [...filter, ...cutText(state, layout), ...forwardsText(state)];
   const spans = facts.map((fact) => ({ text: `${fact}  `, color: 'yellow' as const }));
   const width = spans.reduce((sum, { text }) => sum + text.length, 0);
   return { spans: [...spans, { text: keyLine(state, state.columns - width), color: 'gray' }] };
@@ -28,6 +30,12 @@ function cutText(state: ViewState, layout: Layout): string[] {
   const count = visiblePods(state).length;
   const shown = Math.min(count, layout.pods - 1);
   return state.overlay !== 'none' || shown === count ? [] : [`${shown} of ${count} pods`];
+}
+
+/** Such as `2 forwarded ports (F)`. Empty without any. */
+function forwardsText(state: ViewState): string[] {
+  const count = forwardCount(state);
+  return count === 0 ? [] : [`${count} forwarded ${count === 1 ? 'port' : 'ports'} (F)`];
 }
 
 /** The question before a command that stops something. */
@@ -99,6 +107,7 @@ function keyLine(state: ViewState, columns: number): string {
       columns,
     );
   }
+  if (state.overlay === 'forwards') return fitting(['esc back', 'enter show', 'D end', '↑↓/jk select'], columns);
   const keys = [
     'q leave',
     '? help',

@@ -23,6 +23,7 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['l L', 'its logs, followed over restarts; of the previous instance'],
   ['x d y', 'explain it; describe it; its YAML'],
   ['s f', 'a shell in it; forward a local port to it'],
+  ['F', 'forwarded ports: enter shows one, D ends it'],
   ['R S U T', 'restart it; stop it; start it ("up"); try it now'],
   [':', 'a command of kubelet-ts, such as :rollback web'],
   ['tab', 'next pane: pods, events, problems'],
@@ -42,7 +43,7 @@ export const pageKeyHelp: readonly (readonly [keys: string, meaning: string])[] 
   ['w S', 'wrap long lines; save into a file of the current folder'],
   ['p t c', 'logs: previous instance, times, next container'],
   ['G', 'the end: follow new lines'],
-  ['esc', 'back; ends the command'],
+  ['esc', 'back; ends the command, but not a forwarded port'],
 ];
 
 export type { Key };
@@ -87,6 +88,9 @@ export function computeKeyCommand(state: ViewState, { input, key }: KeyPress): K
   }
   if (state.overlay === 'output') {
     return pageCommand(state, input, key);
+  }
+  if (state.overlay === 'forwards') {
+    return forwardsCommand(input, key);
   }
   return namedKeyCommand(key) ?? letterCommand(state, input);
 }
@@ -148,6 +152,8 @@ function pageCommand(state: ViewState, input: string, key: Partial<Key>): KeyCom
       return { type: 'pageChanged', setting: 'isWrapped' };
     case 'S':
       return { type: 'saved' };
+    case 'F':
+      return { type: 'forwardsOpened' };
     case 'q':
       return { type: 'closed' };
   }
@@ -162,6 +168,13 @@ function pageCommand(state: ViewState, input: string, key: Partial<Key>): KeyCom
   if (words !== undefined) return { type: 'ran', words, isConfirmed: true };
   if (key.return || key.tab) return undefined;
   return namedKeyCommand(key) ?? moveOfLetter(input);
+}
+
+function forwardsCommand(input: string, key: Partial<Key>): KeyCommand | undefined {
+  if (key.return) return { type: 'forwardShown' };
+  if (input === 'D') return { type: 'forwardEnded' };
+  if (input === 'F' || input === 'q') return { type: 'closed' };
+  return key.tab ? undefined : (namedKeyCommand(key) ?? moveOfLetter(input));
 }
 
 /** A command line about the selected pod. */
@@ -236,6 +249,8 @@ function letterCommand(state: ViewState, input: string): KeyCommand | undefined 
       return { type: 'eventKindSwitched' };
     case 'p':
       return { type: 'pauseToggled' };
+    case 'F':
+      return { type: 'forwardsOpened' };
     case '?':
       return { type: 'helpToggled' };
     case 'q':

@@ -4,6 +4,8 @@ import type { Line } from './line.ts';
 
 /** Output of a command line on the screen. */
 export interface OutputPage {
+  /** Of its command, in order of the starts. */
+  id: number;
   words: readonly string[];
   /** The newest lines. */
   lines: readonly string[];
@@ -25,9 +27,19 @@ const maxLines = 5000;
 const maxLineLength = 4096;
 
 /** A page before the first output. That of a command that follows shows the end. */
-export function openPage(words: readonly string[]): OutputPage {
+export function openPage(id: number, words: readonly string[]): OutputPage {
   const top = words.includes('-f') || words.includes('-w') || words[0] === 'port-forward' ? 'end' : 0;
-  return { words, lines: [], rest: '', exitCode: undefined, isWrapped: false, search: '', onlyMatching: false, top };
+  return {
+    id,
+    words,
+    lines: [],
+    rest: '',
+    exitCode: undefined,
+    isWrapped: false,
+    search: '',
+    onlyMatching: false,
+    top,
+  };
 }
 
 /** The page with more output. */

@@ -10,7 +10,7 @@ import { frameOf } from './frame-lines.ts';
 import { FramePace } from './frame-pace.ts';
 import { HeldTerminal } from './held-terminal.ts';
 import { computeKeyCommand, type Key, type Leaving, splitKeys } from './key-bindings.ts';
-import { PageCommand } from './page-command.ts';
+import { PageCommands } from './page-commands.ts';
 import type { ScreenCommands } from './screen-commands.ts';
 import type { TerminalOutput } from './terminal.ts';
 import type { GuardedProcess } from './terminal-guard.ts';
@@ -87,7 +87,7 @@ class LiveScreen implements Screen {
   readonly exited: Promise<void>;
   readonly #options: Required<ScreenOptions>;
   readonly #terminal: HeldTerminal;
-  readonly #command: PageCommand;
+  readonly #commands: PageCommands;
   readonly #pace: FramePace;
   readonly #unsubscribe: () => void;
   #palette: Palette | undefined;
@@ -130,7 +130,7 @@ class LiveScreen implements Screen {
       },
       onEnd: this.#onEnd,
     });
-    this.#command = new PageCommand({
+    this.#commands = new PageCommands({
       commands: options.commands,
       onOutput: () => {
         this.#requestFrame();
@@ -221,7 +221,6 @@ class LiveScreen implements Screen {
         void this.#save();
       } else if (command !== undefined) {
         this.#dispatch(command);
-        if (this.#state.page === undefined) this.#command.end();
       }
     }
   };
@@ -237,7 +236,7 @@ class LiveScreen implements Screen {
     }
     const whole = withFlags(decision.words, this.#options.commands.flags);
     if (decision.type === 'asks') this.#dispatch({ type: 'runAsked', words: whole });
-    else if (decision.type === 'shows') this.#command.start(whole);
+    else if (decision.type === 'shows') this.#commands.start(whole, this.#state);
     else void this.#runOnTerminal(whole);
   }
 
@@ -268,6 +267,7 @@ class LiveScreen implements Screen {
 
   readonly #dispatch = (action: ViewAction): void => {
     this.#state = reduce(this.#state, action);
+    this.#commands.keep(this.#state);
     this.#requestFrame();
   };
 
@@ -285,7 +285,7 @@ class LiveScreen implements Screen {
 
   readonly #showFrame = (): void => {
     try {
-      this.#command.takeOutput();
+      this.#commands.takeOutput();
       this.#refresh();
       this.#cancelFrame?.();
       this.#cancelFrame = undefined;
@@ -317,7 +317,7 @@ class LiveScreen implements Screen {
     this.#unsubscribe();
     this.#cancelTick();
     this.#cancelSample();
-    this.#command.end();
+    this.#commands.keep({ page: undefined, forwards: [] });
     this.#cancelFrame?.();
     this.#options.stdout.off('resize', this.#onResize);
     this.#terminal.close();

@@ -4,11 +4,12 @@ import type { EngineSnapshot, PodSnapshot, PodUsage, Silence } from '../engine/v
 import { describeEvent } from './describe-event.ts';
 import { detailsLines } from './details-lines.ts';
 import { type EventKind, eventKindOf, nextEventKind } from './event-lines.ts';
+import { withEnd, withoutPage, withOutput } from './forwards.ts';
 import { headerLineLimit, headerLines, silenceLines, startingLines } from './header-lines.ts';
 import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts';
 import type { Line } from './line.ts';
 import { isWell } from './pod-reason.ts';
-import { firstRow, grownPage, nextMatch, openPage, type OutputPage, pageRows } from './output-page.ts';
+import { firstRow, nextMatch, openPage, type OutputPage, pageRows } from './output-page.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
 import { nextUsages, type UsageHistories } from './usage-history.ts';
 
@@ -36,9 +37,13 @@ export interface ViewState {
   held: { events: readonly KubeletEvent[]; eventCount: number } | undefined;
   eventKind: EventKind;
   pane: Pane;
-  overlay: 'none' | 'details' | 'help' | 'leave' | 'ask' | 'output';
+  overlay: 'none' | 'details' | 'help' | 'leave' | 'ask' | 'output' | 'forwards';
   /** Set with the overlay `output`. */
   page: OutputPage | undefined;
+  /** Forwarded ports whose pages are closed. They end with the screen. */
+  forwards: readonly OutputPage[];
+  /** Index in the list of forwarded ports. */
+  selectedForward: number;
   /** The command line that the overlay `ask` asks about. */
   asked: readonly string[];
   /** The line that is being typed: a command, or a text to find in the output. */
@@ -67,9 +72,12 @@ export type ViewAction =
   | { type: 'closed' }
   | { type: 'leaveAsked' }
   | { type: 'runAsked'; words: readonly string[] }
-  | { type: 'pageOpened'; words: readonly string[] }
-  | { type: 'pageGrew'; text: string }
-  | { type: 'pageEnded'; exitCode: number }
+  | { type: 'pageOpened'; id: number; words: readonly string[] }
+  | { type: 'pageGrew'; id: number; text: string }
+  | { type: 'pageEnded'; id: number; exitCode: number }
+  | { type: 'forwardsOpened' }
+  | { type: 'forwardShown' }
+  | { type: 'forwardEnded' }
   | { type: 'pageChanged'; setting: 'isWrapped' | 'onlyMatching' }
   | { type: 'searchedOn'; by: 1 | -1 }
   | { type: 'promptOpened'; kind: ':' | '/'; text?: string }
@@ -112,6 +120,8 @@ export function initialViewState(
     pane: 'pods',
     overlay: 'none',
     page: undefined,
+    forwards: [],
+    selectedForward: 0,
     asked: [],
     prompt: undefined,
     note: '',
@@ -146,7 +156,17 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
     case 'runAsked':
       return { ...state, overlay: 'ask', asked: action.words };
     case 'pageOpened':
-      return { ...state, overlay: 'output', page: openPage(action.words) };
+      return { ...withoutPage(state), overlay: 'output', page: openPage(action.id, action.words) };
+    case 'pageGrew':
+      return withOutput(state, action);
+    case 'pageEnded':
+      return keepForwardSelection(withEnd(state, action));
+    case 'forwardsOpened':
+      return keepForwardSelection({ ...withoutPage(state), overlay: 'forwards' });
+    case 'forwardShown':
+      return showForward(state);
+    case 'forwardEnded':
+      return keepForwardSelection({ ...state, forwards: withoutSelected(state) });
     case 'promptOpened':
       return { ...state, prompt: { kind: action.kind, text: action.text ?? '' } };
     case 'promptTyped':
@@ -157,8 +177,6 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
       return { ...state, prompt: undefined };
     case 'noted':
       return { ...state, note: action.text };
-    case 'pageGrew':
-    case 'pageEnded':
     case 'pageChanged':
     case 'searchKept':
     case 'searchedOn':
@@ -166,7 +184,7 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
     case 'leaveAsked':
       return { ...state, overlay: 'leave', editingFilter: false };
     case 'closed':
-      return state.overlay === 'none' ? withFilter(state, '') : { ...state, overlay: 'none', page: undefined };
+      return state.overlay === 'none' ? withFilter(state, '') : { ...withoutPage(state), overlay: 'none' };
     case 'eventKindSwitched':
       return { ...withoutEventScroll(state), eventKind: nextEventKind(state.eventKind) };
     case 'pauseToggled':
@@ -232,14 +250,10 @@ export function layoutOf(state: ViewState): Layout | undefined {
   });
 }
 
-type PageAction = Extract<ViewAction, { type: 'pageGrew' | 'pageEnded' | 'pageChanged' | 'searchKept' | 'searchedOn' }>;
+type PageAction = Extract<ViewAction, { type: 'pageChanged' | 'searchKept' | 'searchedOn' }>;
 
 function reducePage(state: ViewState, page: OutputPage, action: PageAction): ViewState {
   switch (action.type) {
-    case 'pageGrew':
-      return { ...state, page: grownPage(page, action.text) };
-    case 'pageEnded':
-      return { ...state, page: { ...page, exitCode: action.exitCode } };
     case 'pageChanged':
       return { ...state, page: { ...page, [action.setting]: !page[action.setting] } };
     case 'searchKept': {
@@ -332,6 +346,10 @@ function move(state: ViewState, direction: Move): ViewState {
   if (state.overlay === 'output' && state.page !== undefined) {
     return { ...state, page: movedPage(state, state.page, direction) };
   }
+  if (state.overlay === 'forwards') {
+    const last = state.forwards.length - 1;
+    return { ...state, selectedForward: moved(state.selectedForward, direction, layout.body - 1, last) };
+  }
   if (state.overlay === 'details') {
     const entry = selectedPod(state);
     const lineCount = entry === undefined ? 0 : detailsLines(entry, state).length;
@@ -348,6 +366,20 @@ function move(state: ViewState, direction: Move): ViewState {
     case 'events':
       return moveEvents(state, direction, layout.events - 1);
   }
+}
+
+function keepForwardSelection(state: ViewState): ViewState {
+  return { ...state, selectedForward: Math.max(0, Math.min(state.selectedForward, state.forwards.length - 1)) };
+}
+
+/** Opens the page of the selected forwarded port. */
+function showForward(state: ViewState): ViewState {
+  const page = state.forwards[state.selectedForward];
+  return page === undefined ? state : { ...state, overlay: 'output', page, forwards: withoutSelected(state) };
+}
+
+function withoutSelected({ forwards, selectedForward }: ViewState): OutputPage[] {
+  return forwards.filter((_forward, index) => index !== selectedForward);
 }
 
 /** The last row follows new output. */

@@ -1,4 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { VirtualTerminal } from './virtual-terminal.ts';
@@ -11,8 +16,8 @@ beforeAll(async () => {
     manifests: { 'web.yaml': makePod('web', { containers: [shell('app', `echo hello; ${serve}`)] }) },
   });
   await agent.untilReady('web');
-  const words = agent.commandLine(['ui']);
-  terminal = await VirtualTerminal.open(`${words.join(' ')}; echo "code $?"; exec sleep 3600`, {
+  const screen = `echo $$ >${agent.rootDir}/screen-pid; exec ${agent.commandLine(['ui']).join(' ')}`;
+  terminal = await VirtualTerminal.open(`sh -c '${screen}'; echo "code $?"; exec sleep 3600`, {
     columns: 100,
     rows: 24,
     env: agent.environment,
@@ -52,12 +57,47 @@ test('R restarts the pod after a question', async () => {
   await terminal.until((screen) => / web-edge1 +1\/1 +Running +1/.test(screen));
 });
 
-test('a screen that loses its agent says so, and comes back with the next one', async () => {
-  await agent.stop();
-  await terminal.until((screen) => /^kubelet-ts edge1 {2}LOST for \d+s, .*the agent has ended/.test(screen));
+/** The colors in the row of the pod and below. The row above may set that of its beginning. */
+async function colors(): Promise<Set<string>> {
+  const shown = await terminal.colored();
+  const codes = shown.slice(shown.indexOf('web-edge1')).matchAll(/\[(3\d|9\d)m/g);
+  return new Set([...codes].map(([, code = '']) => code).filter((code) => code !== '39'));
+}
+
+test('a screen that loses its agent to SIGKILL shows the last state in gray, and comes back with the next one', async () => {
+  const before = await colors();
+  await agent.kill9();
+  const lost = await terminal.until((screen) => /^kubelet-ts edge1 {2}LOST for .*the agent has ended/.test(screen));
+  expect(lost).toMatch(/^> default +web-edge1 +1\/1 +Running/m);
+  const gray = await colors();
   await agent.start();
-  await terminal.until((screen) => /^kubelet-ts edge1 {2}containerd/.test(screen));
-  await terminal.type('q');
-  await terminal.until((screen) => screen.includes('code 0'));
+  await terminal.until((screen) => /^kubelet-ts edge1 {2}containerd/.test(screen) && / 1\/1 +Running/.test(screen));
+  const green = '32';
+  expect([before.has(green), gray, (await colors()).has(green)]).toEqual([true, new Set(['90']), true]);
+});
+
+test('a forwarded port stays when its page is closed, and ends with a screen that is killed', async () => {
+  // The pod has the network of this machine.
+  const server = createServer((socket) => socket.end('hello'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  await terminal.type('f');
+  await terminal.until((screen) => screen.includes(':port-forward web '));
+  await terminal.type(`:${(server.address() as AddressInfo).port}`);
+  await terminal.press('Enter');
+  const page = await terminal.until((screen) => screen.includes('Forwarding from 127.0.0.1:'));
+  const port = Number(/127\.0\.0\.1:(\d+)/.exec(page)?.[1]);
+  await terminal.press('Escape');
+  await terminal.until((screen) => screen.includes('1 forwarded port (F)'));
+  expect(await text(connect(port, '127.0.0.1'))).toBe('hello');
+  server.removeAllListeners('connection').on('connection', (socket) => socket.on('error', () => undefined).resume());
+  const held = connect(port, '127.0.0.1').on('error', () => undefined);
+  await once(server, 'connection');
+  process.kill(Number(await readFile(join(agent.rootDir, 'screen-pid'), 'utf8')), 'SIGKILL');
+  await once(held.resume(), 'close');
+  await terminal.until((screen) => screen.includes('kubelet-ts: the screen was killed'));
   expect(await terminal.ask('#{alternate_on} #{cursor_flag}')).toBe('0 1');
+  const refused = await once(connect(port, '127.0.0.1'), 'connect').catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: 'ECONNREFUSED' });
 });

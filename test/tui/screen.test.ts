@@ -453,6 +453,46 @@ describe('commands', () => {
     ]);
   });
 
+  test('that forward a port stay when their page is closed, in a list', async () => {
+    const { commands, clock, stdout, type } = start(makeSnapshot([crashing]), wide);
+    for (const port of [8080, 9090]) {
+      await type('f');
+      await type(`${port}\r`);
+      commands.started.at(-1)?.say(`Forwarding from 127.0.0.1:${port} -> ${port}\n`);
+      await clock.advance(100);
+      await type('q');
+    }
+    const footer = stdout.screen().at(-1)?.slice(0, 30);
+    await type('F');
+    const list = stdout.screen().slice(1, 4);
+    await type('j');
+    await type('\r');
+    const page = stdout.screen().slice(1, 3);
+    await type('F');
+    await type('D');
+    const rest = stdout.screen().slice(1, 3);
+    const ended = [...commands.ended];
+    await type('q');
+    commands.started[0]?.end(1);
+    await clock.advance(100);
+    await clock.advance(100);
+    expect({ footer, list, page, rest, ended, note: stdout.screen().at(-1) }).toEqual({
+      footer: '2 forwarded ports (F)  q leave',
+      list: [
+        'FORWARDED PORTS 2',
+        '> kubelet-ts port-forward --root-dir /k web 8080  Forwarding from 127.0.0.1:8080 -> 8080',
+        '  kubelet-ts port-forward --root-dir /k web 9090  Forwarding from 127.0.0.1:9090 -> 9090',
+      ],
+      page: ['$ kubelet-ts port-forward --root-dir /k web 9090  runs, 1/1', 'Forwarding from 127.0.0.1:9090 -> 9090'],
+      rest: [
+        'FORWARDED PORTS 1',
+        '> kubelet-ts port-forward --root-dir /k web 8080  Forwarding from 127.0.0.1:8080 -> 8080',
+      ],
+      ended: [commands.started[1]?.words],
+      note: 'exit 1: kubelet-ts port-forward --root-dir /k web 8080: Forwarding from 127.0.0.1:8080 ->…',
+    });
+  });
+
   test('end with the screen', async () => {
     const { commands, screen, type } = start(makeSnapshot([crashing]), wide);
     await type('l');

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { defaultRootDir } from '../../node/options/flags.ts';
 import type { ScreenCommands } from '../../tui/screen-commands.ts';
+import { endWithScreenVariable } from './end-with-screen.ts';
 
 /** The flags that lead a command to the same agent and runtime. */
 export function runtimeFlags(place: { rootDir: string; runtimeEndpoint: string | undefined }): string[] {
@@ -16,12 +17,13 @@ export function runtimeFlags(place: { rootDir: string; runtimeEndpoint: string |
 
 /** Runs this program again for the commands of its screen. */
 export function screenCommands(flags: readonly string[]): ScreenCommands {
-  const run = (words: readonly string[], stdio: StdioOptions): ChildProcess =>
-    spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words], { stdio });
+  const run = (words: readonly string[], stdio: StdioOptions, env = process.env): ChildProcess =>
+    spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words], { stdio, env });
   return {
     flags,
     start: (words, onOutput) => {
-      const child = run(words, ['ignore', 'pipe', 'pipe']);
+      const env = { ...process.env, [endWithScreenVariable]: '1' };
+      const child = run(words, ['ignore', 'pipe', 'pipe', 'pipe'], env);
       for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', onOutput);
       return { ended: exitCodeOf(child, 'close', onOutput), end: () => child.kill('SIGTERM') };
     },

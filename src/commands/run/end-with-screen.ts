@@ -1,0 +1,18 @@
+/**
+ * A screen sets this environment variable for a command whose output it shows. The command ends when the other end of
+ * `screenFD` closes, because a screen that is killed cannot end it.
+ */
+export const endWithScreenVariable = 'KUBELET_TS_END_WITH_SCREEN';
+export const screenFD = 3;
+
+/** Removes the variable, so that no child inherits it. Does not keep the process alive. */
+export async function endWithScreen(environment: NodeJS.ProcessEnv): Promise<void> {
+  const isOfScreen = environment[endWithScreenVariable] !== undefined;
+  // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- the name is a constant
+  delete environment[endWithScreenVariable];
+  if (!isOfScreen) return;
+  const { Socket } = await import('node:net');
+  const screen = new Socket({ fd: screenFD, readable: true, writable: false });
+  screen.on('error', () => undefined).once('close', () => process.kill(process.pid, 'SIGTERM'));
+  screen.resume().unref();
+}

@@ -1,0 +1,64 @@
+import { commandText } from './command-line.ts';
+import { type Line, textLine } from './line.ts';
+import { grownPage, type OutputPage } from './output-page.ts';
+
+/** Pages of commands that run: the one on the screen, and those of forwarded ports behind it. */
+export interface Pages {
+  page: OutputPage | undefined;
+  /** Forwarded ports whose pages are closed. They end with the screen. */
+  forwards: readonly OutputPage[];
+}
+
+/** Each forwarded port is a process. */
+export const maxForwards = 9;
+
+/** True if the page can be closed and its command keeps running. */
+export function isForward({ words, exitCode }: OutputPage): boolean {
+  return words[0] === 'port-forward' && exitCode === undefined;
+}
+
+/** Number of forwarded ports, with or without a page on the screen. */
+export function forwardCount({ page, forwards }: Pages): number {
+  return forwards.length + (page !== undefined && isForward(page) ? 1 : 0);
+}
+
+/** Closes the page. Keeps that of a forwarded port among `forwards`. */
+export function withoutPage<T extends Pages>(state: T): T {
+  const { page, forwards } = state;
+  if (page === undefined) return state;
+  return { ...state, page: undefined, forwards: isForward(page) ? [...forwards, page] : forwards };
+}
+
+/** Adds output to the page of a command. */
+export function withOutput<T extends Pages>(state: T, { id, text }: { id: number; text: string }): T {
+  const grow = (page: OutputPage): OutputPage => (page.id === id ? grownPage(page, text) : page);
+  return { ...state, page: state.page && grow(state.page), forwards: state.forwards.map(grow) };
+}
+
+/** Notes the end of a command. A forwarded port without a page leaves its last line as `note`. */
+export function withEnd<T extends Pages & { note: string }>(state: T, end: { id: number; exitCode: number }): T {
+  const { id, exitCode } = end;
+  const { page, forwards } = state;
+  if (page?.id === id) return { ...state, page: { ...page, exitCode } };
+  const ended = forwards.find((forward) => forward.id === id);
+  if (ended === undefined) return state;
+  const note = `exit ${exitCode}: ${commandText(ended.words)}: ${lastLine(ended)}`;
+  return { ...state, note, forwards: forwards.filter((forward) => forward !== ended) };
+}
+
+/** The list of forwarded ports. */
+export function forwardsLines({ forwards, selectedForward }: Pages & { selectedForward: number }): Line[] {
+  const rows = forwards.map((forward, index): Line => {
+    const isSelected = index === selectedForward;
+    return {
+      spans: [
+        { text: `${isSelected ? '>' : ' '} ${commandText(forward.words)}`, bold: isSelected },
+        { text: `  ${lastLine(forward)}`, color: 'gray' },
+      ],
+    };
+  });
+  const none = textLine('  None. f forwards a port of the selected pod.', { color: 'gray' });
+  return [textLine(`FORWARDED PORTS ${forwards.length}`, { bold: true }), ...(rows.length === 0 ? [none] : rows)];
+}
+
+const lastLine = ({ lines, rest }: OutputPage): string => (rest === '' ? (lines.at(-1) ?? '') : rest);

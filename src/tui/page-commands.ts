@@ -1,0 +1,66 @@
+import { forwardCount, maxForwards, type Pages } from './forwards.ts';
+import type { RunningCommand, ScreenCommands } from './screen-commands.ts';
+import type { ViewAction } from './view-state.ts';
+
+/** Most characters of output of a command between two frames. Older ones are dropped. */
+const maxPendingOutput = 1024 * 1024;
+
+interface Deps {
+  commands: Pick<ScreenCommands, 'start'>;
+  /** Called when output waits for a frame. */
+  onOutput: () => void;
+  dispatch: (action: ViewAction) => void;
+}
+
+/** The commands in the background: the one whose output is on the page, and forwarded ports. */
+export class PageCommands {
+  readonly #deps: Deps;
+  readonly #running = new Map<number, RunningCommand>();
+  readonly #pending = new Map<number, string>();
+  #lastID = 0;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Opens a page in place of the one in `pages`. */
+  start(words: readonly string[], pages: Pages): void {
+    const { commands, onOutput, dispatch } = this.#deps;
+    if (words[0] === 'port-forward' && forwardCount(pages) >= maxForwards) {
+      dispatch({ type: 'noted', text: `a screen forwards ${maxForwards} ports at most: F lists them` });
+      return;
+    }
+    this.#lastID += 1;
+    const id = this.#lastID;
+    dispatch({ type: 'pageOpened', id, words });
+    const running = commands.start(words, (text) => {
+      if (!this.#running.has(id)) return;
+      this.#pending.set(id, ((this.#pending.get(id) ?? '') + text).slice(-maxPendingOutput));
+      onOutput();
+    });
+    this.#running.set(id, running);
+    void running.ended.then((exitCode) => {
+      if (!this.#running.delete(id)) return;
+      this.takeOutput();
+      dispatch({ type: 'pageEnded', id, exitCode });
+    });
+  }
+
+  /** Puts the output so far on the pages. */
+  takeOutput(): void {
+    const pending = [...this.#pending];
+    this.#pending.clear();
+    for (const [id, text] of pending) this.#deps.dispatch({ type: 'pageGrew', id, text });
+  }
+
+  /** Ends all commands but those of these pages. */
+  keep({ page, forwards }: Pages): void {
+    const kept = new Set([page, ...forwards].map((each) => each?.id));
+    for (const [id, running] of this.#running) {
+      if (kept.has(id)) continue;
+      this.#running.delete(id);
+      this.#pending.delete(id);
+      running.end();
+    }
+  }
+}
