@@ -53,7 +53,7 @@ export class FakeNode {
       ...['--no-tui', '--healthz-port', '0', '--log-level', 'warn'],
     ];
     const from = performance.now();
-    this.child = spawn(process.execPath, ['bin/kubelet-ts', 'run', ...flags, join(this.folder, 'manifests')], {
+    this.child = spawn('bin/kubelet-ts', ['run', ...flags, join(this.folder, 'manifests')], {
       stdio: ['ignore', log.fd, log.fd],
     });
     await log.close();

@@ -11,10 +11,11 @@ import { ownMeasures, stageMeasures } from './measures.ts';
 import { type BenchOptions, parseOptions, usage } from './options.ts';
 import { Stage } from './stage.ts';
 
+// Started by its own first lines, as an installed one is: they set the allocator.
 const ours = {
   name: 'kubelet-ts',
   command:
-    `${process.execPath} bin/kubelet-ts run --no-tui --healthz-port 0 --root-dir {root} --pod-logs-dir {root}/logs ` +
+    'bin/kubelet-ts run --no-tui --healthz-port 0 --root-dir {root} --pod-logs-dir {root}/logs ' +
     '--container-runtime-endpoint unix://{sock} {dir}',
 };
 
