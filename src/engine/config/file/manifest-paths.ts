@@ -25,10 +25,19 @@ interface Place {
   links: readonly string[];
   problems: readonly ManifestProblem[];
   /** Set if the path exists. */
-  location?: { real: string; mountPoint: string };
+  location?: Location;
   /** True if its mount point is not mounted. */
   isUnmounted?: boolean;
 }
+
+interface Location {
+  real: string;
+  stats: Stats;
+  mountPoint: string;
+}
+
+/** The file or folder that a path leads to, or the error of looking. */
+type Seen = Omit<Location, 'mountPoint'> | { error: unknown };
 
 interface Deps {
   /** Without trailing slashes. */
@@ -55,11 +64,14 @@ export class ManifestPaths {
    * Returns `problems` if only problems changed, otherwise `same`.
    */
   async look(isMeant: (path: string) => boolean): Promise<'same' | 'problems' | 'other'> {
-    const mountPoints = await this.readMountPoints();
+    const seen = new Map<string, Seen>();
+    for (const path of this.deps.paths.filter(isMeant)) seen.set(path, await see(path));
+    // Read after that: if a mount changes meanwhile, the path leads to another file or folder at the next look.
+    const mountPoints = this.areOnSameMounts(seen) ? undefined : await this.readMountPoints();
     let news: 'same' | 'problems' | 'other' = 'same';
-    for (const path of this.deps.paths.filter(isMeant)) {
+    for (const [path, found] of seen) {
       const before = this.places.get(path);
-      const place = await this.lookAt(path, mountPoints);
+      const place = await this.lookAt(path, found, mountPoints);
       const losesFilesMs = nextLosesFilesMs(before, place.is, this.deps.clock.monotonic());
       this.places.set(path, { ...place, losesFilesMs });
       if (before?.is !== place.is) news = 'other';
@@ -143,19 +155,28 @@ export class ManifestPaths {
     return (this.deps.readMountPoints ?? readMountPoints)();
   }
 
-  private async lookAt(path: string, mountPoints: readonly string[]): Promise<Place> {
+  /** True if every path leads where it did at the last look. Another mount would show another file or folder. */
+  private areOnSameMounts(seen: ReadonlyMap<string, Seen>): boolean {
+    return [...seen].every(([path, found]) => {
+      const before = this.places.get(path)?.location;
+      return before !== undefined && !('error' in found) && isSame(before, found);
+    });
+  }
+
+  /** Without the mount points, that of the path is as at the last look. */
+  private async lookAt(path: string, found: Seen, mountPoints: readonly string[] | undefined): Promise<Place> {
     const mountedOn = this.mountPoints.get(path);
-    if (mountedOn !== undefined && !mountPoints.includes(mountedOn)) {
+    if (mountedOn !== undefined && mountPoints?.includes(mountedOn) === false) {
       const hint =
         'Mount it. To drop the pods declared there, stop the agent and remove <root-dir>/manifests-last-good.';
       return { ...missing('away', path, `nothing is mounted on ${mountedOn}`, hint), isUnmounted: true };
     }
     try {
-      const stats = await stat(path);
-      const real = await realpath(path);
-      const location = { real, mountPoint: mountPointOf(real, mountPoints) };
-      if (!stats.isDirectory()) return { is: 'file', files: [path], links: [], problems: [], location };
-      return { is: 'folder', ...(await this.list(path, stats)), location };
+      if ('error' in found) throw found.error;
+      const known = this.places.get(path)?.location?.mountPoint ?? '/';
+      const location = { ...found, mountPoint: mountPoints ? mountPointOf(found.real, mountPoints) : known };
+      if (!found.stats.isDirectory()) return { is: 'file', files: [path], links: [], problems: [], location };
+      return { is: 'folder', ...(await this.list(path, found.stats)), location };
     } catch (error) {
       if (!hasCode(error, 'ENOENT')) return missing('away', path, errorMessage(error), 'Check its permissions.');
       return lookForMissing(path);
@@ -176,6 +197,19 @@ export class ManifestPaths {
       problems: [...ownershipProblems(folder, stats), ...problems],
     };
   }
+}
+
+async function see(path: string): Promise<Seen> {
+  try {
+    const stats = await stat(path);
+    return { real: await realpath(path), stats };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function isSame(before: Location, { real, stats }: Omit<Location, 'mountPoint'>): boolean {
+  return before.real === real && before.stats.dev === stats.dev && before.stats.ino === stats.ino;
 }
 
 /** True if the file is the manifest path itself, or directly in that folder. */

@@ -1,4 +1,4 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type Declared, ManifestFolder, podManifest } from './manifest-folder.ts';
 import { SourceRecorder } from '../source-recorder.ts';
@@ -27,6 +27,12 @@ async function mount(): Promise<void> {
   await rename(folder.path, `${folder.path}.below`);
   await rename(`${folder.path}.mounted`, folder.path);
   mountPoints = ['/', folder.path];
+}
+
+/** Mounts another file system with the same files. Only then are the mount points read again. */
+async function mountOther(): Promise<void> {
+  await rename(folder.path, `${folder.path}.other`);
+  await cp(`${folder.path}.other`, folder.path, { recursive: true, preserveTimestamps: true });
 }
 
 const standing = (): Declared => ({
@@ -73,6 +79,7 @@ describe('a folder that is not mounted any more', () => {
     await lay();
     const source = folder.start();
     expect(await folder.read(source)).toEqual(well);
+    await mountOther();
     afterAnswer = () => {
       afterAnswer = () => Promise.resolve();
       return unmount();
@@ -90,4 +97,22 @@ test('what is mounted over a folder takes the place of what was in it', async ()
   await unmount();
   mountPoints = ['/', folder.path];
   expect(await folder.read(source)).toEqual({ pods: ['two app:1'], configObjects: [], problems: [] });
+});
+
+test('the mount points are read again only if the folder is another one', async () => {
+  let reads = 0;
+  folder.readMountPoints = () => {
+    reads += 1;
+    return Promise.resolve(mountPoints);
+  };
+  const source = folder.start();
+  const look = async (): Promise<number> => {
+    reads = 0;
+    expect(await folder.read(source)).toEqual(well);
+    return reads;
+  };
+  await look();
+  expect(await look()).toBe(0);
+  await mountOther();
+  expect(await look()).toBeGreaterThan(0);
 });
