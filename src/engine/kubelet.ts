@@ -1,15 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
-import type { Pod } from '../api/types.ts';
 import { defaultInPlacePolicy } from '../api/values/in-place.ts';
-import { errorMessage } from '../errors.ts';
-import { inTime } from '../flow/in-time.ts';
-import type { PodUpdate } from './config/pod-config.ts';
-import { removalTimeoutMs } from './gc/tear-down-pods.ts';
 import type { EngineHistory, HistoryEntry } from './history/history-entry.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
-import { containerGracePeriodSeconds } from './kuberuntime/actions/termination-grace-period.ts';
-import { computeStopOrder } from './lifecycle/stop-order.ts';
 import { type KubeletParts, newKubelet } from './new-kubelet.ts';
 import type {
   EngineOperations,
@@ -18,27 +11,18 @@ import type {
   PodName,
   RevisionSummary,
 } from './operations/operation.ts';
-import { workersEnded } from './pod-workers/workers-ended.ts';
 import type { MeasuredCgroup } from './stats/measured-cgroups.ts';
 import type { DiskUsage, StatsProvider, SummaryRequest } from './stats/stats-provider.ts';
 import type { Summary } from './stats/summary.ts';
+import { removeAllPods, type UnremovedPod } from './remove-all-pods.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { SyncLoopMonitor } from './sync-loop-monitor.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 import type { KubeletEvent } from './view/events.ts';
 import type { EngineDeclarations, EngineSettling, EngineSnapshot, EngineView } from './view/snapshot.ts';
 
-/** Delay before the removal of a pod's remains is tried again. */
-const removalRetryMs = 1000;
 /** How long a stop waits for syncs in flight. */
 const stopTimeoutMs = 2000;
-
-/** A pod that could not be removed completely. */
-export interface UnremovedPod {
-  /** `namespace/name` */
-  pod: string;
-  reason: string;
-}
 
 /**
  * The engine. Runs its parts until it is stopped, and shows their state. A stop leaves every container running.
@@ -185,74 +169,9 @@ export class Kubelet
     return this.monitor.stuckBecause();
   }
 
-  /**
-   * Stops and removes every declared pod, as if all manifests were removed. Each pod stops before those that it depends
-   * on. Resolves with the pods that were not removed within their grace period plus `removalTimeoutMs`.
-   */
-  async removeAllPods(): Promise<UnremovedPod[]> {
-    const { config, workers } = this.parts;
-    const updates = config.declareNothing();
-    const working = workers.pods();
-    const workedOn = new Set(working.map(({ metadata }) => metadata.uid));
-    const others = updates.flatMap((update) => update.pods).filter(({ metadata }) => !workedOn.has(metadata.uid));
-    const left: UnremovedPod[] = [];
-    // Waiting pods first, because they would start when others end.
-    for (const step of [others, ...computeStopOrder(working)]) left.push(...(await this.removePods(step, updates)));
-    return left;
-  }
-
-  private async removePods(pods: readonly Pod[], removals: readonly PodUpdate[]): Promise<UnremovedPod[]> {
-    const { workers, inputs, events, remains } = this.parts;
-    const uids = new Set(pods.map(({ metadata }) => metadata.uid));
-    const removedBefore = new Set([...uids].filter((uid) => remains.hasRemoved(uid)));
-    const unfinished = [...uids].filter((uid) => workers.snapshot(uid).state !== 'finished');
-    const ended = workersEnded(events, unfinished);
-    for (const removal of removals) {
-      const removed = removal.pods.filter(({ metadata }) => uids.has(metadata.uid));
-      if (removed.length > 0) inputs.push({ type: 'config', update: { ...removal, pods: removed } });
-    }
-    const failures = await Promise.all(
-      pods.map((pod) => this.untilRemoved(pod, ended.get(pod.metadata.uid), removedBefore)),
-    );
-    return failures.filter((failure) => failure !== undefined);
-  }
-
-  /** Removes a pod after its worker `ended`. Resolves with undefined if nothing of it remains. */
-  private async untilRemoved(
-    pod: Pod,
-    ended: Promise<void> | undefined,
-    removedBefore: ReadonlySet<string>,
-  ): Promise<UnremovedPod | undefined> {
-    const { clock } = this.deps;
-    const { uid, namespace, name } = pod.metadata;
-    const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
-    const startedAtMonotonic = clock.monotonic();
-    const timeoutMs = graceMs + removalTimeoutMs;
-    try {
-      await inTime(clock, timeoutMs, Promise.resolve(ended));
-      // A pod that had finished earlier still has its remains. Others were removed by their workers.
-      const isGone = this.parts.remains.hasRemoved(uid) && !removedBefore.has(uid);
-      if (!isGone) await this.removeRemains(uid, startedAtMonotonic + timeoutMs);
-      return undefined;
-    } catch (error) {
-      const { lastSyncError } = this.parts.workers.snapshot(uid);
-      return { pod: `${namespace}/${name}`, reason: lastSyncError ?? errorMessage(error) };
-    }
-  }
-
-  /** Tries until `untilMs`, in monotonic milliseconds. */
-  private async removeRemains(uid: string, untilMonotonic: number): Promise<void> {
-    const { clock } = this.deps;
-    for (;;) {
-      const leftMs = Math.max(removalRetryMs, untilMonotonic - clock.monotonic());
-      try {
-        await inTime(clock, leftMs, this.parts.remains.removeUnworked(uid));
-        return;
-      } catch (error) {
-        if (leftMs <= removalRetryMs) throw error;
-        await clock.sleep(removalRetryMs);
-      }
-    }
+  /** Stops and removes every declared pod. Resolves with the pods that were not removed in time. */
+  removeAllPods(): Promise<UnremovedPod[]> {
+    return removeAllPods(this.parts, this.deps.clock);
   }
 
   /**

@@ -1,7 +1,8 @@
 import type { Writable } from 'node:stream';
 import type { Pod } from '../../api/types.ts';
 import { systemClock } from '../../clock.ts';
-import type { Kubelet, UnremovedPod } from '../../engine/kubelet.ts';
+import type { Kubelet } from '../../engine/kubelet.ts';
+import type { UnremovedPod } from '../../engine/remove-all-pods.ts';
 import { UserError } from '../../errors.ts';
 import { Faults } from '../../flow/faults.ts';
 import type { NodeOptions } from '../options/node-options.ts';

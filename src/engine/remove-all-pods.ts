@@ -1,0 +1,102 @@
+import type { Pod } from '../api/types.ts';
+import type { Clock } from '../clock.ts';
+import { errorMessage } from '../errors.ts';
+import { inTime } from '../flow/in-time.ts';
+import type { PodUpdate } from './config/pod-config.ts';
+import { removalTimeoutMs } from './gc/tear-down-pods.ts';
+import { containerGracePeriodSeconds } from './kuberuntime/actions/termination-grace-period.ts';
+import { computeStopOrder } from './lifecycle/stop-order.ts';
+import type { KubeletParts } from './new-kubelet.ts';
+import { workersEnded } from './pod-workers/workers-ended.ts';
+
+type Parts = Pick<KubeletParts, 'config' | 'workers' | 'inputs' | 'events' | 'remains'>;
+
+/** Delay before the removal of a pod's remains is tried again. */
+const removalRetryMs = 1000;
+
+/** A pod that could not be removed completely. */
+export interface UnremovedPod {
+  /** `namespace/name` */
+  pod: string;
+  reason: string;
+}
+
+/**
+ * Stops and removes every declared pod, as if all manifests were removed. Each pod stops before those that it depends
+ * on. Resolves with the pods that were not removed within their grace period plus `removalTimeoutMs`.
+ */
+export async function removeAllPods(parts: Parts, clock: Clock): Promise<UnremovedPod[]> {
+  const updates = parts.config.declareNothing();
+  const working = parts.workers.pods();
+  const workedOn = new Set(working.map(({ metadata }) => metadata.uid));
+  const others = updates.flatMap((update) => update.pods).filter(({ metadata }) => !workedOn.has(metadata.uid));
+  const left: UnremovedPod[] = [];
+  // Waiting pods first, because they would start when others end.
+  for (const step of [others, ...computeStopOrder(working)])
+    left.push(...(await removePods(parts, clock, step, updates)));
+  return left;
+}
+
+async function removePods(
+  parts: Parts,
+  clock: Clock,
+  pods: readonly Pod[],
+  removals: readonly PodUpdate[],
+): Promise<UnremovedPod[]> {
+  const { workers, inputs, events, remains } = parts;
+  const uids = new Set(pods.map(({ metadata }) => metadata.uid));
+  const removedBefore = new Set([...uids].filter((uid) => remains.hasRemoved(uid)));
+  const unfinished = [...uids].filter((uid) => workers.snapshot(uid).state !== 'finished');
+  const ended = workersEnded(events, unfinished);
+  for (const removal of removals) {
+    const removed = removal.pods.filter(({ metadata }) => uids.has(metadata.uid));
+    if (removed.length > 0) inputs.push({ type: 'config', update: { ...removal, pods: removed } });
+  }
+  const failures = await Promise.all(
+    pods.map((pod) => untilRemoved(parts, clock, pod, ended.get(pod.metadata.uid), removedBefore)),
+  );
+  return failures.filter((failure) => failure !== undefined);
+}
+
+/** Removes a pod after its worker `ended`. Resolves with undefined if nothing of it remains. */
+async function untilRemoved(
+  { workers, remains }: Parts,
+  clock: Clock,
+  pod: Pod,
+  ended: Promise<void> | undefined,
+  removedBefore: ReadonlySet<string>,
+): Promise<UnremovedPod | undefined> {
+  const { uid, namespace, name } = pod.metadata;
+  const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
+  const startedAtMonotonic = clock.monotonic();
+  const timeoutMs = graceMs + removalTimeoutMs;
+  try {
+    await inTime(clock, timeoutMs, Promise.resolve(ended));
+    // A pod that had finished earlier still has its remains. Others were removed by their workers.
+    const isGone = remains.hasRemoved(uid) && !removedBefore.has(uid);
+    if (!isGone) await removeRemains(remains, clock, uid, startedAtMonotonic + timeoutMs);
+    return undefined;
+  } catch (error) {
+    const { lastSyncError } = workers.snapshot(uid);
+    return { pod: `${namespace}/${name}`, reason: lastSyncError ?? errorMessage(error) };
+  }
+}
+
+/** Tries until `untilMonotonic`. */
+async function removeRemains(
+  remains: Parts['remains'],
+  clock: Clock,
+  uid: string,
+  untilMonotonic: number,
+): Promise<void> {
+  for (;;) {
+    const leftMs = Math.max(removalRetryMs, untilMonotonic - clock.monotonic());
+    try {
+      await inTime(clock, leftMs, remains.removeUnworked(uid));
+      return;
+    } catch (error) {
+      if (leftMs <= removalRetryMs) throw error;
+      await clock.sleep(removalRetryMs);
+    }
+  }
+}
