@@ -55,7 +55,7 @@ function systemFailure(error: NodeJS.ErrnoException & { code: string }): Omit<Fa
   return { message: what === '' ? reason : `cannot ${what}: ${reason}`, ...(hint !== undefined && { hint }) };
 }
 
-/** What each system call does with its path or address. */
+/** The action of each system call on its path or address, for messages. */
 const actions: Readonly<Record<string, string>> = {
   access: 'reach',
   bind: 'listen on',

@@ -30,7 +30,7 @@ async function holds(path: string, bytes: Buffer): Promise<boolean> {
 
 interface ReplaceOptions {
   mode?: number;
-  /** True: after a power cut too the file is the old or the new one. False: then it may be broken. Default true. */
+  /** True: the file survives a power cut as the old or the new one. False: a power cut may break it. Default true. */
   isDurable?: boolean;
 }
 

@@ -73,7 +73,7 @@ async function appliedPods(socket: string): Promise<Set<string>> {
   return new Set(pods.filter((pod) => pod.source === 'applied' && !isEnding(pod)).map(({ pod }) => pod.metadata.uid));
 }
 
-/** Resolves once those of these pods that the deletion ends are gone. Rejects at the time-out. */
+/** Resolves once the pods that the deletion ends are removed. Rejects at the time-out. */
 async function ended(uids: ReadonlySet<string>, socket: string, timeoutMs: number | undefined): Promise<void> {
   const signal = timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs);
   let ending: PodSnapshot[] = [];

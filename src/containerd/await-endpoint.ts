@@ -59,7 +59,7 @@ function watchForChange(path: string): { happened: Promise<void>; stop: () => vo
         if (changed === null || changed === name) resolve();
       }).on('error', () => undefined);
     } catch {
-      // The folder is gone or no watch is left; the periodic probes go on.
+      // The folder was removed, or the kernel has no watch left. The periodic probes continue.
     }
   });
   return { happened, stop: () => watcher?.close() };

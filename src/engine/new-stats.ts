@@ -15,7 +15,7 @@ import { statsPods } from './stats/stats-pods.ts';
 import type { MeasuredVolume } from './volumes/measured-volume.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 
-/** What the statistics of an engine need of it. */
+/** The parts of an engine that its statistics use. */
 export interface StatsSources {
   deps: Pick<KubeletDeps, 'clock' | 'imageService' | 'logger' | 'meter' | 'node' | 'random' | 'runtime' | 'statsHost'>;
   /** Statuses of all pods in the runtime. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
 
-/** The parts of a new configuration that a running agent takes. */
+/** The effects of a new configuration on a running agent. */
 export interface ReloadPlan {
   /** Undefined if the level of the log stays. */
   verbosity: number | undefined;

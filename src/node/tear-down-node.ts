@@ -70,7 +70,7 @@ export async function tearDownNode(options: TearDownOptions): Promise<TornDownNo
   return { ...pods, unforgotten, claims: await claimsLeft(options.rootDir, mayDelete), stillMounted };
 }
 
-/** Unmounts what CSI drivers mounted for pods that are gone. The drivers may be gone too. */
+/** Unmounts volumes that CSI drivers mounted for removed pods. Works without the drivers. */
 async function unmountStaged(rootDir: string): Promise<string | undefined> {
   try {
     await removeTree(stagedVolumesFolder(rootDir));

@@ -51,7 +51,7 @@ interface PluginServers {
   servePodResources: (socketPath: string, lister: PodResourcesLister) => Promise<UnixServer>;
 }
 
-/** What monitoring agents may ask. An error that is thrown is the answer. */
+/** The calls of monitoring agents. A thrown error is the answer. */
 export interface PodResourcesLister {
   list: () => PodResources[];
   getAllocatableResources: () => DeepPartial<AllocatableResourcesResponse>;

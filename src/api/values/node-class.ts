@@ -7,7 +7,7 @@ export interface RuntimeClass {
   name: string;
   /** The name that the container runtime has for it. */
   handler: string;
-  /** What a pod takes besides its containers: `overhead.podFixed`. */
+  /** Resources that a pod takes besides its containers: `overhead.podFixed`. */
   overhead?: ResourceList;
   nodeSelector?: Record<string, string>;
   tolerations?: Toleration[];

@@ -75,7 +75,7 @@ function podText(
   ].join('');
 }
 
-/** What of the newest manifest is not carried out in place yet. Returns undefined if nothing is left. */
+/** Parts of the newest manifest that are not carried out in place yet. Returns undefined if nothing is left. */
 function updateText({
   waitingUpdate,
   outdatedContainers = [],

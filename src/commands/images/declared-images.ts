@@ -11,7 +11,7 @@ import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { Pod } from '../../api/types.ts';
 
-/** What manifests declare. Warnings are printed; throws a `UserError` with all errors. */
+/** The objects that manifests declare. Prints warnings. Throws a `UserError` with all errors. */
 export async function manifestsOf(paths: readonly string[], deps: CommandDeps): Promise<SourceUpdate> {
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
   const update = await readManifests({

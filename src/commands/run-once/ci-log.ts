@@ -1,6 +1,6 @@
 import { visible } from '../../visible-text.ts';
 
-/** What a CI service understands in the log of a job. All of it goes to stderr. */
+/** Lines with a meaning for a CI service in the log of a job. All of them are written to stderr. */
 export interface CILog {
   /** Begins the part of the log that containers write. */
   begin(title: string): string;

@@ -9,7 +9,7 @@ const qosClasses = ['Guaranteed', 'Burstable', 'BestEffort'] as const;
  */
 export async function removePodCgroup(cgroups: CgroupManager, cgroupRoot: string, podUID: string): Promise<void> {
   if (!canNameCgroup(podUID)) return;
-  // The QoS class is unknown if the manifest is gone.
+  // Without a manifest the QoS class is unknown.
   for (const qosClass of qosClasses) await cgroups.destroy(podCgroupName(cgroupRoot, qosClass, podUID));
 }
 

@@ -53,7 +53,7 @@ export function podUIDOfLogsDirectory(directoryName: string): string {
   return directoryName.slice(directoryName.lastIndexOf('_') + 1);
 }
 
-/** The pod of a pod's log directory. Returns undefined if the name is none of such a directory. */
+/** The pod of a log directory, by its name. Returns undefined if no log directory has such a name. */
 export function podOfLogsDirectory(directoryName: string): LoggedPod | undefined {
   // Namespaces and names contain no underscore, and only our own UIDs and those of manifests are without a slash.
   const [, namespace, name, uid] = /^([^_/]+)_([^_/]+)_([^/]+)$/.exec(directoryName) ?? [];

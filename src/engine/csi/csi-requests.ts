@@ -8,7 +8,7 @@ type Capability = NonNullable<PublishRequest['volumeCapability']>;
 type AccessMode = Required<NonNullable<Capability['accessMode']>>['mode'];
 type StageRequest = NonNullable<Parameters<CSINode['nodeStageVolume']>[0]>;
 
-/** What a driver can do, as names such as `STAGE_UNSTAGE_VOLUME`. */
+/** Capabilities of a driver by name, such as `STAGE_UNSTAGE_VOLUME`. */
 export type Capabilities = ReadonlySet<string>;
 
 export interface MountRequest {

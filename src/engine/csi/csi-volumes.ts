@@ -88,11 +88,11 @@ export class CSIVolumes {
     });
   }
 
-  /** True if the volume is mounted, also if its claim or driver is gone. */
+  /** True if the volume is mounted, even without its claim or driver. */
   async isReady(podDir: string, { specName }: Pick<CSIVolumeSpec, 'specName'>): Promise<boolean> {
     const use = await readUse(podDir, specName);
     if (use?.isReady !== true) return false;
-    // After a reboot the note remains, but the mount is gone.
+    // After a reboot the note remains without the mount.
     return !use.isMountPoint || (await isMountPoint(targetPath(podDir, specName)));
   }
 

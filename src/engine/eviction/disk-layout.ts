@@ -29,7 +29,7 @@ export function usageParts(disk: Disk, { dedicatedImageFs, splitContainerImageFs
   return disk === 'nodefs' ? ['logs', 'volumes'] : ['rootfs'];
 }
 
-/** What the node can remove to free a disk, in order. kubelet: eviction/helpers.go buildSignalToNodeReclaimFuncs */
+/** Steps by which the node can free a disk, in order. kubelet: eviction/helpers.go buildSignalToNodeReclaimFuncs */
 export function nodeReclaims(
   signal: EvictionSignal,
   { dedicatedImageFs, splitContainerImageFs }: DiskLayout,

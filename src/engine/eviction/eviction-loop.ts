@@ -183,7 +183,7 @@ export class EvictionLoop {
     return causes;
   }
 
-  /** What is not measured in time is left out. */
+  /** Leaves out volumes that are not measured in time. */
   private async emptyDirUsage(): Promise<VolumesByPod> {
     const { clock, emptyDirs } = this.deps;
     const ended = new AbortController();

@@ -87,7 +87,7 @@ export class ContainerCollector {
     try {
       await this.collect(signal, { evictTerminatedPods: true, onRemoved });
     } finally {
-      // Some are gone also if others cannot be removed, or the time is over.
+      // Some may be removed although the removal of others failed or took too long.
       if (removed > 0) this.reportRemoved(removed);
     }
   }

@@ -1,7 +1,7 @@
 import { containerIDOfLogSymlink, podUIDOfLogsDirectory } from '../container/log-paths.ts';
 import type { RuntimeContainerState } from '../container/runtime-pod-status.ts';
 
-/** What remains of ended containers. A negative number means no limit. kubelet: container/container_gc.go GCPolicy */
+/** Limits on kept ended containers. A negative number means no limit. kubelet: container/container_gc.go GCPolicy */
 export interface ContainerGCPolicy {
   minAgeMs: number;
   /** Per container of each pod. */

@@ -22,7 +22,7 @@ export function plainOOMText(limit: string | undefined): string {
   return `${outOfMemory}: a process was killed${limit === undefined ? '' : `; limit of the container ${limit}`}`;
 }
 
-/** What the user can do about it. */
+/** A hint for the user. */
 export function oomHint(isSystem: boolean): string {
   return isSystem
     ? 'Give the pods memory limits, or reserve more memory for the system with --system-reserved.'

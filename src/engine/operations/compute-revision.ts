@@ -12,7 +12,7 @@ export type RevisionChoice =
       message: string;
     };
 
-/** What an annotation has against a new revision now. */
+/** The annotations that prevent a new revision now. */
 export interface UpdateGates {
   /** The closed window, as it is written. */
   closedWindow?: string | undefined;

@@ -7,7 +7,7 @@ export interface PodName {
   name: string;
 }
 
-/** What an operator asks of a declared pod. */
+/** An operator's request for a declared pod. */
 export interface OperationRequest {
   action: OperationAction;
   pod: PodName;
@@ -29,7 +29,7 @@ export interface RevisionSummary {
   isCurrent: boolean;
 }
 
-/** Why nothing was done: the pod is not declared, is in the wrong state, or the request is wrong. */
+/** A request that was refused: no manifest declares the pod, its state does not allow it, or the request is wrong. */
 export class OperationRefused extends Error {
   override readonly name = 'OperationRefused';
   readonly kind: 'missing' | 'conflict' | 'invalid';

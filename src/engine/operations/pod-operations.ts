@@ -63,9 +63,9 @@ export interface DeclaredPod {
 }
 
 /**
- * What was asked of declared pods, and which of their revisions run.
+ * Requests of operators for declared pods, and the revisions that these pods run.
  *
- * INVARIANTS: what is asked is on disk before anything of it is carried out. Carrying it out again changes nothing.
+ * INVARIANTS: a request is on disk before it is carried out. Carrying it out again changes nothing.
  */
 export class PodOperations {
   private readonly deps: Deps;
@@ -150,7 +150,7 @@ export class PodOperations {
     }));
   }
 
-  /** Carries out what was asked, after it is on disk. Resolves with a sentence for people. */
+  /** Carries out a request after it is on disk. Resolves with a sentence for people. */
   act(request: OperationRequest): Promise<string> {
     const acted = this.acting.then(() => this.actNow(request));
     this.acting = acted.catch(() => undefined);

@@ -69,7 +69,7 @@ export class VolumeClaims {
     });
   }
 
-  /** What `bind` would do, as far as that is known without the disk. Throws like `bind`. */
+  /** The result of `bind`, as far as it is known without the disk. Throws like `bind`. */
   boundClaim(name: ClaimName, hasFolder = false): BoundClaim {
     const { storage, node, rootDir } = this.deps;
     const claim = storage.claim(name.namespace, name.name);

@@ -45,7 +45,7 @@ interface PodRecord {
   needsReading: boolean;
   /** True if its status was read during the current listing, which may be older. */
   isNewerThanListing: boolean;
-  /** What to read after the look under way: ended containers, or the whole pod. */
+  /** The part to read after the current look: ended containers, or the whole pod. */
   asked: readonly string[] | 'everything';
   readonly lane: Lane;
 }

@@ -16,7 +16,7 @@ export interface PluginHandler {
   validate(plugin: Plugin): void;
   /** Uses the plugin from now on, also in place of one with the same name. Rejects if it cannot. */
   register(plugin: Plugin, signal: AbortSignal): Promise<void>;
-  /** The socket of the plugin is gone, or another one has its path. Also called if `register` failed. */
+  /** Called when the plugin's socket was removed or replaced. Also called if `register` failed. */
   deRegister(plugin: Plugin): void;
 }
 

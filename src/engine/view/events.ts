@@ -80,7 +80,7 @@ interface RecordedEvent {
   /** One of reasons.ts. */
   reason: string;
   message: string;
-  /** What the user can do about it, for the log. */
+  /** A hint for the user, in the log. */
   hint?: string;
   /** Absent for an event of the node. */
   pod?: PodRef;

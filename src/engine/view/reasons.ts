@@ -79,7 +79,7 @@ export const reasons = {
   resized: 'Resized',
   resizeError: 'ResizeError',
   updatedInPlace: 'UpdatedInPlace',
-  // Not in the kubelet: what an operator asked of a static pod.
+  // Not in the kubelet: requests of operators for static pods.
   stopped: 'Stopped',
   rolledBack: 'RolledBack',
   // Not in the kubelet: another owner has a pod with the same UID.

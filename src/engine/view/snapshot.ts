@@ -165,7 +165,7 @@ export interface RemoteEngineView extends EngineView {
   usage(): Promise<PodUsage[]>;
 }
 
-/** What a pod uses. A figure that is not known is absent. */
+/** Usage of a pod. An unknown figure is absent. */
 export interface PodUsage {
   uid: string;
   /** Billionths of a core. */

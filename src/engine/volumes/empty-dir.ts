@@ -46,7 +46,7 @@ export async function setUpEmptyDir(request: EmptyDirRequest): Promise<void> {
   const { pod, podDir, name, path, source } = request;
   const { medium = '' } = source;
   const marker = join(podDir, 'plugins', 'kubernetes.io~empty-dir', name, 'ready');
-  // After a reboot the marker remains, but the mount is gone.
+  // After a reboot the marker remains without the mount.
   if ((await pathExists(marker)) && (await (medium === '' ? pathExists(path) : isMountPoint(path)))) return;
   const mount = mountOf(request);
   await makeFolder(path, 0o750);

@@ -12,7 +12,7 @@ export interface CurrentNode {
   /** ConfigMaps and Secrets of the manifests as last read. */
   configObjects: ConfigObject[];
   inPlace: InPlacePolicy;
-  /** What operators asked of pods, by full name. */
+  /** Requests of operators, by full name of the pod. */
   records: ReadonlyMap<string, PodRecord>;
 }
 
@@ -36,6 +36,6 @@ export interface DesiredNode {
   derivedUIDs?: readonly string[];
   /** The UID that a pod would have if its manifest were at this path or URL. */
   uidUnder: (pod: Pod, origin: string) => string | undefined;
-  /** What update windows and lock files have against new revisions now. Absent if they do not count. */
+  /** The update windows and lock files that prevent new revisions now. Absent if they do not count. */
   updateGates?: (pod: Pod) => UpdateGates;
 }

@@ -61,7 +61,7 @@ async function readJournal(): Promise<string> {
   return failed ? '' : stdout.slice(-maxLogBytes);
 }
 
-/** What happened to pods, from the disk, so that no agent is needed. */
+/** The history of pods, read from the disk, because it needs no agent. */
 export async function historyParts(rootDir: string): Promise<Part[]> {
   const folder = historyFolder(rootDir);
   const names = (await namesIn(folder)).filter((name) => name.includes('.jsonl')).sort();

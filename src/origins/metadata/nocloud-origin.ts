@@ -93,7 +93,7 @@ export class NoCloudOrigin implements ManifestOrigin {
   }
 }
 
-/** Nothing else sees the mount on /run. The disk is read-only, so the file cannot change after the check. */
+/** No other process uses the mount on /run. The disk is read-only, so the file cannot change after the check. */
 const readScript = `set -e
 mount -t iso9660,vfat -o ro,nosuid,nodev,noexec "$0" /run
 cd /run

@@ -21,7 +21,7 @@ export class LayerFiles {
   private readonly links = new Set<string>();
   private bytes = 0;
 
-  /** True if the layer may hold manifests. Another layer need not be fetched. */
+  /** True if the layer may hold manifests. Other layers are not fetched. */
   static isReadable(layer: Layer): boolean {
     return kindOf(layer) !== 'other';
   }

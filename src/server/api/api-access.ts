@@ -1,7 +1,7 @@
 import type { Authorization } from './authorize.ts';
 import type { PolicyRule } from './policy-file.ts';
 
-/** What the configuration says about the API. */
+/** The configuration of the API. */
 export interface AccessOptions {
   enableServer: boolean;
   clientCAFile: string;
@@ -29,7 +29,7 @@ const administrators: readonly PolicyRule[] = [
   { users: [], groups: ['system:masters', 'kubeadm:cluster-admins'], verbs: ['*'], resources: ['nodes/*'] },
 ];
 
-/** Who may do what. A local policy comes first. Without an API server, Webhook allows administrators alone. */
+/** The rights of users. A local policy comes first. Without an API server, Webhook allows administrators alone. */
 export function authorizationOf(
   { authorizationMode }: Pick<AccessOptions, 'authorizationMode'>,
   rules: readonly PolicyRule[] | undefined,

@@ -18,7 +18,7 @@ interface Deps {
   splitStreams: boolean;
 }
 
-/** What a request asks for. Without a status, the request is in order. */
+/** The options of a request for a log. */
 export interface LogQuery {
   follow: boolean;
   previous: boolean;

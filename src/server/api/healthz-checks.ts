@@ -5,7 +5,7 @@ export interface HealthCheck {
   name: string;
   /** Returns undefined while healthy. */
   unhealthyBecause: () => string | undefined;
-  /** True for a check that the kubelet does not have: it has no path, and shows its reason. */
+  /** True for a check of ours: it has no path, and shows its reason. */
   isShownOnlyFailing?: boolean;
 }
 

@@ -51,7 +51,7 @@ async function answerNamed(
   else await sendProfile(state, name, seconds ?? defaultSeconds.heap, response);
 }
 
-/** What keeps the event loop busy, in the place of goroutines. */
+/** The resources that keep the event loop running, in the place of goroutines. */
 function resourcesText(name: string): string {
   if (name !== 'goroutine') return 'a text of this profile does not exist here';
   const counts = new Map<string, number>();

@@ -13,7 +13,7 @@ export interface Call {
 
 export type Handler = (call: Call) => unknown;
 
-/** What a client needs to be allowed, on the node: the parts of `nodes/…`, any one is enough. */
+/** A part of `nodes/…`. A client needs the right to any part that its path lists. */
 export type Subresource =
   'proxy' | 'stats' | 'log' | 'metrics' | 'checkpoint' | 'configz' | 'healthz' | 'pods' | 'spec';
 

@@ -7,7 +7,7 @@ interface Request {
   /** Number of CPUs. */
   request: number;
   free: CPUSet;
-  /** CPUs of the pod's init containers, of which every hint must have all. */
+  /** CPUs of the pod's init containers. Every hint must have all of them. */
   reusable: CPUSet;
   /** True: every affinity of as few sockets as possible is preferred. */
   alignBySocket: boolean;

@@ -16,7 +16,7 @@ export interface Choice {
   affinity: BitMask | undefined;
 }
 
-/** What the plugin is asked for its preference. */
+/** The request for the plugin's preference. */
 export interface Preference {
   available: string[];
   mustInclude: string[];
@@ -24,7 +24,7 @@ export interface Preference {
 }
 
 /**
- * What to ask the plugin before `chooseDevices`. Returns undefined if it has no choice. Throws as `chooseDevices`.
+ * The request for the plugin before `chooseDevices`. Returns undefined if it has no choice. Throws as `chooseDevices`.
  * kubelet: devicemanager/manager.go devicesToAllocate
  */
 export function computePreference(choice: Choice): Preference | undefined {

@@ -34,7 +34,7 @@ interface Deps {
 
 /** Milliseconds. The kubelet limits only PreStartContainer. kubelet: devicemanager/endpoint.go preStartContainer */
 const timeouts = { preferredAllocation: 30_000, allocate: 120_000, preStartContainer: 30_000 };
-/** Bounds the checkpoint: what a plugin adds to one container. */
+/** Limit on a plugin's answer for one container, because it bounds the checkpoint. */
 const maxResponseBytes = 256 * 1024;
 
 /**
@@ -161,14 +161,14 @@ export class DeviceManager implements HintProvider {
       );
   }
 
-  /** `Unknown`: the plugin is gone, or lists it no more. */
+  /** `Unknown`: the plugin ended, or its list lacks the device. */
   healthOf(resource: string, id: string): 'Healthy' | 'Unhealthy' | 'Unknown' {
     const device = this.deps.resources.devices(resource)?.get(id);
     if (device === undefined) return 'Unknown';
     return device.isHealthy ? 'Healthy' : 'Unhealthy';
   }
 
-  /** Frees the devices of pods that are gone. kubelet: devicemanager/manager.go UpdateAllocatedDevices */
+  /** Frees the devices of all pods but the active ones. kubelet: devicemanager/manager.go UpdateAllocatedDevices */
   prune(): void {
     const active = this.deps.activePods();
     if (active === undefined) return;

@@ -16,7 +16,7 @@ export interface DeviceEndpoint extends Connected<DevicePlugin> {
 /** A resource whose plugin was connected once. */
 interface Resource {
   devices: Devices;
-  /** Undefined: the plugin is gone. */
+  /** Undefined if the plugin ended. */
   endpoint: DeviceEndpoint | undefined;
   /** Undefined while the plugin is connected. */
   cancelRemoval: (() => void) | undefined;
@@ -66,7 +66,7 @@ export class DeviceResources {
     return this.resources.get(resource)?.devices;
   }
 
-  /** Returns undefined if the plugin is gone. */
+  /** Returns undefined if the plugin ended. */
   endpoint(resource: string): DeviceEndpoint | undefined {
     return this.starting.get(resource) ?? this.resources.get(resource)?.endpoint;
   }

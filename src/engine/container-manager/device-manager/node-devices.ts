@@ -178,7 +178,7 @@ export class NodeDevices {
     );
   }
 
-  /** Frees the devices of pods that are gone. */
+  /** Frees the devices of removed pods. */
   prune(): void {
     this.manager.prune();
   }
@@ -233,7 +233,7 @@ export interface DeviceOnNode {
   node: number | undefined;
 }
 
-/** Plugins notice that their sockets are gone, and register again. Folders stay. */
+/** Plugins notice the removal of their sockets, and register again. Folders stay. */
 async function removeSockets(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (entry.isDirectory() || entry.name.startsWith(checkpointName)) continue;

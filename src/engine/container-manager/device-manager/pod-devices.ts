@@ -4,7 +4,7 @@ import type { ContainerAllocateResponse } from '../../../plugins/types.ts';
 export interface Allocation {
   /** Ids by NUMA node. A device with several nodes is under each; one without under `nodeWithoutTopology`. */
   idsByNode: ReadonlyMap<number, readonly string[]>;
-  /** What the plugin adds to the container. */
+  /** The plugin's additions to the container. */
   response: ContainerAllocateResponse;
 }
 

@@ -13,7 +13,7 @@ import type { BitMask } from '../topology-manager/bit-mask.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
 import { type ContainerSets, ResourceManagers, type ResourceManagerSettings } from './resource-managers.ts';
 
-/** What the managers need of the engine. */
+/** The parts of the engine that the managers use. */
 export interface EngineOfManagers {
   /** Pods whose containers may run. */
   activePods: () => readonly Pod[];
@@ -130,13 +130,13 @@ export class PodResources {
     return this.managers.topology.affinityOf(podUID, containerName).affinity;
   }
 
-  /** What a container has for itself. */
+  /** Exclusive resources of a container. */
   resourcesOf(podUID: string, containerName: string): { cpus: number[]; memory: readonly MemoryBlock[] } {
     const { cpu, memory } = this.managers;
     return { cpus: [...cpu.exclusiveCPUs(podUID, containerName)], memory: memory.blocksOf(podUID, containerName) };
   }
 
-  /** What containers could have for themselves. */
+  /** Resources that containers could have exclusively. */
   allocatable(): { cpus: number[]; memory: readonly MemoryBlock[] } {
     return { cpus: [...this.managers.cpu.allocatableCPUs], memory: this.managers.memory.allocatable() };
   }

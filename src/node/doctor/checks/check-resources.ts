@@ -3,7 +3,7 @@ import { quantityValue } from '../../../api/values/quantity.ts';
 import type { DiskFacts, Facts, MemoryFacts, Settings } from './facts.ts';
 import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
 
-/** A resource is near its threshold below this multiple of it. */
+/** Below this multiple of its threshold, a resource is reported as nearly used up. */
 const nearFactor = 2n;
 
 export function checkDisks({ disks, settings }: Facts): Verdict[] {
@@ -34,7 +34,7 @@ interface Amount {
   signal: EvictionSignal;
   free: bigint;
   size: bigint;
-  /** What is left where, for the evidence. */
+  /** The free amount with its place, for the evidence. */
   what: string;
   mend: string;
 }
