@@ -1,9 +1,11 @@
 // Bundles src/ into dist/: a small entry, and a chunk for each command and each heavy library, loaded on use. Commands
-// whose start counts are there once more, each in a folder of its own whose start is one script, because loading the
-// many small chunks that all commands share costs more than their content.
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+// whose start counts are there once more, in folders of their own whose start is one script, because loading the many
+// small chunks that all commands share costs more than their content. V8's code of that script is beside it.
+import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { build } from 'esbuild';
 import { bundleOptions, only, ownBuilds, withoutChildProcess } from './bundle-options.mjs';
+import { cacheName, withCompiler } from './compile/compiler.mjs';
 import { joinStart } from './join-start.mjs';
 
 const options = { ...bundleOptions, chunkNames: 'chunks/[name]-[hash]', splitting: true };
@@ -12,17 +14,22 @@ const options = { ...bundleOptions, chunkNames: 'chunks/[name]-[hash]', splittin
 const banner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);\n";
 
-async function buildOwn(command) {
-  const outdir = `dist/${command}`;
-  const plugins = [withoutChildProcess, only(command)];
-  const files = await joinStart(await build({ ...options, outdir, plugins, write: false, metafile: true }));
+async function buildOwn(name, commands, compile) {
+  const outdir = `dist/${name}`;
+  const plugins = [withoutChildProcess, only(commands)];
+  const { start, chunks } = await joinStart(await build({ ...options, outdir, plugins, write: false, metafile: true }));
   await mkdir(`${outdir}/chunks`, { recursive: true });
-  for (const [name, text] of files)
-    await writeFile(`${outdir}/${name}`, name.endsWith('.js') ? `${banner}${text}` : text);
+  for (const [chunk, text] of chunks)
+    await writeFile(`${outdir}/chunks/${chunk}`, chunk.endsWith('.js') ? `${banner}${text}` : text);
+  await copyFile(join(import.meta.dirname, 'compile/load-script.cjs'), `${outdir}/main.cjs`);
+  await writeFile(`${outdir}/${name}.js`, start);
+  await compile(`${outdir}/${name}.js`, `${outdir}/${cacheName(name)}`, name);
 }
 
 await rm('dist', { recursive: true, force: true });
-await Promise.all([
-  build({ ...options, outdir: 'dist', banner: { js: banner }, plugins: [withoutChildProcess] }),
-  ...ownBuilds.map(buildOwn),
-]);
+await withCompiler((compile) =>
+  Promise.all([
+    build({ ...options, outdir: 'dist', banner: { js: banner }, plugins: [withoutChildProcess] }),
+    ...Object.entries(ownBuilds).map(([name, commands]) => buildOwn(name, commands, compile)),
+  ]),
+);

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-/** Commands with a bundle of their own, because their start counts. bin/kubelet-ts has the same list. */
-export const ownBuilds = ['run', 'run-once', 'ps', 'top', 'ui'];
+/** Bundles of commands whose start counts. bin/kubelet-ts has the same list. */
+export const ownBuilds = { agent: ['run', 'run-once'], ps: ['ps'], top: ['top'], ui: ['ui'] };
 
 /** commander would load it for commands that are programs of their own, which takes 2 ms. */
 export const withoutChildProcess = {
@@ -16,17 +16,20 @@ export const withoutChildProcess = {
   },
 };
 
-/** Leaves out all commands but one, and links that one into the entry. */
-export const only = (command) => ({
-  name: 'only-one-command',
+/** Leaves out all other commands, and links these into the entry. */
+export const only = (commands) => ({
+  name: 'only-some-commands',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^\.\/[a-z-]+\.ts$/ }, ({ kind, importer, path }) =>
       kind === 'dynamic-import' && basename(importer) === 'program.ts' ? { path, external: true } : undefined,
     );
     onLoad({ filter: /\/src\/commands\/program\.ts$/ }, async ({ path }) => {
-      const text = await readFile(path, 'utf8');
-      const linked = text.replace(`await import('./${command}.ts')`, 'theCommand');
-      return { contents: `import * as theCommand from './${command}.ts';\n${linked}`, loader: 'ts' };
+      let contents = await readFile(path, 'utf8');
+      for (const [index, command] of commands.entries()) {
+        const linked = contents.replace(`await import('./${command}.ts')`, `command${index}`);
+        contents = `import * as command${index} from './${command}.ts';\n${linked}`;
+      }
+      return { contents, loader: 'ts' };
     });
   },
 });

@@ -9,7 +9,8 @@ import { execa } from 'execa';
 import { build, transform } from 'esbuild';
 import { inject } from 'postject';
 import { bundleOptions, only, ownBuilds, withoutChildProcess } from '../bundle-options.mjs';
-import { joinChunks, joinStart } from '../join-start.mjs';
+import { withCompiler } from '../compile/compiler.mjs';
+import { joinChunks, joinStart, scriptOf } from '../join-start.mjs';
 
 const root = join(import.meta.dirname, '../..');
 const require = createRequire(import.meta.url);
@@ -58,13 +59,14 @@ async function mainScript() {
   return commonJS(outputFiles[0].text);
 }
 
-/** One command as two scripts. */
-async function ownScripts(command) {
-  const plugins = [withoutChildProcess, builtinsOnUse, only(command)];
+/** One bundle as two scripts. */
+async function ownScripts(commands) {
+  const plugins = [withoutChildProcess, builtinsOnUse, only(commands)];
   const split = { splitting: true, metafile: true, chunkNames: 'chunks/[name]-[hash]' };
-  const files = await joinStart(await build({ ...options, ...split, absWorkingDir: root, outdir: '/', plugins }));
-  const start = files.get('main.cjs').replaceAll(/\bimport\((?="\.\/chunks\/)/g, 'loadOnUse(');
-  return { start: scriptOf(start), onUse: await commonJS(await joinChunks(files)) };
+  const { start, chunks } = await joinStart(
+    await build({ ...options, ...split, absWorkingDir: root, outdir: '/', plugins }),
+  );
+  return { start, onUse: await commonJS(await joinChunks(chunks)) };
 }
 
 /**
@@ -82,8 +84,6 @@ async function commonJS(text) {
   return scriptOf(code);
 }
 
-const scriptOf = (code) => `(function (exports, require, module, loadOnUse) {${code}\n})`;
-
 /** The script that Node starts: bin/kubelet-ts, whose import() gets the bundles from inside the executable. */
 async function entryScript() {
   const text = await readFile(join(root, 'bin/kubelet-ts'), 'utf8');
@@ -97,21 +97,18 @@ async function entryScript() {
 `;
 }
 
-/** Writes a script and the code that V8 compiles from it. Returns both as assets, by name. */
-async function writeScript(folder, name, text, ...command) {
+/** Writes a script and its compiled code. Returns both as assets, by name. */
+async function writeScript({ folder, compile }, name, text, bundle) {
   const script = join(folder, `${name}.js`);
   const cache = join(folder, `${name}.cache`);
   await writeFile(script, text);
-  await execa(process.execPath, [join(import.meta.dirname, 'compile.cjs'), script, cache, ...command]);
+  await compile(script, cache, bundle);
   return { [`${name}.js`]: script, [`${name}.cache`]: cache };
 }
 
-async function writeOwnScripts(folder, command) {
-  const { start, onUse } = await ownScripts(command);
-  return {
-    ...(await writeScript(folder, command, start, command)),
-    ...(await writeScript(folder, `${command}.on-use`, onUse)),
-  };
+async function writeOwnScripts(target, name, commands) {
+  const { start, onUse } = await ownScripts(commands);
+  return { ...(await writeScript(target, name, start, name)), ...(await writeScript(target, `${name}.on-use`, onUse)) };
 }
 
 /** Writes the executable for this architecture. The file is replaced at once, so a running one keeps running. */
@@ -119,10 +116,13 @@ export async function makeExecutable(output) {
   const folder = await mkdtemp(join(tmpdir(), 'kubelet-ts-executable-'));
   const file = (name) => join(folder, name);
   try {
-    const assets = await Promise.all([
-      writeScript(folder, 'main', await mainScript(), 'main'),
-      ...ownBuilds.map((command) => writeOwnScripts(folder, command)),
-    ]);
+    const main = await mainScript();
+    const assets = await withCompiler((compile) =>
+      Promise.all([
+        writeScript({ folder, compile }, 'main', main, 'main'),
+        ...Object.entries(ownBuilds).map(([name, commands]) => writeOwnScripts({ folder, compile }, name, commands)),
+      ]),
+    );
     await writeFile(file('entry.cjs'), await entryScript());
     const config = { main: file('entry.cjs'), output: file('blob'), disableExperimentalSEAWarning: true };
     await writeFile(file('config.json'), JSON.stringify({ ...config, assets: Object.assign({}, ...assets) }));

@@ -2,12 +2,12 @@ const { Buffer } = require('node:buffer');
 
 /** require() of the executable: a bundle from inside it, or one of Node's own modules. */
 module.exports = function requireAsset(name) {
-  const bundle = /^\.\.\/dist\/(?:([a-z-]+)\/)?main\.c?js$/.exec(name);
-  if (bundle === null) return require(name);
-  const [, command = 'main'] = bundle;
+  const file = /^\.\.\/dist\/(?:([a-z-]+)\/)?main\.c?js$/.exec(name);
+  if (file === null) return require(name);
+  const [, bundle = 'main'] = file;
   let onUse;
-  const loadOnUse = async (path) => (onUse ??= run(`${command}.on-use`, { '../main.cjs': start })).load[path]();
-  const start = run(command, {}, loadOnUse);
+  const loadOnUse = async (path) => (onUse ??= run(`${bundle}.on-use`, { '../main.cjs': start })).load[path]();
+  const start = run(bundle, {}, loadOnUse);
   return start;
 };
 

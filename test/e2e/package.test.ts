@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -75,7 +75,9 @@ async function loadedBy(...words: string[]): Promise<Map<string, string>> {
   await execa(join(root, 'bin/kubelet-ts'), words, { env: { NODE_V8_COVERAGE: coverage }, reject: false });
   const [name = ''] = await readdir(coverage);
   const { result } = JSON.parse(await readFile(join(coverage, name), 'utf8')) as { result: { url: string }[] };
-  const paths = result.map(({ url }) => url.split('/package/')[1]).filter((path) => path !== undefined);
+  const paths = result
+    .map(({ url }) => url.split('/package/')[1] ?? url.replace(/^(agent|ps)\.js$/, 'dist/$1/$1.js'))
+    .filter((path) => /^(bin|dist)\//.test(path));
   return new Map(
     await Promise.all(paths.map(async (path) => [path, await readFile(join(root, path), 'utf8')] as const)),
   );
@@ -83,14 +85,49 @@ async function loadedBy(...words: string[]): Promise<Map<string, string>> {
 
 test('run is a program of its own, in one script', async () => {
   const loaded = await loadedBy('run', '--help');
-  expect([...loaded.keys()].toSorted()).toEqual(['bin/kubelet-ts', 'dist/run/main.cjs']);
+  expect([...loaded.keys()].toSorted()).toEqual(['bin/kubelet-ts', 'dist/agent/agent.js', 'dist/agent/main.cjs']);
 });
+
+test('commands start with the code of the build, and compile it themselves if it is missing or damaged', async () => {
+  const { program, cacheOf } = await unpacked();
+  // Reports whether a script has compiled code, and whether V8 rejects it.
+  const report = `import vm from "node:vm";
+    const { Script } = vm;
+    vm.Script = class extends Script {
+      constructor(text, options) {
+        super(text, options);
+        process.stderr.write([options.cachedData !== undefined, this.cachedDataRejected].join());
+      }
+    }`;
+  const start = async (command: string): Promise<{ usage: string | undefined; cache: string }> => {
+    const { stdout, stderr } = await execa(program, [command, '--help'], {
+      env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(report)}` },
+    });
+    return { usage: /^Usage: kubelet-ts [a-z-]+/.exec(stdout)?.[0], cache: stderr };
+  };
+  for (const command of ['run', 'run-once', 'ps', 'top', 'ui'])
+    expect(await start(command)).toEqual({ usage: `Usage: kubelet-ts ${command}`, cache: 'true,false' });
+  await writeFile(await cacheOf('ps'), 'code of another V8');
+  expect(await start('ps')).toEqual({ usage: 'Usage: kubelet-ts ps', cache: 'true,true' });
+  await rm(await cacheOf('ps'));
+  expect(await start('ps')).toEqual({ usage: 'Usage: kubelet-ts ps', cache: 'false,' });
+});
+
+async function unpacked(): Promise<{ program: string; cacheOf: (bundle: string) => Promise<string> }> {
+  const root = join(await mkdtemp(join(folder, 'unpacked-')), 'package');
+  await execa('tar', ['-xf', tarball, '-C', join(root, '..')]);
+  const cacheOf = async (bundle: string): Promise<string> => {
+    const names = await readdir(join(root, 'dist', bundle));
+    return join(root, 'dist', bundle, names.find((name) => name.endsWith('.cache')) ?? '');
+  };
+  return { program: join(root, 'bin/kubelet-ts'), cacheOf };
+}
 
 test('parts that a command loads on use share its modules', async () => {
   const loaded = await loadedBy('ps', '--root-dir', join(folder, 'root'));
   const withText = (text: string): string[] =>
     [...loaded].filter(([, own]) => own.includes(text)).map(([path]) => path);
-  expect(withText('name="UserError"')).toEqual(['dist/ps/main.cjs']);
+  expect(withText('name="UserError"')).toEqual(['dist/ps/ps.js']);
   expect(withText('grpc-node-js/').map((path) => path.replace(/-\w+\.js$/, ''))).toEqual([
     'dist/ps/chunks/runtime-connection',
   ]);
