@@ -58,7 +58,7 @@ test('a member of the group sees pods and acts on them, and the log names the gr
   const applied = makePod('extra', { containers: [shell('app', serve)] });
   expect(await as(member, ['ps', '-o', 'name'])).toEqual(done('pod/web-edge1'));
   expect(await as(member, ['apply', '-f', '-'], applied)).toEqual(done('pod/extra created'));
-  expect(await as(member, ['wait', 'extra', '--timeout', '60s'])).toMatchObject({ code: 0, stderr: '' });
+  expect(await as(member, ['wait', 'extra', '--timeout', '2m'])).toMatchObject({ code: 0, stderr: '' });
   expect(await as(member, ['delete', 'extra'])).toEqual(done('pod "extra" deleted'));
   for (const action of ['hold', 'unhold', 'restart', 'stop', 'start', 'retry']) {
     expect(await as(member, [action, 'web'])).toMatchObject({ code: 0, stderr: '' });

@@ -88,7 +88,7 @@ async function bash(script: string): Promise<{ exitCode: number | undefined; all
     all: true,
     reject: false,
     stdin: 'ignore',
-    timeout: 90_000,
+    timeout: 240_000,
   });
   return { exitCode, all, stdout };
 }

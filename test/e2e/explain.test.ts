@@ -154,5 +154,5 @@ test('a command of another program leads to ours', async () => {
   expect(await stderr('pods')).toBe('error: there is no command "pods"\nhint: Did you mean kubelet-ts ps?\n');
   expect(await stderr('descrbe', 'web')).toContain('Did you mean kubelet-ts describe?');
   expect((await agent.cli(['get', 'pod', 'good', '-o', 'jsonpath={.metadata.name}'])).stdout).toBe('good-edge1');
-  expect((await agent.cli(['wait', '--for=condition=Ready', 'pod/good', '--timeout', '60'])).code).toBe(0);
+  expect((await agent.cli(['wait', '--for=condition=Ready', 'pod/good', '--timeout', '120'])).code).toBe(0);
 });

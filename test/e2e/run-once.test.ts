@@ -262,10 +262,10 @@ describe.concurrent('failures and their ends', () => {
 
   test('--timeout gives up with 124, and says what it waited for', inTurn, async () => {
     const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', `echo begun; ${serve}`)] });
-    expect(await node.runOnce(job, '--rm', '--timeout', '5s')).toEqual({
+    expect(await node.runOnce(job, '--rm', '--timeout', '10s')).toEqual({
       code: 124,
       stdout: 'begun\n',
-      stderr: 'default/job-edge1: timed out: not done after 5s: container app still runs\n',
+      stderr: 'default/job-edge1: timed out: not done after 10s: container app still runs\n',
     });
   });
 
