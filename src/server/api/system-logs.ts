@@ -30,7 +30,7 @@ export function systemLogsMount(deps: Deps): Mount {
   const methods = ['GET'];
   return {
     path: '/logs/',
-    subresources: ['log', 'proxy'],
+    subresources: ['log'],
     routes: [
       { methods, pattern: '', handle: (call) => serveLogs(deps, [], call) },
       { methods, pattern: '{logpath:*}', handle: (call) => serveLogs(deps, call.rest, call) },
