@@ -52,7 +52,7 @@ async function agentSocket(): Promise<{ path: string; world: World }> {
   const server = await serveControlSocket(path, {
     view: Promise.resolve(engine.kubelet),
     applied,
-    metrics: { text: () => Promise.resolve('') },
+    metrics: { text: () => Promise.resolve(Buffer.of()) },
     shutdown: () => undefined,
     waitsFor: () => undefined,
     faults: silentFaults(),

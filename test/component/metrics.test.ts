@@ -4,7 +4,7 @@ import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { describe, expect, test } from 'vitest';
 import { MetricFamily } from '../../src/server/generated/prometheus.ts';
 import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
-import { AgentMetrics, metricsPaths } from '../../src/server/metrics/agent-metrics.ts';
+import { AgentMetrics, type MetricsPath, metricsPaths } from '../../src/server/metrics/agent-metrics.ts';
 import { promtoolFaults } from '../promtool.ts';
 import type { Pod } from '../../src/api/types.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
@@ -45,6 +45,9 @@ async function measured(): Promise<{ world: World; engine: Engine; metrics: Agen
   return { world, engine, metrics };
 }
 
+const pageOf = async (metrics: AgentMetrics, path: MetricsPath): Promise<string> =>
+  (await metrics.text(path)).toString();
+
 const seriesOf = (page: string, prefix: string): string[] => page.split('\n').filter((line) => line.startsWith(prefix));
 
 /** Names of the kubelet that promtool does not like. */
@@ -56,7 +59,7 @@ const cadvisorFaults = [
 describe('a scrape', () => {
   test('of /metrics/resource shows what containers and pods use, with the time of each figure', async () => {
     const { metrics } = await measured();
-    const page = await metrics.text('/metrics/resource');
+    const page = await pageOf(metrics, '/metrics/resource');
     const labels = 'pod="web-edge1",namespace="default"';
     expect([...seriesOf(page, 'container_'), ...seriesOf(page, 'pod_'), ...seriesOf(page, 'resource_')]).toEqual([
       `container_cpu_usage_seconds_total{container="main",${labels}} 2 1767323045000`,
@@ -71,12 +74,12 @@ describe('a scrape', () => {
   test('of /metrics/resource reports that the usage cannot be measured', async () => {
     const { world, metrics } = await measured();
     world.stats.instead = () => Promise.reject(new Error('no usage'));
-    expect(seriesOf(await metrics.text('/metrics/resource'), 'resource_')).toEqual(['resource_scrape_error 1']);
+    expect(seriesOf(await pageOf(metrics, '/metrics/resource'), 'resource_')).toEqual(['resource_scrape_error 1']);
   });
 
   test('of /metrics/cadvisor names the container of each figure', async () => {
     const { engine, metrics } = await measured();
-    const page = await metrics.text('/metrics/cadvisor');
+    const page = await pageOf(metrics, '/metrics/cadvisor');
     const { containerID = '', image = '' } = engine.pod('web-edge1')?.pod.status?.containerStatuses?.[0] ?? {};
     const name = containerID.replace(/^.*:\/\//, '');
     expect([...seriesOf(page, 'container_cpu'), ...seriesOf(page, 'container_network_receive_b')]).toEqual([
@@ -113,7 +116,7 @@ describe('a scrape', () => {
         ...{ details: { cpu, memory: { ...limits, limitBytes: 64 }, devices: [device] }, openFilesLimit: 1024 },
       },
     ];
-    const page = await metrics.text('/metrics/cadvisor');
+    const page = await pageOf(metrics, '/metrics/cadvisor');
     const { containerID = '', image = '' } = engine.pod('web-edge1')?.pod.status?.containerStatuses?.[0] ?? {};
     const none = 'image="",name="",namespace="",pod=""';
     const [ofNode, ofPods] = [`container="",id="/",${none}`, `container="",id="/kubepods",${none}`];
@@ -151,7 +154,7 @@ describe('a scrape', () => {
 
   test.each(metricsPaths)('of %s has the same families in both formats', async (path) => {
     const { metrics } = await measured();
-    const text = await metrics.text(path);
+    const text = await pageOf(metrics, path);
     const reader = new BinaryReader(await metrics.binary(path));
     const families: string[] = [];
     while (reader.pos < reader.len) {
@@ -166,7 +169,7 @@ describe('a scrape', () => {
 
   test('of /metrics shows what the engine did, how its pods are, and its process', async () => {
     const { metrics } = await measured();
-    const page = await metrics.text('/metrics');
+    const page = await pageOf(metrics, '/metrics');
     const names = [
       'kubelet_started_containers_total',
       'kubelet_pod_start_duration_seconds_count',
@@ -191,7 +194,7 @@ describe('a scrape', () => {
   test('of /metrics shows the usage of claims as it was last measured', async () => {
     const { metrics } = await measured();
     const labels = '{namespace="default",persistentvolumeclaim="disk"}';
-    expect(seriesOf(await metrics.text('/metrics'), 'kubelet_volume_stats_')).toEqual([
+    expect(seriesOf(await pageOf(metrics, '/metrics'), 'kubelet_volume_stats_')).toEqual([
       `kubelet_volume_stats_available_bytes${labels} 8000`,
       `kubelet_volume_stats_capacity_bytes${labels} 9000`,
       `kubelet_volume_stats_inodes${labels} 90`,
@@ -202,7 +205,7 @@ describe('a scrape', () => {
 
   test('of /metrics names the version of the reference, and every feature gate with its stage', async () => {
     const { metrics } = await measured();
-    const page = await metrics.text('/metrics');
+    const page = await pageOf(metrics, '/metrics');
     expect(seriesOf(page, 'kubernetes_build_info')).toEqual([
       'kubernetes_build_info{major="1",minor="32",git_version="v1.32.10",git_commit="",git_tree_state="",build_date="",go_version="",compiler="",platform=""} 1',
     ]);
@@ -218,7 +221,7 @@ describe('a scrape', () => {
 
   test('of /metrics/probes counts the runs of each probe', async () => {
     const { metrics } = await measured();
-    const series = seriesOf(await metrics.text('/metrics/probes'), 'prober_probe_total');
+    const series = seriesOf(await pageOf(metrics, '/metrics/probes'), 'prober_probe_total');
     expect(series.map((line) => line.replace(/pod_uid="[^"]*"/, 'pod_uid=""'))).toEqual([
       'prober_probe_total{probe_type="Readiness",container="main",pod="web-edge1",namespace="default",pod_uid="",result="successful"} 1',
     ]);
@@ -239,7 +242,7 @@ describe('a scrape', () => {
       makeStaticPod('large', { spec: { containers: [many] } }),
     );
     await world.until(() => engine.isReady('web-edge1'));
-    expect(seriesOf(await metrics.text('/metrics'), 'volume_manager_total_volumes')).toEqual([
+    expect(seriesOf(await pageOf(metrics, '/metrics'), 'volume_manager_total_volumes')).toEqual([
       'volume_manager_total_volumes{plugin_name="kubernetes.io/empty-dir",state="desired_state_of_world"} 1',
       'volume_manager_total_volumes{plugin_name="kubernetes.io/empty-dir",state="actual_state_of_world"} 1',
     ]);
@@ -247,7 +250,7 @@ describe('a scrape', () => {
     const cache = join(world.rootDir, 'pods', uid, 'volumes/kubernetes.io~empty-dir/cache/file');
     await writeFile(cache, Buffer.alloc(2 * 1024 * 1024));
     await world.until(() => engine.messages('Evicted').length > 0);
-    const page = await metrics.text('/metrics');
+    const page = await pageOf(metrics, '/metrics');
     const names = [
       'kubelet_admission_rejections_total',
       'kubelet_evictions',
@@ -277,7 +280,7 @@ describe('a scrape', () => {
     await world.until(() => engine.isReady('web-edge1'));
     source.set(podOf('web'), podOf('late'));
     await world.until(() => engine.phase('late-edge1') === 'Failed');
-    const page = await metrics.text('/metrics');
+    const page = await pageOf(metrics, '/metrics');
     const names = [
       'kubelet_device_plugin_registration_total',
       'kubelet_device_plugin_alloc_duration_seconds_count',
@@ -296,7 +299,7 @@ describe('a scrape', () => {
 
   test.each(['/metrics/resource', '/metrics/probes'] as const)('of %s is valid for promtool', async (path) => {
     const { metrics } = await measured();
-    expect(await promtoolFaults(await metrics.text(path))).toEqual([]);
+    expect(await promtoolFaults(await pageOf(metrics, path))).toEqual([]);
   });
 
   test.each([
@@ -314,6 +317,6 @@ describe('a scrape', () => {
     ['/metrics/cadvisor', cadvisorFaults],
   ] as const)("of %s is valid for promtool, except for the kubelet's own names", async (path, faults) => {
     const { metrics } = await measured();
-    expect(await promtoolFaults(await metrics.text(path))).toEqual(faults);
+    expect(await promtoolFaults(await pageOf(metrics, path))).toEqual(faults);
   });
 });

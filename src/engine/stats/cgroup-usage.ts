@@ -45,7 +45,7 @@ export function readCgroupUsage(
   cgroup: string,
   wanted: WantedFigures,
 ): CgroupUsage | undefined {
-  const cpuNanos = sources.cpu && readCPU(files, sources.cpu, cgroup);
+  const cpuNanos = readCPU(files, sources.cpu, cgroup);
   const memory = sources.memory && readMemory(files, sources.memory, cgroup, wanted.swap);
   if (cpuNanos === undefined && memory === undefined) return undefined;
   const usage: CgroupUsage = {};
@@ -58,11 +58,14 @@ export function readCgroupUsage(
   return usage;
 }
 
-function readCPU(
+/** CPU time in nanoseconds. Returns undefined if it is not counted. */
+export function readCPU(
   files: Pick<KeptFiles, 'read' | 'readNumber'>,
-  { version, top }: CgroupSource,
+  source: CgroupSource | undefined,
   cgroup: string,
 ): number | undefined {
+  if (source === undefined) return undefined;
+  const { version, top } = source;
   if (version === 1) return files.readNumber(`${top}${cgroup}/cpuacct.usage`);
   const micros = keyedNumber(files.read(`${top}${cgroup}/cpu.stat`) ?? '', 'usage_usec');
   return micros === undefined ? undefined : micros * 1000;

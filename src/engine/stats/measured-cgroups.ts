@@ -1,7 +1,8 @@
 import { type CgroupDetails, readCgroupDetails } from './cgroup-details.ts';
-import { readCgroupUsage } from './cgroup-usage.ts';
+import { type CgroupUsage, readCgroupUsage, readCPU } from './cgroup-usage.ts';
 import { type DiskCounters, diskCounters } from './disk-counters.ts';
 import { cpuStats, memoryStats } from './figures.ts';
+import type { IdleCgroups } from './idle-cgroups.ts';
 import type { KeptFiles } from './kept-files.ts';
 import { type KernelFiles, numberOf } from './kernel-files.ts';
 import { interfaceCounters, type InterfaceCounters } from './network-stats.ts';
@@ -36,10 +37,28 @@ export interface MeasuredCgroup {
   interfaces?: InterfaceCounters[];
 }
 
+/** Figures that stay the same while no process of the cgroup runs. */
+export interface CgroupFigures {
+  details: CgroupDetails;
+  /** Absent if a summary has it. */
+  usage?: CgroupUsage | undefined;
+  /** Absent for a cgroup of other cgroups. */
+  processes?: Processes;
+}
+
+/** The processes of a cgroup, without those of the cgroups below. */
+interface Processes {
+  count: number;
+  openFilesLimit?: number | undefined;
+  /** The first one. Absent in another PID namespace. */
+  pid?: string;
+}
+
 interface Request {
   /** Files below /proc, and lists. */
   files: KernelFiles;
   cgroupFiles: Pick<KeptFiles, 'read' | 'readNumber'>;
+  idle: Pick<IdleCgroups<CgroupFigures>, 'figuresOf'>;
   host: Pick<StatsHost, 'cgroups' | 'procFolder'>;
   paths: Pick<PodCgroupPaths, 'ofPod' | 'ofContainer'>;
   /** Milliseconds since the epoch. */
@@ -49,11 +68,12 @@ interface Request {
 /** The node, and all pods together at this path. */
 export function measureNode(request: Request, podsCgroup: string): MeasuredCgroup[] {
   const { files, host } = request;
-  const node = measure(request, { of: 'node', path: '/' });
+  const { measured: node } = measure(request, { of: 'node', path: '/' });
   const interfaces = interfaceCounters(files.readList(`${host.procFolder}/1/net/dev`) ?? '');
+  const pods = { of: 'pods', path: podsCgroup } as const;
   return [
     { ...node, interfaces, disks: diskCounters(files.readList(`${host.procFolder}/diskstats`) ?? '') },
-    ...(podsCgroup === '' || podsCgroup === '/' ? [] : [withUsage(request, { of: 'pods', path: podsCgroup })]),
+    ...(podsCgroup === '' || podsCgroup === '/' ? [] : [measure(request, pods, { usage: true }).measured]),
   ];
 }
 
@@ -66,55 +86,68 @@ export function measurePod(
   const path = paths.ofPod(uid);
   if (path === undefined) return [];
   const [pod, startTime] = [{ name, namespace, uid }, new Date(startedAt).toISOString()];
-  const measured = [measure(request, { of: 'pod', path, pod, startTime })];
+  const all = [measure(request, { of: 'pod', path, pod, startTime }).measured];
   const sandboxPath = paths.ofContainer(uid, sandboxID);
   if (sandboxPath !== undefined) {
-    const sandbox = withUsage(request, { of: 'sandbox', path: sandboxPath, pod, runtimeID: sandboxID, startTime });
-    const { pid, figures } = processesOf(request, sandboxPath);
+    const names = { of: 'sandbox', path: sandboxPath, pod, runtimeID: sandboxID, startTime } as const;
+    const { measured, pid } = measure(request, names, { usage: true, processes: true });
     const isShown = hasNetwork && pid !== undefined;
     const interfaces = isShown ? interfaceCounters(files.readList(`${host.procFolder}/${pid}/net/dev`) ?? '') : [];
-    measured.push({ ...sandbox, ...figures, interfaces });
+    all.push({ ...measured, interfaces });
   }
   for (const container of containers) {
     const ownPath = paths.ofContainer(uid, container.id);
     if (ownPath === undefined) continue;
-    const { figures } = processesOf(request, ownPath);
     const names = { of: 'container', path: ownPath, pod, container: container.name, runtimeID: container.id } as const;
-    measured.push({
-      ...measure(request, { ...names, startTime: new Date(container.startedAt).toISOString() }),
-      ...figures,
-    });
+    const ownStart = new Date(container.startedAt).toISOString();
+    all.push(measure(request, { ...names, startTime: ownStart }, { processes: true }).measured);
   }
-  return measured;
+  return all;
 }
 
-type Named = Omit<MeasuredCgroup, 'time' | 'details'>;
-
-function measure({ cgroupFiles, host, now }: Request, named: Named): MeasuredCgroup {
-  const details = readCgroupDetails(cgroupFiles, host.cgroups, named.path === '/' ? '' : named.path);
-  return { ...named, time: new Date(now).toISOString(), details };
+/** Figures of a cgroup that take further files. */
+interface Wanted {
+  usage?: boolean;
+  processes?: boolean;
 }
 
-function withUsage(request: Request, named: Named): MeasuredCgroup {
-  const measured = measure(request, named);
-  const { time } = measured;
-  const cgroup = readCgroupUsage(request.cgroupFiles, request.host.cgroups, named.path, {});
-  if (cgroup === undefined) return measured;
+function measure(
+  request: Request,
+  named: Omit<MeasuredCgroup, 'time' | 'details'>,
+  wanted: Wanted = {},
+): { measured: MeasuredCgroup; pid: string | undefined } {
+  const { cgroupFiles, idle, host, now } = request;
+  const path = named.path === '/' ? '' : named.path;
+  const cpuNanos = readCPU(cgroupFiles, host.cgroups.cpu, path);
+  const { details, usage, processes } = idle.figuresOf(path, cpuNanos, () => readFigures(request, path, wanted));
+  const measured: MeasuredCgroup = { ...named, time: new Date(now).toISOString(), details };
+  if (usage !== undefined) measured.usage = usageStats(usage, measured.time);
+  if (processes !== undefined) measured.processes = processes.count;
+  if (processes?.openFilesLimit !== undefined) measured.openFilesLimit = processes.openFilesLimit;
+  return { measured, pid: processes?.pid };
+}
+
+function readFigures(request: Request, path: string, { usage = false, processes = false }: Wanted): CgroupFigures {
+  const { cgroupFiles, host } = request;
+  return {
+    details: readCgroupDetails(cgroupFiles, host.cgroups, path),
+    ...(usage && { usage: readCgroupUsage(cgroupFiles, host.cgroups, path, {}) }),
+    ...(processes && { processes: processesOf(request, path) }),
+  };
+}
+
+function usageStats(cgroup: CgroupUsage, time: string): NonNullable<MeasuredCgroup['usage']> {
   const [cpu, memory] = [cpuStats({ time, cgroup, usageNanoCores: undefined }), memoryStats(cgroup, time)];
-  return { ...measured, usage: { ...(cpu && { cpu }), ...(memory && { memory }) } };
+  return { ...(cpu && { cpu }), ...(memory && { memory }) };
 }
 
 /** kubelet: cadvisor container/libcontainer/handler.go processStatsFromProcs, processLimitsFile */
-function processesOf(
-  { files, host }: Request,
-  path: string,
-): { pid?: string; figures: Pick<MeasuredCgroup, 'processes' | 'openFilesLimit'> } {
+function processesOf({ files, host }: Request, path: string): Processes {
   const top = (host.cgroups.memory ?? host.cgroups.cpu)?.top;
   const pids = (top === undefined ? '' : (files.readList(`${top}${path}/cgroup.procs`) ?? '')).match(/^\d+$/gm) ?? [];
   const [pid] = pids;
   // A process of another PID namespace is listed as 0.
-  if (pid === undefined || pid === '0') return { figures: { processes: pids.length } };
+  if (pid === undefined || pid === '0') return { count: pids.length };
   const limit = /^Max open files\s+(\d+|unlimited)/m.exec(files.read(`${host.procFolder}/${pid}/limits`) ?? '')?.[1];
-  const openFilesLimit = limit === 'unlimited' ? -1 : numberOf(limit);
-  return { pid, figures: { processes: pids.length, ...(openFilesLimit !== undefined && { openFilesLimit }) } };
+  return { count: pids.length, openFilesLimit: limit === 'unlimited' ? -1 : numberOf(limit), pid };
 }

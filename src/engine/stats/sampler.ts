@@ -6,7 +6,8 @@ import type { DriverUsageCache } from './driver-usage-cache.ts';
 import { diskStats } from './figures.ts';
 import type { FilesystemFigures, Filesystems } from './filesystem-stats.ts';
 import { hasDiskLimit } from './has-disk-limit.ts';
-import { measureNode, measurePod, type MeasuredCgroup } from './measured-cgroups.ts';
+import { IdleCgroups } from './idle-cgroups.ts';
+import { type CgroupFigures, measureNode, measurePod, type MeasuredCgroup } from './measured-cgroups.ts';
 import { networkStats } from './network-stats.ts';
 import { hasSwap, readNodeStats } from './node-stats.ts';
 import { PodCgroupPaths } from './pod-cgroup-paths.ts';
@@ -66,6 +67,7 @@ export class Sampler {
   private readonly reader: UsageReader;
   /** Of samples without pods, because each sample forgets the pods that it did not read. */
   private readonly nodeReader: UsageReader;
+  private readonly idle: IdleCgroups<CgroupFigures>;
   private readonly paths: PodCgroupPaths;
   /** A process in the network of each sandbox, by its id. */
   private readonly networkPIDs = new Map<string, string>();
@@ -74,6 +76,7 @@ export class Sampler {
     this.deps = deps;
     this.reader = new UsageReader(deps);
     this.nodeReader = new UsageReader(deps);
+    this.idle = new IdleCgroups(deps.clock);
     this.paths = new PodCgroupPaths({ sources: deps.host.cgroups, cgroupRoot: deps.cgroupRoot });
   }
 
@@ -118,12 +121,13 @@ export class Sampler {
     if (host.cgroups.cpu === undefined && host.cgroups.memory === undefined) return [];
     const pods = await this.deps.pods();
     const { files, cgroupFiles } = this.reader;
-    const request = { files, cgroupFiles, host, paths: this.paths, now: clock.now() };
+    const request = { files, cgroupFiles, idle: this.idle, host, paths: this.paths, now: clock.now() };
     const measured = measureNode(request, podsCgroup);
     for (const [index, pod] of pods.entries()) {
       if (index > 0 && index % detailedPodsATurn === 0) await clock.sleep(0);
       measured.push(...measurePod(request, pod));
     }
+    this.idle.endSample();
     cgroupFiles.endSample();
     return measured;
   }

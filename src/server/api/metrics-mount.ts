@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { constants, gzip } from 'node:zlib';
 import {
   type AgentMetrics,
   binaryContentType,
@@ -19,9 +19,14 @@ export const metricsMount = (path: MetricsPath, metrics: Pick<AgentMetrics, 'tex
       'content-type': `${isBinary ? binaryContentType : metricsContentType}; escaping=${escaping}`,
       'process-start-time-unix': String(Math.floor(performance.timeOrigin / 1000)),
     };
-    const page = Buffer.from(isBinary ? await metrics.binary(path) : await metrics.text(path));
+    const page = isBinary ? Buffer.from(await metrics.binary(path)) : await metrics.text(path);
     if (acceptsGzip(request.headers['accept-encoding'])) {
-      send(response, 200, { ...headers, 'content-encoding': 'gzip' }, await promisify(gzip)(page));
+      send(
+        response,
+        200,
+        { ...headers, 'content-encoding': 'gzip' },
+        await promisify(gzip)(page, { level: constants.Z_BEST_SPEED }),
+      );
     } else send(response, 200, headers, page);
   },
 });

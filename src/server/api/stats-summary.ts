@@ -27,8 +27,7 @@ export async function answerSummary(
       await clock.sleep(windowMs);
       summary = await engine.summary({ maxAgeMs: windowMs, cpuAndMemoryOnly });
     }
-    const text = JSON.stringify(servedSummary(summary, cpuAndMemoryOnly), undefined, 1);
-    send(response, 200, { 'content-type': 'application/json' }, text);
+    send(response, 200, { 'content-type': 'application/json' }, summaryText(summary, cpuAndMemoryOnly));
   } catch (error) {
     sendPlain(response, 500, `Internal Error: ${errorMessage(error)}`);
   }
@@ -39,34 +38,23 @@ export async function answerSummary(
  * is shared may hold more figures than CPU and memory. kubelet: stats/cri_stats_provider.go
  * listPodStatsPartiallyFromCRI, server/stats/summary.go GetCPUAndMemoryStats
  */
-export function servedSummary({ node, pods }: Summary, cpuAndMemoryOnly: boolean): unknown {
+export function summaryText({ node, pods }: Summary, cpuAndMemoryOnly: boolean): string {
   const running = pods.filter(({ containers }) => containers.length > 0);
-  return inWholeSeconds(
-    cpuAndMemoryOnly
-      ? {
-          node: { nodeName: node.nodeName, systemContainers: node.systemContainers?.map(smaller), ...usageOf(node) },
-          pods: running.map(({ podRef, containers, ...pod }) => {
-            return { podRef, ...usageOf(pod), containers: containers.map(smaller) };
-          }),
-        }
-      : { node, pods: running },
-  );
+  const served = cpuAndMemoryOnly
+    ? {
+        node: { nodeName: node.nodeName, systemContainers: node.systemContainers?.map(smaller), ...usageOf(node) },
+        pods: running.map(({ podRef, containers, ...pod }) => {
+          return { podRef, ...usageOf(pod), containers: containers.map(smaller) };
+        }),
+      }
+    : { node, pods: running };
+  // Cut in the text, because a copy of the objects takes as long as the sample. No quote inside of a string is bare.
+  return JSON.stringify(served, undefined, 1).replaceAll(fractions, '$1Z"');
 }
+
+const fractions = /("(?:time|startTime)": "[^".]{19})\.\d{3}Z"/g;
 
 type Measured = Pick<ContainerStats, 'startTime' | 'cpu' | 'memory'>;
 
 const usageOf = ({ startTime, cpu, memory }: Measured): object => ({ startTime, cpu, memory });
 const smaller = ({ name, ...container }: ContainerStats): object => ({ name, ...usageOf(container) });
-
-function inWholeSeconds(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inWholeSeconds);
-  if (typeof value !== 'object' || value === null) return value;
-  const copy: Record<string, unknown> = {};
-  for (const [key, member] of Object.entries(value)) {
-    const isTime = (key === 'time' || key === 'startTime') && typeof member === 'string';
-    copy[key] = isTime ? wholeSeconds(member) : inWholeSeconds(member);
-  }
-  return copy;
-}
-
-const wholeSeconds = (time: string): string => `${time.slice(0, '2006-01-02T15:04:05'.length)}Z`;

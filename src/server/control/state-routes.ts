@@ -33,7 +33,7 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
       const path = metricsPaths.find((known) => known === (call.query.get('path') ?? '/metrics'));
       if (path === undefined) throw new Refusal(404, 'not found');
       call.response.writeHead(200, { 'content-type': metricsContentType });
-      call.response.end(Buffer.from(await context.metrics.text(path)));
+      call.response.end(await context.metrics.text(path));
       context.unread.note(call.response);
     },
   };

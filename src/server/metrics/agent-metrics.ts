@@ -6,9 +6,9 @@ import { type BuildFacts, buildFamilies } from './build-families.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';
 import { engineGauges } from './engine-gauges.ts';
-import { type Family, type StampedFamily, stampedText } from './family.ts';
+import { type Family, textPage } from './family.ts';
 import { HealthSLIs } from './health-slis.ts';
-import { readMachineFacts } from './machine.ts';
+import { type MachineFacts, readMachineFacts } from './machine.ts';
 import { HTTPCounts } from './http-counts.ts';
 import type { ProcessRegistry } from './process-registry.ts';
 import { resourceFamilies, scrapeError } from './resource-families.ts';
@@ -39,6 +39,8 @@ const processStart: Family = {
 
 /** Scrapes share figures of this age. kubelet: cadvisor's housekeeping interval of 10 s, less the usual scrape */
 const maxAgeMs = 1000;
+/** kubelet: cadvisor manager/manager.go updateMachineInfoInterval */
+const maxMachineAgeMs = 300_000;
 
 /** The engine as the metrics see it. */
 export type MeasuredEngine = EngineView & Pick<StatsProvider, 'summary' | 'cgroups' | 'diskUsage'>;
@@ -52,11 +54,14 @@ export class AgentMetrics {
   /** What the checks of the servers report to. */
   readonly health = new HealthSLIs();
   private readonly build: readonly Family[];
+  private readonly clock: Pick<Clock, 'monotonic'>;
   private engine: MeasuredEngine | undefined;
+  private machine: { readAtMonotonic: number; facts: Promise<MachineFacts> } | undefined;
   private loaded: Promise<ProcessRegistry> | undefined;
 
   /** Without facts, these families are missing. */
   constructor(clock: Pick<Clock, 'monotonic'>, facts?: BuildFacts) {
+    this.clock = clock;
     this.build = facts === undefined ? [] : buildFamilies(facts);
     this.counts = new EngineCounts(clock);
     this.http = new HTTPCounts(clock);
@@ -69,10 +74,8 @@ export class AgentMetrics {
   }
 
   /** Metrics of one path in Prometheus' text format. Before an engine is followed, they lack what it knows. */
-  async text(path: MetricsPath): Promise<string> {
-    const families = await this.families(path);
-    const hasTimes = path === '/metrics/resource' || path === '/metrics/cadvisor';
-    return hasTimes ? stampedText(families) : (await this.registry()).text(families);
+  async text(path: MetricsPath): Promise<Buffer> {
+    return textPage(await this.families(path));
   }
 
   /** The same metrics in Prometheus' binary format. */
@@ -81,7 +84,7 @@ export class AgentMetrics {
     return binaryMetrics(await this.families(path));
   }
 
-  private async families(path: MetricsPath): Promise<StampedFamily[]> {
+  private async families(path: MetricsPath): Promise<Family[]> {
     switch (path) {
       case '/metrics': {
         const disks = (await this.engine?.diskUsage().catch(() => undefined)) ?? { logs: [], claims: [] };
@@ -100,7 +103,7 @@ export class AgentMetrics {
         const [summary, cgroups, machine] = await Promise.all([
           this.summary(false),
           this.engine?.cgroups({ maxAgeMs }).catch(() => []) ?? [],
-          readMachineFacts(),
+          this.machineFacts(),
         ]);
         const pods = this.engine?.snapshot().pods.map(({ pod }) => pod) ?? [];
         return summary === undefined ? [] : cadvisorFamilies(summary, cgroups, pods, machine);
@@ -115,6 +118,13 @@ export class AgentMetrics {
   /** Returns undefined if nothing can be measured now. */
   private async summary(cpuAndMemoryOnly: boolean): Promise<Summary | undefined> {
     return this.engine?.summary({ maxAgeMs, cpuAndMemoryOnly }).catch(() => undefined);
+  }
+
+  private machineFacts(): Promise<MachineFacts> {
+    const nowMonotonic = this.clock.monotonic();
+    if (this.machine === undefined || nowMonotonic - this.machine.readAtMonotonic >= maxMachineAgeMs)
+      this.machine = { readAtMonotonic: nowMonotonic, facts: readMachineFacts() };
+    return this.machine.facts;
   }
 
   private registry(): Promise<ProcessRegistry> {

@@ -1,8 +1,8 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { type Histogram, type Metric, MetricFamily, type MetricType } from '../generated/prometheus.ts';
-import type { StampedFamily } from './family.ts';
+import type { Family, Sample } from './family.ts';
 
-const types: Readonly<Record<StampedFamily['type'], MetricType>> = {
+const types: Readonly<Record<Family['type'], MetricType>> = {
   counter: 'COUNTER',
   gauge: 'GAUGE',
   histogram: 'HISTOGRAM',
@@ -12,20 +12,18 @@ const types: Readonly<Record<StampedFamily['type'], MetricType>> = {
  * The families in Prometheus' binary format: each one behind its length. One without series is left out, as in the
  * text. client_golang: expfmt/encode.go FmtProtoDelim
  */
-export function binaryMetrics(families: readonly StampedFamily[]): Uint8Array {
+export function binaryMetrics(families: Iterable<Family>): Uint8Array {
   const writer = new BinaryWriter();
   for (const family of families) {
     const { name, help, type, samples } = family;
-    if (samples.length === 0) continue;
-    const metric = type === 'histogram' ? histograms(family) : samples.map((sample) => singleMetric(type, sample));
+    const metric = type === 'histogram' ? histograms(family) : [...samples].map((sample) => singleMetric(type, sample));
+    if (metric.length === 0) continue;
     MetricFamily.encode({ name, help, type: types[type], metric }, writer.fork()).join();
   }
   return writer.finish();
 }
 
-type StampedSample = StampedFamily['samples'][number];
-
-function singleMetric(type: 'counter' | 'gauge', { labels, further, value, at }: StampedSample): Metric {
+function singleMetric(type: 'counter' | 'gauge', { labels, further, value, at }: Sample): Metric {
   return {
     label: [...pairs(labels), ...pairs(further)],
     ...(type === 'counter' ? { counter: { value } } : { gauge: { value } }),
@@ -33,15 +31,14 @@ function singleMetric(type: 'counter' | 'gauge', { labels, further, value, at }:
   };
 }
 
-const pairs = (labels: StampedSample['labels'] = {}): Metric['label'] =>
+const pairs = (labels: Sample['labels'] = {}): Metric['label'] =>
   Object.entries(labels).map(([name, value]) => ({ name, value }));
 
 /** Series of buckets, sums and counts as one metric for each set of labels. */
-function histograms({ name, samples }: StampedFamily): Metric[] {
+function histograms({ name, samples }: Family): Metric[] {
   const metrics = new Map<string, Metric & { histogram: Histogram }>();
-  for (const { labels, value, metricName } of samples) {
-    const { le, ...others } = labels;
-    const label = pairs(others);
+  for (const { labels, further: { le, ...others } = {}, value, metricName } of samples) {
+    const label = [...pairs(labels), ...pairs(others)];
     const key = JSON.stringify(label);
     const histogram: Histogram = metrics.get(key)?.histogram ?? { bucket: [] };
     metrics.set(key, { label, histogram });

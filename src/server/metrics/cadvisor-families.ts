@@ -3,7 +3,7 @@ import type { MeasuredCgroup } from '../../engine/stats/measured-cgroups.ts';
 import type { FsStats, InterfaceStats, MemoryStats, PSIStats, Summary } from '../../engine/stats/summary.ts';
 import { type Usage, usagesOf } from './cadvisor-usages.ts';
 import { cgroupFamilies } from './cgroup-families.ts';
-import type { Sample, StampedFamily } from './family.ts';
+import type { Family, Sample } from './family.ts';
 import type { MachineFacts } from './machine.ts';
 
 /**
@@ -15,22 +15,25 @@ export function cadvisorFamilies(
   cgroups: readonly MeasuredCgroup[],
   pods: readonly Pod[],
   machine: MachineFacts,
-): StampedFamily[] {
+): Family[] {
   const usages = usagesOf(summary, cgroups, pods);
   const instantOf = memoized(Date.parse);
-  const figures = (name: string, help: string, read: Reader, type: StampedFamily['type'] = 'gauge'): StampedFamily => {
-    const samples: StampedFamily['samples'] = [];
+  function* samplesOf(read: Reader): Iterable<Sample> {
     for (const usage of usages) {
       for (const { value, time, further } of read(usage)) {
-        if (value === undefined) continue;
         // Figures of a runtime may have no time.
-        const at = time === '' ? {} : { at: instantOf(time) };
-        samples.push({ labels: usage.labels, ...(further && { further }), value, ...at });
+        const at = time === '' ? undefined : instantOf(time);
+        if (value !== undefined) yield { labels: usage.labels, further, value, at };
       }
     }
-    return { name, type, help, samples };
-  };
-  const network = (name: string, help: string, read: (of: InterfaceStats) => number | undefined): StampedFamily =>
+  }
+  const figures = (name: string, help: string, read: Reader, type: Family['type'] = 'gauge'): Family => ({
+    name,
+    type,
+    help,
+    samples: samplesOf(read),
+  });
+  const network = (name: string, help: string, read: (of: InterfaceStats) => number | undefined): Family =>
     figures(
       `container_network_${name}_total`,
       `Cumulative count of ${help}`,
@@ -38,7 +41,7 @@ export function cadvisorFamilies(
       'counter',
     );
   const facts = { machine_id: machine.machineID, system_uuid: machine.systemUUID, boot_id: machine.bootID };
-  const plain = (name: string, help: string, value: number, labels: Sample['labels'] = {}): StampedFamily => ({
+  const plain = (name: string, help: string, value: number, labels: Sample['labels'] = {}): Family => ({
     name,
     type: 'gauge',
     help,
@@ -48,7 +51,7 @@ export function cadvisorFamilies(
     name: string,
     resource: string,
     of: (usage: Usage) => { time: string; psi?: PSIStats } | undefined,
-  ): StampedFamily[] =>
+  ): Family[] =>
     (['full', 'some'] as const).map((share) =>
       figures(
         `container_pressure_${name}_${share === 'full' ? 'stalled' : 'waiting'}_seconds_total`,

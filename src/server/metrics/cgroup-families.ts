@@ -3,59 +3,59 @@ import type { DiskCounters } from '../../engine/stats/disk-counters.ts';
 import type { MeasuredCgroup } from '../../engine/stats/measured-cgroups.ts';
 import type { InterfaceCounters } from '../../engine/stats/network-stats.ts';
 import type { Usage } from './cadvisor-usages.ts';
-import type { Sample, StampedFamily } from './family.ts';
+import type { Family, Sample } from './family.ts';
 import type { MachineFacts } from './machine.ts';
 
 interface Figure {
   value: number | undefined;
   further?: Sample['labels'];
 }
-type Row = Usage & { cgroup: MeasuredCgroup };
+type Row = Pick<Usage, 'labels'> & { cgroup: MeasuredCgroup; at: number };
 type Reader = (cgroup: MeasuredCgroup) => number | undefined;
 
 /** Families that files of cgroups give. kubelet: cadvisor metrics/prometheus.go */
-export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts): StampedFamily[] {
-  const rows = usages.filter((usage): usage is Row => usage.cgroup !== undefined);
+export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts): Family[] {
+  const rows = usages.flatMap(({ labels, cgroup }): Row[] =>
+    cgroup === undefined ? [] : [{ labels, cgroup, at: Date.parse(cgroup.time) }],
+  );
   const disks = rows.flatMap(({ cgroup }) => cgroup.disks ?? []);
+  function* samplesOf(read: (cgroup: MeasuredCgroup) => Figure[], hasTime: boolean): Iterable<Sample> {
+    for (const { labels, cgroup, at } of rows) {
+      for (const { value, further } of read(cgroup))
+        if (value !== undefined) yield { labels, further, value, at: hasTime ? at : undefined };
+    }
+  }
   const family = (
     name: string,
-    type: StampedFamily['type'],
+    type: Family['type'],
     help: string,
     read: (cgroup: MeasuredCgroup) => Figure[],
     hasTime = true,
-  ): StampedFamily => {
-    const samples: StampedFamily['samples'] = [];
-    for (const { labels, cgroup } of rows) {
-      const at = hasTime ? { at: Date.parse(cgroup.time) } : {};
-      for (const { value, further } of read(cgroup))
-        if (value !== undefined) samples.push({ labels, ...(further && { further }), value, ...at });
-    }
-    return { name: `container_${name}`, type, help, samples };
-  };
-  const gauge = (name: string, help: string, read: Reader): StampedFamily =>
+  ): Family => ({ name: `container_${name}`, type, help, samples: samplesOf(read, hasTime) });
+  const gauge = (name: string, help: string, read: Reader): Family =>
     family(name, 'gauge', help, (cgroup) => [{ value: read(cgroup) }]);
-  const counter = (name: string, help: string, read: Reader): StampedFamily =>
+  const counter = (name: string, help: string, read: Reader): Family =>
     family(name, 'counter', help, (cgroup) => [{ value: read(cgroup) }]);
   // Limits are facts, without a time at which they were measured.
-  const spec = (name: string, help: string, read: Reader): StampedFamily =>
+  const spec = (name: string, help: string, read: Reader): Family =>
     family(`spec_${name}`, 'gauge', help, (cgroup) => [{ value: read(cgroup) }], false);
   /** Of pods and containers by device, and of the node as its disks count it. */
   const io = (
     name: string,
-    type: StampedFamily['type'],
+    type: Family['type'],
     help: string,
     {
       ofNode,
       ofDevice,
     }: { ofNode?: (disk: DiskCounters) => number; ofDevice?: (of: DeviceUsage) => number | undefined },
-  ): StampedFamily =>
+  ): Family =>
     family(`fs_${name}`, type, help, ({ of, details }) => {
       if (ofNode !== undefined && of === 'node')
         return disks.map((disk) => ({ value: ofNode(disk), further: { device: `/dev/${disk.name}` } }));
       if (ofDevice === undefined) return [];
       return details.devices.map((one) => ({ value: ofDevice(one), further: { device: deviceName(disks, one) } }));
     });
-  const network = (name: string, help: string, read: (of: InterfaceCounters) => number): StampedFamily =>
+  const network = (name: string, help: string, read: (of: InterfaceCounters) => number): Family =>
     family(`network_${name}_total`, 'counter', `Cumulative count of packets ${help}`, ({ interfaces = [] }) =>
       interfaces.map((one) => ({ value: read(one), further: { interface: one.name } })),
     );

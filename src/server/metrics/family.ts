@@ -3,53 +3,61 @@ export interface Family {
   name: string;
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
-  samples: Sample[];
+  /** Read once. A long list is made while it is read, because thousands of objects cost garbage collection. */
+  samples: Iterable<Sample>;
 }
 
+/** Samples may share label objects. */
 export interface Sample {
   labels: Readonly<Record<string, string>>;
+  /** Labels after the others. */
+  further?: Readonly<Record<string, string>> | undefined;
   value: number;
   /** When it was measured, in milliseconds since the epoch. Absent for "now". */
-  at?: number;
+  at?: number | undefined;
   /** Name of the series, if it is not that of the family. */
   metricName?: string;
 }
 
-/** A family whose samples share label objects. */
-export interface StampedFamily extends Omit<Family, 'samples'> {
-  /** `further` are labels after the others. */
-  samples: (Sample & { further?: Sample['labels'] })[];
-}
-
-/** The families in Prometheus' text format 0.0.4, with the times of their samples. prom-client writes no times. */
-export function stampedText(families: readonly StampedFamily[]): string {
-  // A page has thousands of samples of some hundred label objects.
+/** The families in Prometheus' text format 0.0.4. One without series is left out, as in the kubelet. */
+export function textPage(families: Iterable<Family>): Buffer {
+  // A page has thousands of samples of some hundred label objects, and few times.
   const known = new Map<Sample['labels'], string>();
-  let page = '';
+  const times = new Map<number, string>();
+  const pages: Buffer[] = [];
   for (const { name, type, help, samples } of families) {
-    if (samples.length > 0) page += `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`;
-    for (const { labels, further, value, at } of samples) {
-      const time = at === undefined ? '' : ` ${at}`;
-      page += `${name}${inBraces(pairsText(known, labels), pairsText(known, further))} ${value}${time}\n`;
+    const texts = [`# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`];
+    const header = texts.length;
+    for (const { labels, further, value, at, metricName = name } of samples) {
+      const pairs = memoized(known, labels, pairsText);
+      const more = further === undefined ? '' : memoized(known, further, pairsText);
+      texts.push(metricName);
+      if (pairs !== '' || more !== '') texts.push('{', pairs, pairs === '' || more === '' ? '' : ',', more, '}');
+      texts.push(' ', numberText(value), at === undefined ? '\n' : memoized(times, at, timeText));
     }
+    // Each family becomes bytes at once, because a text that lives longer is copied by garbage collection.
+    if (texts.length > header) pages.push(Buffer.from(texts.join('')));
   }
-  return page;
+  return Buffer.concat(pages);
 }
 
-function inBraces(pairs: string, further: string): string {
-  if (pairs === '' && further === '') return '';
-  return `{${pairs}${pairs === '' || further === '' ? '' : ','}${further}}`;
+function memoized<Key, Value>(known: Map<Key, Value>, key: Key, compute: (key: Key) => Value): Value {
+  let value = known.get(key);
+  if (value === undefined) known.set(key, (value = compute(key)));
+  return value;
 }
 
-function pairsText(known: Map<Sample['labels'], string>, labels: Sample['labels'] | undefined): string {
-  if (labels === undefined) return '';
-  let text = known.get(labels);
-  if (text === undefined) {
-    const pairs = Object.entries(labels);
-    text = pairs.map(([name, value]) => `${name}="${escaped(value).replaceAll('"', String.raw`\"`)}"`).join(',');
-    known.set(labels, text);
-  }
-  return text;
+const timeText = (at: number): string => ` ${at}\n`;
+
+const pairsText = (labels: Sample['labels']): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}="${escaped(value).replaceAll('"', String.raw`\"`)}"`)
+    .join(',');
+
+function numberText(value: number): string {
+  if (value === Infinity) return '+Inf';
+  return value === -Infinity ? '-Inf' : `${value}`;
 }
 
-const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', String.raw`\n`);
+const escaped = (text: string): string =>
+  /[\\\n]/.test(text) ? text.replaceAll('\\', '\\\\').replaceAll('\n', String.raw`\n`) : text;

@@ -9,12 +9,15 @@ const neverMs = 2 ** 31 - 1;
 interface OwnFamily extends Omit<Family, 'samples'> {
   values: OwnSample[];
 }
-type OwnSample = Omit<Sample, 'labels'> & { labels: Readonly<Record<string, string | number>> };
+type OwnSample = Omit<Sample, 'labels' | 'further'> & { labels: Readonly<Record<string, string | number>> };
 
-const withTextLabels = ({ labels, ...sample }: OwnSample): Sample => ({
-  ...sample,
-  labels: Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)])),
-});
+function withTextLabels({ labels: { le, ...labels }, ...sample }: OwnSample): Sample {
+  return {
+    ...sample,
+    labels: Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)])),
+    ...(le !== undefined && { further: { le: String(le) } }),
+  };
+}
 
 /** Metrics of this process: `process_*` and `nodejs_*`. Loading this file takes 12 MB, so it is loaded on demand. */
 export class ProcessRegistry {
@@ -38,19 +41,6 @@ export class ProcessRegistry {
     // Safe cast: the default metrics are counters, gauges and histograms, and `values` are their samples.
     const known = own as unknown as OwnFamily[];
     return [limit, ...known.map(({ values, ...family }) => ({ ...family, samples: values.map(withTextLabels) }))];
-  }
-
-  /** Families in Prometheus' text format. One without series is left out, as in the kubelet. */
-  async text(families: readonly Family[]): Promise<string> {
-    const registry = new Registry();
-    for (const { name, type, help, samples } of families) {
-      if (samples.length === 0) continue;
-      const get = () => Promise.resolve({ name, help, type, values: samples, aggregator: 'sum' });
-      const metric = { name, help, get };
-      // Safe cast: a registry only calls `get` of a metric.
-      registry.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
-    }
-    return families.length === 0 ? '' : registry.metrics();
   }
 }
 

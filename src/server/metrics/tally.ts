@@ -85,7 +85,8 @@ export class Distribution {
 
 const bucketSample = (name: string, labels: Labels, le: string, value: number): Sample => ({
   metricName: `${name}_bucket`,
-  labels: { ...labels, le },
+  labels,
+  further: { le },
   value,
 });
 

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { CgroupSources } from '../../../src/engine/stats/cgroup-sources.ts';
+import { IdleCgroups } from '../../../src/engine/stats/idle-cgroups.ts';
 import { KernelFiles } from '../../../src/engine/stats/kernel-files.ts';
-import { measureNode, measurePod } from '../../../src/engine/stats/measured-cgroups.ts';
+import { type CgroupFigures, measureNode, measurePod } from '../../../src/engine/stats/measured-cgroups.ts';
 import { PodCgroupPaths } from '../../../src/engine/stats/pod-cgroup-paths.ts';
 import type { StatsPod } from '../../../src/engine/stats/stats-pods.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { cgroupDetailsV1, cgroupDetailsV2, cgroupV1, cgroupV2, describedTree, procFiles } from './described-machine.ts';
 
 const time = '2025-01-01T00:00:00.000Z';
@@ -38,7 +40,8 @@ beforeEach(async () => {
 function requestOf(sources: CgroupSources) {
   const paths = new PodCgroupPaths({ sources, cgroupRoot: '/' });
   const files = { files: new KernelFiles(), cgroupFiles: new KernelFiles() };
-  return { ...files, host: { cgroups: sources, procFolder }, paths, now: Date.parse(time) };
+  const idle = new IdleCgroups<CgroupFigures>(new FakeClock());
+  return { ...files, idle, host: { cgroups: sources, procFolder }, paths, now: Date.parse(time) };
 }
 
 test.each([

@@ -74,7 +74,7 @@ const idleRuntime = {
 /** The handlers of a node with pod `web`. */
 export function apiDeps(runtime: Partial<ApiRuntime> = {}): MountDeps {
   const metrics = {
-    text: (path: string) => Promise.resolve(`# metrics of ${path}\n`),
+    text: (path: string) => Promise.resolve(Buffer.from(`# metrics of ${path}\n`)),
     binary: (path: string) => Promise.resolve(Buffer.from(`binary metrics of ${path}`)),
     health: new HealthSLIs(),
   };

@@ -93,7 +93,7 @@ test('the read-only port shows pods and metrics, and runs nothing', async () => 
   expect(await ask('GET', '/exec/default/web/a?command=ls&output=1')).toBe('405 Debug endpoints are disabled.\n');
   await ask('GET', '/any/path');
   const [, , total] = counts.families();
-  expect(total?.samples.map(({ labels, value }) => [...Object.values(labels), value].join(' '))).toEqual([
+  expect([...(total?.samples ?? [])].map(({ labels, value }) => [...Object.values(labels), value].join(' '))).toEqual([
     'GET metrics/resource readonly false 1',
     'GET pods readonly false 1',
     'POST run readonly false 1',

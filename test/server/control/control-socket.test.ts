@@ -153,7 +153,7 @@ async function serveStopped(): Promise<void> {
 
 async function serve(engine: Promise<View> = Promise.resolve(view), signal = new AbortController().signal) {
   const server = await serveControlSocket(path, {
-    metrics: { text: (page) => Promise.resolve(`text of ${page}\n`) },
+    metrics: { text: (page) => Promise.resolve(Buffer.from(`text of ${page}\n`)) },
     faults: silentFaults(),
     logger: loggerOf({}),
     signal,

@@ -24,7 +24,7 @@ test('the series of the probes of a pod end with its worker', () => {
   const pod = { uid: 'u', name: 'web', namespace: 'default' };
   const probe = { container: 'main', probeType: 'Liveness', result: 'successful', durationMs: 5 } as const;
   counts.probed({ ...probe, podUID: pod.uid, pod: pod.name, namespace: pod.namespace });
-  expect(counts.probeFamilies().map(({ samples }) => samples.length > 0)).toEqual([true, true]);
+  expect(counts.probeFamilies().map(({ samples }) => [...samples].length > 0)).toEqual([true, true]);
   counts.happened({ at: 0, type: 'WorkerStateChanged', pod, state: 'removed' });
   expect(counts.probeFamilies().map(({ samples }) => samples)).toEqual([[], []]);
 });

@@ -1,0 +1,44 @@
+import type { Clock } from '../../clock.ts';
+
+interface Known<Figures> {
+  cpuNanos: number;
+  readAtMonotonic: number;
+  figures: Figures;
+}
+
+/** The kernel may free memory of a cgroup, or write its pages to a disk, while none of its processes runs. */
+const maxAgeMs = 60_000;
+
+/**
+ * Figures of cgroups, which are not read again while no process of a cgroup runs. kubelet: cadvisor
+ * manager/container.go nextHousekeepingInterval
+ */
+export class IdleCgroups<Figures> {
+  private readonly clock: Pick<Clock, 'monotonic'>;
+  private before = new Map<string, Known<Figures>>();
+  private now = new Map<string, Known<Figures>>();
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.clock = clock;
+  }
+
+  /** Calls `read` unless the CPU time is that of the sample before. `cpuNanos`: undefined if it is not known. */
+  figuresOf(path: string, cpuNanos: number | undefined, read: () => Figures): Figures {
+    const known = this.before.get(path);
+    const nowMonotonic = this.clock.monotonic();
+    const isIdle = known?.cpuNanos === cpuNanos && cpuNanos !== undefined;
+    if (known !== undefined && isIdle && nowMonotonic - known.readAtMonotonic < maxAgeMs) {
+      this.now.set(path, known);
+      return known.figures;
+    }
+    const figures = read();
+    if (cpuNanos !== undefined) this.now.set(path, { cpuNanos, readAtMonotonic: nowMonotonic, figures });
+    return figures;
+  }
+
+  /** Ends a sample. Cgroups that it did not read are forgotten. */
+  endSample(): void {
+    this.before = this.now;
+    this.now = new Map();
+  }
+}
