@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
+import { wrapMethods } from './wrap-methods.ts';
 
 /**
  * Wraps the clock and the services of an engine. After `end` they never answer, and no timer fires.
@@ -25,16 +26,9 @@ export class Mortal {
 
   /** Wraps a service whose methods return promises or streams. */
   service<S extends object>(service: S): S {
-    return new Proxy(service, {
-      get: (target, name, receiver) => {
-        const method: unknown = Reflect.get(target, name, receiver);
-        if (typeof method !== 'function') return method;
-        return (...args: unknown[]): unknown => {
-          const answer: unknown = Reflect.apply(method, target, args);
-          if (answer instanceof Promise) return this.#whileAlive(answer);
-          return isStream(answer) ? this.#streamWhileAlive(answer) : answer;
-        };
-      },
+    return wrapMethods(service, (answer) => {
+      if (answer instanceof Promise) return this.#whileAlive(answer);
+      return isStream(answer) ? this.#streamWhileAlive(answer) : answer;
     });
   }
 

@@ -32,6 +32,7 @@ import { isFileAtWork } from '../file-operations.ts';
 import { socketActivity } from '../socket-activity.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { Mortal } from './mortal.ts';
+import { wrapMethods } from './wrap-methods.ts';
 
 /** Time moves to the millisecond of the next timer, but by at most this much. */
 const maxStepMs = 100;
@@ -233,19 +234,12 @@ export class World {
   }
 
   #counting<S extends object>(service: S): S {
-    return new Proxy(service, {
-      get: (target, name, receiver) => {
-        const method: unknown = Reflect.get(target, name, receiver);
-        if (typeof method !== 'function') return method;
-        return (...args: unknown[]): unknown => {
-          const answer: unknown = Reflect.apply(method, target, args);
-          if (!(answer instanceof Promise)) return answer;
-          this.#note(1);
-          return answer.finally(() => {
-            this.#note(-1);
-          });
-        };
-      },
+    return wrapMethods(service, (answer) => {
+      if (!(answer instanceof Promise)) return answer;
+      this.#note(1);
+      return answer.finally(() => {
+        this.#note(-1);
+      });
     });
   }
 }
