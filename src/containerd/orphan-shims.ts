@@ -77,7 +77,7 @@ export class OrphanShims {
       await this.#deps.clock.sleep(secondCheckAfterMs);
       await this.#endStillUnknown(before, signal);
     } catch (error) {
-      this.#deps.logger.warn({ err: errorMessage(error) }, 'Cannot tell whether some running shims are in use');
+      this.#deps.logger.warn({ err: errorMessage(error) }, 'Cannot find out whether some running shims are in use');
     }
   }
 

@@ -176,5 +176,5 @@ test('whoever ends a containerd that does not answer is told of its shims', asyn
   expect(world.warnings).toEqual([]);
   world.addShim('unknown');
   await world.orphans.checkBeforeEnd();
-  expect(world.warnings).toEqual(['Cannot tell whether some running shims are in use']);
+  expect(world.warnings).toEqual(['Cannot find out whether some running shims are in use']);
 });

@@ -42,7 +42,7 @@ export class DeadLogs {
     try {
       return { logDirs: await this.deadFolders(isPresent), brokenLogLinks: await this.brokenLinks(isPresent) };
     } catch (error) {
-      this.deps.logger.warn({ err: errorMessage(error) }, 'Looking for logs of pods that are gone failed');
+      this.deps.logger.warn({ err: errorMessage(error) }, 'Looking for logs of removed pods failed');
       return { logDirs: [], brokenLogLinks: [] };
     }
   }
@@ -51,7 +51,7 @@ export class DeadLogs {
     const { podLogsDir, containerLogLinksDir, logger } = this.deps;
     for (const name of logDirsToRemove) {
       await rm(join(podLogsDir, name), { recursive: true, force: true });
-      logger.info({ folder: join(podLogsDir, name) }, 'Removed the log folder of a pod that is gone');
+      logger.info({ folder: join(podLogsDir, name) }, 'Removed the log folder of a removed pod');
     }
     for (const name of logLinksToRemove) await rm(join(containerLogLinksDir, name), { force: true });
   }

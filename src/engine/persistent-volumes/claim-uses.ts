@@ -21,7 +21,7 @@ const maxNoteBytes = 64 * 1024;
 
 /**
  * The claims that pods use, noted in the folders of the pods: `plugins/kubernetes.io~claim/<namespace>/<claim>`. So the
- * notes go with the pods, and a crash leaves none of a pod that is gone.
+ * notes go with the pods, and a crash leaves none of a removed pod.
  */
 export class ClaimUses {
   private readonly podDirs: Pick<PodDirs, 'podDir' | 'podUIDs'>;

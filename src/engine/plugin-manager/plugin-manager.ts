@@ -88,7 +88,7 @@ export class PluginManager {
     this.afterOthers(path, () => {
       if (known.added === undefined) return;
       const { plugin, handler } = known.added;
-      this.deps.logger.info({ path, plugin: plugin.name }, 'The socket of a plugin is gone');
+      this.deps.logger.info({ path, plugin: plugin.name }, 'The socket of a plugin was removed or replaced');
       handler.deRegister(plugin);
     });
   }

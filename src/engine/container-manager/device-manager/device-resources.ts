@@ -127,7 +127,7 @@ export class DeviceResources {
       reason = rpcText(error);
     }
     if (this.endpoint(resource) !== endpoint) return;
-    logger.warn({ resource, reason }, 'A device plugin is gone; its devices count as unhealthy');
+    logger.warn({ resource, reason }, 'A device plugin ended; its devices count as unhealthy');
     this.lose(resource, endpoint);
   }
 
@@ -158,7 +158,10 @@ export class DeviceResources {
     return this.deps.clock.after(stopGracePeriodMs, () => {
       const devices = this.devices(resource) ?? new Map<string, Device>();
       this.resources.delete(resource);
-      this.deps.logger.warn({ resource }, 'The plugin of a resource did not come back; the resource is gone');
+      this.deps.logger.warn(
+        { resource },
+        'The plugin of a resource did not come back; the node no longer has the resource',
+      );
       this.deps.onChange(resource, devices);
     });
   }
