@@ -54,8 +54,13 @@ export async function withAgent<T>(
   await makeFolder(options.rootDir, 0o750);
   let built = (_kubelet: Kubelet): void => undefined;
   let waitsFor: UserError | undefined;
+  let noteLooked = (): void => undefined;
+  const looked = new Promise<void>((resolve) => {
+    noteLooked = resolve;
+  });
   let reportServing = onServing;
   const noteServing = (): void => {
+    noteLooked();
     reportServing?.();
     reportServing = undefined;
   };
@@ -78,6 +83,7 @@ export async function withAgent<T>(
     }),
     applied,
     metrics,
+    looked,
     waitsFor: () => waitsFor?.message,
     starts: () => starts(),
     shutdown: () => {

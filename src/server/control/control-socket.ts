@@ -37,6 +37,8 @@ interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' |
   shared?: { path: string; group: ControlGroup | undefined };
   /** Aborted if the socket is no longer needed. */
   signal?: AbortSignal;
+  /** Resolves when the agent has looked for its runtime, so that the two below are known. Defaults to now. */
+  looked?: Promise<void>;
   /** The unbounded wait before the engine can be built, if there is one. */
   waitsFor: () => string | undefined;
   /** The current step of a slow start. Returns undefined if there is none. */
@@ -54,7 +56,16 @@ interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' |
  */
 export async function serveControlSocket(
   path: string,
-  { waitsFor, starts, faults, logger, shared, signal = new AbortController().signal, ...deps }: ControlSocketDeps,
+  {
+    looked,
+    waitsFor,
+    starts,
+    faults,
+    logger,
+    shared,
+    signal = new AbortController().signal,
+    ...deps
+  }: ControlSocketDeps,
 ): Promise<ControlSocket> {
   const longest = Math.max(...[path, shared?.group && shared.path].map((each = '') => Buffer.byteLength(each)));
   if (longest > maxSocketPathBytes) {
@@ -62,9 +73,10 @@ export async function serveControlSocket(
       hint: 'Choose a shorter --root-dir.',
     });
   }
-  const engineFor = ({ query }: ControlCall): Promise<ControlledEngine> => {
-    const [reason, starting] = [waitsFor(), starts?.()];
+  const engineFor = async ({ query }: ControlCall): Promise<ControlledEngine> => {
     if (query.has('wait')) return deps.view;
+    await looked;
+    const [reason, starting] = [waitsFor(), starts?.()];
     if (reason !== undefined) throw new Refusal(503, reason);
     if (starting !== undefined) throw new Refusal(202, starting);
     return deps.view;

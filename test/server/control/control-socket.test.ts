@@ -151,12 +151,16 @@ async function serveStopped(): Promise<void> {
   await symlink(await holderText(child.pid ?? 0), `${path}.holder`);
 }
 
-async function serve(engine: Promise<View> = Promise.resolve(view), signal = new AbortController().signal) {
+async function serve(
+  engine: Promise<View> = Promise.resolve(view),
+  { signal = new AbortController().signal, looked = Promise.resolve() } = {},
+) {
   const server = await serveControlSocket(path, {
     metrics: { text: (page) => Promise.resolve(Buffer.from(`text of ${page}\n`)) },
     faults: silentFaults(),
     logger: loggerOf({}),
     signal,
+    looked,
     ...(shared && { shared }),
     view: engine,
     waitsFor: () => waitsFor,
@@ -280,7 +284,7 @@ describe('the socket', () => {
   test('gives up at once when it is not wanted any more, also while it asks the first agent', async () => {
     await serveStopped();
     const stopping = new AbortController();
-    const started = serve(Promise.resolve(view), stopping.signal);
+    const started = serve(Promise.resolve(view), { signal: stopping.signal });
     stopping.abort(new Error('SIGTERM'));
     await expect(started).rejects.toThrow('SIGTERM');
   });
@@ -474,4 +478,18 @@ test('an agent that waits for its runtime says so, except to those who wait too'
   const waiting = fetchSnapshot(path, { waits: true });
   built(view);
   expect(await waiting).toEqual({ pid: process.pid, ...snapshot });
+});
+
+test('a request before the first look for the runtime is answered once that is known', async () => {
+  let look = (): void => undefined;
+  const looked = new Promise<void>((resolve) => {
+    look = resolve;
+  });
+  await serve(new Promise(() => undefined), { looked });
+  const asked = fetchSnapshot(path);
+  // A later request is answered, so the first one has arrived.
+  await fetchAgent(path);
+  waitsFor = 'nobody is there';
+  look();
+  await expect(asked).rejects.toMatchObject({ message: 'kubelet-ts waits for its runtime: nobody is there' });
 });
