@@ -4,6 +4,7 @@ import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
 import type { PodFlags } from './pod/open-pod.ts';
 import type { ListedEvent } from './events/past-events.ts';
+import { controlSocketPath } from '../server/control/socket-paths.ts';
 
 interface EventsFlags extends PodFlags {
   output?: 'json';
@@ -18,28 +19,12 @@ export function registerEvents(program: Command, deps: CommandDeps): void {
     .usage('[options] [POD]')
     .argument('[pod]', 'name, name without the node, or namespace/name (default: all pods)')
     .option('-n, --namespace <namespace>', 'list only events of this namespace')
-    .option('-w, --watch', 'then print new events, until stopped')
+    .option('-w, --watch', 'then print new events, until stopped, also those of the next agent')
     .addOption(new Option('--types <type>', 'list only events of this type').choices(['Normal', 'Warning']))
     .addOption(new Option('-o, --output <format>', 'json: one object a line').choices(['json']))
     .option('--no-headers', 'leave out the line of column names')
     .addHelpText('after', examples)
-    .action(async (pod: string | undefined, flags: EventsFlags) => {
-      const [{ pastEvents }, { eventsTable, isWanted }] = await Promise.all([
-        import('./events/past-events.ts'),
-        import('./events/events-table.ts'),
-      ]);
-      const { openWatch, printNew } = await import('./events/watch-events.ts');
-      const watch = flags.watch === true ? await openWatch(deps, flags) : undefined;
-      const { events, pod: own } = await pastEvents(deps, pod, flags);
-      const past = events.filter((event) => isWanted(event, flags));
-      const text = async (shown: readonly ListedEvent[], headers: boolean): Promise<string> =>
-        flags.output === 'json'
-          ? shown.map((event) => jsonText(event, 0)).join('')
-          : eventsTable(shown, { headers, now: Date.now() });
-      deps.stdout.write(await text(past, flags.headers));
-      if (watch === undefined) return;
-      await printNew(deps, watch, { ...flags, past, ...(own && { pod: own }) }, (event) => text([event], false));
-    });
+    .action((pod: string | undefined, flags: EventsFlags) => events(deps, pod, flags));
 }
 
 const examples = `
@@ -49,3 +34,37 @@ Examples:
   kubelet-ts events                    lists the events of all pods
   kubelet-ts events -w web             lists those of pod web, then new ones
   kubelet-ts events --types Warning -n kube-system`;
+
+async function events(deps: CommandDeps, pod: string | undefined, flags: EventsFlags): Promise<void> {
+  const [{ pastEvents }, { eventsTable, isWanted }, { openWatch, PrintedEvents, printNew }, { untilNextAgent }] =
+    await Promise.all([
+      import('./events/past-events.ts'),
+      import('./events/events-table.ts'),
+      import('./events/watch-events.ts'),
+      import('./pod/until-next-agent.ts'),
+    ]);
+  const { stdout, stderr } = deps;
+  const text = async (shown: readonly ListedEvent[], headers: boolean): Promise<string> =>
+    flags.output === 'json'
+      ? shown.map((event) => jsonText(event, 0)).join('')
+      : eventsTable(shown, { headers, now: Date.now() });
+  const done = new AbortController();
+  const { signal } = done;
+  // The reader of our output closed it.
+  stdout.once('error', () => {
+    done.abort();
+  });
+  const socket = controlSocketPath(flags.rootDir);
+  const printed = new PrintedEvents();
+  let isFirst = true;
+  do {
+    const watch = flags.watch === true ? await openWatch(flags, signal) : undefined;
+    const past = await pastEvents(deps, pod, flags);
+    const fresh = printed.take(past.events.filter((event) => isWanted(event, flags)));
+    stdout.write(await text(fresh, isFirst && flags.headers));
+    isFirst = false;
+    if (watch === undefined) return;
+    const wanted = { ...flags, printed, ...(past.pod && { pod: past.pod }) };
+    await printNew(deps, watch, wanted, (event) => text([event], false));
+  } while (!signal.aborted && (await untilNextAgent(socket, { stderr, signal })));
+}

@@ -1,4 +1,7 @@
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { execa } from 'execa';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Agent, nodeName, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -11,6 +14,18 @@ beforeEach(async () => {
   await agent.untilReady('web');
 });
 afterEach(() => agent.cleanUp());
+
+/** Lines of a stream, each awaited once. */
+function linesOf(stream: Readable): { until: (isSo: (line: string) => boolean) => Promise<void> } {
+  const lines: AsyncIterator<string, undefined> = createInterface({ input: stream })[Symbol.asyncIterator]();
+  return {
+    until: async (isSo) => {
+      for (let next = await lines.next(); !isSo(next.value ?? ''); next = await lines.next()) {
+        if (next.done === true) throw new Error(`the output ended: ${isSo.toString()}`);
+      }
+    },
+  };
+}
 
 const restarts = async (): Promise<number | undefined> =>
   (await agent.untilReady('web')).pod.status?.containerStatuses?.[0]?.restartCount;
@@ -32,6 +47,31 @@ test('kill -9 in the middle of a start leaves nothing twice', async () => {
   const { pod } = await agent.untilReady('other');
   const { containers, sandboxes } = await agent.findPod(pod.metadata.uid);
   expect([containers.length, sandboxes.length]).toEqual([1, 1]);
+});
+
+test('ps -w and events -w go on with the next agent, and say that they wait for it', async () => {
+  await agent.write('other.yaml', makePod('other', { containers: [shell('app', serve)] }));
+  await agent.untilReady('other');
+  const watches = [
+    ['ps', '-w', '-o', 'name'],
+    ['events', '-w', '-o', 'json'],
+  ].map((words) => {
+    const [command = '', ...rest] = agent.commandLine(words);
+    const child = execa(command, rest, { env: agent.environment, reject: false, buffer: { stderr: false } });
+    return { child, out: linesOf(child.stdout), err: linesOf(child.stderr) };
+  });
+  for (const { out } of watches) await out.until((line) => line.includes('other-edge1'));
+  await agent.kill9();
+  for (const { err } of watches) await err.until((line) => line.includes('waits for the next one'));
+  // The first lines are of the past, so what comes after them is of the next agent.
+  await agent.start();
+  for (const { err } of watches) await err.until((line) => line === 'kubelet-ts runs again');
+  await agent.write('late.yaml', makePod('late', { containers: [shell('app', serve)] }));
+  for (const { out, child } of watches) {
+    await out.until((line) => line.includes('late-edge1'));
+    child.kill();
+    await child;
+  }
 });
 
 test('a second agent on the same root-dir is refused', async () => {

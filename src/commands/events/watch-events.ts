@@ -13,10 +13,13 @@ interface Wanted {
   pod?: { namespace: string; name: string };
 }
 
-/** New events of an agent, from the moment this resolves. Rejects with a `UserError` if no agent runs. */
+/**
+ * New events of an agent, from the moment this resolves until it ends or the signal is aborted. Rejects with a
+ * `UserError` if no agent runs.
+ */
 export async function openWatch(
-  { stdout }: CommandDeps,
   { rootDir }: Pick<Wanted, 'rootDir'>,
+  signal: AbortSignal,
 ): Promise<AsyncIterable<KubeletEvent>> {
   const socket = controlSocketPath(rootDir);
   if ((await fetchAgent(socket)) === undefined) {
@@ -24,12 +27,7 @@ export async function openWatch(
       hint: 'Start it with `kubelet-ts run`, or leave out -w.',
     });
   }
-  const done = new AbortController();
-  // The reader of our output closed it.
-  stdout.once('error', () => {
-    done.abort();
-  });
-  const events = followEvents(socket, done.signal);
+  const events = followEvents(socket, signal);
   // Opens the stream before the past is read, so that no event is missed.
   return startingWith(events.next(), events);
 }
@@ -43,24 +41,34 @@ async function* startingWith(
   yield* rest;
 }
 
-/** Prints the wanted events of a watch that the past does not have, until the agent ends or nobody reads. */
-export async function printNew(
-  { stdout }: CommandDeps,
-  watch: AsyncIterable<KubeletEvent>,
-  wanted: Wanted & { past: readonly ListedEvent[] },
-  text: (event: ListedEvent) => Promise<string>,
-): Promise<void> {
-  const isKnown = (event: ListedEvent): boolean =>
-    wanted.past.some((past) => isSameKind(past, event) && past.lastAt >= event.lastAt);
-  for await (const event of watch) {
-    const listed = toListed(event);
-    if (listed === undefined || !isWanted(listed, wanted) || !isOf(listed, wanted) || isKnown(listed)) continue;
-    stdout.write(await text(listed));
+/** The newest time of each kind of event that was printed. */
+export class PrintedEvents {
+  readonly #lastAt = new Map<string, number>();
+
+  /** The events that were not printed yet, from now on printed. */
+  take(events: readonly ListedEvent[]): ListedEvent[] {
+    const fresh = events.filter((event) => event.lastAt > (this.#lastAt.get(kindOf(event)) ?? -1));
+    for (const event of fresh) this.#lastAt.set(kindOf(event), event.lastAt);
+    return fresh;
   }
 }
 
-const isSameKind = (a: ListedEvent, b: ListedEvent): boolean =>
-  a.namespace === b.namespace && a.name === b.name && a.reason === b.reason && a.container === b.container;
+const kindOf = ({ namespace, name, reason, container, message }: ListedEvent): string =>
+  JSON.stringify([namespace, name, reason, container, message]);
+
+/** Prints the wanted events of a watch that were not printed yet, until the watch ends. */
+export async function printNew(
+  { stdout }: CommandDeps,
+  watch: AsyncIterable<KubeletEvent>,
+  wanted: Wanted & { printed: PrintedEvents },
+  text: (event: ListedEvent) => Promise<string>,
+): Promise<void> {
+  for await (const event of watch) {
+    const listed = toListed(event);
+    if (listed === undefined || !isWanted(listed, wanted) || !isOf(listed, wanted)) continue;
+    for (const fresh of wanted.printed.take([listed])) stdout.write(await text(fresh));
+  }
+}
 
 const isOf = ({ namespace, name }: ListedEvent, { pod }: Wanted): boolean =>
   pod === undefined || (namespace === pod.namespace && name === pod.name);

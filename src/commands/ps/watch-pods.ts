@@ -4,6 +4,7 @@ import { UserError } from '../../errors.ts';
 import { fetchSnapshot, followEvents } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
+import { untilNextAgent } from '../pod/until-next-agent.ts';
 import type { ListedPod } from './pod-table.ts';
 
 /** Shortest time between two looks at an agent with many events. */
@@ -16,12 +17,12 @@ interface Look {
 }
 
 /**
- * Prints all pods, then those that changed, at every event of the agent. Ends with the agent. Rejects with a
- * `UserError` if none runs.
+ * Prints all pods, then those that changed, at every event of the agent and of the ones after it. Ends if nothing reads
+ * its output. Rejects with a `UserError` if no agent runs.
  */
 export async function watchPods(
   { rootDir }: { rootDir: string },
-  { stdout }: CommandDeps,
+  { stdout, stderr }: CommandDeps,
   look: (snapshot: EngineSnapshot, isFirst: boolean) => Promise<Look>,
 ): Promise<void> {
   const socket = controlSocketPath(rootDir);
@@ -31,20 +32,32 @@ export async function watchPods(
     done.abort();
   });
   const seen = new Map<string, string>();
-  const news = newsOf(socket, done.signal);
-  for (let isFirst = true; ; isFirst = false) {
-    const snapshot = await fetchSnapshot(socket);
-    if (snapshot === undefined) {
-      if (isFirst)
-        throw new UserError('no kubelet-ts runs on this root-dir', { hint: 'Start it with `kubelet-ts run`.' });
-      return;
-    }
+  const print = async (snapshot: EngineSnapshot, isFirst: boolean): Promise<void> => {
     const { pods, text } = await look(snapshot, isFirst);
     const changed = pods.filter((listed) => isNew(seen, listed));
     if (isFirst || changed.length > 0) stdout.write(await text(changed));
-    if (!(await news()) || done.signal.aborted) return;
-    await systemClock.sleep(pauseMs, { signal: done.signal }).catch(() => undefined);
-  }
+  };
+  const { signal } = done;
+  let isFirst = true;
+  do {
+    const news = newsOf(socket, signal);
+    do {
+      const snapshot = await fetchSnapshot(socket, { waits: !isFirst });
+      if (snapshot === undefined && isFirst) throw noAgent();
+      if (snapshot === undefined) break;
+      await print(snapshot, isFirst);
+      isFirst = false;
+    } while ((await news()) && (await pause(signal)));
+  } while (!signal.aborted && (await untilNextAgent(socket, { stderr, signal })));
+}
+
+const noAgent = (): UserError =>
+  new UserError('no kubelet-ts runs on this root-dir', { hint: 'Start it with `kubelet-ts run`.' });
+
+/** Returns false if the signal was aborted. */
+async function pause(signal: AbortSignal): Promise<boolean> {
+  await systemClock.sleep(pauseMs, { signal }).catch(() => undefined);
+  return !signal.aborted;
 }
 
 /** Remembers the pod. Returns true if it differs from the last time. */
