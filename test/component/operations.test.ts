@@ -16,6 +16,9 @@ function revision(env: string, more: Partial<RawPod['spec']> & { annotations?: R
   return makeStaticPod('web', { ...(annotations && { annotations }), spec: { containers, ...spec } });
 }
 
+type Rebooted = 'the agent' | 'the machine';
+const eachRebooted: readonly Rebooted[] = ['the agent', 'the machine'];
+
 interface Running {
   world: World;
   engine: Engine;
@@ -47,9 +50,10 @@ async function ask({ world, engine }: Running, request: Omit<OperationRequest, '
   return answer ?? '';
 }
 
-/** Ends the agent like SIGKILL, and starts the next one. */
-async function reboot({ world, engine }: Running, declared: Pod): Promise<Running> {
+/** Ends the agent like SIGKILL, or the whole machine, and starts the next one. */
+async function reboot({ world, engine }: Running, declared: Pod, what: Rebooted = 'the agent'): Promise<Running> {
   engine.crash();
+  if (what === 'the machine') world.runtime.reboot({ forgets: true });
   const source = new ManualSource();
   const next = { world, source, engine: await world.boot({ sources: [source] }) };
   source.setDerived(declared);
@@ -177,15 +181,15 @@ test('retry starts a crashed container at once', async () => {
 });
 
 describe('hold', () => {
-  test('keeps the revision over changes and restarts, until unhold', async () => {
+  test.each(eachRebooted)('keeps the revision over changes and a restart of %s, until unhold', async (what) => {
     let one = await running();
     await ask(one, { action: 'hold' });
     one.source.setDerived(revision('2'));
     await one.world.pass(10_000);
     expect([envOf(one.engine), updateOf(one.engine)]).toEqual(['1', 'Held']);
-    one = await reboot(one, revision('2'));
+    one = await reboot(one, revision('2'), what);
     await runs(one, '1');
-    expect(one.world.runtime.running()).toEqual(['web-edge1/main#0']);
+    expect(one.world.runtime.running()).toEqual([`web-edge1/main#${what === 'the machine' ? 1 : 0}`]);
     expect(updateOf(one.engine)).toBe('Held');
     await ask(one, { action: 'unhold' });
     await runs(one, '2');
@@ -194,7 +198,7 @@ describe('hold', () => {
 });
 
 describe('rollback', () => {
-  test('runs the last revision that was Ready, until the manifest changes', async () => {
+  test.each(eachRebooted)('of a Ready revision outlives %s, until the manifest changes', async (what) => {
     let one = await running();
     one.source.setDerived(revision('2'));
     await runs(one, '2');
@@ -203,7 +207,7 @@ describe('rollback', () => {
       'pod/web-edge1 rolled back to revision 1 until its manifest changes, or kubelet-ts unhold',
     );
     await runs(one, '1');
-    one = await reboot(one, revision('2'));
+    one = await reboot(one, revision('2'), what);
     await runs(one, '1');
     expect(updateOf(one.engine)).toBe('RolledBack');
     one.source.setDerived(revision('3'));
