@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { systemClock } from '../src/clock.ts';
 import { codes, Refusal } from '../test/fakes/fake-calls.ts';
 import { FakeCriServer } from '../test/fakes/fake-cri-server.ts';
@@ -53,7 +53,7 @@ export class FakeNode {
       ...['--no-tui', '--healthz-port', '0', '--log-level', 'warn'],
     ];
     const from = performance.now();
-    this.child = spawn('bin/kubelet-ts', ['run', ...flags, join(this.folder, 'manifests')], {
+    this.child = spawn(resolve('bin/kubelet-ts'), ['run', ...flags, join(this.folder, 'manifests')], {
       stdio: ['ignore', log.fd, log.fd],
     });
     await log.close();
