@@ -28,11 +28,11 @@ async function makeBelow(path: string, mode: number): Promise<void> {
   }
 }
 
-async function isFolder(path: string): Promise<boolean> {
+/** True if the path leads to a folder. False if that cannot be looked at. */
+export async function isFolder(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
   } catch {
-    // Missing, or not accessible.
     return false;
   }
 }

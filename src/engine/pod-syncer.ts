@@ -3,7 +3,7 @@ import type { ClaimName } from '../api/values/persistent-volume.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
 import { BackOff } from '../flow/back-off.ts';
-import { makeFolder } from '../make-folder.ts';
+import { isFolder, makeFolder } from '../make-folder.ts';
 import type { ContainerManager } from './container-manager/container-manager.ts';
 import type { RuntimePod } from './container/pod-records.ts';
 import { mayBeRunning, type RuntimePodStatus } from './container/runtime-pod-status.ts';
@@ -100,7 +100,9 @@ export class KubeletPodSyncer implements PodSyncer {
     }
 
     // Step 3: make the pod's folder, before anything else of the pod, because it marks the pod as ours.
-    await makeFolder(podDirs.podDir(uid), 0o750);
+    const folder = podDirs.podDir(uid);
+    // A running pod has one, and a failing mkdir costs more than a look.
+    if (!mayBeRunning(podStatus) || !(await isFolder(folder))) await makeFolder(folder, 0o750);
 
     // Step 4: note the revision, before anything of it is carried out.
     await this.acceptRevision(pod, podStatus, recorder);
