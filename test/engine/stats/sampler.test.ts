@@ -12,7 +12,7 @@ import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { cgroupV1, cgroupV2, describedTree, procFiles, writeAt } from './described-machine.ts';
+import { cgroupV1, cgroupV2, describedTree, netDev, procFiles, writeAt } from './described-machine.ts';
 
 const time = '2025-01-01T00:00:00.000Z';
 const startTime = '2024-12-30T23:06:40.000Z';
@@ -116,6 +116,20 @@ const machine = {
 const madeAt = expect.stringMatching(/Z$/) as string;
 
 describe('a machine with cgroup v1', () => {
+  test('in all detail, a cgroup is read again once it has used CPU time, and its network each time', async () => {
+    const { sampler, top, procFolder } = await samplerOf(treeV1, sourcesV1);
+    const seen = async (): Promise<unknown> => {
+      const [, , , sandbox] = await sampler.cgroups();
+      return { memory: sandbox?.usage?.memory?.usageBytes, received: sandbox?.interfaces?.[0]?.rxBytes };
+    };
+    expect(await seen()).toEqual({ memory: 0, received: 10 });
+    await writeAt(join(top, `memory${podV1}/sandbox1/memory.usage_in_bytes`), '4096\n');
+    await writeAt(join(procFolder, '4242/net/dev'), netDev(['eth0', 30, 0, 20, 0]));
+    expect(await seen()).toEqual({ memory: 0, received: 30 });
+    await writeAt(join(top, `cpuacct${podV1}/sandbox1/cpuacct.usage`), '1\n');
+    expect(await seen()).toEqual({ memory: 4096, received: 30 });
+  });
+
   test('has the usage of its cgroups, in the shape of the kubelet', async () => {
     const { sampler } = await samplerOf(treeV1, sourcesV1);
     expect(await sampler.sample()).toEqual({
