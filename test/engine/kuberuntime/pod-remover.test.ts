@@ -5,6 +5,7 @@ import { PodRemover } from '../../../src/engine/kuberuntime/pod-remover.ts';
 import { containerLogSymlinkName } from '../../../src/engine/container/log-paths.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
+import { untilFilesRest } from '../../file-operations.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { noForeignPods } from '../../fakes/no-foreign-pods.ts';
@@ -84,12 +85,9 @@ test('a container that is being removed is not removed a second time, which the 
   if (dead === undefined) throw new Error('the container is not there');
   const removals = [remover.removeContainer(status, dead)];
   await runtime.waitForCall('removeContainer');
-  // The second one is on its way to the runtime when it has removed the link.
-  const link = containerLogSymlinkName({ name: 'web', namespace: 'default' }, 'main', container);
-  await symlink('/nowhere', join(containerLogLinksDir, link));
   removals.push(remover.removePod('web', pod));
-  while ((await readdir(containerLogLinksDir)).length > 0) await new Promise((resolve) => setImmediate(resolve));
-  await new Promise((resolve) => setImmediate(resolve));
+  // It removes the link, then asks the runtime.
+  await untilFilesRest();
   release();
   await Promise.all(removals);
   expect(runtime.requestsOf('removeContainer')).toEqual([{ containerId: container }]);
