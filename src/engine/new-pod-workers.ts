@@ -16,7 +16,7 @@ import { activeDeadlineLeftMs } from './status/active-deadline.ts';
 export type Workers = ReturnType<typeof newPodWorkers>;
 
 type Earlier = PodState &
-  Pick<Sources, 'workQueue'> &
+  Pick<Sources, 'housekeeping' | 'workQueue'> &
   Pick<RuntimeWatch, 'cache' | 'pleg' | 'runtimePods'> &
   Pick<Volumes, 'volumeManager'> &
   Pick<NodeResources, 'containerManager'> &
@@ -45,6 +45,9 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier) {
     isKnown: (uid) => podManager.get(uid) !== undefined || workers.has(uid),
     killOrphan: (runningPod) => {
       workers.updatePod({ type: 'kill', runningPod });
+    },
+    onOrphans: () => {
+      earlier.housekeeping.stir();
     },
     onPodChanged: (uid) => {
       void news.relist(uid);

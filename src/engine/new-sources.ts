@@ -14,7 +14,7 @@ interface Engine extends Required<Pick<ConstructorParameters<typeof ConfigReader
 
 /** Makes the parts that put manifests and times into the queue of the sync loop. */
 export function newSources(base: KubeletBase, { revisionToRun, knownRevisions }: Engine) {
-  const { clock, emit, faults, inputs, node, secrets, wallClock } = base;
+  const { clock, emit, events, faults, inputs, node, secrets, wallClock } = base;
   const configObjects = new ConfigObjects();
   configObjects.replace('<configuration>', node.runtimeClasses);
   const config = new ConfigReader({
@@ -42,8 +42,11 @@ export function newSources(base: KubeletBase, { revisionToRun, knownRevisions }:
   });
   const housekeeping = new Housekeeping({
     clock,
-    onDue: () => {
+    events,
+    onPeriod: () => {
       wallClock.observe();
+    },
+    onDue: () => {
       inputs.push({ type: 'housekeeping' });
     },
   });

@@ -211,7 +211,7 @@ export class SyncHandlers implements SyncHandler {
     this.deps.housekeeping.taken();
     const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, remains, admission } =
       this.deps;
-    this.deps.operations.review();
+    const isUpdateDue = this.deps.operations.review();
     const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
 
     // Step 0: restart evicted pods whose back-off is over, without their remains.
@@ -249,6 +249,11 @@ export class SyncHandlers implements SyncHandler {
     this.deps.inPlaceUpdates.proceed();
     backOff.gc();
     this.deps.imageManager.forgetFailures();
+
+    const isPodDue = podManager.pods().some((pod) => !workers.has(pod.metadata.uid)) || evictions.areWaiting;
+    const isEnding = [...working.values()].some(({ orphan }) => orphan);
+    const isInPlaceDue = this.deps.inPlaceUpdates.pods().length > 0;
+    if (isUpdateDue || isPodDue || isEnding || isInPlaceDue || !this.hasSeenAllSources) this.deps.housekeeping.stir();
   }
 
   private isLeft(uid: string): boolean {

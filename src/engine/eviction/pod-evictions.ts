@@ -67,6 +67,11 @@ export class PodEvictions {
     this.relievedAtMonotonic = this.deps.clock.monotonic();
   }
 
+  /** True if an evicted pod will start again. */
+  get areWaiting(): boolean {
+    return this.evicted.size > 0;
+  }
+
   /** UIDs of evicted pods whose back-off is over. Each is returned once, and none while the node is under pressure. */
   takeDue(): string[] {
     const { workers, mayBeUnderPressure } = this.deps;

@@ -31,6 +31,8 @@ interface Deps {
   isKnown: (uid: string) => boolean;
   /** Stops a running pod without manifest and worker. */
   killOrphan: (runningPod: RuntimePod) => void;
+  /** Called when a clean-up has found orphans. The next one tries again what fails. */
+  onOrphans: () => void;
   /** Called when the pod changed in the runtime. */
   onPodChanged: (uid: string) => void;
   /** Called when everything of the pod was removed. `pod` is undefined if the runtime had lost it. */
@@ -137,7 +139,9 @@ export class PodRemains {
   private async cleanUpOrphans(isSpared: (uid: string) => boolean): Promise<void> {
     const late = this.deps.listedPods().flatMap(({ uid }) => (this.removed.has(uid) ? uid : []));
     const ours = new Set([...(await this.deps.podDirs.podUIDs()), ...late]);
-    const orphans = [...ours].filter((uid) => !isSpared(uid) && !this.removals.has(uid));
+    const unspared = [...ours].filter((uid) => !isSpared(uid));
+    if (unspared.length > 0) this.deps.onOrphans();
+    const orphans = unspared.filter((uid) => !this.removals.has(uid));
     this.announce(orphans);
     const onRemoval = this.newSweep();
     await Promise.all(orphans.map((uid) => this.cleanUpOrphan(uid, onRemoval)));

@@ -130,11 +130,16 @@ export class PodOperations {
     for (const record of this.deps.records.all()) if (!this.declared.has(keyOf(record))) this.removed(record);
   }
 
-  /** Notes progress, and takes or rolls back revisions whose time has come. Called now and then. */
-  review(): void {
-    for (const record of this.deps.records.all()) this.reviewPod(record);
+  /**
+   * Notes progress, and takes or rolls back revisions whose time has come. Called now and then. Returns true if a
+   * revision waits for a time or a lock.
+   */
+  review(): boolean {
+    const records = this.deps.records.all();
+    for (const record of records) this.reviewPod(record);
     const gated = [...this.kept.values()].some(({ reason }) => reason === 'UpdateWindow' || reason === 'UpdateLock');
     if (gated) void this.checkLocks().then(this.deps.redeclare);
+    return gated || records.some(hasDeadline);
   }
 
   /** The revisions of a pod, oldest first. */
@@ -364,4 +369,10 @@ async function exists(path: string): Promise<boolean> {
   } catch (error) {
     return !hasCode(error, 'ENOENT', 'ENOTDIR');
   }
+}
+
+/** True if the current revision is to be Ready by a certain time. */
+function hasDeadline(record: PodRecord): boolean {
+  const current = currentRevision(record);
+  return current !== undefined && !current.wasReady && progressDeadlineMs(current.pod) !== undefined;
 }
