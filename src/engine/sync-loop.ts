@@ -17,7 +17,7 @@ import type { SyncLoopMonitor } from './sync-loop-monitor.ts';
  *   sync          work queue                      → pod syncs
  *   admission     pod workers, when a pod ended   → another try to admit waiting pods
  *   operation     operators, by the control socket → a pod is stopped or started
- *   housekeeping  timer, every 2 s                → clean-ups
+ *   housekeeping  2 s after an event, or 10 s later → clean-ups
  *   barrier       readers of the snapshot         → a call back after all earlier inputs
  */
 export type SyncLoopInput =
