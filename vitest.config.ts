@@ -18,7 +18,7 @@ const shared = {
 const onContainerd = { isolate, globalSetup: ['test/e2e/global-setup.ts'], testTimeout: 300_000, hookTimeout: 300_000 };
 
 /** Tests that measure the machine, look at all of it, or use it as it is. */
-const alone = ['busy-screen', 'memory', 'network', 'siege'].map((name) => `test/e2e/${name}.test.ts`);
+const alone = ['busy-screen', 'many-remains', 'memory', 'network', 'siege'].map((name) => `test/e2e/${name}.test.ts`);
 
 export default defineConfig({
   test: {

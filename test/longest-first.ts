@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * times of its last run only, and a fresh clone had none.
  */
 const longest = [
-  ...['facts/facts', 'chaos', 'agent-restart', 'orphan-shims', 'rounds/rounds', 'screen', 'many-remains', 'no-stack'],
+  ...['facts/facts', 'chaos', 'agent-restart', 'orphan-shims', 'rounds/rounds', 'screen', 'no-stack'],
   ...['executable', 'docs', 'run-once', 'log-flood', 'managed-containerd', 'upgrade', 'eviction', 'bad-manifests'],
 ].map((name) => `/e2e/${name}.test.ts`);
 
