@@ -222,8 +222,8 @@ describe('rollback', () => {
   });
 
   test('comes by itself if a new revision is not Ready within its deadline', async () => {
+    // The first revision became Ready a moment ago.
     const one = await running();
-    await one.world.pass(3000);
     const annotations = { 'kubelet-ts.io/progress-deadline': '30s' };
     const late = revision('2', { annotations, initContainers: [{ name: 'init', image: 'app:1', command: ['wait'] }] });
     one.source.setDerived(late);

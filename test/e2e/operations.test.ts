@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Container, Pod } from '../../src/api/types.ts';
+import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { Agent } from './agent.ts';
 import { busybox, makePod, serve, shell } from './manifests.ts';
 
@@ -68,5 +70,46 @@ describe('operating a declared pod', () => {
 
   test('an action on a pod that is not there names the pods', async () => {
     expect(await run('stop', 'wab')).toContain('no pod "wab"');
+  });
+});
+
+test('an update that is not Ready by its deadline is rolled back, while others pull, probe and crash', async ({
+  onTestFinished,
+}) => {
+  const failing = (name: string, container: Partial<Container>): object =>
+    makePod(name, { containers: [shell(name, serve, container)] });
+  const probe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 };
+  const deadline = { 'kubelet-ts.io/progress-deadline': '3s' };
+  const agent = await Agent.create({
+    manifests: {
+      'web.json': web('1', deadline),
+      'crash.json': failing('crash', { command: ['false'] }),
+      'pull.json': failing('pull', { image: 'localhost/missing:1' }),
+      'probe.json': failing('probe', { livenessProbe: probe }),
+    },
+  });
+  onTestFinished(() => agent.cleanUp());
+  await agent.start();
+  await agent.untilReady('web');
+  const isRestarted = ({ pod: { status } }: PodSnapshot): boolean =>
+    (status?.containerStatuses?.[0]?.restartCount ?? 0) > 0;
+  await agent.untilPod('crash', isRestarted);
+  await agent.untilPod('probe', isRestarted);
+  await agent.untilPod('pull', ({ pod }) => pod.status?.containerStatuses?.[0]?.state?.waiting?.reason !== undefined);
+
+  const broken = web('2', deadline) as Pod;
+  const [app] = broken.spec.containers;
+  if (app === undefined) throw new Error('the pod has no container');
+  app.readinessProbe = probe;
+  await agent.write('web.json', broken);
+  await agent.untilPod('web', ({ waitingUpdate }) => waitingUpdate?.reason === 'RolledBack');
+  const { pod } = await agent.untilReady('web');
+  expect(pod.spec.containers[0]?.env).toEqual([{ name: 'TEXT', value: '1' }]);
+  expect(await agent.cli(['wait', 'web', '--for', 'updated', '--timeout', '2m'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'error: pod web does not run its manifest: revision 2 was not Ready within 3s; revision 1 runs\n' +
+      'hint: Correct the manifest, or try it again: kubelet-ts unhold web\n',
   });
 });

@@ -98,7 +98,9 @@ export class PodOperations {
     this.kept.delete(key);
     if (record === undefined || currentRevision(record)?.name !== name) {
       const taken = { name, takenAt: clock.now(), from, isDerivedUID, pod };
-      records.note(withRevision(record ?? emptyRecord(pod.metadata), taken));
+      // The earlier revision may have become Ready since the last review.
+      const before = record === undefined ? emptyRecord(pod.metadata) : this.withReadiness(record);
+      records.note(withRevision(before, taken));
     } else if (record.pin?.whileDeclared !== undefined) records.note(withoutPin(record));
     return { pod, isDerivedUID };
   }
@@ -252,7 +254,7 @@ export class PodOperations {
   }
 
   private reviewPod(record: PodRecord): void {
-    const { records, declaredPod, isReadyAsDeclared, podStatus } = this.deps;
+    const { records, declaredPod, podStatus } = this.deps;
     const current = currentRevision(record);
     if (current === undefined || (current.wasReady && record.restart === undefined)) return;
     const pod = declaredPod(record);
@@ -262,10 +264,20 @@ export class PodOperations {
       return;
     }
     if (current.wasReady) return;
-    if (isSameRevision(pod, current.pod) && isReadyAsDeclared(pod)) {
-      const revisions = record.revisions.map((one) => (one === current ? { ...one, wasReady: true } : one));
-      records.note({ ...record, revisions });
-    } else this.rollBackIfLate(record, current, pod);
+    const noted = this.withReadiness(record);
+    if (noted === record) this.rollBackIfLate(record, current, pod);
+    else records.note(noted);
+  }
+
+  /** The record with its current revision as one that was Ready, if it is Ready now. Else the same record. */
+  private withReadiness(record: PodRecord): PodRecord {
+    const { declaredPod, isReadyAsDeclared } = this.deps;
+    const current = currentRevision(record);
+    const pod = declaredPod(record);
+    if (current === undefined || current.wasReady || pod === undefined) return record;
+    if (!isSameRevision(pod, current.pod) || !isReadyAsDeclared(pod)) return record;
+    const revisions = record.revisions.map((one) => (one === current ? { ...one, wasReady: true } : one));
+    return { ...record, revisions };
   }
 
   private rollBackIfLate(record: PodRecord, current: PodRevision, pod: Pod): void {
