@@ -3,6 +3,7 @@
 // small chunks that all commands share costs more than their content. V8's code of that script is beside it.
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import process from 'node:process';
 import { build } from 'esbuild';
 import { bundleOptions, only, ownBuilds, withoutChildProcess } from './bundle-options.mjs';
 import { cacheName, withCompiler } from './compile/compiler.mjs';
@@ -23,7 +24,12 @@ async function buildOwn(name, commands, compile) {
     await writeFile(`${outdir}/chunks/${chunk}`, chunk.endsWith('.js') ? `${banner}${text}` : text);
   await copyFile(join(import.meta.dirname, 'compile/load-script.cjs'), `${outdir}/main.cjs`);
   await writeFile(`${outdir}/${name}.js`, start);
-  await compile(`${outdir}/${name}.js`, `${outdir}/${cacheName(name)}`, name);
+  try {
+    await compile(`${outdir}/${name}.js`, `${outdir}/${cacheName(name)}`, name);
+  } catch (error) {
+    // Without that code, the program starts more slowly.
+    process.stderr.write(`warning: V8's code of ${outdir} was not made: ${error.message}\n`);
+  }
 }
 
 await rm('dist', { recursive: true, force: true });

@@ -27,7 +27,7 @@ const image = 'localhost/compile:1';
 /** Command lines of each bundle. */
 const words = {
   main: [['validate', manifest]],
-  // Only root may run pods. Without cgroups, this machine is left as it is.
+  // Only root may run pods. Without cgroups, nothing stays on this machine but the folder /var/log/containers.
   agent: [['run', '--help'], process.getuid() === 0 ? runOnceWords() : ['run-once', '--help']],
   ui: [['ui', '--help']],
   ps: [['ps', '--root-dir', rootDir]],

@@ -175,7 +175,7 @@ function bridgeWarnings(hasIptables: boolean, chained: readonly string[]): strin
   return [];
 }
 
-/** The folder with most known plugins, or the first one if none has any. */
+/** The folder with most known plugins. The first folder if no folder has a known plugin. */
 function bestBinDir(folders: readonly { dir: string; plugins: string[] }[]): { dir: string; plugins: string[] } {
   const known = [...neededPlugins, ...optionalPlugins];
   const count = ({ plugins }: { plugins: string[] }): number => known.filter((name) => plugins.includes(name)).length;

@@ -9,6 +9,12 @@ export interface Pages {
   forwards: readonly OutputPage[];
 }
 
+/** The list of forwarded ports with its selected row. */
+interface ForwardList extends Pages {
+  /** Index in `forwards`. */
+  selectedForward: number;
+}
+
 /** Each forwarded port is a process. */
 export const maxForwards = 9;
 
@@ -46,8 +52,23 @@ export function withEnd<T extends Pages & { note: string }>(state: T, end: { id:
   return { ...state, note, forwards: forwards.filter((forward) => forward !== ended) };
 }
 
-/** The list of forwarded ports. */
-export function forwardsLines({ forwards, selectedForward }: Pages & { selectedForward: number }): Line[] {
+/** Keeps the selection within a list that became shorter. */
+export function selectForward<T extends ForwardList>(state: T): T {
+  return { ...state, selectedForward: Math.max(0, Math.min(state.selectedForward, state.forwards.length - 1)) };
+}
+
+/** The forwarded ports but the selected one. */
+export function withoutSelected({ forwards, selectedForward }: ForwardList): OutputPage[] {
+  return forwards.filter((_forward, index) => index !== selectedForward);
+}
+
+/** Puts the page of the selected port on the screen. */
+export function withSelectedPage<T extends ForwardList>(state: T): T {
+  return { ...state, page: state.forwards[state.selectedForward], forwards: withoutSelected(state) };
+}
+
+/** The rows of the list of forwarded ports. */
+export function forwardsLines({ forwards, selectedForward }: ForwardList): Line[] {
   const rows = forwards.map((forward, index): Line => {
     const isSelected = index === selectedForward;
     return {

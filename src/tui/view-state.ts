@@ -4,7 +4,7 @@ import type { EngineSnapshot, PodSnapshot, PodUsage, Silence } from '../engine/v
 import { describeEvent } from './describe-event.ts';
 import { detailsLines } from './details-lines.ts';
 import { type EventKind, eventKindOf, nextEventKind } from './event-lines.ts';
-import { withEnd, withoutPage, withOutput } from './forwards.ts';
+import { selectForward, withEnd, withoutPage, withoutSelected, withOutput, withSelectedPage } from './forwards.ts';
 import { headerLineLimit, headerLines, silenceLines, startingLines } from './header-lines.ts';
 import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts';
 import type { Line } from './line.ts';
@@ -160,13 +160,13 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
     case 'pageGrew':
       return withOutput(state, action);
     case 'pageEnded':
-      return keepForwardSelection(withEnd(state, action));
+      return selectForward(withEnd(state, action));
     case 'forwardsOpened':
-      return keepForwardSelection({ ...withoutPage(state), overlay: 'forwards' });
+      return selectForward({ ...withoutPage(state), overlay: 'forwards' });
     case 'forwardShown':
-      return showForward(state);
+      return state.forwards.length === 0 ? state : { ...withSelectedPage(state), overlay: 'output' };
     case 'forwardEnded':
-      return keepForwardSelection({ ...state, forwards: withoutSelected(state) });
+      return selectForward({ ...state, forwards: withoutSelected(state) });
     case 'promptOpened':
       return { ...state, prompt: { kind: action.kind, text: action.text ?? '' } };
     case 'promptTyped':
@@ -366,20 +366,6 @@ function move(state: ViewState, direction: Move): ViewState {
     case 'events':
       return moveEvents(state, direction, layout.events - 1);
   }
-}
-
-function keepForwardSelection(state: ViewState): ViewState {
-  return { ...state, selectedForward: Math.max(0, Math.min(state.selectedForward, state.forwards.length - 1)) };
-}
-
-/** Opens the page of the selected forwarded port. */
-function showForward(state: ViewState): ViewState {
-  const page = state.forwards[state.selectedForward];
-  return page === undefined ? state : { ...state, overlay: 'output', page, forwards: withoutSelected(state) };
-}
-
-function withoutSelected({ forwards, selectedForward }: ViewState): OutputPage[] {
-  return forwards.filter((_forward, index) => index !== selectedForward);
 }
 
 /** The last row follows new output. */

@@ -25,7 +25,7 @@ export interface LoadResult {
   pod?: Pod;
   /** Place of the pod's depends-on annotation, if it has one. */
   dependsOnPlace?: DependsOnPlace;
-  /** Places of its class names, if it has any. */
+  /** Places where the manifest names its classes. Absent if it names none. */
   classPlaces?: ClassPlace[];
   /** True if the manifest sets no UID, so that the pod's UID is derived from its content. */
   isUIDDerived?: boolean;

@@ -41,15 +41,25 @@ async function* startingWith(
   yield* rest;
 }
 
-/** The newest time of each kind of event that was printed. */
+/** A watch may run for months, and each message of a container is a kind of its own. */
+const maxPrintedKinds = 10_000;
+
+/** The newest time of each kind of event that was printed. Forgets the kinds that were printed longest ago. */
 export class PrintedEvents {
   readonly #lastAt = new Map<string, number>();
 
   /** The events that were not printed yet, from now on printed. */
   take(events: readonly ListedEvent[]): ListedEvent[] {
     const fresh = events.filter((event) => event.lastAt > (this.#lastAt.get(kindOf(event)) ?? -1));
-    for (const event of fresh) this.#lastAt.set(kindOf(event), event.lastAt);
+    for (const event of fresh) this.#note(kindOf(event), event.lastAt);
     return fresh;
+  }
+
+  #note(kind: string, lastAt: number): void {
+    this.#lastAt.delete(kind);
+    this.#lastAt.set(kind, lastAt);
+    const [oldest = ''] = this.#lastAt.keys();
+    if (this.#lastAt.size > maxPrintedKinds) this.#lastAt.delete(oldest);
   }
 }
 

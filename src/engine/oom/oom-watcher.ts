@@ -20,7 +20,7 @@ const firstReadAfterMs = 1000;
 const readPeriodMs = 5000;
 /** Records read before other work has its turn. A record takes some 10 µs. */
 const recordsPerTurn = 64;
-/** Waits for the kernel to log a kill that a runtime has reported, because it logs slowly on a serial console. */
+/** Waits for the kernel's log of a kill that a runtime has reported. A slow serial console delays that log. */
 const kernelWaitsMs = [0, 50, 200, 1000];
 /** All signs of one kill come within this time. A container's further kills within it are counted, not reported. */
 const sameKillMs = 10_000;

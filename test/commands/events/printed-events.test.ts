@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import type { ListedEvent } from '../../../src/commands/events/past-events.ts';
+import { PrintedEvents } from '../../../src/commands/events/watch-events.ts';
+
+const event = (message: string, lastAt: number): ListedEvent => ({
+  ...{ namespace: 'default', name: 'web', type: 'Normal', reason: 'Started' },
+  ...{ message, count: 1, firstAt: 0, lastAt },
+});
+
+test('an event is printed once, and again when it happens again', () => {
+  const printed = new PrintedEvents();
+  expect(printed.take([event('a', 5), event('b', 5)])).toEqual([event('a', 5), event('b', 5)]);
+  expect(printed.take([event('a', 5), event('b', 6)])).toEqual([event('b', 6)]);
+});
+
+test('10,000 kinds of events are remembered, those that were printed last', () => {
+  const printed = new PrintedEvents();
+  const kinds = Array.from({ length: 10_000 }, (_, index) => event(`kind ${index}`, 5));
+  printed.take(kinds);
+  // Kind 0 becomes the newest, so kind 1 makes room for a further one.
+  printed.take([event('kind 0', 6), event('another', 5)]);
+  expect(printed.take([event('kind 0', 6), event('kind 2', 5), event('kind 1', 5)])).toEqual([event('kind 1', 5)]);
+});
