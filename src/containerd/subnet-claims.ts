@@ -17,11 +17,7 @@ export async function subnetOf(file: string): Promise<string | undefined> {
  * configuration has a subnet. The files do not survive a reboot, like the bridges.
  */
 export class SubnetClaims {
-  private readonly folder: string;
-
-  constructor(folder: string) {
-    this.folder = folder;
-  }
+  constructor(private readonly folder: string) {}
 
   /**
    * The subnets of all other configurations. Removes the records of missing ones. Ignores a configuration that cannot

@@ -21,7 +21,6 @@ interface Deps {
  * before the next clean-up count as one.
  */
 export class Housekeeping {
-  private readonly deps: Deps;
   private requested = false;
   private isCalm = false;
   /** Since the last clean-up. */
@@ -29,9 +28,7 @@ export class Housekeeping {
   private cancel = (): void => undefined;
   private unsubscribe = (): void => undefined;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   start(): void {
     this.unsubscribe = this.deps.events.subscribe((event) => {

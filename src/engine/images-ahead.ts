@@ -22,13 +22,10 @@ interface Deps {
  * failed pulls until the pod is forgotten.
  */
 export class ImagesAhead {
-  private readonly deps: Deps;
   /** By UID. */
   private readonly pods = new Map<string, { pod: Pod; isReady: boolean; abort: AbortController }>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Pulls the images of the pod unless that was started before. Calls `onReady` at the end. */
   start(pod: Pod): void {

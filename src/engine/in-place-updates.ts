@@ -50,13 +50,11 @@ interface Waiting {
  * INVARIANT: only the newest declared revision of a pod waits.
  */
 export class InPlaceUpdates {
-  private readonly deps: Deps;
   private readonly imagesAhead: ImagesAhead;
   /** By UID. */
   private readonly waiting = new Map<string, Waiting>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.imagesAhead = new ImagesAhead({ ...deps, pullAhead: (pod, signal) => this.pull(pod, signal) });
   }
 

@@ -37,14 +37,12 @@ export class Kubelet
     EngineOperations,
     Pick<StatsProvider, 'summary' | 'cgroups' | 'diskUsage'>
 {
-  private readonly deps: KubeletDeps;
   private readonly stopping = new AbortController();
   private readonly parts: KubeletParts;
   private readonly startedAt: number;
   private readonly monitor: SyncLoopMonitor;
 
-  constructor(deps: KubeletDeps) {
-    this.deps = deps;
+  constructor(private readonly deps: KubeletDeps) {
     this.startedAt = deps.clock.now();
     this.monitor = new SyncLoopMonitor({ clock: deps.clock, syncFrequencyMs: deps.node.syncFrequencyMs });
     // No limit, because every call under way listens to it.

@@ -74,12 +74,9 @@ const memoryMessage = ({ type, size, numaAffinity }: MemoryBlock) => ({
 
 /** Serves the lister on a socket while the agent runs. */
 export class PodResourcesSocket {
-  private readonly deps: { path: string; lister: PodResourcesLister; serve: Serve };
   private server: UnixServer | undefined;
 
-  constructor(deps: { path: string; lister: PodResourcesLister; serve: Serve }) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: { path: string; lister: PodResourcesLister; serve: Serve }) {}
 
   /** Rejects with the error of the system. */
   async start(): Promise<void> {

@@ -34,15 +34,12 @@ interface Deps {
  * then.
  */
 export class PodRevisions {
-  private readonly deps: Deps;
   /** Running revisions that are no longer declared, by full name. */
   private readonly outgoing = new Map<string, { pod: Pod; source: SourceName }>();
   /** UIDs of pods of an earlier agent. */
   private earlierPods: ReadonlySet<string> = new Set();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Sets the pods of an earlier agent. Called first. */
   adopt(earlierPods: readonly string[]): void {

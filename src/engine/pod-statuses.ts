@@ -30,11 +30,7 @@ interface Deps {
 
 /** Generates the statuses of pods and passes them to their readers. kubelet: kubelet_pods.go generateAPIPodStatus */
 export class PodStatuses {
-  private readonly deps: Deps;
-
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Loads the pod's record. Without one, as after an early kill of the agent, its oldest sandbox shows when it was

@@ -62,14 +62,12 @@ interface Deps {
 
 /** The three kinds of sync for a pod worker. kubelet: kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod */
 export class KubeletPodSyncer implements PodSyncer {
-  private readonly deps: Deps;
   /** Back-off of pods with failed mounts, by UID. */
   private readonly mountBackOff: BackOff;
   /** When an operator asked to try a pod at once, by UID; monotonic. */
   private readonly retriedAt = new Map<string, number>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.mountBackOff = new BackOff(deps.clock, mountBackOffLimits);
   }
 

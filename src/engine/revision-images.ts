@@ -18,11 +18,7 @@ interface Deps extends PullAheadDeps {
 
 /** The images of a pod's next revision, while the earlier one runs. */
 export class RevisionImages {
-  private readonly deps: Deps;
-
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Pulls the images of a pod that waits for its earlier revision. Rejects if a pull failed. Then the status shows the

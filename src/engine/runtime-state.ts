@@ -20,7 +20,6 @@ interface Deps {
 
 /** State of the runtime and its network. kubelet: runtime.go, kubelet.go updateRuntimeUp */
 export class RuntimeState {
-  private readonly deps: Deps;
   private lastReadyAtMonotonic: number | undefined;
   private statusError: string | undefined;
   /** Set while the pod network is not ready. Then only host-network pods start. */
@@ -31,9 +30,7 @@ export class RuntimeState {
   name = '';
   version = '';
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Checks the runtime periodically until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {

@@ -61,13 +61,11 @@ interface Deps {
 
 /** Handles the inputs of the sync loop by requests to the pod workers. kubelet: kubelet.go HandlePod… */
 export class SyncHandlers implements SyncHandler {
-  private readonly deps: Deps;
   /** Ids of the sources whose first list was handled. */
   private readonly sourcesSeen = new Set<string>();
   private readonly revisions: PodRevisions;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.revisions = new PodRevisions({
       ...deps,
       mayBeDeclared: (uid) => this.mayBeDeclared(uid),

@@ -25,14 +25,12 @@ interface Deps {
  * useless.
  */
 export class WallClockStore {
-  private readonly deps: Deps;
   private bootID = '';
   private writing: Promise<void> = Promise.resolve();
   private isFailing = false;
   private cancelRetry: (() => void) | undefined;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     deps.wallClock.onSet = () => {
       this.save();
     };

@@ -21,14 +21,12 @@ export interface WallClockSetting {
  * compares wall times.
  */
 export class WallClockHistory {
-  private readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Settings, oldest first. */
   private seenSettings: WallClockSetting[] = [];
   /** Called when the clock was set. */
   onSet: () => void = () => undefined;
 
-  constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
-    this.clock = clock;
+  constructor(private readonly clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.observe();
   }
 

@@ -13,13 +13,10 @@ interface Deps {
  * once.
  */
 export class AgentEnd {
-  private readonly deps: Deps;
   private kubelet: Pick<Kubelet, 'shutDownPods' | 'isWatchingShutdowns'> | undefined;
   private isEnding = false;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** From now on SIGTERM also ends the pods, unless logind reports shutdowns of the machine. */
   podsOf(kubelet: Pick<Kubelet, 'shutDownPods' | 'isWatchingShutdowns'>): void {

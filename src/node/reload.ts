@@ -23,14 +23,12 @@ interface Deps {
  * that it has, and reports that.
  */
 export class Reload {
-  private readonly deps: Deps;
   private readonly turns = new OneAtATime();
   private isWaiting = false;
   private current: NodeOptions['configuration'];
   private prepareAPI: PrepareReload | undefined;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.current = deps.options.configuration;
   }
 

@@ -43,13 +43,11 @@ export function appliedFolder(rootDir: string): string {
  */
 export class AppliedFolder {
   readonly path: string;
-  private readonly deps: Deps;
   /** Outside the folder, because the file source follows it. */
   private readonly journal: string;
   private readonly lock: string;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.path = appliedFolder(deps.rootDir);
     const state = join(deps.rootDir, 'state');
     this.journal = join(state, 'applied-change.json');

@@ -46,11 +46,9 @@ const requestOrigin = '<request>';
  * Rejects with an `AppliedRefused` for a request that cannot be carried out, and with the error of the file system.
  */
 export class AppliedManifests {
-  private readonly deps: Deps;
   private readonly folder: AppliedFolder;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.folder = new AppliedFolder(deps);
   }
 

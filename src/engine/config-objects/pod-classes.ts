@@ -10,14 +10,11 @@ import type { ManifestProblem } from '../view/events.ts';
  * it must not start.
  */
 export class PodClasses {
-  private readonly classes: NodeClassLookup;
   /** By UID. */
   private readonly resolved = new Map<string, { declared: Pod; pod: Pod }>();
   private readonly problems = new Map<string, ClassProblem>();
 
-  constructor(classes: NodeClassLookup) {
-    this.classes = classes;
-  }
+  constructor(private readonly classes: NodeClassLookup) {}
 
   /** The pod with the values of its classes. Returns the same object for the same pod. */
   resolve(declared: Pod): Pod {

@@ -74,14 +74,12 @@ interface Read {
 export class ConfigReader {
   /** In the order of the sources. */
   readonly sourceIds: readonly SourceId[];
-  private readonly deps: Deps;
   private readonly podConfig = new PodConfig();
   private readonly claims = new Claims<Read>();
   private readonly reads: readonly Read[];
   private readonly podClasses: PodClasses;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.podClasses = new PodClasses(deps.configObjects);
     this.reads = deps.sources.map((source, index) => ({
       id: { id: `${source.source}#${index}`, source: source.source },

@@ -40,11 +40,7 @@ const notOffered = 'the kernel does not offer this controller';
 
 /** Cgroups as folders. On cgroup v1 each controller has a hierarchy. kubelet: cm/cgroup_manager_linux.go */
 export class CgroupfsManager implements CgroupManager {
-  private readonly deps: Deps;
-
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Does not go to a thread and back for each folder, because cgroups are in memory and every sync asks. */
   exists(name: CgroupName): Promise<boolean> {

@@ -42,11 +42,9 @@ export interface PodCgroupResize {
 export class ContainerManager {
   readonly podCgroups: PodCgroups;
   readonly qosCgroups: QOSCgroups;
-  private readonly deps: Deps;
   private readonly refusals: CgroupRefusalReport;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.refusals = new CgroupRefusalReport(deps);
     this.podCgroups = new PodCgroups({ ...deps, refusals: this.refusals });
     this.qosCgroups = new QOSCgroups({ ...deps, refusals: this.refusals });

@@ -20,7 +20,6 @@ const jobTimeoutMs = 30_000;
  * connection does not keep the process alive.
  */
 export class DBusSystemd implements Systemd {
-  private readonly deps: Deps;
   private connection: Promise<SystemBus> | undefined;
   private calls = 0;
   /** Callbacks for the end of jobs, by job path. */
@@ -28,9 +27,7 @@ export class DBusSystemd implements Systemd {
   /** Jobs that ended during calls, because a job may end before its path is known. */
   private readonly endedJobs = new Set<string>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   startTransientUnit(unit: string, properties: readonly UnitProperty[]): Promise<void> {
     const body = [unit, 'replace', properties.map(onWire), []];

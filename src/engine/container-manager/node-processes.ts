@@ -44,13 +44,10 @@ const runtimeOOMScoreAdj = -999;
  * INVARIANT: a refusal is logged once, and does not end anything.
  */
 export class NodeProcesses {
-  private readonly deps: Deps;
   /** Those of the agent were logged when it set its score at the start. */
   private readonly refused = new Set(['the agent']);
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {

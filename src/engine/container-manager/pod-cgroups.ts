@@ -19,11 +19,7 @@ interface Deps {
 
 /** The cgroup of each pod, over those of its containers. kubelet: cm/pod_container_manager_linux.go */
 export class PodCgroups {
-  private readonly deps: Deps;
-
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Makes the pod's cgroup with its limits before anything runs in it. A running pod keeps its cgroup, because an

@@ -32,7 +32,6 @@ interface Deps {
  * agent's pod runs below the same cgroup, nothing is limited here, because our limit could end that pod.
  */
 export class QOSCgroups {
-  private readonly deps: Deps;
   private readonly root: CgroupName;
   private readonly burstable: CgroupName;
   private readonly bestEffort: CgroupName;
@@ -42,9 +41,8 @@ export class QOSCgroups {
   private current: Promise<void> = Promise.resolve();
   private waiting: Promise<void> | undefined;
 
-  constructor(deps: Deps) {
+  constructor(private readonly deps: Deps) {
     const { root, Burstable, BestEffort } = qosCgroups(deps.node.cgroupRoot);
-    this.deps = deps;
     this.root = root;
     this.burstable = Burstable;
     this.bestEffort = BestEffort;

@@ -24,12 +24,9 @@ const rootSlice = '-.slice';
  * opencontainers/cgroups systemd/
  */
 export class SystemdCgroupManager implements CgroupManager {
-  private readonly deps: Deps;
   private loggedFailure = false;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   exists(name: CgroupName): Promise<boolean> {
     return this.deps.folders.exists(name);

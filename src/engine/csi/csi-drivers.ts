@@ -24,12 +24,9 @@ const logged = (message: string): string => `kubernetes.io/csi: ${message}`;
 
 /** The registered CSI drivers. kubelet: pkg/volume/csi/csi_plugin.go RegistrationHandler */
 export class CSIDrivers implements PluginHandler {
-  private readonly deps: Deps;
   private readonly drivers = new Map<string, Driver>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** kubelet: csi_plugin.go validateVersions */
   validate({ name, supportedVersions }: Plugin): void {

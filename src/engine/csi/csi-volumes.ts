@@ -61,12 +61,9 @@ interface Deps {
  * is undone like one that had. Nothing stays mounted that the driver says it unmounted.
  */
 export class CSIVolumes {
-  private readonly deps: Deps;
   private readonly turns = new Map<string, OneAtATime>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Mounts the volume, unless it is. The signal ends the call under way, which may have had an effect then. kubelet:

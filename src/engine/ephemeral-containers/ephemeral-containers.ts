@@ -38,16 +38,13 @@ const maxReads = 16;
  * whole or absent. No folder is made here.
  */
 export class EphemeralContainers {
-  private readonly deps: Deps;
   private readonly entries = new Map<string, readonly EphemeralEntry[]>();
   private readonly effectivePods = new WeakMap<Pod, { entries: readonly EphemeralEntry[]; pod: Pod }>();
   /** Cancel the timers of containers that are removed soon, by UID of the pod. */
   private readonly timers = new Map<string, () => void>();
   private changing: Promise<unknown> = Promise.resolve();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Loads the lists of these pods from an earlier agent. A file that is no list is renamed, and logged. */
   async load(uids: readonly string[]): Promise<void> {

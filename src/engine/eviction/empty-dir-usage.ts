@@ -29,13 +29,10 @@ interface Counted {
 
 /** Measures emptyDirs on disk. The statistics measure all volumes, but less often. */
 export class EmptyDirUsage {
-  private readonly deps: Deps;
   private limited: VolumesByPod = new Map();
   private nextAtMonotonic = -Infinity;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Counts emptyDirs with a limit, each only up to its limit. Returns the last result if measuring took long a short

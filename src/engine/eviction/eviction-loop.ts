@@ -59,16 +59,14 @@ interface Deps extends Pick<EvictionManagerDeps, Inherited> {
  * fails or hangs is skipped. kubelet: eviction/eviction_manager.go Start
  */
 export class EvictionLoop {
-  private readonly deps: Deps;
   private readonly manager: EvictionManager;
   /** True while checks fail. */
   private isFailing = false;
   /** The threshold of the last event. */
   private announced: EvictionThreshold | undefined;
 
-  constructor(deps: Deps) {
+  constructor(private readonly deps: Deps) {
     const { diskLayout, stats, emptyDirs, reclaim, logger } = deps;
-    this.deps = deps;
     this.manager = new EvictionManager({
       ...deps,
       diskLayout: () => this.bounded(summaryTimeoutMs, diskLayout),
@@ -212,13 +210,10 @@ function limitsEphemeralStorage({ spec }: Pod): boolean {
 
 /** Waits for the next check: the end of the period, or a notice. */
 class Notices {
-  private readonly clock: Clock;
   private isNoted = false;
   private wake = (): void => undefined;
 
-  constructor(clock: Clock) {
-    this.clock = clock;
-  }
+  constructor(private readonly clock: Clock) {}
 
   note(): void {
     this.isNoted = true;

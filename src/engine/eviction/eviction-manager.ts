@@ -58,15 +58,13 @@ const immediateGracePeriodSeconds = 1;
  * INVARIANT: one `synchronize` runs at a time.
  */
 export class EvictionManager {
-  private readonly deps: EvictionManagerDeps;
   private state: PressureState = noPressure;
   private pressures: readonly NodePressure[] = [];
   private layout: DiskLayout | undefined;
   /** At first without the thresholds of containerfs, as in the kubelet. */
   private thresholds: readonly EvictionThreshold[];
 
-  constructor(deps: EvictionManagerDeps) {
-    this.deps = deps;
+  constructor(private readonly deps: EvictionManagerDeps) {
     this.thresholds = deps.config.thresholds;
   }
 

@@ -25,12 +25,9 @@ const maxReads = 16;
  * made here.
  */
 export class EvictionRecords {
-  private readonly deps: Deps;
   private readonly earlier = new Map<string, Eviction>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Loads the evictions of these pods. Skips files that are missing or damaged. */
   async load(uids: readonly string[]): Promise<void> {

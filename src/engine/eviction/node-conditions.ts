@@ -20,14 +20,11 @@ const newsOf = {
 
 /** The conditions of pressure that the node is under. */
 export class NodeConditions {
-  private readonly deps: Deps;
   private readonly conditions = new Map<NodePressure, NodePressureSnapshot>();
   /** True once the node was checked. */
   areKnown = false;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   get pressures(): NodePressure[] {
     return [...this.conditions.keys()];

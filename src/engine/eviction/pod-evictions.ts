@@ -28,14 +28,12 @@ interface Deps {
  * kubelet: eviction/eviction_manager.go evictPod
  */
 export class PodEvictions {
-  private readonly deps: Deps;
   private readonly backOff: BackOff;
   /** UIDs of pods that will start again. */
   private readonly evicted = new Set<string>();
   private relievedAtMonotonic = -Infinity;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.backOff = new BackOff(deps.clock);
   }
 

@@ -46,11 +46,7 @@ interface Deps {
  * pods. kubelet: kuberuntime/kuberuntime_gc.go containerGC
  */
 export class ContainerCollector {
-  private readonly deps: Deps;
-
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Collects every minute until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {

@@ -25,13 +25,10 @@ export type DeadLogNames = Record<'logDirs' | 'brokenLogLinks', string[]>;
  * and kubelets, so only those of our pods count. kubelet: kuberuntime/kuberuntime_gc.go evictPodLogsDirectories
  */
 export class DeadLogs {
-  private readonly deps: Deps;
   /** Folders of other owners' pods. None of them becomes ours without a folder below the root-dir. */
   private others = new Set<string>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Names of candidates. The plan of a collection selects among them. `own` are the UIDs of the pods with a folder

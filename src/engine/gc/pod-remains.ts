@@ -48,7 +48,6 @@ interface Deps {
  * is removed last, so that remains are found again. One removal of a pod runs at a time.
  */
 export class PodRemains {
-  private readonly deps: Deps;
   /** By UID. */
   private readonly removals = new Map<string, Promise<void>>();
   private orphanCleanUp: Promise<void> | undefined;
@@ -60,9 +59,7 @@ export class PodRemains {
    */
   private readonly removed = new Set<string>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Removes all remains of a stopped pod. Does nothing if there are none. */
   async removePod(uid: string): Promise<void> {

@@ -54,7 +54,6 @@ type PodName = Pick<PodRef, 'namespace' | 'name'>;
  * variable is written.
  */
 export class PodHistories {
-  private readonly deps: Deps;
   /** By path. */
   private readonly kept = new Map<string, Kept>();
   /** Values of the variables by pod UID, newest set first. */
@@ -63,9 +62,7 @@ export class PodHistories {
   private cancelTimer: (() => void) | undefined;
   private isFailing = false;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Records an event if the history keeps its kind. */
   readonly record = (event: KubeletEvent): void => {

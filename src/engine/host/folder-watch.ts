@@ -37,13 +37,10 @@ const restMs = 1000;
 
 /** Reports changes in folders from inotify: at once, and with the name of the entry. */
 export class FolderWatch {
-  private readonly deps: Deps;
   private readonly watched = new Map<string, Watched>();
   private readonly failed = new Set<string>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Watches a folder. Every change after this resolved is reported. A missing folder is not watched. Returns true if a

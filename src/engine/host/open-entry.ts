@@ -10,13 +10,10 @@ const O_PATH = 0o10_000_000;
  * renames or replaces it. Names are bytes, one character a byte. The caller closes it.
  */
 export class OpenEntry {
-  readonly stats: BigIntStats;
-  private readonly handle: FileHandle;
-
-  private constructor(handle: FileHandle, stats: BigIntStats) {
-    this.handle = handle;
-    this.stats = stats;
-  }
+  private constructor(
+    private readonly handle: FileHandle,
+    readonly stats: BigIntStats,
+  ) {}
 
   /** Rejects if the path ends in a link. */
   static async open(path: string | Buffer): Promise<OpenEntry> {

@@ -23,15 +23,12 @@ const globalKey = 'global';
 
 /** One credential provider with a cache of its answers. kubelet: credentialprovider/plugin/plugin.go pluginProvider */
 export class CredentialPlugin {
-  private readonly deps: Deps;
   /** By repository, registry or the one global key. */
   private readonly cache = new Map<string, CachedCredentials>();
   /** By repository. */
   private readonly underWay = new Map<string, Promise<DockerConfig>>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * The provider's credentials for a repository. Empty if the provider fails, which is logged. Concurrent calls for one

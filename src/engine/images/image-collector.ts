@@ -62,13 +62,11 @@ interface Removal {
  * realImageGCManager
  */
 export class ImageCollector {
-  private readonly deps: Deps;
   private readonly startedAtMonotonic: number;
   private records: readonly ImageRecord[] = [];
   private failedBefore = false;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.startedAtMonotonic = deps.clock.monotonic();
   }
 

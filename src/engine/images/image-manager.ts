@@ -45,7 +45,6 @@ export interface PullRequest {
 
 /** Makes the image of a container present before its creation. kubelet: images/image_manager.go */
 export class ImageManager {
-  private readonly deps: Deps;
   private readonly pulls: ReturnType<typeof pLimit>;
   private readonly rate: TokenBucket;
   /** Last pull failure by back-off key, shown while the pull backs off. */
@@ -53,8 +52,7 @@ export class ImageManager {
   /** Images pulled before their container could start, by name. */
   private readonly pulledAhead = new WeakMap<Container, Map<string, Image>>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     const { settings, clock } = deps;
     this.pulls = pLimit(settings.maxParallelPulls);
     this.rate = new TokenBucket({ perSecond: settings.registryPullQPS, burst: settings.registryBurst, clock });

@@ -17,11 +17,7 @@ interface Deps {
 
 /** Credentials for image pulls: the pod's, then the node's. */
 export class PullCredentials {
-  private readonly deps: Deps;
-
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Credentials to try for the image, in order. Empty if it is pulled without. Rejects if a Secret of the pod is

@@ -28,14 +28,11 @@ const lookPeriodMs = 1000;
  * belongs to. So there is no progress while several images are pulled.
  */
 export class PullWatch {
-  private readonly deps: { readIngests: ReadLayerIngests; clock: Clock; emit: Emit };
   /** By image. */
   private readonly pulls = new Map<string, ImagePull>();
   private ended = new AbortController();
 
-  constructor(deps: { readIngests: ReadLayerIngests; clock: Clock; emit: Emit }) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: { readIngests: ReadLayerIngests; clock: Clock; emit: Emit }) {}
 
   /** Watches a pull until it ends. */
   async during<T>(image: string, waiter: Waiter, pull: () => Promise<T>): Promise<T> {

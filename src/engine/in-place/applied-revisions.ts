@@ -38,14 +38,11 @@ const maxReads = 16;
  * is absent, the next change replaces the pod. No folder is made here.
  */
 export class AppliedRevisions {
-  private readonly deps: Deps;
   private readonly kept = new Map<string, Kept>();
   private readonly writing = new Map<string, Promise<void>>();
   private isFailing = false;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Loads the revisions of an earlier agent. Skips files that are missing or damaged. */
   async load(uids: readonly string[]): Promise<void> {

@@ -66,13 +66,10 @@ export interface SyncedResize {
 
 /** Carries out the actions of `computePodActions` over the CRI. kubelet: kuberuntime/kuberuntime_manager.go */
 export class KuberuntimeManager {
-  private readonly deps: Deps;
   /** Ids of containers that the runtime cannot resize, so that they restart. */
   private readonly notResizable = new Set<string>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Syncs a pod once, in the kubelet's order. Failures are in the results. Rejects only if aborted. kubelet:

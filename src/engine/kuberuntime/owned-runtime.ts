@@ -43,7 +43,6 @@ export class OwnedRuntime implements ForeignPods {
   /** The runtime with this owner's pods only. */
   readonly runtime: RuntimeService;
   readonly listAllContainers: RuntimeService['listContainers'];
-  private readonly deps: Deps;
   /** True for our sandboxes, by id. */
   private readonly verdicts = new Map<string, boolean>();
   /** Sandboxes of other owners, by id. */
@@ -56,8 +55,7 @@ export class OwnedRuntime implements ForeignPods {
   private listing: Promise<unknown> = Promise.resolve();
   private isLookDue = false;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     const { runtime, owner } = deps;
     this.listAllContainers = runtime.listContainers;
     this.runtime = {

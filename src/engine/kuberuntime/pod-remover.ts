@@ -39,13 +39,10 @@ type DeadContainer = Pick<RuntimeContainerStatus, 'id' | 'name' | 'restartCount'
  * INVARIANT: the link to a log is removed before its container, because its name contains the container's id.
  */
 export class PodRemover {
-  private readonly deps: Deps;
   /** Removals of containers under way, by id, because the runtime rejects a second one. */
   private readonly removals = new Map<string, Promise<void>>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Removes a dead container, its log with rotated files, and the link to the log. Does nothing for missing parts. */
   removeContainer(pod: PodIdentity, container: DeadContainer): Promise<void> {

@@ -21,11 +21,7 @@ const hangupSignal = 1;
 
 /** kubelet: nodeshutdown/systemd/inhibit_linux.go DBusCon */
 export class DBusLogind implements Logind {
-  private readonly deps: Deps;
-
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   async connect(onPrepareForShutdown: () => void, signal: AbortSignal): Promise<LogindConnection> {
     const { bus } = await openSystemBus(this.deps.socketPath, { signal });

@@ -29,12 +29,9 @@ const message = 'Pod was terminated in response to imminent node shutdown.';
  * those that they depend on. kubelet: nodeshutdown/nodeshutdown_manager.go processShutdownEvent
  */
 export class NodeShutdown {
-  private readonly deps: Deps;
   private underWay: { done: Promise<void>; stopped: Pod[]; cancelled: AbortController } | undefined;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** True while no pod may start. */
   get isShuttingDown(): boolean {

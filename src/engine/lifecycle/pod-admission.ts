@@ -59,7 +59,6 @@ type Hold = Exclude<Wait, { for: 'room' | 'devices' }>;
  * INVARIANTS: a running pod is not judged again. Room made for a pod is reserved for it.
  */
 export class PodAdmission {
-  private readonly deps: Deps;
   /** By UID, in the order of their beginning. */
   private readonly waits = new Map<string, Wait>();
   /** News since the last `takeDue`. */
@@ -67,9 +66,7 @@ export class PodAdmission {
   /** UIDs of pods to admit again, since the last `takeDue`. */
   private readonly retried = new Set<string>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Running pods first, so that they are counted before other pods are judged. */
   inOrder(pods: readonly Pod[]): Pod[] {

@@ -30,7 +30,6 @@ const looksAfterReloadMs = [100, 400, 1500];
  * need the connection: it is held until the pods of a shutdown have ended, or the agent has.
  */
 export class ShutdownWatch {
-  private readonly deps: Deps;
   private changes = new AsyncQueue<Change>();
   private lock: InhibitorLock | undefined;
   private isConnected = false;
@@ -39,9 +38,7 @@ export class ShutdownWatch {
   private backOff: BackOffEntry | undefined;
   private lastWarning: string | undefined;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** True if a shutdown of the machine would wait for the pods. */
   get isHolding(): boolean {

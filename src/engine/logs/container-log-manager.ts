@@ -64,14 +64,12 @@ interface Deps {
  * container. A worker is not held while the runtime answers.
  */
 export class ContainerLogManager {
-  private readonly deps: Deps;
   /** By container id. */
   private readonly logs = new Map<string, WatchedLog>();
   private readonly looks = new Set<Promise<void>>();
   private readonly worker: <T>(work: () => Promise<T>) => Promise<T>;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.worker = pLimit(deps.settings.maxWorkers);
   }
 

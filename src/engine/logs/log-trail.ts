@@ -21,7 +21,6 @@ interface TailOptions {
  * reader that holds a file finds the next one after any number of rotations.
  */
 export class LogTrail {
-  readonly path: string;
   private readonly log: string;
   /** Rotated files that are not read yet, of the time of opening. */
   private ahead: RotatedLog[] = [];
@@ -36,8 +35,7 @@ export class LogTrail {
   /** Stamp of the rotated file before the first of `ahead`. */
   private lastStamp = '';
 
-  private constructor(path: string) {
-    this.path = path;
+  private constructor(readonly path: string) {
     this.log = basename(path);
   }
 

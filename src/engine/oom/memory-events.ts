@@ -29,13 +29,10 @@ interface Deps {
  * reports these kills.
  */
 export class MemoryEvents {
-  private readonly deps: Deps;
   /** Kills by folder of a pod or container. */
   private counts = new Map<string, number>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Follows the counts until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {

@@ -65,7 +65,6 @@ interface Reported {
  * INVARIANT: the signs of one kill lead to one event.
  */
 export class OOMWatcher {
-  private readonly deps: Deps;
   private readonly ooms = new KernelOOMs();
   /** By container id, or by pod UID for kills in an unknown container of a pod. Newest last. */
   private readonly reported = new Map<string, Reported>();
@@ -73,8 +72,7 @@ export class OOMWatcher {
   private kernelLog: KernelLog | undefined;
   private reading: Promise<void> = Promise.resolve();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.startedAt = deps.clock.now();
   }
 

@@ -68,7 +68,6 @@ export interface DeclaredPod {
  * INVARIANTS: a request is on disk before it is carried out. Carrying it out again changes nothing.
  */
 export class PodOperations {
-  private readonly deps: Deps;
   /** Name of the declared revision of each pod, by its key. */
   private readonly declared = new Map<string, string>();
   /** Why a pod does not run its declared revision. */
@@ -78,9 +77,7 @@ export class PodOperations {
   private readonly locks = new Map<string, boolean>();
   private acting: Promise<unknown> = Promise.resolve();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** The revision to run of a pod that a source declares. Notes a new revision. */
   revisionToRun({ pod, isDerivedUID }: DeclaredPod, from: string): DeclaredPod {

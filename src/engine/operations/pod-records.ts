@@ -51,7 +51,6 @@ const recordsFolder = (rootDir: string): string => join(rootDir, 'state', 'opera
  * is no record is renamed, and logged.
  */
 export class PodRecords {
-  private readonly deps: Deps;
   private readonly folder: string;
   private readonly records = new Map<string, PodRecord>();
   /** Keys of records that are not written yet. */
@@ -60,8 +59,7 @@ export class PodRecords {
   private cancelTimer: (() => void) | undefined;
   private isFailing = false;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.folder = recordsFolder(deps.rootDir);
   }
 

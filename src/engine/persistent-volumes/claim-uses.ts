@@ -24,11 +24,7 @@ const maxNoteBytes = 64 * 1024;
  * notes go with the pods, and a crash leaves none of a removed pod.
  */
 export class ClaimUses {
-  private readonly podDirs: Pick<PodDirs, 'podDir' | 'podUIDs'>;
-
-  constructor(podDirs: Pick<PodDirs, 'podDir' | 'podUIDs'>) {
-    this.podDirs = podDirs;
-  }
+  constructor(private readonly podDirs: Pick<PodDirs, 'podDir' | 'podUIDs'>) {}
 
   /** Notes that the pod uses the claim, before it mounts it. */
   async add(uid: string, claim: ClaimName): Promise<void> {

@@ -42,14 +42,12 @@ const maxRecordBytes = 64 * 1024;
  */
 export class VolumeClaims {
   readonly uses: ClaimUses;
-  private readonly deps: Deps;
   private readonly turns = new OneAtATime();
   /** The claims of volumes, by the volume's name. Undefined until they are read. */
   private holders: Map<string, ClaimName> | undefined;
   private readonly waiting = new Set<string>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.uses = new ClaimUses(deps.podDirs);
   }
 

@@ -54,13 +54,10 @@ interface Deps {
  * relisted at once, so that no change is missed.
  */
 export class EventWatch {
-  private readonly deps: Deps;
   /** Name of the open stream. */
   live: string | undefined;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Follows the first available stream until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {

@@ -58,7 +58,6 @@ interface PodRecord {
  * written before events are sent. A listing is not trusted for pods that were read after it began.
  */
 export class GenericPleg {
-  private readonly deps: Deps;
   /** By UID. Empty records are dropped when the next listing begins. */
   private readonly records = new Map<string, PodRecord>();
   private readonly wakeUps = new AsyncQueue<'due'>();
@@ -69,9 +68,7 @@ export class GenericPleg {
   lastRelistAt: number | undefined;
   lastRelistMs: number | undefined;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Relists until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {

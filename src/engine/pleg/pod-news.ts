@@ -28,12 +28,10 @@ interface PodSyncs {
 
 /** Looks at single pods between relists: after our own actions, and for callers that would wait for a relist. */
 export class PodNews {
-  private readonly deps: Deps;
   /** By pod UID. */
   private readonly syncs = new Map<string, PodSyncs>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     deps.events.subscribe((event) => {
       if (event.type === 'SyncStarted' && event.state === 'sync')
         this.syncsOf(event.pod.uid).begunAtMonotonic = deps.clock.monotonic();

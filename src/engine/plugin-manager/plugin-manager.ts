@@ -41,14 +41,11 @@ const lookMs = 1000;
  * registered.
  */
 export class PluginManager {
-  private readonly deps: Deps;
   private readonly known = new Map<string, Known>();
   /** The last operation of each path. */
   private readonly operations = new Map<string, Promise<void>>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Runs until the signal is aborted. Registered plugins stay with their handlers. */
   async run(signal: AbortSignal): Promise<void> {

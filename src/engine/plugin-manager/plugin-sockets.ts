@@ -25,13 +25,11 @@ const maxDepth = 8;
  * pluginmanager/pluginwatcher/plugin_watcher.go
  */
 export class PluginSockets {
-  private readonly deps: Deps;
   private readonly folders: FolderWatch;
   private cancelRescan: (() => void) | undefined;
   private hasTooMany = false;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.folders = new FolderWatch({
       ...deps,
       onChange: () => {

@@ -28,7 +28,6 @@ export interface PodWorkerSync {
  * INVARIANT: a static pod starts only if no other started pod of its full name is unfinished.
  */
 export class PodWorkers {
-  private readonly deps: Deps;
   private readonly workerDeps: ConstructorParameters<typeof PodWorker>[0];
   private readonly workers = new Map<string, PodWorker>();
   private readonly gate = new StaticPodGate();
@@ -36,8 +35,7 @@ export class PodWorkers {
   private podsSynced = false;
   private readonly running = new Set<Promise<void>>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.workerDeps = {
       ...deps,
       running: this.running,

@@ -23,13 +23,11 @@ interface Deps {
 
 /** Runs one probe of one container periodically, across all its restarts. kubelet: prober/worker.go */
 export class ProbeWorker {
-  private readonly deps: Deps;
   private readonly wakeUps = new AsyncQueue<'tick' | 'trigger'>();
   private readonly stopping = new AbortController();
   private state: ProbeState;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.state = deps.resumed ?? initialProbeState;
   }
 

@@ -40,7 +40,6 @@ interface Deps extends ProbeDeps {
 
 /** One worker for each probe of each container except plain init containers. kubelet: prober/prober_manager.go */
 export class ProberManager {
-  private readonly deps: Deps;
   private readonly startedAtMonotonic: number;
   /** By pod UID, then by `type/container`. */
   private readonly workers = new Map<string, Map<string, ProbeWorker>>();
@@ -50,8 +49,7 @@ export class ProberManager {
     liveness: new Map(),
   };
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.startedAtMonotonic = deps.clock.monotonic();
   }
 

@@ -66,14 +66,11 @@ const maxShare = 0.01;
  * server/stats/volume_stat_calculator.go
  */
 export class DiskUsageCache {
-  private readonly deps: Deps;
   private readonly entries = new Map<string, Entry>();
   private isMeasuring = false;
   private nextAtMonotonic = -Infinity;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** The last measured usage of a pod. Returns undefined if it was not measured yet. */
   of(podUID: string): PodDiskUsage | undefined {

@@ -42,16 +42,13 @@ const patienceMs = 10_000;
  * that one that hangs delays no other. kubelet: pkg/volume/csi/csi_metrics.go, server/stats/volume_stat_calculator.go
  */
 export class DriverUsageCache {
-  private readonly deps: Deps;
   /** By UID of the pod, then by name of the volume. */
   private readonly pods = new Map<string, Map<string, Entry>>();
   private readonly asked = new Set<string>();
   /** Drivers whose last call failed. */
   private readonly failing = new Set<string>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** The last reported usage of a pod's volumes. */
   of(podUID: string): VolumeStats[] {

@@ -11,12 +11,9 @@ const patienceMs = 2000;
 
 /** Reads file systems, each at most once at a time. */
 export class Filesystems {
-  private readonly clock: Clock;
   private readonly underWay = new Map<string, Promise<FilesystemFigures>>();
 
-  constructor(clock: Clock) {
-    this.clock = clock;
-  }
+  constructor(private readonly clock: Clock) {}
 
   /** The file system at a path. Resolves with undefined if it does not answer in time or the path is missing. */
   async read(path: string): Promise<FilesystemFigures | undefined> {

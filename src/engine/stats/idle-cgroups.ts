@@ -14,13 +14,10 @@ const maxAgeMs = 60_000;
  * manager/container.go nextHousekeepingInterval
  */
 export class IdleCgroups<Figures> {
-  private readonly clock: Pick<Clock, 'monotonic'>;
   private before = new Map<string, Known<Figures>>();
   private now = new Map<string, Known<Figures>>();
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
-    this.clock = clock;
-  }
+  constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
 
   /** Calls `read` unless the CPU time is that of the sample before. `cpuNanos`: undefined if it is not known. */
   figuresOf(path: string, cpuNanos: number | undefined, read: () => Figures): Figures {

@@ -18,15 +18,12 @@ const keptForMs = 120_000;
  * file keeps no cgroup from being removed. Files below /proc are never kept: one of a network would keep that network.
  */
 export class KeptFiles {
-  private readonly clock: Pick<Clock, 'monotonic' | 'after'>;
   private readonly buffer = Buffer.allocUnsafe(maxKernelFileBytes);
   private readonly kept = new Map<string, Kept>();
   private maxFiles: number | undefined;
   private cancelEnd: (() => void) | undefined;
 
-  constructor(clock: Pick<Clock, 'monotonic' | 'after'>) {
-    this.clock = clock;
-  }
+  constructor(private readonly clock: Pick<Clock, 'monotonic' | 'after'>) {}
 
   /** Reads a file that the kernel hands out as a whole. Returns undefined if it is missing or cannot be read. */
   read(path: string): string | undefined {

@@ -36,7 +36,6 @@ const retryUnimplementedAfterMs = 600_000;
 
 /** Usage as the runtime reports it. A call that fails or hangs gives no figures, and is left out for a minute. */
 export class RuntimeStats {
-  private readonly deps: Deps;
   /** Failed calls, and when they are tried again. */
   private readonly retryAtMonotonic = new Map<string, number>();
 
@@ -46,9 +45,7 @@ export class RuntimeStats {
     containers: new Map(),
   };
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Running containers of all owners, by id. An answer of the last `maxAgeMs` serves again, because a runtime asks a

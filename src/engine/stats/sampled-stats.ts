@@ -21,7 +21,6 @@ interface Sample {
  * Samples of one measuring, shared by all that ask. One sample is taken at a time, and the last one is kept.
  */
 export class SampledStats implements StatsProvider {
-  private readonly deps: Deps;
   /** Newest samples that succeeded, the larger and the smaller kind. */
   private newest: { cpuAndMemoryOnly: boolean; startedAtMonotonic: number; summary: Summary }[] = [];
   private underWay: Sample | undefined;
@@ -30,9 +29,7 @@ export class SampledStats implements StatsProvider {
 
   private measured: { startedAtMonotonic: number; result: Promise<MeasuredCgroup[]> } | undefined;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   async summary({ maxAgeMs, cpuAndMemoryOnly = false, signal }: SummaryRequest): Promise<Summary> {
     signal?.throwIfAborted();

@@ -63,7 +63,6 @@ const detailedPodsATurn = 12;
 
 /** Measures everything once. INVARIANT: one sample at a time. */
 export class Sampler {
-  private readonly deps: SamplerDeps;
   private readonly reader: UsageReader;
   /** Of samples without pods, because each sample forgets the pods that it did not read. */
   private readonly nodeReader: UsageReader;
@@ -72,8 +71,7 @@ export class Sampler {
   /** A process in the network of each sandbox, by its id. */
   private readonly networkPIDs = new Map<string, string>();
 
-  constructor(deps: SamplerDeps) {
-    this.deps = deps;
+  constructor(private readonly deps: SamplerDeps) {
     this.reader = new UsageReader(deps);
     this.nodeReader = new UsageReader(deps);
     this.idle = new IdleCgroups(deps.clock);

@@ -45,7 +45,6 @@ const rewriteMs = 30_000;
  * INVARIANTS: a pod waits for the disk only before its first sync. A file is whole or absent. No folder is made here.
  */
 export class StatusRecords {
-  private readonly deps: Deps;
   private readonly kept = new Map<string, Kept>();
   /** UIDs of pods whose file was read. */
   private readonly loaded = new Set<string>();
@@ -54,9 +53,7 @@ export class StatusRecords {
   private isFailing = false;
   private isClosed = false;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** The record of the pod. Returns undefined if it was not acknowledged yet. */
   of(uid: string): StatusRecord | undefined {

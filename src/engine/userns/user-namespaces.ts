@@ -40,13 +40,10 @@ interface StoredMapping {
  * kubelet: userns/userns_manager.go GetOrCreateUserNamespaceMappings
  */
 export class UserNamespaces {
-  private readonly deps: Deps;
   /** One at a time, because two pods would find the same range free. */
   private readonly allocations = pLimit(1);
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** The user namespace of a pod, whose folder must exist. Rejects with a `UserError` if the pod cannot have one. */
   async getOrCreate({ metadata: { uid }, spec }: Pick<Pod, 'metadata' | 'spec'>): Promise<UserNamespace> {

@@ -28,11 +28,8 @@ interface EventBusDeps {
 export class EventBus {
   private readonly listeners = new Set<(event: KubeletEvent) => void>();
   private readonly history = new Map<string, KubeletEvent[]>();
-  private readonly deps: EventBusDeps;
 
-  constructor(deps: EventBusDeps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: EventBusDeps) {}
 
   readonly emit: Emit = (event) => {
     const { clock, outgoing } = this.deps;

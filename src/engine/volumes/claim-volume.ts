@@ -40,13 +40,12 @@ export function claimVolume(source: ClaimSource, request: VolumeRequest): Volume
  */
 class ClaimMounter implements VolumeMounter {
   private readonly name: ClaimName;
-  private readonly source: ClaimSource;
-  private readonly request: VolumeRequest;
   private mounted: MountedVolume | undefined;
 
-  constructor(source: ClaimSource, request: VolumeRequest) {
-    this.source = source;
-    this.request = request;
+  constructor(
+    private readonly source: ClaimSource,
+    private readonly request: VolumeRequest,
+  ) {
     this.name = { namespace: request.pod.metadata.namespace, name: source.claimName };
   }
 

@@ -46,11 +46,7 @@ interface Deps extends PayloadSources {
  * an interrupted one. kubelet: volumemanager
  */
 export class VolumeManager {
-  private readonly deps: Deps;
-
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Sets up every volume that a container of the pod mounts. Updates those made from ConfigMaps, Secrets or the pod.

@@ -35,14 +35,12 @@ const colours = ['cyan', 'yellow', 'green', 'magenta', 'blue'] as const;
  * start with pod and container. A log that cannot be read is reported once and does not fail the pods.
  */
 export class RunOnceLogs {
-  private readonly deps: Deps;
   /** Followed logs, by pod UID and container name. */
   private readonly followed = new Map<string, Promise<void>>();
   private readonly finished = new AbortController();
   private readonly unprefixed: string | undefined;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     const main = deps.pods.flatMap(({ metadata, spec }) =>
       [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)].map(({ name }) =>
         keyOf(metadata.uid, name),

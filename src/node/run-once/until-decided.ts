@@ -53,21 +53,17 @@ export function untilDecided(view: View, pods: readonly Pod[], end: RunEnd): Pro
 /** Decides the outcomes of pods as the events of the engine arrive. */
 class RunWatch {
   readonly outcomes = new Map<string, PodOutcome>();
-  private readonly view: View;
-  private readonly pods: readonly Pod[];
-  private readonly end: RunEnd;
-  private readonly onFinished: () => void;
   /** Ready pods, by UID, with a function that forgets it. */
   private readonly settling = new Map<string, () => void>();
   private readonly pullFailures = new Map<string, number>();
   private isFinished = false;
 
-  constructor(view: View, pods: readonly Pod[], end: RunEnd, onFinished: () => void) {
-    this.view = view;
-    this.pods = pods;
-    this.end = end;
-    this.onFinished = onFinished;
-  }
+  constructor(
+    private readonly view: View,
+    private readonly pods: readonly Pod[],
+    private readonly end: RunEnd,
+    private readonly onFinished: () => void,
+  ) {}
 
   take(event: KubeletEvent): void {
     countPulls(event, this.pullFailures);

@@ -30,11 +30,9 @@ interface Options extends GitPlace {
 export class GitOrigin implements ManifestOrigin {
   readonly where: string;
   readonly hasFiles = true;
-  private readonly options: Options;
   private readonly protocol: string;
 
-  constructor(options: Options) {
-    this.options = options;
+  constructor(private readonly options: Options) {
     this.where = options.url.href;
     this.protocol = options.repository.startsWith('https:') ? 'https' : 'http';
   }

@@ -19,10 +19,8 @@ interface Options extends ManifestServer {
 /** A manifest URL: its body, with its `.minisig` if keys are named. kubelet: config/http.go extractFromURL */
 export class HTTPOrigin implements ManifestOrigin {
   readonly where: string;
-  private readonly options: Options;
 
-  constructor(options: Options) {
-    this.options = options;
+  constructor(private readonly options: Options) {
     this.where = shownURL(options.url);
   }
 

@@ -15,14 +15,11 @@ const collectEveryBytes = 2 * 1024 * 1024;
  * would keep some 30 MB of such copies, so young objects are collected in between.
  */
 export class LargeBodies {
-  private readonly clock: Clock;
   private lastEnd: Promise<void> = Promise.resolve();
   private bytesSinceCollection = 0;
   private collect: (() => void) | undefined;
 
-  constructor(clock: Clock) {
-    this.clock = clock;
-  }
+  constructor(private readonly clock: Clock) {}
 
   /** Resolves when it is this body's turn. The caller must call the returned function at its end. */
   async turn(signal: AbortSignal): Promise<() => void> {

@@ -28,10 +28,8 @@ const linkLocalService = 'http://169.254.169.254';
 /** The metadata service of a cloud. Its answers are trusted as the cloud itself is. */
 export class MetadataOrigin implements ManifestOrigin {
   readonly where: string;
-  private readonly options: Options;
 
-  constructor(options: Options) {
-    this.options = options;
+  constructor(private readonly options: Options) {
     this.where = options.url.href;
   }
 

@@ -36,12 +36,10 @@ const labels = ['cidata', 'CIDATA'];
  */
 export class NoCloudOrigin implements ManifestOrigin {
   readonly where: string;
-  private readonly options: Options;
   /** The disk that was read, with its last change. */
   private readDisk: string | undefined;
 
-  constructor(options: Options) {
-    this.options = options;
+  constructor(private readonly options: Options) {
     this.where = options.url.href;
   }
 

@@ -43,11 +43,9 @@ const maxSignatures = 20;
 export class OCIOrigin implements ManifestOrigin {
   readonly where: string;
   readonly hasFiles = true;
-  private readonly options: Options;
   private readonly registry: Registry;
 
-  constructor(options: Options) {
-    this.options = options;
+  constructor(private readonly options: Options) {
     this.where = options.url.href;
     this.registry = new Registry(options);
   }

@@ -43,13 +43,10 @@ const acceptManifests = [...manifestTypes, ...indexTypes].join(', ');
 
 /** A repository of a registry. Keeps its authorization for the next visit. OCI: distribution-spec, pulling */
 export class Registry {
-  private readonly options: RegistryOptions;
   /** Header of the last successful authentication. */
   private authorization: string | undefined;
 
-  constructor(options: RegistryOptions) {
-    this.options = options;
-  }
+  constructor(private readonly options: RegistryOptions) {}
 
   /**
    * Lets `use` read within the limits of one check. Rejects with an OriginFailure, or with the reason of the signal.
@@ -87,12 +84,11 @@ interface Session {
 export class RegistryVisit {
   /** Ends the reading of what was received. */
   readonly signal: AbortSignal;
-  private readonly options: RegistryOptions;
-  private readonly session: Session;
 
-  constructor(options: RegistryOptions, session: Session) {
-    this.options = options;
-    this.session = session;
+  constructor(
+    private readonly options: RegistryOptions,
+    private readonly session: Session,
+  ) {
     this.signal = session.limits.signal;
   }
 

@@ -24,7 +24,6 @@ interface SeenPod {
 
 /** Counts and durations since the agent started, for /metrics and /metrics/probes. kubelet: metrics/metrics.go */
 export class EngineCounts extends EngineCounter implements Meter {
-  private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly pods = new Map<string, SeenPod>();
   private relistedAtMonotonic: number | undefined;
 
@@ -45,9 +44,8 @@ export class EngineCounts extends EngineCounter implements Meter {
   private readonly probes = new Tally();
   private readonly probeDurations = new Distribution(usualBuckets);
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(private readonly clock: Pick<Clock, 'monotonic'>) {
     super();
-    this.clock = clock;
   }
 
   /** Counts a call to the runtime. */

@@ -15,14 +15,11 @@ const longRunning: ReadonlySet<string> = new Set(['exec', 'attach', 'portForward
 
 /** Requests to the HTTPS API and the read-only port. kubelet: server/metrics/metrics.go */
 export class HTTPCounts {
-  private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly requests = new Tally();
   private readonly inflight = new Tally();
   private readonly durations = new Distribution(usualBuckets);
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
-    this.clock = clock;
-  }
+  constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
 
   /** Counts a request that begins. The returned function is called once when its answer has ended. */
   began(

@@ -53,15 +53,12 @@ const unread: ManifestFile = {
  * disk is overwritten before `save`.
  */
 export class ManifestFiles {
-  private readonly deps: Deps;
   /** By path, in the order in which they were first seen. */
   private readonly files = new Map<string, ManifestFile>();
   private readonly claims = new Claims<string>();
   private readonly unsaved = new Map<string, Uint8Array>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   get paths(): string[] {
     return [...this.files.keys()];

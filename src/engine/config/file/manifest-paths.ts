@@ -51,13 +51,10 @@ interface Deps {
 export class ManifestPaths {
   /** Mount points by path, except the root. Saved for the next start, because they may be unmounted then. */
   mountPoints = new Map<string, string>();
-  private readonly deps: Deps;
   /** `losesFilesMs`: time after which the missing files of a folder count as removed; monotonic. */
   private readonly places = new Map<string, Place & { losesFilesMs: number }>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Looks at the paths for which `isMeant` is true. Returns `other` if the state of one changed, such as to removed.

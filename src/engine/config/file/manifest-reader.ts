@@ -80,13 +80,10 @@ const maxParallelReads = 16;
  * known file counts as missing after 10 ms, because some programs remove a file before they write it again.
  */
 export class ManifestReader {
-  private readonly deps: Deps;
   private readonly limit = pLimit(maxParallelReads);
   private readonly unsettled = new Map<string, Unsettled>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Looks at each of these paths. The results have the order of the requests. */
   async look(requests: readonly LookRequest[]): Promise<Map<string, Found>> {

@@ -28,7 +28,6 @@ type Wanted = LastGood | undefined;
  * next use. Until then none of its files are removed.
  */
 export class LastGoodManifests {
-  private readonly deps: Deps;
   private readonly folder: string;
   /** Names of files by key; read from the disk at the first use. */
   private names: Promise<Map<string, string[]>> | undefined;
@@ -41,8 +40,7 @@ export class LastGoodManifests {
   /** True if the last write failed. */
   private failed = false;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.folder = lastGoodFolder(deps.rootDir);
   }
 

@@ -68,18 +68,16 @@ export function parseRetryAfter(text: string | undefined, now: number): number |
 
 /** Counts the failures of one URL, and chooses the time of each next request. */
 export class CheckSchedule {
-  private readonly times: CheckTimes;
-  private readonly random: () => number;
   private failure: OriginFailureKind | undefined;
   private failuresInARow = 0;
   private floods = 0;
   private hasAnswered = false;
 
   /** `random` is uniform in [0, 1). */
-  constructor(times: CheckTimes, random: () => number) {
-    this.times = times;
-    this.random = random;
-  }
+  constructor(
+    private readonly times: CheckTimes,
+    private readonly random: () => number,
+  ) {}
 
   /** Milliseconds until the next request, after a check with this result at `now`. */
   next({ failure, retryAfterMs }: Partial<Pick<CheckOutcome, 'failure' | 'retryAfterMs'>>, now: number): number {

@@ -24,12 +24,10 @@ interface Deps extends RemoteManifestOptions {
 export class PolledSource implements PodSource {
   readonly source = 'http';
   readonly where: string;
-  private readonly deps: Deps;
   private readonly manifest: RemoteManifest;
   private handedOver: SourceUpdate | undefined;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     this.manifest = new RemoteManifest(deps);
     this.where = this.manifest.where;
   }

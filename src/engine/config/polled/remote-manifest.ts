@@ -59,15 +59,13 @@ export class RemoteManifest {
   readonly where: string;
   /** Undefined before the first good manifest. */
   declared: Declared | undefined;
-  private readonly options: RemoteManifestOptions;
   private seen: Seen | undefined;
   /** Time of the signature of the newest used body, in earlier runs too; seconds since the epoch. */
   private lastSignedAtSeconds: number | undefined;
   /** Why the manifest of the last run is not used. */
   private unusable: ManifestProblem[] = [];
 
-  constructor(options: RemoteManifestOptions) {
-    this.options = options;
+  constructor(private readonly options: RemoteManifestOptions) {
     this.where = options.origin.where;
   }
 

@@ -22,13 +22,10 @@ const maxDepth = 1000;
 const literals = ['true', 'false', 'null'];
 
 class Scanner {
-  private readonly bytes: string;
   private at = 0;
   private depth = 0;
 
-  constructor(bytes: string) {
-    this.bytes = bytes;
-  }
+  constructor(private readonly bytes: string) {}
 
   value(): void {
     const next = this.afterSpace();

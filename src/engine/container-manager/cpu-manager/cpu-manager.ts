@@ -68,15 +68,13 @@ export interface Reconciliation {
  */
 export class CPUManager implements HintProvider {
   readonly allCPUs: CPUSet;
-  private readonly deps: Deps;
   private readonly policy: CPUPolicy;
   private readonly containers = new CPUContainers();
   /** Undefined before the start. */
   private started: CPUAssignments | undefined;
 
   /** Throws an `Error` with the kubelet's message for settings that do not suit the machine. */
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     const topology = new CPUTopology(deps.machine);
     this.allCPUs = topology.cpus;
     this.policy = makePolicy(deps, topology);

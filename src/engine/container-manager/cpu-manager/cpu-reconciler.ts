@@ -21,15 +21,12 @@ interface Deps {
  * container that has CPUs for itself does not share them for a whole period. kubelet: cpumanager/cpu_manager.go Start
  */
 export class CPUReconciler {
-  private readonly deps: Deps;
   private isNews = false;
   private wake: () => void = () => undefined;
   /** The last logged failure by container id, until the container was moved. */
   private readonly failures = new Map<string, string>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** A pod came or went, or a container started. */
   soon(): void {

@@ -21,15 +21,12 @@ interface Deps {
  * pod that was being asked for had the devices then, and is refused as well. So two pods never take turns without end.
  */
 export class DeviceAdmission {
-  private readonly deps: Deps;
   /** By UID of the pod. Undefined: plugins are being asked. */
   private readonly results = new Map<string, AllocationResult | undefined>();
   /** UIDs of pods that were being asked for and had devices as a pod was refused, by its UID. */
   private readonly rivals = new Map<string, Set<string>>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** UIDs of pods that may have devices already. A refused pod keeps them only until another one asks. */
   get podUIDs(): string[] {

@@ -44,15 +44,12 @@ const maxResponseBytes = 256 * 1024;
  * ended.
  */
 export class DeviceManager implements HintProvider {
-  private readonly deps: Deps;
   private readonly pods = new PodDevices();
   /** Pods for which a plugin is being asked, by device as `resource id`. */
   private readonly reserved = new Map<string, string>();
   private file: StateFile | undefined;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Reads the checkpoint. Called once, before all other methods. Throws an `Error` if it is damaged. */
   start(file: StateFile): void {

@@ -48,14 +48,11 @@ const maxResources = 128;
  * INVARIANT: only the last connection of a resource changes its devices.
  */
 export class DeviceResources {
-  private readonly deps: Deps;
   private readonly resources = new Map<string, Resource>();
   /** Connections whose plugin has not sent a list yet, by resource. */
   private readonly starting = new Map<string, DeviceEndpoint>();
 
-  constructor(deps: Deps) {
-    this.deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   get names(): string[] {
     return [...this.resources.keys()];

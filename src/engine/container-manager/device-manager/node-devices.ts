@@ -55,16 +55,14 @@ const checkpointName = 'kubelet_internal_checkpoint';
 export class NodeDevices {
   /** For the topology manager. */
   readonly hintProvider: HintProvider;
-  private readonly deps: Deps;
   private readonly resources: DeviceResources;
   private readonly manager: DeviceManager;
   private readonly admission: DeviceAdmission;
   private file: DiskStateFile | undefined;
   private server: UnixServer | undefined;
 
-  constructor(deps: Deps) {
+  constructor(private readonly deps: Deps) {
     const { plugins, managers, meter, clock, logger } = deps;
-    this.deps = deps;
     this.resources = new DeviceResources({
       ...deps,
       connect: plugins.connectDevicePlugin,

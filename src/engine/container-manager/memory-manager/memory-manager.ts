@@ -34,7 +34,6 @@ interface Deps {
 
 /** kubelet: memorymanager/memory_manager.go */
 export class MemoryManager implements HintProvider {
-  private readonly deps: Deps;
   /** Undefined: policy None. */
   private readonly policy: StaticMemoryPolicy | undefined;
   private readonly containers = new ContainerMap();
@@ -43,8 +42,7 @@ export class MemoryManager implements HintProvider {
   private file: StateFile | undefined;
 
   /** Throws an `Error` for settings that the kubelet refuses. kubelet: memory_manager.go NewManager */
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor(private readonly deps: Deps) {
     const { nodes, affinities } = deps;
     const { policy, nodeReservation, reservedMemory } = deps.settings;
     switch (policy) {

@@ -45,8 +45,6 @@ interface Deps {
  * INVARIANT: no container is created before its pod has been admitted by the managers.
  */
 export class PodResources {
-  private readonly deps: Deps;
-  private readonly engine: EngineOfManagers;
   private readonly managers: ResourceManagers;
   private readonly reconciler: CPUReconciler;
   /** UIDs of pods that were admitted and are active since. */
@@ -55,9 +53,10 @@ export class PodResources {
   private readonly admitting = new Set<Pod>();
 
   /** Throws a `ResourceManagerError` for settings that the kubelet refuses. */
-  constructor(deps: Deps, engine: EngineOfManagers) {
-    this.deps = deps;
-    this.engine = engine;
+  constructor(
+    private readonly deps: Deps,
+    private readonly engine: EngineOfManagers,
+  ) {
     this.managers = new ResourceManagers({
       ...deps,
       ...engine,
