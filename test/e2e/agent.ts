@@ -369,6 +369,12 @@ export class Agent {
     await this.#end('SIGKILL');
   }
 
+  /** Ends the agent, its runtime, its containers, mounts and cgroups at once, as a power cut does. */
+  async powerOff(): Promise<void> {
+    await this.kill9();
+    await this.#endEverything();
+  }
+
   down(...flags: string[]): Promise<CommandResult> {
     return this.cli(['down', ...flags]);
   }
@@ -384,14 +390,16 @@ export class Agent {
         leftovers: nothingLeft,
       });
     } finally {
-      const left = await processesOf(this.rootDir);
-      for (const pid of [...left.map(({ pid }) => pid), ...(await processesInCgroups(this.cgroupRoot))]) kill(pid);
-      for (const mount of await mountsBelow(this.rootDir)) await execa('umount', ['-l', mount], { reject: false });
-      for (const folder of (await cgroupFolders(this.cgroupRoot)).reverse()) {
-        await rmdir(folder).catch(() => undefined);
-      }
+      await this.#endEverything();
       await rm(this.rootDir, { recursive: true, force: true });
     }
+  }
+
+  async #endEverything(): Promise<void> {
+    const left = (await processesOf(this.rootDir)).map(({ pid }) => pid);
+    for (const pid of [...left, ...(await processesInCgroups(this.cgroupRoot))]) kill(pid);
+    for (const mount of await mountsBelow(this.rootDir)) await execa('umount', ['-l', mount], { reject: false });
+    for (const folder of (await cgroupFolders(this.cgroupRoot)).reverse()) await rmdir(folder).catch(() => undefined);
   }
 
   #troubles(): string[] {

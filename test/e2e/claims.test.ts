@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Agent, startAgent } from './agent.ts';
+import { mkdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Agent, isReady, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
 let agent: Agent;
 
-beforeAll(async () => {
+beforeEach(async () => {
   agent = await startAgent();
 });
-afterAll(() => agent.cleanUp());
+afterEach(() => agent.cleanUp());
 
 const claim = {
   apiVersion: 'v1',
@@ -64,4 +65,50 @@ test('the data of a claim outlive its pods, kill -9, its manifest and down, and 
   expect(existsSync(join(folder, 'lines'))).toBe(true);
   expect(await agent.down('--volumes')).toEqual({ code: 0, stdout: 'claim default/data deleted\n', stderr: '' });
   expect(existsSync(folder)).toBe(false);
+});
+
+test('the data of claims and the volume of one outlive a power cut and down --all', async () => {
+  const [large, small] = ['large', 'small'].map((name) => join(agent.rootDir, name)) as [string, string];
+  await Promise.all([large, small].map((path) => mkdir(path)));
+  const volume = (path: string, storage: string): object => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: basename(path) },
+    spec: { capacity: { storage }, accessModes: ['ReadWriteOnce'], storageClassName: 'disk', local: { path } },
+  });
+  const onDisk = { ...claim, metadata: { name: 'disk' }, spec: { ...claim.spec, storageClassName: 'disk' } };
+  const declared = [claim, onDisk, volume(large, '10Gi')];
+  const addLine = `echo "$(cat /data/lines /disk/lines | wc -l)" | tee -a /data/lines /disk/lines; ${serve}`;
+  await agent.write('storage.json', { apiVersion: 'v1', kind: 'List', items: declared });
+  await agent.write(
+    'a.json',
+    makePod('a', {
+      volumes: ['data', 'disk'].map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+      containers: [
+        shell('main', addLine, { volumeMounts: ['data', 'disk'].map((name) => ({ name, mountPath: `/${name}` })) }),
+      ],
+    }),
+  );
+  await agent.untilReady('a');
+
+  await agent.powerOff();
+  // A volume that fits better does not take the place of the one that has the data.
+  await agent.write('storage.json', { apiVersion: 'v1', kind: 'List', items: [...declared, volume(small, '1Gi')] });
+  await agent.start();
+  await agent.untilPod('a', (pod) => isReady(pod) && pod.pod.status?.containerStatuses?.[0]?.restartCount === 1);
+  expect(await look('a', 'cat /data/lines /disk/lines')).toBe('0\n2\n0\n2\n');
+
+  const hint = `hint: The data are in ${join(agent.rootDir, 'volumes')}; down --volumes deletes them.\n`;
+  expect(await agent.down('--all')).toEqual({
+    code: 0,
+    stdout:
+      'kubelet-ts stopped\npod default/a-edge1 removed\nclaim default/data keeps its data\nmanaged containerd stopped\n',
+    stderr: hint,
+  });
+  await agent.start();
+  await agent.untilReady('a');
+  expect(await look('a', 'cat /data/lines /disk/lines')).toBe('0\n2\n4\n0\n2\n4\n');
+
+  expect(await agent.down('--volumes')).toMatchObject({ code: 0, stderr: '' });
+  expect(await readFile(join(large, 'lines'), 'utf8')).toBe('0\n2\n4\n');
 });

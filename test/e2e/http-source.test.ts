@@ -6,9 +6,7 @@ import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot
 import { CertificateAuthority } from '../fakes/certificate-authority.ts';
 import { type Answer, ownLoopbackAddress, WebServer } from '../fakes/web-server.ts';
 import { type Agent, isReady, startAgent } from './agent.ts';
-import { processesInCgroups } from './leftovers.ts';
 import { makePod, serve, shell } from './manifests.ts';
-import { kill, processesOf } from './processes.ts';
 
 let folder: string;
 let server: WebServer;
@@ -126,9 +124,7 @@ test('a start without the server finds the pods of the last life, and they run o
 test('a reboot without the server brings all pods back', async () => {
   const before = { uids: uids(await agent.until(isWell)), containers: await containers() };
   await server.stop();
-  await agent.kill9();
-  for (const { pid } of await processesOf(agent.rootDir)) kill(pid);
-  for (const pid of await processesInCgroups(agent.cgroupRoot)) kill(pid);
+  await agent.powerOff();
   await agent.start();
   await agent.until(({ pods }) => pods.length === 2 && pods.every(hasRestarted));
   const snapshot = await agent.until(({ pods }) => pods.every(isReady));
