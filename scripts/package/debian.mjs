@@ -47,7 +47,7 @@ Architecture: ${architecture}
 Maintainer: kubelet-ts developers <kubelet-ts@localhost>
 Installed-Size: ${kibibytes}
 Depends: libc6 (>= 2.28), libstdc++6
-Recommends: containerd, runc, containernetworking-plugins, iptables
+Recommends: containerd, runc, containernetworking-plugins, iptables, iproute2
 Section: admin
 Priority: optional
 Description: runs Kubernetes Pods from files and URLs, without an API server

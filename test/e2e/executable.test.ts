@@ -1,8 +1,9 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Agent } from './agent.ts';
+import { BareDebian } from './bare-debian.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { MountNamespace } from './mount-namespace.ts';
 import { program, repository } from './program.ts';
@@ -10,11 +11,17 @@ import { program, repository } from './program.ts';
 let mounts: MountNamespace;
 let agent: Agent;
 let layer: string;
+let folder: string;
+let debianPackage: string;
 // Beside the built program, whose folder is that of one state of the sources.
 const executable = join(dirname(program), '../executable/kubelet-ts');
 
 beforeAll(async () => {
   await makeExecutable();
+  folder = await mkdtemp('/tmp/kts-debian-');
+  await call('debian.mjs', 'makeDebianPackage', executable, folder, 'none');
+  const [name = ''] = await readdir(folder);
+  debianPackage = join(folder, name);
   layer = await mkdtemp('/tmp/kts-layer-');
   mounts = await MountNamespace.overRoot(layer);
   // As on a machine without Node, except in a folder that no PATH names.
@@ -31,6 +38,7 @@ afterAll(async () => {
   await agent.cleanUp();
   await mounts.remove();
   await rm(layer, { recursive: true });
+  await rm(folder, { recursive: true });
 });
 
 /** Makes it once for each state of the sources. */
@@ -89,20 +97,6 @@ test('the executable and the program of npm take turns over a pod that runs on',
   }
 });
 
-/** Runs a pod with an installed program, on a machine without Node. */
-async function runsPodOf(installed: string): Promise<void> {
-  await expect(mounts.run('node', '--version')).rejects.toThrow();
-  const debian = await Agent.create({ program: installed, mountNamespace: mounts.path });
-  try {
-    const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'echo done')] });
-    const { code, stdout } = await debian.cli(['run-once', '-'], { input: JSON.stringify(job) });
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'done\n' });
-  } finally {
-    // Before the program is removed.
-    await debian.cleanUp();
-  }
-}
-
 /** Installs and removes the service. The systemctl of the machine enables it; what needs a running systemd is noted. */
 async function installsService(installed: string): Promise<void> {
   const systemctl = `#!/bin/sh
@@ -136,12 +130,9 @@ case $1 in enable) exec /usr/bin/systemctl --root=/ "$@" ;; disable) exec /usr/b
   await mounts.run('rm', '-r', '/run/systemd', '/usr/local/bin/systemctl');
 }
 
-test('the Debian package runs a pod, its service is installed and removed, and only data is left', async () => {
-  const folder = await mkdtemp('/tmp/kts-debian-');
-  await call('debian.mjs', 'makeDebianPackage', executable, folder, 'none');
-  const [name = ''] = await readdir(folder);
+test('the service of the Debian package is installed and removed, and only data is left', async () => {
   const tree = join(folder, 'tree');
-  await execa('dpkg-deb', ['-x', join(folder, name), tree]);
+  await execa('dpkg-deb', ['-x', debianPackage, tree]);
   const files = (await readdir(tree, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
   const paths = files.map((entry) => join(entry.parentPath, entry.name).slice(tree.length));
   const pages = paths.filter((path) => path.startsWith('/usr/share/man/man8/kubelet-ts'));
@@ -156,8 +147,7 @@ test('the Debian package runs a pod, its service is installed and removed, and o
     '/usr/share/fish/vendor_completions.d/kubelet-ts.fish',
     '/usr/share/zsh/vendor-completions/_kubelet-ts',
   ]);
-  await mounts.run('dpkg', '-i', join(folder, name));
-  await runsPodOf('/usr/bin/kubelet-ts');
+  await mounts.run('dpkg', '-i', debianPackage);
   await installsService('/usr/bin/kubelet-ts');
   await mounts.run('mkdir', '-p', '/var/lib/kubelet-ts/pods');
   expect(await mounts.run('dpkg', '-P', 'kubelet-ts')).toContain('/var/lib/kubelet-ts stays, with the data of pods');
@@ -166,5 +156,30 @@ test('the Debian package runs a pod, its service is installed and removed, and o
   expect(changed).toEqual([join(layer, 'upper/var/lib/kubelet-ts')]);
   const unit = await readFile(join(tree, 'lib/systemd/system/kubelet-ts.service'), 'utf8');
   expect(unit).toContain('ExecStart=/usr/bin/kubelet-ts run --no-tui /etc/kubernetes/manifests ');
-  await rm(folder, { recursive: true });
+}, 120_000);
+
+test('on a bare Debian the package and the executable alone run pods, and leave what docs/install.md names', async () => {
+  const debian = await BareDebian.create();
+  try {
+    await expect(debian.run('node', '--version')).rejects.toThrow('failed to execute node');
+    const install = ['apt-get', 'install', '--yes'] as const;
+    const recommended = ['containerd', 'runc', 'containernetworking-plugins', 'iptables', 'iproute2'];
+    await debian.run(...install, '--no-install-recommends', ...recommended);
+    const before = await debian.paths();
+    await execa('cp', [debianPackage, executable, debian.shared]);
+    // Without a network apt fails if it wants another package.
+    await debian.run(...install, join(debian.shared, basename(debianPackage)));
+    await debian.runsPods('/usr/bin/kubelet-ts');
+    await debian.run('apt-get', 'purge', '--yes', 'kubelet-ts');
+    await debian.run('install', join(debian.shared, 'kubelet-ts'), '/usr/local/bin/kubelet-ts');
+    await debian.runsPods('/usr/local/bin/kubelet-ts');
+    await debian.run('rm', '/usr/local/bin/kubelet-ts');
+    const after = await debian.paths();
+    expect({
+      gone: before.filter((path) => !after.includes(path)),
+      left: after.filter((path) => !before.includes(path)),
+    }).toEqual({ gone: [], left: ['/run/containerd', '/run/kubelet-ts', '/var/lib/cni', '/var/lib/cni/results'] });
+  } finally {
+    await debian.remove();
+  }
 }, 120_000);

@@ -37,6 +37,20 @@ export class MountNamespace {
     return namespace;
   }
 
+  /**
+   * The same with another root file system, a folder of this machine. Of this machine it has the kernel's file systems,
+   * its devices and the folder `shared`, at the same path.
+   */
+  static async atRoot(root: string, shared: string): Promise<MountNamespace> {
+    const namespace = await MountNamespace.create();
+    const script = `
+      mount --bind $0 $0 && cd $0 && mkdir -p .$1
+      for folder in /proc /sys /dev /run $1; do mount --rbind $folder .$folder; done
+      pivot_root . mnt && umount -l /mnt`;
+    await namespace.run('sh', '-ec', script, root, shared);
+    return namespace;
+  }
+
   get cgroupPath(): string {
     return `/proc/${String(this.#holder.pid)}/ns/cgroup`;
   }

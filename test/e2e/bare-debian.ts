@@ -1,0 +1,98 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { expect } from 'vitest';
+import { Agent } from './agent.ts';
+import { makePod, serve, shell } from './manifests.ts';
+import { MountNamespace } from './mount-namespace.ts';
+import { NetworkNamespace } from './network-namespace.ts';
+import { cache, repository } from './program.ts';
+
+/** Not that of this machine, which may name files. */
+const bareEnvironment = {
+  PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
+  DEBIAN_FRONTEND: 'noninteractive',
+  NODE_OPTIONS: '',
+  NODE_EXTRA_CA_CERTS: '',
+};
+
+/** A bare Debian that has neither Node nor a runtime, and no network but that of its pods. */
+export class BareDebian {
+  readonly #folder: string;
+  readonly #mounts: MountNamespace;
+  readonly #network: NetworkNamespace;
+
+  private constructor(folder: string, mounts: MountNamespace, network: NetworkNamespace) {
+    this.#folder = folder;
+    this.#mounts = mounts;
+    this.#network = network;
+  }
+
+  static async create(): Promise<BareDebian> {
+    const { stdout: archive } = await execa(join(repository, 'scripts/fetch-debian'), [cache]);
+    const folder = await mkdtemp('/tmp/kts-');
+    const [root, shared] = [join(folder, 'root'), join(folder, 'd')];
+    try {
+      await mkdir(root);
+      await mkdir(shared);
+      await execa('tar', ['-xf', archive, '-C', root]);
+      return new BareDebian(folder, await MountNamespace.atRoot(root, shared), await NetworkNamespace.create());
+    } catch (error) {
+      await rm(folder, { recursive: true });
+      throw error;
+    }
+  }
+
+  /** A folder that this machine has at the same path. */
+  get shared(): string {
+    return join(this.#folder, 'd');
+  }
+
+  async run(command: string, ...words: string[]): Promise<string> {
+    const namespaces = [`--mount=${this.#mounts.path}`, `--net=${this.#network.path}`];
+    const { stdout } = await execa('nsenter', [...namespaces, command, ...words], { env: bareEnvironment });
+    return stdout;
+  }
+
+  /** All paths, and the folders of /run, but without those where packages have their lists, caches and logs. */
+  async paths(): Promise<string[]> {
+    const ofPackages = ['/var/lib/dpkg', '/var/lib/apt', '/var/cache', '/var/log', this.shared];
+    const left = ofPackages.flatMap((path) => ['-path', path, '-prune', '-o']);
+    const all = await this.run('find', '/', '-xdev', ...left, '-print');
+    const atRun = await this.run('find', '/run', '-mindepth', '1', '-maxdepth', '1');
+    return `${all}\n${atRun}`.split('\n').toSorted();
+  }
+
+  /** Runs a job and a pod with a network of its own by an installed program, and takes all down. */
+  async runsPods(installed: string): Promise<void> {
+    const bare = await Agent.create({
+      program: installed,
+      folder: this.shared,
+      mountNamespace: this.#mounts.path,
+      networkNamespace: this.#network.path,
+      environment: bareEnvironment,
+    });
+    try {
+      const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'echo done')] });
+      expect(await bare.cli(['run-once', '-'], { input: JSON.stringify(job) })).toEqual({
+        code: 0,
+        stdout: 'done\n',
+        stderr: 'default/job-edge1: completed\n',
+      });
+      await bare.write('web.json', makePod('web', { hostNetwork: false, containers: [shell('app', serve)] }));
+      await bare.start();
+      await bare.untilReady('web');
+      expect((await bare.cli(['exec', 'web', '--', 'echo', 'hello'])).stdout).toBe('hello\n');
+      await bare.stop();
+    } finally {
+      // Before the program is removed.
+      await bare.cleanUp();
+    }
+  }
+
+  async remove(): Promise<void> {
+    await this.#mounts.remove();
+    await this.#network.remove();
+    await rm(this.#folder, { recursive: true });
+  }
+}
