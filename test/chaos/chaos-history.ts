@@ -37,17 +37,23 @@ export class ChaosHistory {
     this.#untouchedRunOn(listing.containers);
   }
 
-  /** A revision that a rollback runs again counts anew, because its pod was removed in between. */
+  /**
+   * A revision that a rollback runs again counts anew, because its pod was removed in between. One of a stopped pod has
+   * no containers before its start.
+   */
   #forgetReborn(containers: readonly ListedContainer[]): void {
     const { reborn } = this.#world;
+    const seen = new Set<string>();
     for (const container of containers) {
       const { podName, name, revision } = container;
-      if (!reborn.has(`${podName} ${revision}`)) continue;
+      const pod = `${podName} ${revision}`;
+      if (!reborn.has(pod)) continue;
+      seen.add(pod);
       this.#attempts.delete(keyOf(container));
       const line = `${podName}_${name} ${revision}`;
       this.#oldStarts.set(line, this.#starts.get(line) ?? 0);
     }
-    reborn.clear();
+    for (const pod of seen) reborn.delete(pod);
   }
 
   async #nothingRanTwice(): Promise<void> {

@@ -38,7 +38,7 @@ export class ChaosWorld {
   readonly rolledBack = new Map<string, ChaosPod>();
   /** By the name of a pod and the number of a revision: what that revision is. */
   readonly revisions = new Map<string, Map<number, ChaosPod>>();
-  /** The names and revisions that ran before, and run again from their first attempt on since the last check. */
+  /** The names and revisions that ran before and run again from their first attempt on, until a check sees them. */
   readonly reborn = new Set<string>();
   /** Ids of containers that were made to crash. */
   readonly crashed = new Set<string>();
