@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { errorMessage, hasCode } from '../errors.ts';
+import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { replaceFile } from '../write-file-atomic.ts';
-import { readRegularFile } from './host/regular-file.ts';
+import { readRecordFile } from './host/record-file.ts';
 import type { WallClockHistory, WallClockSetting } from '../flow/wall-clock-history.ts';
 import { makeFolder } from '../make-folder.ts';
 
@@ -43,9 +43,7 @@ export class WallClockStore {
       this.bootID = await readBootID();
       wallClock.resume(await readKept(this.path, this.bootID));
     } catch (error) {
-      if (!hasCode(error, 'ENOENT', 'ENOTDIR')) {
-        logger.warn({ path: this.path, err: errorMessage(error) }, 'Reading the kept clock settings failed');
-      }
+      logger.warn({ path: this.path, err: errorMessage(error) }, 'Reading the kept clock settings failed');
     }
     this.save();
   }
@@ -89,24 +87,20 @@ export class WallClockStore {
  * none. Rejects with the error of the file system.
  */
 export async function readClockSettings(rootDir: string): Promise<WallClockSetting[]> {
-  try {
-    return await readKept(clockFile(rootDir), await readBootID());
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
-  }
+  return readKept(clockFile(rootDir), await readBootID());
 }
 
 const clockFile = (rootDir: string): string => join(rootDir, 'state', 'clock.json');
 
+/** Empty if the machine shows none. */
 async function readBootID(): Promise<string> {
-  return (await readRegularFile(bootIDPath, maxFileBytes)).toString('utf8').trim();
+  return (await readRecordFile(bootIDPath, maxFileBytes, (bytes) => bytes.toString('utf8').trim())) ?? '';
 }
 
-/** Empty if the file is from another boot. */
+/** Empty if the file is from another boot, or no release of ours wrote it. */
 async function readKept(path: string, bootID: string): Promise<WallClockSetting[]> {
-  const kept = parseKept((await readRegularFile(path, maxFileBytes)).toString('utf8'));
-  return kept?.bootID === bootID ? kept.settings : [];
+  const kept = await readRecordFile(path, maxFileBytes, parseKept);
+  return kept?.bootID === bootID && isSettings(kept.settings) ? kept.settings : [];
 }
 
 /** JSON has no infinity. Any negative number means before the boot. */
@@ -114,28 +108,14 @@ function withoutInfinity(setting: WallClockSetting): WallClockSetting {
   return { ...setting, notBefore: Math.max(setting.notBefore, -Number.MAX_SAFE_INTEGER) };
 }
 
-/** Returns undefined if no release of ours wrote it. */
-function parseKept(text: string): { bootID: unknown; settings: WallClockSetting[] } | undefined {
-  const value = parseJSON(text);
-  if (!isRecord(value)) return undefined;
-  const { bootID, settings } = value;
-  return Array.isArray(settings) && settings.every(isSetting) ? { bootID, settings } : undefined;
+const parseKept = (bytes: Buffer) =>
+  Object(JSON.parse(bytes.toString('utf8'))) as Record<'bootID' | 'settings', unknown>;
+
+function isSettings(value: unknown): value is WallClockSetting[] {
+  return Array.isArray(value) && value.every(isSetting);
 }
 
-function parseJSON(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not written by us.
-    return undefined;
-  }
-}
-
-function isSetting(value: unknown): value is WallClockSetting {
-  if (!isRecord(value)) return false;
-  return [value['offset'], value['notBefore'], value['firstSeen'], value['lastSeen']].every(Number.isFinite);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+function isSetting(value: unknown): boolean {
+  const { offset, notBefore, firstSeen, lastSeen } = Object(value) as Record<keyof WallClockSetting, unknown>;
+  return [offset, notBefore, firstSeen, lastSeen].every(Number.isFinite);
 }

@@ -4,6 +4,7 @@ import pLimit from 'p-limit';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
+import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import type { Logger } from '../../logger.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -42,7 +43,7 @@ export class EphemeralContainers {
   private readonly effectivePods = new WeakMap<Pod, { entries: readonly EphemeralEntry[]; pod: Pod }>();
   /** Cancel the timers of containers that are removed soon, by UID of the pod. */
   private readonly timers = new Map<string, () => void>();
-  private changing: Promise<unknown> = Promise.resolve();
+  private readonly changes = new OneAtATime();
 
   constructor(private readonly deps: Deps) {}
 
@@ -74,22 +75,24 @@ export class EphemeralContainers {
     const { entries, removals, dueInMs } = settleEntries(known, podStatus, this.deps.clock.now());
     this.syncAfter(uid, dueInMs);
     if (entries !== known) {
-      await this.change(async () => {
-        // An operator may have added one meanwhile. The next sync settles again.
-        if (this.entries.get(uid) !== known) return;
-        this.keep(uid, entries);
-        await this.write(uid, entries, false);
-      }).catch((error: unknown) => {
-        const facts = { podUID: uid, err: errorMessage(error) };
-        this.deps.logger.warn(facts, 'Writing the ephemeral containers of a pod failed');
-      });
+      await this.changes
+        .run(async () => {
+          // An operator may have added one meanwhile. The next sync settles again.
+          if (this.entries.get(uid) !== known) return;
+          this.keep(uid, entries);
+          await this.write(uid, entries, false);
+        })
+        .catch((error: unknown) => {
+          const facts = { podUID: uid, err: errorMessage(error) };
+          this.deps.logger.warn(facts, 'Writing the ephemeral containers of a pod failed');
+        });
     }
     return removals;
   }
 
   /** Adds a container to a running pod. Resolves once it is on disk. Rejects with an `OperationRefused` otherwise. */
   add(name: PodName, { json, removesAtEnd }: EphemeralRequest): Promise<string> {
-    return this.change(async () => {
+    return this.changes.run(async () => {
       const pod = this.fit(name);
       const { uid } = pod.metadata;
       const known = this.entries.get(uid) ?? [];
@@ -110,7 +113,7 @@ export class EphemeralContainers {
 
   /** Asks for the removal of a container. Resolves once that is on disk. Rejects with an `OperationRefused`. */
   remove(name: PodName, containerName: string): Promise<string> {
-    return this.change(async () => {
+    return this.changes.run(async () => {
       const pod = this.known(name);
       const { uid } = pod.metadata;
       const known = this.entries.get(uid) ?? [];
@@ -217,13 +220,6 @@ export class EphemeralContainers {
       const message = 'The ephemeral containers of a pod cannot be read; those that run end with their pod';
       this.deps.logger.warn({ podUID: uid, path: aside, err: errorMessage(error) }, message);
     }
-  }
-
-  /** One change at a time, in the order of the calls. */
-  private change<T>(work: () => Promise<T>): Promise<T> {
-    const changed = this.changing.then(work);
-    this.changing = changed.catch(() => undefined);
-    return changed;
   }
 
   private pathOf(uid: string): string {

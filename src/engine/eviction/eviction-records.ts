@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import pLimit from 'p-limit';
-import { errorMessage, hasCode } from '../../errors.ts';
+import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { replaceFile } from '../../write-file-atomic.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRecordFile, writeRecordFile } from '../host/record-file.ts';
 import type { Eviction } from './eviction-manager.ts';
 
 interface Deps {
@@ -50,10 +49,8 @@ export class EvictionRecords {
   /** Stores an eviction. Never rejects, because a disk may be full. */
   async write(uid: string, eviction: Eviction): Promise<void> {
     try {
-      const bytes = Buffer.from(JSON.stringify(eviction));
-      await replaceFile(join(this.deps.podDir(uid), fileName), bytes, { isDurable: false });
+      await writeRecordFile(this.pathOf(uid), JSON.stringify(eviction), { isDurable: false });
     } catch (error) {
-      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
       this.deps.logger.warn(
         { podUID: uid, err: errorMessage(error) },
         'Writing the eviction of a pod failed; a restart of the agent may start the pod too early',
@@ -63,24 +60,21 @@ export class EvictionRecords {
 
   private async read(uid: string): Promise<void> {
     try {
-      const bytes = await readRegularFile(join(this.deps.podDir(uid), fileName), maxFileBytes);
-      const eviction = parseEviction(bytes.toString('utf8'));
+      const eviction = await readRecordFile(this.pathOf(uid), maxFileBytes, parseEviction);
       if (eviction !== undefined) this.earlier.set(uid, eviction);
     } catch (error) {
-      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
       this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Reading the eviction of a pod failed');
     }
   }
+
+  private pathOf(uid: string): string {
+    return join(this.deps.podDir(uid), fileName);
+  }
 }
 
-/** Returns undefined if it is no eviction, as after a power cut. */
-function parseEviction(text: string): Eviction | undefined {
-  try {
-    const { message, gracePeriodSeconds } = JSON.parse(text) as Partial<Record<keyof Eviction, unknown>>;
-    return typeof message === 'string' && typeof gracePeriodSeconds === 'number'
-      ? { message, gracePeriodSeconds }
-      : undefined;
-  } catch {
-    return undefined;
-  }
+/** Returns undefined if it is no eviction. */
+function parseEviction(bytes: Buffer): Eviction | undefined {
+  const { message, gracePeriodSeconds } = Object(JSON.parse(bytes.toString('utf8'))) as Record<keyof Eviction, unknown>;
+  const isEviction = typeof message === 'string' && typeof gracePeriodSeconds === 'number';
+  return isEviction ? { message, gracePeriodSeconds } : undefined;
 }

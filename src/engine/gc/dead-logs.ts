@@ -1,9 +1,10 @@
-import { lstat, readdir, readlink, rm, stat } from 'node:fs/promises';
+import { lstat, readlink, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { PodRef } from '../../api/values/pod-names.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { podOfLogsDirectory } from '../container/log-paths.ts';
+import { namesIn } from '../host/names-in.ts';
 import type { ContainerGCPlan } from './container-gc.ts';
 
 interface Deps {
@@ -98,15 +99,6 @@ async function brokenTarget(link: string): Promise<string | undefined> {
     return (await lstat(link)).isSymbolicLink() ? await readlink(link) : undefined;
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
     throw error;
   }
 }

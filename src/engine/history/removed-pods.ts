@@ -1,6 +1,5 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode } from '../../errors.ts';
+import { namesIn } from '../host/names-in.ts';
 import { formatHistory } from './history-entry.ts';
 import { appendHistory, historyPath, readHistory, syncHistory } from './history-file.ts';
 import { historyOf } from './pod-history.ts';
@@ -30,18 +29,9 @@ export async function writePodRemoved(
  */
 export async function historiesWithCounts(folder: string, podUID: string): Promise<string[]> {
   const found: string[] = [];
-  for (const name of await historyFiles(folder)) {
+  for (const name of (await namesIn(folder)).filter((file) => file.endsWith('.jsonl'))) {
     const path = join(folder, name);
     if (historyOf(await readHistory(path)).hasCounts(podUID)) found.push(path);
   }
   return found;
-}
-
-async function historyFiles(folder: string): Promise<string[]> {
-  try {
-    return (await readdir(folder)).filter((name) => name.endsWith('.jsonl'));
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw error;
-  }
 }

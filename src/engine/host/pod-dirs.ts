@@ -1,6 +1,6 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode, UserError } from '../../errors.ts';
+import { UserError } from '../../errors.ts';
+import { namesIn } from './names-in.ts';
 import { removeTree } from './remove-tree.ts';
 
 /** The replacement character for bytes that are not UTF-8. No UID has it, so names with it are ignored. */
@@ -24,12 +24,7 @@ export class PodDirs {
 
   /** UIDs of the pods that have a folder: the agent started them and has not removed them. */
   async podUIDs(): Promise<string[]> {
-    try {
-      return (await readdir(this.folder)).filter((name) => !name.includes(unreadable));
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return [];
-      throw error;
-    }
+    return (await namesIn(this.folder)).filter((name) => !name.includes(unreadable));
   }
 
   /** Unmounts and removes the pod's folder. Never deletes through a mount. Does nothing if there is no such folder. */

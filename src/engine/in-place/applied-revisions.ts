@@ -4,11 +4,10 @@ import type { Container, Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { PodRef } from '../../api/values/pod-names.ts';
-import { errorMessage, hasCode } from '../../errors.ts';
+import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { replaceFile } from '../../write-file-atomic.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRecordFile, writeRecordFile } from '../host/record-file.ts';
 import { computePodChange, type PodChange } from './compute-pod-change.ts';
 import { containerResize } from './container-resize.ts';
 import { type AppliedRevision, decodeRevision, encodeRevision } from './revision-file.ts';
@@ -47,14 +46,7 @@ export class AppliedRevisions {
   /** Loads the revisions of an earlier agent. Skips files that are missing or damaged. */
   async load(uids: readonly string[]): Promise<void> {
     const limit = pLimit(maxReads);
-    await Promise.all(
-      uids.map((uid) =>
-        limit(async () => {
-          const revision = await this.read(uid);
-          if (revision !== undefined && !this.kept.has(uid)) this.kept.set(uid, { ...revision, isWritten: true });
-        }),
-      ),
-    );
+    await Promise.all(uids.map((uid) => limit(() => this.read(uid))));
   }
 
   /** The revision that the pod runs. Returns undefined if it is unknown. */
@@ -154,39 +146,31 @@ export class AppliedRevisions {
     const kept = this.kept.get(uid);
     if (kept === undefined) return;
     const path = join(this.deps.podDir(uid), fileName);
-    const bytes = encodeRevision(storedPart(kept));
     try {
-      await replaceFile(path, bytes, { isDurable });
+      if (!(await writeRecordFile(path, encodeRevision(storedPart(kept)), { isDurable }))) return;
       kept.isWritten = true;
       this.isFailing = false;
     } catch (error) {
-      // The pod's folder does not exist yet, or was removed. Other failures are tried again with the next sync.
-      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
+      // The next sync tries again.
       const message = 'Writing the revision of a pod failed, a change while no agent runs may replace the pod';
       if (!this.isFailing) this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, message);
       this.isFailing = true;
     }
   }
 
-  private async read(uid: string): Promise<AppliedRevision | undefined> {
+  private async read(uid: string): Promise<void> {
     try {
       const revision = await readRevision(this.deps.podDir(uid));
-      return revision?.pod.metadata.uid === uid ? revision : undefined;
+      if (revision?.pod.metadata.uid === uid && !this.kept.has(uid)) this.keep(uid, revision, true);
     } catch (error) {
       this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Reading the revision of a pod failed');
-      return undefined;
     }
   }
 }
 
 /** The revision in a pod's folder. Resolves with undefined if there is no valid one. Rejects if it may not be read. */
-export async function readRevision(podDir: string): Promise<AppliedRevision | undefined> {
-  try {
-    return decodeRevision(await readRegularFile(join(podDir, fileName), maxFileBytes));
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
+export function readRevision(podDir: string): Promise<AppliedRevision | undefined> {
+  return readRecordFile(join(podDir, fileName), maxFileBytes, decodeRevision);
 }
 
 /**

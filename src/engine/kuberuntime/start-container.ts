@@ -1,4 +1,4 @@
-import { readdir, symlink } from 'node:fs/promises';
+import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Container, Pod } from '../../api/types.ts';
 import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
@@ -21,6 +21,7 @@ import type { SyncResult } from '../container/sync-result.ts';
 import type { ContainerDevices } from '../container-manager/device-manager/container-devices.ts';
 import type { NodeDevices } from '../container-manager/device-manager/node-devices.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
+import { namesIn } from '../host/names-in.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
@@ -224,13 +225,8 @@ async function nextRestartCount({ node, restartCounts }: StartContainerDeps, sta
 
 /** kubelet: kuberuntime_container.go calcRestartCountByLogDir */
 async function restartCountFromLogs(node: RuntimeSettings, { pod, container }: ContainerStart): Promise<number> {
-  try {
-    const logs = await readdir(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name));
-    return restartCountFromLogFiles(logs) ?? 0;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return 0;
-    throw error;
-  }
+  const logs = await namesIn(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name));
+  return restartCountFromLogFiles(logs) ?? 0;
 }
 
 async function linkLog(node: RuntimeSettings, pod: Pod, name: string, restartCount: number, id: string): Promise<void> {

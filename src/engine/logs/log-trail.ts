@@ -1,6 +1,7 @@
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
+import { namesIn } from '../host/names-in.ts';
 import { NotARegularFile } from '../host/regular-file.ts';
 import { findTailOffset } from './find-tail-offset.ts';
 import { LogFile } from './log-file.ts';
@@ -186,12 +187,7 @@ export class LogTrail {
   }
 
   private async rotated(): Promise<RotatedLog[]> {
-    try {
-      return rotatedLogs(this.log, await readdir(dirname(this.path)));
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return [];
-      throw error;
-    }
+    return rotatedLogs(this.log, await namesIn(dirname(this.path)));
   }
 
   /** Resolves with undefined if the log is missing, as while it is rotated. */

@@ -17,6 +17,7 @@ import {
   type UpdateGates,
 } from './compute-revision.ts';
 import { inTime, TimeoutError } from '../../flow/in-time.ts';
+import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import { computeRestart } from './compute-restart.ts';
 import { OperationRefused, type OperationRequest, type PodName, type RevisionSummary } from './operation.ts';
 import {
@@ -75,7 +76,7 @@ export class PodOperations {
   private readonly names = new WeakMap<Pod, string>();
   /** Lock files: true if the path exists. */
   private readonly locks = new Map<string, boolean>();
-  private acting: Promise<unknown> = Promise.resolve();
+  private readonly acts = new OneAtATime();
 
   constructor(private readonly deps: Deps) {}
 
@@ -156,9 +157,7 @@ export class PodOperations {
 
   /** Carries out a request after it is on disk. Resolves with a sentence for people. */
   act(request: OperationRequest): Promise<string> {
-    const acted = this.acting.then(() => this.actNow(request));
-    this.acting = acted.catch(() => undefined);
-    return acted;
+    return this.acts.run(() => this.actNow(request));
   }
 
   /** Emits an event if this is news, so that readers of the snapshot look again. */
@@ -283,16 +282,14 @@ export class PodOperations {
     const target = lateRollback(record, deadlineMs, wallClock.since(current.takenAt));
     if (target === undefined || deadlineMs === undefined) return;
     const because = `revision ${current.number} was not Ready within ${deadlineMs / 1000}s`;
-    const isNew = (): boolean => this.deps.records.of(record) === record;
-    this.acting = this.acting
-      .then(async () => {
-        if (!isNew()) return;
-        await this.ask(this.pinned(record, target, because, false));
-        podEventRecorder(emit, pod).warning(reasons.rolledBack, `${because}; revision ${target.number} runs again`);
-        redeclare();
-      })
-      // The next review tries again.
-      .catch(() => undefined);
+    const rollBack = async (): Promise<void> => {
+      if (this.deps.records.of(record) !== record) return;
+      await this.ask(this.pinned(record, target, because, false));
+      podEventRecorder(emit, pod).warning(reasons.rolledBack, `${because}; revision ${target.number} runs again`);
+      redeclare();
+    };
+    // The next review tries again.
+    this.acts.run(rollBack).catch(() => undefined);
   }
 
   private async ask(record: PodRecord): Promise<void> {

@@ -3,6 +3,7 @@ import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
+import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
@@ -55,7 +56,7 @@ export class PodRecords {
   private readonly records = new Map<string, PodRecord>();
   /** Keys of records that are not written yet. */
   private readonly unwritten = new Set<string>();
-  private writing: Promise<unknown> = Promise.resolve();
+  private readonly writes = new OneAtATime();
   private cancelTimer: (() => void) | undefined;
   private isFailing = false;
 
@@ -94,15 +95,17 @@ export class PodRecords {
    * rollback that comes by itself has no caller to report it. Then nothing was asked.
    */
   async ask(record: PodRecord): Promise<void> {
-    await this.after(async () => {
-      await this.write(record, true);
-      this.isFailing = false;
-      this.unwritten.delete(keyOf(record));
-      this.records.set(keyOf(record), record);
-    }).catch((error: unknown) => {
-      this.warn(error);
-      throw error;
-    });
+    await this.writes
+      .run(async () => {
+        await this.write(record, true);
+        this.isFailing = false;
+        this.unwritten.delete(keyOf(record));
+        this.records.set(keyOf(record), record);
+      })
+      .catch((error: unknown) => {
+        this.warn(error);
+        throw error;
+      });
   }
 
   /** Forgets a pod that is no longer declared. */
@@ -110,9 +113,11 @@ export class PodRecords {
     const key = keyOf(pod);
     if (!this.records.delete(key)) return;
     this.unwritten.delete(key);
-    void this.after(() => rm(this.pathOf(pod), { force: true })).catch((error: unknown) => {
-      this.warn(error);
-    });
+    void this.writes
+      .run(() => rm(this.pathOf(pod), { force: true }))
+      .catch((error: unknown) => {
+        this.warn(error);
+      });
   }
 
   /** Writes all pending records. Never rejects. */
@@ -132,17 +137,19 @@ export class PodRecords {
   }
 
   private async flush(): Promise<void> {
-    await this.after(async () => {
-      for (const key of [...this.unwritten]) {
-        const record = this.records.get(key);
-        if (record !== undefined) await this.write(record, false);
-        // It may have changed during the write.
-        if (this.records.get(key) === record) this.unwritten.delete(key);
-      }
-      this.isFailing = false;
-    }).catch((error: unknown) => {
-      this.warn(error);
-    });
+    await this.writes
+      .run(async () => {
+        for (const key of [...this.unwritten]) {
+          const record = this.records.get(key);
+          if (record !== undefined) await this.write(record, false);
+          // It may have changed during the write.
+          if (this.records.get(key) === record) this.unwritten.delete(key);
+        }
+        this.isFailing = false;
+      })
+      .catch((error: unknown) => {
+        this.warn(error);
+      });
   }
 
   private async write(record: PodRecord, isDurable: boolean): Promise<void> {
@@ -162,13 +169,6 @@ export class PodRecords {
       const message = 'The record of a pod cannot be read and is set aside; a stop or hold of this pod is forgotten';
       this.deps.logger.warn({ path: aside, err: errorMessage(error) }, message);
     }
-  }
-
-  /** One write at a time, in the order of the calls. */
-  private after<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.writing.then(work);
-    this.writing = done.catch(() => undefined);
-    return done;
   }
 
   private warn(error: unknown): void {

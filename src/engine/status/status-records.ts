@@ -2,10 +2,9 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { PodCondition, PodStatus } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
-import { errorMessage, hasCode } from '../../errors.ts';
+import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { replaceFile } from '../../write-file-atomic.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRecordFile, writeRecordFile } from '../host/record-file.ts';
 import type { ProbedBefore } from '../container/probe-results.ts';
 import { kubeletConditionTypes } from './generate-conditions.ts';
 
@@ -143,12 +142,10 @@ export class StatusRecords {
     if (isDeepStrictEqual(record, kept.written)) return;
     try {
       const path = join(this.deps.podDir(uid), fileName);
-      await replaceFile(path, Buffer.from(JSON.stringify(record)), { isDurable: false });
+      if (!(await writeRecordFile(path, JSON.stringify(record), { isDurable: false }))) return;
       kept.written = record;
       this.isFailing = false;
     } catch (error) {
-      // The pod's folder does not exist yet, or was removed.
-      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
       const message = 'Writing the kept status of a pod failed; it is tried again';
       if (!this.isFailing) this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, message);
       this.isFailing = true;
@@ -158,13 +155,8 @@ export class StatusRecords {
 }
 
 /** The record in a pod's folder. Resolves with undefined if there is no valid one. Rejects if it may not be read. */
-export async function readStatusRecord(podDir: string): Promise<StatusRecord | undefined> {
-  try {
-    return parseRecord((await readRegularFile(join(podDir, fileName), maxFileBytes)).toString('utf8'));
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
+export function readStatusRecord(podDir: string): Promise<StatusRecord | undefined> {
+  return readRecordFile(join(podDir, fileName), maxFileBytes, parseRecord);
 }
 
 function keep(record: StatusRecord, written: StatusRecord | undefined): Kept {
@@ -185,9 +177,8 @@ function recordOf(status: PodStatus, acknowledgedAt: number): StatusRecord {
 }
 
 /** Returns undefined if it is no record of any release. */
-function parseRecord(text: string): StatusRecord | undefined {
-  const value = parseJSON(text);
-  if (!isRecord(value)) return undefined;
+function parseRecord(bytes: Buffer): StatusRecord | undefined {
+  const value = Object(JSON.parse(bytes.toString('utf8'))) as Record<keyof StatusRecord, unknown>;
   const { acknowledgedAt, conditions, containers } = value;
   if (typeof acknowledgedAt !== 'number' || !Number.isFinite(new Date(acknowledgedAt).getTime())) return undefined;
   return {
@@ -195,15 +186,6 @@ function parseRecord(text: string): StatusRecord | undefined {
     conditions: listOf(conditions, isCondition),
     containers: listOf(containers, isProbedBefore),
   };
-}
-
-function parseJSON(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Broken by a power cut.
-    return undefined;
-  }
 }
 
 function listOf<T>(value: unknown, isItem: (item: unknown) => item is T): T[] {

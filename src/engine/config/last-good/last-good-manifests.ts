@@ -1,10 +1,11 @@
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../clock.ts';
 import { hasCode, isOutOfResources } from '../../../errors.ts';
 import type { Logger } from '../../../logger.ts';
 import { replaceFile, syncFolder } from '../../../write-file-atomic.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
+import { namesIn } from '../../host/names-in.ts';
 import { readRegularFile } from '../../host/regular-file.ts';
 import { decodeLastGood, encodeLastGood, type LastGood, maxLastGoodBytes, sha256 } from './last-good-format.ts';
 import { makeFolder } from '../../../make-folder.ts';
@@ -224,20 +225,10 @@ const contentHash = (entry: LastGood): string => hashOf(encodeLastGood({ ...entr
 
 const hashOf = (content: string | Uint8Array): string => sha256(content).slice(0, 32);
 
-/** Sorted names of the files. Returns an empty list if there is no folder. */
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return (await readdir(folder)).sort();
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw error;
-  }
-}
-
 /** The names of saved manifests by key. */
 function byKey(names: readonly string[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
-  for (const name of names) {
+  for (const name of names.toSorted()) {
     const key = /^([a-z]+-[0-9a-f]{32})-[0-9a-f]{32}$/.exec(name)?.[1];
     if (key !== undefined) found.set(key, [...(found.get(key) ?? []), name]);
   }
