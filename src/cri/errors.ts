@@ -21,6 +21,16 @@ export const isUnavailable = (error: unknown): boolean => hasStatus(error, codes
 export const isCausedByUnavailable = (error: unknown): boolean =>
   isUnavailable(error) || (error instanceof Error && error.cause !== undefined && isCausedByUnavailable(error.cause));
 
+/** Resolves with undefined if the runtime does not have the object of the call. Rejects with other errors. */
+export async function unlessNotFound<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
 function hasStatus(error: unknown, code: number): boolean {
   return error instanceof RpcError && error.code === code;
 }

@@ -12,7 +12,8 @@ import type { EphemeralContainers } from './ephemeral-containers/ephemeral-conta
 import type { PodDirs } from './host/pod-dirs.ts';
 import type { AppliedRevisions } from './in-place/applied-revisions.ts';
 import type { PodChange } from './in-place/compute-pod-change.ts';
-import type { KuberuntimeManager, SyncedResize } from './kuberuntime/kuberuntime-manager.ts';
+import type { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
+import type { SyncedResize } from './kuberuntime/resize-pod.ts';
 import type { PodStatuses } from './pod-statuses.ts';
 import type { PodSyncer } from './pod-workers/pod-worker.ts';
 import { NetworkNotReadyError, SyncPodError, throwOnFailure } from './pod-workers/sync-pod-error.ts';
@@ -153,7 +154,7 @@ export class KubeletPodSyncer implements PodSyncer {
     await statuses.load(pod, podStatus);
     statuses.update(pod, podStatus, false);
     prober.stopLivenessAndStartup(pod);
-    await this.kill(pod, podStatus, podEventRecorder(this.deps.emit, pod), gracePeriodSeconds);
+    await this.kill(pod, podStatus, gracePeriodSeconds);
     signal.throwIfAborted();
     prober.removePod(pod.metadata.uid);
     const stopped = await this.deps.getPodStatus(pod.metadata.uid);
@@ -171,7 +172,7 @@ export class KubeletPodSyncer implements PodSyncer {
       spec: { containers: containers.map((container) => ({ name: container.name })) },
     };
     const podStatus = await this.deps.getPodStatus(uid);
-    await this.kill(pod, podStatus, podEventRecorder(this.deps.emit, pod), orphanGracePeriodSeconds);
+    await this.kill(pod, podStatus, orphanGracePeriodSeconds);
   }
 
   async syncTerminatedPod(pod: Pod, podStatus: RuntimePodStatus): Promise<void> {
@@ -239,14 +240,10 @@ export class KubeletPodSyncer implements PodSyncer {
     throw new SyncPodError(`unmounted volumes=[${names}]: ${cause.message}`, { cause, retryAfterMs, isReported: true });
   }
 
-  private async kill(
-    pod: Pod,
-    podStatus: RuntimePodStatus,
-    recorder: PodEventRecorder,
-    gracePeriodSeconds: number | undefined,
-  ): Promise<void> {
+  private async kill(pod: Pod, podStatus: RuntimePodStatus, gracePeriodOverride: number | undefined): Promise<void> {
+    const recorder = podEventRecorder(this.deps.emit, pod);
     try {
-      await this.deps.kuberuntime.killPod(pod, podStatus, recorder, gracePeriodSeconds);
+      await this.deps.kuberuntime.killPod({ pod, podStatus, recorder, gracePeriodOverride });
     } catch (error) {
       recorder.warning(reasons.failedKillPod, `error killing pod: ${errorMessage(error)}`);
       throw new SyncPodError(`error killing pod: ${errorMessage(error)}`, { cause: error, isReported: true });

@@ -114,12 +114,8 @@ async function tearDownPod(deps: Deps, uid: string): Promise<string | undefined>
 async function removePod(deps: Deps, pod: Pod, podStatus: RuntimePodStatus): Promise<string | undefined> {
   const { runtimePods, podRemover, podDirs } = deps;
   const { uid } = podStatus;
-  await killPod(
-    deps,
-    pod,
-    podStatus,
-    podEventRecorder(() => undefined, pod),
-  );
+  const recorder = podEventRecorder(() => undefined, pod);
+  await killPod(deps, { pod, podStatus, recorder });
   const [left] = await runtimePods.getPods({ uid });
   await podRemover.removePod(uid, left);
   await deps.removePodCgroup(uid);

@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
-import { isNotFound } from '../../cri/errors.ts';
+import { unlessNotFound } from '../../cri/errors.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { type HookDeps, runHook } from './run-hook.ts';
 import { reasons } from '../view/reasons.ts';
@@ -14,15 +14,15 @@ import {
 export interface ContainerKill {
   containerID: string;
   name: string;
-  /** Message of the Killing event. If empty, a general one is used. */
-  message: string;
-  reason: ContainerKillReason;
+  /** Message of the Killing event. By default a general one. */
+  message?: string;
+  reason?: ContainerKillReason;
   /** Seconds, instead of the pod's grace period. */
-  gracePeriodOverride?: number;
+  gracePeriodOverride?: number | undefined;
   /** Addresses of the pod, for the preStop hook. */
   podIPs: readonly string[];
   /** Awaited before the container is stopped, for at most the grace period. */
-  turn?: () => Promise<unknown>;
+  turn?: (() => Promise<unknown>) | undefined;
 }
 
 /**
@@ -36,24 +36,18 @@ export async function killContainer(
   recorder: PodEventRecorder,
 ): Promise<void> {
   const { runtime, clock } = deps;
-  const { containerID, name, message, reason, gracePeriodOverride, turn } = kill;
+  const { containerID, name, message = `Stopping container ${name}`, reason = '', gracePeriodOverride, turn } = kill;
   const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((other) => other.name === name);
   let graceSeconds = containerGracePeriodSeconds(pod, container, reason, gracePeriodOverride);
-  recorder.normal(reasons.killing, message === '' ? `Stopping container ${name}` : message, name);
+  recorder.normal(reasons.killing, message, name);
   for (const wait of [preStopHook(deps, container, kill, recorder), turn]) {
     if (wait === undefined || graceSeconds <= 0) continue;
     const startedAtMonotonic = clock.monotonic();
     await firstOf(clock, graceSeconds * 1000, wait());
     graceSeconds = remainingGracePeriodSeconds(graceSeconds, clock.monotonic() - startedAtMonotonic);
   }
-  try {
-    await runtime.stopContainer({
-      containerId: containerID,
-      timeout: Math.max(graceSeconds, MINIMUM_GRACE_PERIOD_SECONDS),
-    });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+  const timeout = Math.max(graceSeconds, MINIMUM_GRACE_PERIOD_SECONDS);
+  await unlessNotFound(runtime.stopContainer({ containerId: containerID, timeout }));
 }
 
 /** A failed hook does not prevent the stop. kubelet: kuberuntime_container.go executePreStopHook */

@@ -1,11 +1,20 @@
 import type { Pod } from '../../api/types.ts';
 import { hasSidecar, sidecarsOf } from '../../api/values/sidecars.ts';
-import { isNotFound } from '../../cri/errors.ts';
+import { unlessNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { killContainer } from './kill-container.ts';
 import type { HookDeps } from './run-hook.ts';
+
+/** A request to stop every container and sandbox of a pod. */
+export interface PodKill {
+  pod: Pod;
+  podStatus: RuntimePodStatus;
+  recorder: PodEventRecorder;
+  /** Seconds, instead of the pod's grace period. */
+  gracePeriodOverride?: number | undefined;
+}
 
 /**
  * Stops all running containers of a pod in parallel, sidecars after the containers that they serve. Then stops every
@@ -13,10 +22,7 @@ import type { HookDeps } from './run-hook.ts';
  */
 export async function killPod(
   deps: HookDeps,
-  pod: Pod,
-  podStatus: RuntimePodStatus,
-  recorder: PodEventRecorder,
-  gracePeriodOverride?: number,
+  { pod, podStatus, recorder, gracePeriodOverride }: PodKill,
 ): Promise<void> {
   const running = podStatus.containerStatuses.filter(({ state }) => state === 'running');
   const order = terminationOrder(pod, new Set(running.map(({ name }) => name)));
@@ -28,16 +34,9 @@ export async function killPod(
   };
   const stop = (name: string): Promise<void> => {
     const before = order.get(name) ?? [];
-    const kill = {
-      containerID: running.find((status) => status.name === name)?.id ?? '',
-      name,
-      message: '',
-      reason: '' as const,
-      podIPs: podStatus.ips,
-      ...(gracePeriodOverride === undefined ? {} : { gracePeriodOverride }),
-      ...(before.length === 0 ? {} : { turn: () => Promise.allSettled(before.map(stopOf)) }),
-    };
-    return killContainer(deps, pod, kill, recorder);
+    const containerID = running.find((status) => status.name === name)?.id ?? '';
+    const turn = before.length === 0 ? undefined : () => Promise.allSettled(before.map(stopOf));
+    return killContainer(deps, pod, { containerID, name, podIPs: podStatus.ips, gracePeriodOverride, turn }, recorder);
   };
   const stopped = await Promise.allSettled(running.map(({ name }) => stopOf(name)));
   const sandboxes = await Promise.allSettled(
@@ -48,11 +47,7 @@ export async function killPod(
 
 /** Stops a sandbox. A missing one counts as stopped. */
 export async function stopPodSandbox(runtime: RuntimeService, podSandboxId: string): Promise<void> {
-  try {
-    await runtime.stopPodSandbox({ podSandboxId });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+  await unlessNotFound(runtime.stopPodSandbox({ podSandboxId }));
 }
 
 /**

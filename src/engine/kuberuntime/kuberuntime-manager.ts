@@ -1,28 +1,24 @@
 import type { Container, Pod } from '../../api/types.ts';
 import { errorMessage } from '../../errors.ts';
 import type { BackOff } from '../../flow/back-off.ts';
+import { ContainerStartError } from '../container/container-start-error.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import type { PodCgroupResize } from '../container-manager/container-manager.ts';
 import type { PodRemover } from './pod-remover.ts';
-import { ContainerStartError } from '../container/container-start-error.ts';
 import type { ProbeResults } from '../container/probe-results.ts';
 import { formatPod } from '../../api/values/pod-names.ts';
 import { reasons } from '../view/reasons.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { computePodActions } from './actions/compute-pod-actions.ts';
-import {
-  type ContainerToResize,
-  computeResizeActions,
-  type OutdatedResources,
-} from './actions/compute-resize-actions.ts';
-import { computeRestartActions } from './actions/compute-restart-actions.ts';
+import { computeRestartActions } from './actions/add-restarts.ts';
+import { type ContainerToResize, computeResizeActions } from './actions/compute-resize-actions.ts';
 import { crashLoopWait, type EndedRun, endedRun } from './actions/crash-loop-back-off.ts';
 import { killContainer } from './kill-container.ts';
-import { killPod } from './kill-pod.ts';
+import { killPod, type PodKill } from './kill-pod.ts';
 import type { PodActions } from './actions/pod-actions.ts';
 import { createPodSandbox, existingPodSandbox, type PodSandbox, type PodSandboxDeps } from './pod-sandbox.ts';
 import { pruneInitContainers, purgeInitContainers } from './remove-init-containers.ts';
-import { resizePod } from './resize-pod.ts';
+import { resizePod, type SyncedResize } from './resize-pod.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { hasSidecar } from '../../api/values/sidecars.ts';
 import type { ContainerType, Meter } from '../view/meter.ts';
@@ -55,15 +51,6 @@ export interface PodSync {
   retriedAtMonotonic?: number | undefined;
 }
 
-/** A resize of a running pod. */
-export interface SyncedResize {
-  outdated: OutdatedResources;
-  /** Called for each container that has its new resources. */
-  onResized: (containerID: string) => void;
-  /** Called once the whole pod has its new resources. */
-  onFinished: () => void;
-}
-
 /** Carries out the actions of `computePodActions` over the CRI. kubelet: kuberuntime/kuberuntime_manager.go */
 export class KuberuntimeManager {
   /** Ids of containers that the runtime cannot resize, so that they restart. */
@@ -94,9 +81,7 @@ export class KuberuntimeManager {
 
     // Step 2: kill the whole pod, or
     if (actions.killPod) {
-      if (!(await this.recorded(results, 'killPod', pod.metadata.name, () => this.killPod(pod, podStatus, recorder)))) {
-        return results;
-      }
+      if (!(await this.recorded(results, 'killPod', pod.metadata.name, () => this.killPod(sync)))) return results;
       if (actions.createSandbox) await purgeInitContainers(this.deps, pod, podStatus);
     } else {
       // Step 3: kill single containers.
@@ -142,25 +127,19 @@ export class KuberuntimeManager {
   }
 
   /** Stops every container and sandbox of the pod. */
-  killPod(
-    pod: Pod,
-    podStatus: RuntimePodStatus,
-    recorder: PodEventRecorder,
-    gracePeriodOverride?: number,
-  ): Promise<void> {
-    return killPod(this.deps, pod, podStatus, recorder, gracePeriodOverride);
+  killPod(kill: PodKill): Promise<void> {
+    return killPod(this.deps, kill);
   }
 
   private resize(
     { pod, recorder, signal }: PodSync,
-    { outdated, onResized, onFinished }: SyncedResize,
+    resize: SyncedResize,
     containersToResize: readonly ContainerToResize[],
   ): Promise<SyncResult[]> {
     const onRefused = (containerID: string): void => {
       this.notResizable.add(containerID);
     };
-    const progress = { onResized, onFinished, onRefused };
-    return resizePod(this.deps, { pod, outdated, containersToResize, recorder, signal, ...progress });
+    return resizePod(this.deps, { ...resize, pod, containersToResize, recorder, signal, onRefused });
   }
 
   /** Resolves with true if the container was started. */
@@ -174,34 +153,23 @@ export class KuberuntimeManager {
     const target = container.name;
     const { backOff, wallClock } = this.deps;
     const run = endedRun(wallClock, pod, container, podStatus);
-    if (run !== undefined && isForgiven(sync, container, run)) {
-      // From now on it counts from the beginning.
-      backOff.reset(run.key);
-      backOff.next(run.key, run.endedAtMonotonic, run.maxMs);
-      return this.startNow(sync, container, sandbox, results);
+    if (run === undefined) return this.startNow(sync, container, sandbox, results);
+    // If it is forgiven, it counts from the beginning from now on.
+    if (isForgiven(sync, container, run)) backOff.reset(run.key);
+    else {
+      // After a restart of kubelet-ts the earlier restarts count. The kubelet would start from zero.
+      backOff.resume(run.key, run.earlier.restarts, run.earlier.atMonotonic, run.maxMs);
+      const waiting = crashLoopWait(backOff, run, pod, container);
+      if (waiting !== undefined) {
+        const message = `Back-off restarting failed container ${target} in pod ${formatPod(pod)}`;
+        recorder.warning(reasons.backOff, message, target);
+        const retryAtMonotonic = waiting.untilMonotonic;
+        const error = new ContainerStartError(reasons.crashLoopBackOff, waiting.message, { retryAtMonotonic });
+        results.push(startFailure(target, error));
+        return false;
+      }
     }
-    // After a restart of kubelet-ts the earlier restarts count. The kubelet would start from zero.
-    if (run !== undefined) backOff.resume(run.key, run.earlier.restarts, run.earlier.atMonotonic, run.maxMs);
-    const waiting = run && crashLoopWait(backOff, run, pod, container);
-    if (waiting !== undefined) {
-      recorder.warning(
-        reasons.backOff,
-        `Back-off restarting failed container ${target} in pod ${formatPod(pod)}`,
-        target,
-      );
-      const error = new ContainerStartError(reasons.crashLoopBackOff, waiting.message, {
-        retryAtMonotonic: waiting.untilMonotonic,
-      });
-      results.push({
-        action: 'startContainer',
-        target,
-        error,
-        reason: reasons.crashLoopBackOff,
-        message: waiting.message,
-      });
-      return false;
-    }
-    if (run !== undefined) backOff.next(run.key, run.endedAtMonotonic, run.maxMs);
+    backOff.next(run.key, run.endedAtMonotonic, run.maxMs);
     return this.startNow(sync, container, sandbox, results);
   }
 
@@ -275,9 +243,9 @@ export class KuberuntimeManager {
     const removed = podStatus.containerStatuses.filter(({ name }) => removedContainers.includes(name));
     for (const status of removed) {
       const { id: containerID, name, state } = status;
-      const kill = { containerID, name, message: `Ephemeral container ${name} is removed`, reason: '' as const };
+      const kill = { containerID, name, message: `Ephemeral container ${name} is removed`, podIPs: podStatus.ips };
       await this.recorded(results, 'killContainer', name, async () => {
-        if (state !== 'exited') await killContainer(this.deps, pod, { ...kill, podIPs: podStatus.ips }, recorder);
+        if (state !== 'exited') await killContainer(this.deps, pod, kill, recorder);
         await this.deps.podRemover.removeContainer(pod.metadata, status);
       });
     }

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isNotFound } from '../../cri/errors.ts';
+import { unlessNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import {
   containerLogPath,
@@ -40,7 +40,7 @@ type DeadContainer = Pick<RuntimeContainerStatus, 'id' | 'name' | 'restartCount'
  */
 export class PodRemover {
   /** Removals of containers under way, by id, because the runtime rejects a second one. */
-  private readonly removals = new Map<string, Promise<void>>();
+  private readonly removals = new Map<string, Promise<unknown>>();
 
   constructor(private readonly deps: Deps) {}
 
@@ -120,33 +120,21 @@ export class PodRemover {
     await removeEach(this.deps.podLogsDir, (name) => podUIDOfLogsDirectory(name) === uid);
   }
 
-  private removeFromRuntime(containerId: string): Promise<void> {
+  private removeFromRuntime(containerId: string): Promise<unknown> {
     const underWay = this.removals.get(containerId);
     if (underWay !== undefined) return underWay;
-    const removal = this.askForRemoval(containerId).finally(() => {
+    const removal = unlessNotFound(this.deps.runtime.removeContainer({ containerId })).finally(() => {
       this.removals.delete(containerId);
     });
     this.removals.set(containerId, removal);
     return removal;
   }
 
-  private async askForRemoval(containerId: string): Promise<void> {
-    try {
-      await this.deps.runtime.removeContainer({ containerId });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
-  }
-
   /** Stops and removes one sandbox. Does nothing if it is missing. */
   async removePodSandbox(podSandboxId: string): Promise<void> {
     // A second stop releases the network that an interrupted stop left behind.
     await stopPodSandbox(this.deps.runtime, podSandboxId);
-    try {
-      await this.deps.runtime.removePodSandbox({ podSandboxId });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    await unlessNotFound(this.deps.runtime.removePodSandbox({ podSandboxId }));
   }
 
   private async removeLogLink(pod: PodIdentity, containerName: string, containerID: string): Promise<void> {

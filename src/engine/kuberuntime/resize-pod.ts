@@ -18,16 +18,20 @@ export interface ResizeDeps {
   clock: Clock;
 }
 
-export interface PodResize {
-  pod: Pod;
+/** A resize of a running pod. */
+export interface SyncedResize {
   outdated: OutdatedResources;
-  containersToResize: readonly ContainerToResize[];
-  recorder: PodEventRecorder;
-  signal: AbortSignal;
   /** Called for each container that has its new resources. */
   onResized: (containerID: string) => void;
   /** Called once the pod's cgroup and all running containers have their new resources. */
   onFinished: () => void;
+}
+
+export interface PodResize extends SyncedResize {
+  pod: Pod;
+  containersToResize: readonly ContainerToResize[];
+  recorder: PodEventRecorder;
+  signal: AbortSignal;
   /** Called for a container that the runtime cannot update. */
   onRefused: (containerID: string) => void;
 }

@@ -1,6 +1,6 @@
 import { dependsOnAnnotation } from '../../api/values/depends-on.ts';
 import { boundedText } from '../../bounded-text.ts';
-import { isNotFound } from '../../cri/errors.ts';
+import { unlessNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { CallOptions } from '../../cri/service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
@@ -19,22 +19,22 @@ import type {
 /** Adds the container's termination message to the runtime's message. */
 export type ReadTerminationMessage = (status: ContainerStatus) => Promise<string>;
 
+interface Deps {
+  runtime: RuntimeService;
+  readTerminationMessage: ReadTerminationMessage;
+  /** Ends that events reported before the runtime. Empty by default. */
+  ends?: ContainerEnds;
+}
+
 /** Reads pods out of the runtime, joined on the pod UID. kubelet: kuberuntime_manager.go GetPods, GetPodStatus */
 export class RuntimePods {
   private readonly runtime: RuntimeService;
-  private readonly readTerminationMessage: ReadTerminationMessage;
   private readonly ends: ContainerEnds;
   /** Final statuses of ended containers, by pod UID and container id. */
   private readonly ended = new Map<string, ReadonlyMap<string, ContainerStatus>>();
 
-  constructor(deps: {
-    runtime: RuntimeService;
-    readTerminationMessage: ReadTerminationMessage;
-    /** Ends that events reported before the runtime. Empty by default. */
-    ends?: ContainerEnds;
-  }) {
+  constructor(private readonly deps: Deps) {
     this.runtime = deps.runtime;
-    this.readTerminationMessage = deps.readTerminationMessage;
     this.ends = deps.ends ?? new ContainerEnds();
   }
 
@@ -59,7 +59,7 @@ export class RuntimePods {
   /** One container's status. Resolves with undefined if the runtime does not have it. */
   async getContainerStatus(id: string, options: CallOptions): Promise<RuntimeContainerStatus | undefined> {
     const status = (await unlessNotFound(this.runtime.containerStatus({ containerId: id }, options)))?.status;
-    return status === undefined ? undefined : this.toContainerStatus(this.ends.complete(status));
+    return status && this.toContainerStatus(status);
   }
 
   /** Pod UID of a container or sandbox. Resolves with undefined if the id is unknown or belongs to no pod. */
@@ -97,9 +97,7 @@ export class RuntimePods {
       namespace: newest?.metadata?.namespace ?? pod?.namespace ?? '',
       ips: newest === undefined ? [] : sandboxIPs(newest),
       sandboxStatuses: sandboxStatuses.map(toSandboxStatus),
-      containerStatuses: await Promise.all(
-        statuses.sort(newestFirst).map((status) => this.toContainerStatus(this.ends.complete(status))),
-      ),
+      containerStatuses: await Promise.all(statuses.sort(newestFirst).map((status) => this.toContainerStatus(status))),
     };
   }
 
@@ -110,8 +108,9 @@ export class RuntimePods {
       if (!there.has(known)) this.ended.delete(known);
   }
 
-  private async toContainerStatus(status: ContainerStatus): Promise<RuntimeContainerStatus> {
-    return toContainerStatus(status, await this.readTerminationMessage(status));
+  private async toContainerStatus(reported: ContainerStatus): Promise<RuntimeContainerStatus> {
+    const status = this.ends.complete(reported);
+    return toContainerStatus(status, await this.deps.readTerminationMessage(status));
   }
 
   /** Reads each ended container once, because init containers and old instances would be most of the calls. */
@@ -245,13 +244,6 @@ function containerState(state: Container['state']): RuntimeContainerState {
 async function present<T>(reads: readonly Promise<T | undefined>[]): Promise<T[]> {
   const settled = await Promise.all(reads.map(unlessNotFound));
   return settled.filter((value) => value !== undefined);
-}
-
-function unlessNotFound<T>(read: Promise<T>): Promise<T | undefined> {
-  return read.catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
 }
 
 interface Made {

@@ -5,7 +5,7 @@ import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import { type PodRef, podRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import type { Image, PodSandboxConfig } from '../../cri/types.ts';
+import type { ContainerConfig, Image, PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
@@ -21,6 +21,7 @@ import type { SyncResult } from '../container/sync-result.ts';
 import type { ContainerDevices } from '../container-manager/device-manager/container-devices.ts';
 import type { NodeDevices } from '../container-manager/device-manager/node-devices.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
+import type { ContainerSets } from '../container-manager/resource-managers/resource-managers.ts';
 import { namesIn } from '../host/names-in.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import type { ImageManager } from '../images/image-manager.ts';
@@ -31,7 +32,6 @@ import { containerMounts } from './container-mounts.ts';
 import { withImageVolumes } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { makingCall } from './making-call.ts';
-import { withContainerSets } from './request/container-sets.ts';
 import { makeEnvironment } from './request/environment.ts';
 import { generateContainerConfig } from './request/generate-container-config.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
@@ -139,7 +139,7 @@ async function postStart(deps: StartContainerDeps, start: ContainerStart, contai
     await runHook(deps, hook, { container, containerID, podIPs, signal });
   } catch (error) {
     recorder.warning(reasons.failedPostStartHook, 'PostStartHook failed', name);
-    const kill = { containerID, name, message: 'FailedPostStartHook', reason: '' as const, podIPs };
+    const kill = { containerID, name, message: 'FailedPostStartHook', podIPs };
     await killContainer(deps, pod, kill, recorder).catch((cause: unknown) => {
       deps.logger.warn({ err: cause, pod: pod.metadata.name, containerName: name }, 'Killing a container failed');
     });
@@ -200,6 +200,24 @@ async function containerConfig(
     },
     node: node.containerNode,
   });
+}
+
+/**
+ * The request with the CPUs and memory nodes of the container. Without sets it is unchanged. kubelet:
+ * cm/internal_container_lifecycle_linux.go PreCreateContainer
+ */
+function withContainerSets(
+  config: ContainerConfig,
+  sets: ContainerSets | undefined,
+): { config: ContainerConfig; sets: ContainerSets | undefined } {
+  if (sets === undefined) return { config, sets };
+  const { cpusetCpus, cpusetMems } = sets;
+  const resources = {
+    ...config.linux?.resources,
+    ...(cpusetCpus !== '' && { cpusetCpus }),
+    ...(cpusetMems !== '' && { cpusetMems }),
+  };
+  return { config: { ...config, linux: { ...config.linux, resources } }, sets };
 }
 
 /**

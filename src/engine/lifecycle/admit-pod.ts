@@ -1,13 +1,13 @@
 import type { Taint, Toleration } from 'kubernetes-types/core/v1.js';
-import type { Pod, ResourceList } from '../../api/types.ts';
+import type { Pod, PodSpec, ResourceList } from '../../api/types.ts';
 import { isStaticPod } from '../../api/values/config-annotations.ts';
 import { isCriticalPod } from '../../api/values/critical-pod.ts';
 import { type EvictionPolicy, isEvictable } from '../../api/values/eviction-policy.ts';
+import { type LabelledNode, matchesNodeSelector } from '../../api/values/node-selector.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { asksForAppArmor } from '../kuberuntime/request/apparmor-profile.ts';
 import type { Rejection } from '../view/snapshot.ts';
 import { describeTakenPort, takenHostPorts } from './host-ports.ts';
-import { describeMismatch, matchesNodeAffinity } from './node-affinity.ts';
 import {
   describeInsufficient,
   type InsufficientResource,
@@ -185,6 +185,27 @@ function predicateFailure(pod: Pod, others: readonly Pod[], node: AdmissionNode)
   if (repelling.length === 0) return undefined;
   const words = `it has no toleration for ${repelling.map(({ key, value = '' }) => `${key}=${value}:NoExecute`).join(', ')}`;
   return failed('TaintToleration', "node(s) had taints that the pod didn't tolerate", words);
+}
+
+/**
+ * True if the node matches the pod's nodeSelector and required node affinity. kubelet:
+ * component-helpers/scheduling/corev1/nodeaffinity GetRequiredNodeAffinity
+ */
+function matchesNodeAffinity({ nodeSelector = {}, affinity }: PodSpec, node: LabelledNode): boolean {
+  const selected = Object.entries(nodeSelector).every(([key, value]) => node.labels[key] === value);
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return selected && (required === undefined || matchesNodeSelector(required.nodeSelectorTerms, node));
+}
+
+/** The pod's unmet requirements, as a text. */
+function describeMismatch({ nodeSelector = {} }: PodSpec, { labels }: LabelledNode): string {
+  const unmet = Object.entries(nodeSelector)
+    .filter(([key, value]) => labels[key] !== value)
+    .map(([key, value]) => {
+      const own = labels[key];
+      return `nodeSelector wants the label ${key}=${value}, and this node has ${own ?? 'none of that name'}`;
+    });
+  return unmet.length === 0 ? 'no term of its node affinity matches the labels of this node' : unmet.join('; ');
 }
 
 const osLabel = 'kubernetes.io/os';

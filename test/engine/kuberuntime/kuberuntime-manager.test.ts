@@ -447,7 +447,8 @@ describe('a sandbox that is there already', () => {
 describe('killPod', () => {
   const kill = async (pod: Pod, graceOverride?: number): Promise<void> => {
     const podStatus = await runtimePods.getPodStatus('u1');
-    await manager.killPod(pod, podStatus, podEventRecorder(events.emit, pod), graceOverride);
+    const recorder = podEventRecorder(events.emit, pod);
+    await manager.killPod({ pod, podStatus, recorder, gracePeriodOverride: graceOverride });
   };
   /** The order in which containers were told to stop, with the seconds they got. */
   const stops = async (): Promise<string[]> => {
