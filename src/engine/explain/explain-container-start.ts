@@ -1,6 +1,6 @@
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
-import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';
+import { type KnownText, lastClause, machineTexts, type Meaning, meaningOf } from './known-text.ts';
 import {
   eventEvidence,
   named,
@@ -45,31 +45,16 @@ function startFailure({ status }: Part): string | undefined {
   return end?.reason === 'StartError' ? (end.message ?? '') : undefined;
 }
 
-function startMeaning(
-  message: string,
-  part: Part,
-  subject: Subject,
-): { cause: string; ways: string[]; field?: string } {
-  const known = startTexts.find(({ pattern }) => pattern.test(message));
-  const meaning = known && meaningOf([known], message, part);
-  if (meaning) return { ...meaning, ...(known.field !== undefined && { field: known.field }) };
-  return (
-    meaningOf(machineTexts, message) ?? {
-      cause: `cannot start: ${lastClause(message)}`,
-      ways: [`Read the events: kubelet-ts describe ${subject.pod.metadata.namespace}/${subject.pod.metadata.name}`],
-    }
-  );
-}
-
-interface StartText extends KnownText<[part: Part]> {
-  /** Field of the container that is at fault. */
-  field?: string;
+function startMeaning(message: string, part: Part, { pod: { metadata } }: Subject): Meaning {
+  const meaning = meaningOf(startTexts, message, part) ?? meaningOf(machineTexts, message);
+  const ways = [`Read the events: kubelet-ts describe ${metadata.namespace}/${metadata.name}`];
+  return meaning ?? { cause: `cannot start: ${lastClause(message)}`, ways };
 }
 
 const objectNamed = (kind: string): string => (/secret/i.test(kind) ? 'Secret' : 'ConfigMap');
 
 /** Texts of this agent and of runc, the more specific first. */
-const startTexts: readonly StartText[] = [
+const startTexts: readonly KnownText<[part: Part]>[] = [
   {
     pattern: /couldn't find key (\S+) in (ConfigMap|Secret) (\S+)/,
     cause: ([, key = '', kind = '', name = '']) => `${kind} ${name} has no key ${key}`,

@@ -2,7 +2,7 @@ import type { ContainerStateTerminated } from 'kubernetes-types/core/v1.js';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Evidence, Finding } from './explanation.ts';
-import { type KnownText, machineTexts, meaningOf } from './known-text.ts';
+import { type KnownText, machineTexts, type Meaning, meaningOf } from './known-text.ts';
 import { probeMeaning } from './probe-meaning.ts';
 import {
   eventEvidence,
@@ -65,12 +65,6 @@ function endEvidence({ container, status }: Part, end: ContainerStateTerminated)
 function logEvidence({ logTails = {} }: Subject, { container }: Part): Evidence[] {
   const tail = (logTails[container.name] ?? '').trim();
   return tail === '' ? [] : [{ from: `log of ${container.name}`, text: tail }];
-}
-
-interface Meaning {
-  cause: string;
-  ways: string[];
-  field?: string;
 }
 
 type KilledBy = Meaning & Pick<Finding, 'stage' | 'evidence'>;

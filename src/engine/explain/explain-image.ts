@@ -1,6 +1,6 @@
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
-import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';
+import { type KnownText, lastClause, machineTexts, type Meaning, meaningOf } from './known-text.ts';
 import { eventEvidence, named, newestEvent, nextTry, type Subject, waitingEvidence, waitingPart } from './subject.ts';
 
 const imageReasons: readonly string[] = [
@@ -23,7 +23,7 @@ export function explainImage(subject: Subject): Finding | undefined {
   return {
     stage: 'image',
     container: container.name,
-    field: `${path}.${meaning.field ?? 'image'}`,
+    field: `${path}.image`,
     cause: `${named(subject, container)}${meaning.cause}`,
     evidence: [waitingEvidence(part), ...(event === undefined ? [] : [eventEvidence(event)])],
     ways: meaning.ways,
@@ -32,7 +32,7 @@ export function explainImage(subject: Subject): Finding | undefined {
 }
 
 /** The meaning of a failed pull. */
-export function imageMeaning(image: string, message: string): { cause: string; ways: string[]; field?: string } {
+export function imageMeaning(image: string, message: string): Meaning {
   const meaning = meaningOf(machineTexts, message) ?? meaningOf(pullTexts, message, image);
   return meaning ?? { cause: `cannot pull ${image}: ${lastClause(message)}`, ways: [correct, load] };
 }

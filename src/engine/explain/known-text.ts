@@ -1,9 +1,18 @@
+/** The cause of a failure, and ways out. */
+export interface Meaning {
+  cause: string;
+  ways: string[];
+  /** Field that is at fault, of the container or from `spec.` on. */
+  field?: string;
+}
+
 /** A text of another program, such as a registry, and its meaning. */
 export interface KnownText<Args extends unknown[]> {
   /** Matches the text. Its groups are passed to `cause`. */
   pattern: RegExp;
   cause: (found: readonly string[], ...args: Args) => string;
   ways: (found: readonly string[], ...args: Args) => string[];
+  field?: string;
 }
 
 /** The meaning of the first pattern that matches. Returns undefined if none does. */
@@ -11,10 +20,10 @@ export function meaningOf<Args extends unknown[]>(
   known: readonly KnownText<Args>[],
   text: string,
   ...args: Args
-): { cause: string; ways: string[] } | undefined {
-  for (const { pattern, cause, ways } of known) {
+): Meaning | undefined {
+  for (const { pattern, cause, ways, ...place } of known) {
     const found = pattern.exec(text);
-    if (found !== null) return { cause: cause(found, ...args), ways: ways(found, ...args) };
+    if (found !== null) return { cause: cause(found, ...args), ways: ways(found, ...args), ...place };
   }
   return undefined;
 }

@@ -1,21 +1,16 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
-import { type KnownText, lastClause, meaningOf } from './known-text.ts';
+import { type KnownText, lastClause, type Meaning, meaningOf } from './known-text.ts';
 import { commandName, logsCommand, type Part, type Subject } from './subject.ts';
 
 type ProbeField = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
 
 /** The meaning of an `Unhealthy` event, such as `Readiness probe failed: …`. */
-export function probeMeaning(
-  subject: Subject,
-  part: Part,
-  message: string,
-): { cause: string; ways: string[]; field: string } {
+export function probeMeaning(subject: Subject, part: Part, message: string): Meaning & { field: string } {
   const [, kind = 'readiness', said = message] =
     /^(Liveness|Readiness|Startup) probe (?:failed|errored)\S*:? ?(.*)$/s.exec(message) ?? [];
   const field = `${kind.toLowerCase()}Probe` as ProbeField;
-  const probe = part.container[field] ?? {};
-  const meaning = meaningOf(probeTexts, said, { probe, part, subject }) ?? commandMeaning(probe, said, part, subject);
-  return { ...meaning, field };
+  const probed = { probe: part.container[field] ?? {}, part, subject };
+  return { ...(meaningOf(probeTexts, said, probed) ?? commandMeaning(probed, said)), field };
 }
 
 interface Probed {
@@ -80,12 +75,7 @@ function declaredPorts({ container: { ports = [] } }: Part): string {
     : ` The container declares ${ports.map(({ containerPort }) => containerPort).join(', ')}.`;
 }
 
-function commandMeaning(
-  { exec }: Probe,
-  said: string,
-  part: Part,
-  subject: Subject,
-): { cause: string; ways: string[] } {
+function commandMeaning({ probe: { exec }, part, subject }: Probed, said: string): Meaning {
   const command = (exec?.command ?? []).join(' ');
   const read = `Read its output: ${logsCommand(subject, part.container.name)}`;
   if (command === '') return { cause: lastClause(said) || 'it fails', ways: [read] };
