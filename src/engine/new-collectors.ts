@@ -10,9 +10,7 @@ import type { RuntimeWatch } from './new-runtime-watch.ts';
 
 export type Collectors = ReturnType<typeof newCollectors>;
 
-type Earlier = Pick<PodState, 'podManager' | 'podDirs' | 'histories'> &
-  Pick<RuntimeWatch, 'pleg' | 'runtimePods'> &
-  Pick<Workers, 'workers' | 'remains' | 'news' | 'inPlaceUpdates'> & { podRemover: PodRemover };
+type Earlier = PodState & RuntimeWatch & Workers & { podRemover: PodRemover };
 
 /** Makes the parts that free the disk: of unused images, dead containers and old logs. */
 export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { areSourcesSeen: () => boolean }) {

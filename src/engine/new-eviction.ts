@@ -18,10 +18,7 @@ import type { StatsProvider } from './stats/stats-provider.ts';
 import type { MemoryStats } from './stats/summary.ts';
 import { UsageReader } from './stats/usage-reader.ts';
 
-type Earlier = Pick<PodState, 'statusManager' | 'evictionRecords'> &
-  Pick<Workers, 'workers'> &
-  Pick<Collectors, 'containerCollector' | 'imageCollector'> &
-  Pick<Volumes, 'volumeManager'> & { stats: StatsProvider };
+type Earlier = PodState & Workers & Collectors & Volumes & { stats: StatsProvider };
 
 interface Engine {
   /** Called when the node is no longer under pressure. */

@@ -79,16 +79,15 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       remains: () => working.remains,
     },
   );
-  const { imageManager, revisionImages, syncer } = syncing;
+  const { imageManager, syncer } = syncing;
   const working: Workers = newPodWorkers(base, {
     ...state,
     ...sources,
     ...runtime,
     ...resources,
     ...volumes,
+    ...syncing,
     podRemover,
-    revisionImages,
-    syncer,
   });
   const { workers, news, imagesAhead } = working;
 
@@ -102,7 +101,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const collectors = newCollectors(
     base,
     { ...state, ...runtime, ...working, podRemover },
-    { areSourcesSeen: () => handlers.areSourcesSeen() },
+    { areSourcesSeen: () => handlers.hasSeenAllSources },
   );
   const eviction = newEviction(
     base,

@@ -15,11 +15,7 @@ import type { Sources } from './new-sources.ts';
 
 export type Lifecycle = ReturnType<typeof newLifecycle>;
 
-type Earlier = Pick<PodState, 'podManager' | 'statusManager'> &
-  Pick<Sources, 'config' | 'housekeeping'> &
-  Pick<RuntimeWatch, 'pleg'> &
-  Pick<NodeResources, 'devices' | 'podResources'> &
-  Pick<Workers, 'workers'> & { conditions: NodeConditions };
+type Earlier = PodState & Sources & RuntimeWatch & NodeResources & Workers & { conditions: NodeConditions };
 
 /** Makes the parts that decide for the whole node which pods may start, and when all must end. */
 export function newLifecycle(base: KubeletBase, earlier: Earlier) {

@@ -24,11 +24,7 @@ import { UserNamespaces } from './userns/user-namespaces.ts';
 
 export type PodSyncing = ReturnType<typeof newPodSyncer>;
 
-type Earlier = Pick<PodState, 'podDirs' | 'statusManager' | 'statusRecords' | 'revisions' | 'ephemeral' | 'histories'> &
-  Pick<Sources, 'configObjects'> &
-  Pick<RuntimeWatch, 'runtimePods' | 'runtimeState'> &
-  Pick<Volumes, 'volumeManager'> &
-  NodeResources & { podRemover: PodRemover };
+type Earlier = PodState & Sources & RuntimeWatch & Volumes & NodeResources & { podRemover: PodRemover };
 
 interface Engine extends Pick<
   ConstructorParameters<typeof KubeletPodSyncer>[0],

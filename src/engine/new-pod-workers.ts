@@ -15,12 +15,7 @@ import { activeDeadlineLeftMs } from './status/active-deadline.ts';
 
 export type Workers = ReturnType<typeof newPodWorkers>;
 
-type Earlier = PodState &
-  Pick<Sources, 'housekeeping' | 'workQueue'> &
-  Pick<RuntimeWatch, 'cache' | 'pleg' | 'runtimePods'> &
-  Pick<Volumes, 'volumeManager'> &
-  Pick<NodeResources, 'containerManager'> &
-  Pick<PodSyncing, 'revisionImages' | 'syncer'> & { podRemover: PodRemover };
+type Earlier = PodState & Sources & RuntimeWatch & Volumes & NodeResources & PodSyncing & { podRemover: PodRemover };
 
 /** Makes the workers of pods, and the parts that decide what a worker does next: news, updates, remains. */
 export function newPodWorkers(base: KubeletBase, earlier: Earlier) {

@@ -80,9 +80,9 @@ export class SyncHandlers implements SyncHandler {
     this.revisions.adopt(earlierPods);
   }
 
-  /** True once the first list of every source was handled. */
+  /** True once the first list of every source was handled. kubelet: config/config.go SeenAllSources */
   get hasSeenAllSources(): boolean {
-    return this.deps.sourceIds.every(({ id }) => this.sourcesSeen.has(id));
+    return this.unreadSources().length === 0;
   }
 
   /** True if the pod is no longer declared, but runs until its next revision may start. */
@@ -258,11 +258,6 @@ export class SyncHandlers implements SyncHandler {
     if (!this.deps.leaveOrphans) return false;
     const orphan = this.deps.runtimePods().find((pod) => pod.uid === uid);
     return orphan === undefined || !this.deps.isNameDeclared(podFullName({ metadata: orphan }));
-  }
-
-  /** True if every source was read at least once. kubelet: config/config.go SeenAllSources */
-  areSourcesSeen(): boolean {
-    return this.unreadSources().length === 0;
   }
 
   private unreadSources(): SourceId[] {

@@ -40,17 +40,18 @@ export function takeSnapshot(
 
 /** True if all running containers of a pod are those of its newest manifest. */
 export function runsAsDeclared(parts: KubeletParts, declared: Pod): boolean {
-  const { inPlaceUpdates, revisions, cache, statusManager, handlers } = parts;
+  const { inPlaceUpdates, statusManager, handlers } = parts;
   const { uid } = declared.metadata;
   const status = statusManager.get(uid);
   const pod = status === undefined ? declared : { ...declared, status };
-  const runs = {
-    podStatus: cache.get(uid),
-    applied: revisions.of(uid) ?? declared,
-    resources: revisions.outdated(uid),
-  };
   const isNewest = inPlaceUpdates.waitOf(uid) === undefined && !handlers.isOutgoing(declared);
-  return isNewest && outdatedContainers(pod, declared, runs).length === 0;
+  return isNewest && outdatedContainers(pod, declared, runsOf(parts, declared)).length === 0;
+}
+
+/** The pod as its worker carried it out last. */
+function runsOf({ cache, revisions }: KubeletParts, declared: Pod): Parameters<typeof outdatedContainers>[2] {
+  const { uid } = declared.metadata;
+  return { podStatus: cache.get(uid), applied: revisions.of(uid) ?? declared, resources: revisions.outdated(uid) };
 }
 
 /** Of several revisions of a pod the declared one comes last. */
@@ -83,18 +84,13 @@ function podSnapshot(
   nodeIPs: readonly string[],
   replacedBy: string | undefined,
 ): PodSnapshot {
-  const { statusManager, workQueue, admission, workers, pullWatch, events, cache, outgoing } = parts;
-  const { inPlaceUpdates, revisions } = parts;
+  const { statusManager, workQueue, admission, workers, pullWatch, events, inPlaceUpdates, outgoing } = parts;
   const { uid } = declared.metadata;
   const status = statusManager.get(uid) ?? declared.status;
   const effective = parts.ephemeral.effective(declared);
   const pod = status === undefined ? effective : { ...effective, status: withNodeIPs(status, declared.spec, nodeIPs) };
   const newest = inPlaceUpdates.nextOf(uid) ?? declared;
-  const outdated = outdatedContainers(pod, newest, {
-    podStatus: cache.get(uid),
-    applied: revisions.of(uid) ?? declared,
-    resources: revisions.outdated(uid),
-  });
+  const outdated = outdatedContainers(pod, newest, runsOf(parts, declared));
   const waitingUpdate = parts.operations.keptUpdate(declared) ?? inPlaceUpdates.waitOf(uid);
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = admission.rejectionOf(uid);

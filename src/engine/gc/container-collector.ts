@@ -172,12 +172,6 @@ export class ContainerCollector {
   }
 }
 
-function isEmpty({
-  containersToRemove,
-  sandboxesToRemove,
-  logDirsToRemove,
-  logLinksToRemove,
-}: ContainerGCPlan): boolean {
-  const toRemove = [containersToRemove, sandboxesToRemove, logDirsToRemove, logLinksToRemove];
-  return toRemove.every((some) => some.length === 0);
+function isEmpty(plan: ContainerGCPlan): boolean {
+  return Object.values({ ...plan }).every((some) => some.length === 0);
 }

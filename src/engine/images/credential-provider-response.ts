@@ -1,5 +1,5 @@
 import { parseDuration } from '../../api/values/duration.ts';
-import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
+import { asObject, type DockerConfig, type JSONObject, type RegistryCredentials } from './docker-config.ts';
 
 /** Images that an answer is valid for. */
 export type CacheKeyType = 'Image' | 'Registry' | 'Global';
@@ -33,7 +33,7 @@ export function parseCredentialProviderResponse(text: string, apiVersion: string
 }
 
 /** Node's own parse error would quote the text. */
-function parseObject(text: string): ReadonlyMap<string, unknown> {
+function parseObject(text: string): JSONObject {
   try {
     return members(JSON.parse(text));
   } catch {
@@ -56,8 +56,4 @@ function readDuration(value: unknown): number | undefined {
   return Number(nanoseconds / 1_000_000n);
 }
 
-function members(value: unknown): ReadonlyMap<string, unknown> {
-  if (value === undefined || value === null) return new Map();
-  if (typeof value === 'object' && !Array.isArray(value)) return new Map(Object.entries(value));
-  throw new Error('a part of the answer is not an object');
-}
+const members = (value: unknown): JSONObject => asObject(value, 'a part of the answer');

@@ -11,7 +11,7 @@ export interface RegistryCredentials {
 /** Credentials by registry, or by registry and path prefix, as written. */
 export type DockerConfig = ReadonlyMap<string, RegistryCredentials>;
 
-type JSONObject = ReadonlyMap<string, unknown>;
+export type JSONObject = ReadonlyMap<string, unknown>;
 
 /**
  * Parses `.docker/config.json` or a Secret of type kubernetes.io/dockerconfigjson. Throws an error that names the field
@@ -70,7 +70,7 @@ function objectAt(object: JSONObject, name: string): JSONObject {
 }
 
 /** A missing or null value counts as empty, as in Go. */
-function asObject(value: unknown, path: string): JSONObject {
+export function asObject(value: unknown, path: string): JSONObject {
   if (value === undefined || value === null) return new Map();
   if (typeof value === 'object' && !Array.isArray(value)) return new Map(Object.entries(value));
   throw new Error(`${path} is not an object`);

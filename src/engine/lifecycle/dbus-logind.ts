@@ -41,7 +41,7 @@ export class DBusLogind implements Logind {
       inhibitDelaySeconds: async () => Number(await property(bus, 'InhibitDelayMaxUSec')) / 1e6,
       reload: async () => {
         // logind has no call to reload.
-        await call(bus, {
+        await bus.invoke({
           destination: 'org.freedesktop.systemd1',
           path: '/org/freedesktop/systemd1',
           interface: 'org.freedesktop.systemd1.Manager',
@@ -66,12 +66,8 @@ export class DBusLogind implements Logind {
   }
 }
 
-function property(bus: MessageBus, name: string): Promise<unknown> {
+async function property(bus: MessageBus, name: string): Promise<unknown> {
   const body = [managerInterface, name];
   const get = { interface: 'org.freedesktop.DBus.Properties', member: 'Get', signature: 'ss', body };
-  return call(bus, { destination: service, path, ...get });
-}
-
-async function call(bus: MessageBus, message: Message): Promise<unknown> {
-  return bus.invoke<unknown>(message);
+  return bus.invoke({ destination: service, path, ...get });
 }

@@ -32,13 +32,13 @@ export interface RevisionSummary {
 /** A request that was refused: no manifest declares the pod, its state does not allow it, or the request is wrong. */
 export class OperationRefused extends Error {
   override readonly name = 'OperationRefused';
-  readonly kind: 'missing' | 'conflict' | 'invalid';
-  readonly hint: string | undefined;
 
-  constructor(kind: OperationRefused['kind'], message: string, hint?: string) {
+  constructor(
+    readonly kind: 'missing' | 'conflict' | 'invalid',
+    message: string,
+    readonly hint?: string,
+  ) {
     super(message);
-    this.kind = kind;
-    this.hint = hint;
   }
 }
 

@@ -19,18 +19,15 @@ const foreignTextFields = new Set(['message', 'reason']);
  * log. Inside the engine texts are unchanged.
  */
 export class OutgoingText {
-  private readonly secrets: SecretValues;
   /** Problems are compared by identity, so each problem maps to one cleaned object. */
   private readonly problemsSeen = new WeakMap<ManifestProblem, ManifestProblem>();
   private readonly listsSeen = new WeakMap<readonly ManifestProblem[], ManifestProblem[]>();
 
-  constructor(deps: { secrets: SecretValues }) {
-    this.secrets = deps.secrets;
-  }
+  constructor(private readonly deps: { secrets: SecretValues }) {}
 
   readonly text = (text: string, maxBytes: number = textLimits.message): string => {
     const { whole, mark } = splitMark(boundedText(text, maxSearchedBytes));
-    return boundedText(this.secrets.hide(whole) + mark, maxBytes);
+    return boundedText(this.deps.secrets.hide(whole) + mark, maxBytes);
   };
 
   event<E extends KubeletEvent>(event: E): E;

@@ -74,9 +74,6 @@ export class PodWorker {
   readonly fullName: string;
   readonly isStatic: boolean;
   state: WorkerState;
-  private readonly deps: Deps;
-  /** The pod's first known name. */
-  private readonly ref: PodRef;
   private pendingUpdate: PodWork | undefined;
   /** The update of the newest sync. */
   private activeUpdate: PodWork | undefined;
@@ -84,10 +81,13 @@ export class PodWorker {
   private inFlight: AbortController | undefined;
   private lastSync: { endedAt: number; endedAtMonotonic: number; durationMs: number; error?: string } | undefined;
 
-  /** `pod` is undefined for a pod that was only found in the runtime. */
-  constructor(deps: Deps, ref: PodRef, pod: Pod | undefined, podStatus: RuntimePodStatus) {
-    this.deps = deps;
-    this.ref = ref;
+  /** `ref`: the pod's first known name. `pod` is undefined for a pod that was only found in the runtime. */
+  constructor(
+    private readonly deps: Deps,
+    private readonly ref: PodRef,
+    pod: Pod | undefined,
+    podStatus: RuntimePodStatus,
+  ) {
     this.uid = ref.uid;
     this.fullName = `${ref.name}_${ref.namespace}`;
     this.isStatic = pod !== undefined && isStaticPod(pod);

@@ -5,22 +5,18 @@ import type { Clock } from '../../clock.ts';
  * while the kubelet polls every second. kubelet: util/queue/work_queue.go
  */
 export class WorkQueue {
-  private readonly clock: Clock;
-  private readonly onDue: (uid: string) => void;
   private readonly timers = new Map<string, { dueAt: number; cancel: () => void }>();
 
-  constructor(deps: { clock: Clock; onDue: (uid: string) => void }) {
-    this.clock = deps.clock;
-    this.onDue = deps.onDue;
-  }
+  constructor(private readonly deps: { clock: Clock; onDue: (uid: string) => void }) {}
 
   enqueue(uid: string, delayMs: number): void {
+    const { clock, onDue } = this.deps;
     this.timers.get(uid)?.cancel();
-    const cancel = this.clock.after(delayMs, () => {
+    const cancel = clock.after(delayMs, () => {
       this.timers.delete(uid);
-      this.onDue(uid);
+      onDue(uid);
     });
-    this.timers.set(uid, { dueAt: this.clock.now() + delayMs, cancel });
+    this.timers.set(uid, { dueAt: clock.now() + delayMs, cancel });
   }
 
   remove(uid: string): void {

@@ -75,16 +75,9 @@ export function generatePodStatus(input: PodStatusInput): PodStatus {
 function convert(
   kind: ContainerKind,
   oldStatuses: readonly ContainerStatus[] = [],
-  { pod, podStatus, startFailures, runtimeName, supportsRecursiveReadOnly = false }: PodStatusInput,
+  input: PodStatusInput,
 ): ContainerStatus[] {
-  return convertContainerStatuses(kind, {
-    pod,
-    podStatus,
-    oldStatuses,
-    startFailures,
-    runtimeName,
-    supportsRecursiveReadOnly,
-  });
+  return convertContainerStatuses(kind, { supportsRecursiveReadOnly: false, ...input, oldStatuses });
 }
 
 /** A pod never leaves a terminal phase. It keeps reason and message while the phase stays. */

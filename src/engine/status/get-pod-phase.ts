@@ -1,4 +1,4 @@
-import type { ContainerStatus, Pod, PodSpec } from '../../api/types.ts';
+import type { Container, ContainerStatus, Pod, PodSpec } from '../../api/types.ts';
 import { isStaticPod } from '../../api/values/config-annotations.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 
@@ -14,72 +14,54 @@ export function getPodPhase(
   podIsTerminal: boolean,
 ): PodPhase {
   const { spec } = pod;
-  const { pendingInit, failedInit, pendingSidecar, waiting, running, stopped, succeeded, unknown } = count(
-    spec,
-    statuses,
-  );
-  if (failedInit > 0 && spec.restartPolicy === 'Never') return 'Failed';
-  if (pendingInit > 0) return 'Pending';
+  const found = progressOf(spec, statuses);
+  if (found.has('failedInit') && spec.restartPolicy === 'Never') return 'Failed';
+  if (found.has('pendingInit')) return 'Pending';
   // A restarting sidecar does not return an initialized pod to Pending.
-  if (pendingSidecar > 0 && !hasAnyRegularContainerStarted(spec, statuses)) return 'Pending';
-  if (waiting > 0) return 'Pending';
-  if (unknown > 0) return 'Pending';
-  if (running > 0) return 'Running';
-  if (stopped === 0) return 'Pending';
+  if (found.has('pendingSidecar') && !hasAnyRegularContainerStarted(spec, statuses)) return 'Pending';
+  if (found.has('waiting')) return 'Pending';
+  if (found.has('unknown')) return 'Pending';
+  if (found.has('running')) return 'Running';
+  if (!found.has('succeeded') && !found.has('unsuccessful')) return 'Pending';
 
-  const allSucceeded = stopped === succeeded;
+  const allSucceeded = !found.has('unsuccessful');
   // Static pods keep the phase of their restart policy, even when terminated for good.
   if (podIsTerminal && !isStaticPod(pod)) return allSucceeded ? 'Succeeded' : 'Failed';
   if (spec.restartPolicy === 'Never') return allSucceeded ? 'Succeeded' : 'Failed';
   return spec.restartPolicy === 'OnFailure' && allSucceeded ? 'Succeeded' : 'Running';
 }
 
-interface Counts {
+/** Progress of some container of the pod. */
+type Progress =
   /** Init containers other than sidecars. */
-  pendingInit: number;
-  failedInit: number;
-  pendingSidecar: number;
+  | 'pendingInit'
+  | 'failedInit'
+  | 'pendingSidecar'
   /** Regular containers and sidecars. */
-  waiting: number;
-  running: number;
-  unknown: number;
-  /** Regular containers. */
-  stopped: number;
-  succeeded: number;
-}
+  | 'waiting'
+  | 'running'
+  | 'unknown'
+  /** Regular containers that have ended. */
+  | 'succeeded'
+  | 'unsuccessful';
 
-type Count = keyof Counts;
-
-function count(spec: PodSpec, statuses: readonly ContainerStatus[]): Counts {
-  const counts: Counts = {
-    pendingInit: 0,
-    failedInit: 0,
-    pendingSidecar: 0,
-    waiting: 0,
-    running: 0,
-    unknown: 0,
-    stopped: 0,
-    succeeded: 0,
-  };
-  const add = (keys: readonly Count[]) => {
-    for (const key of keys) counts[key]++;
-  };
+function progressOf(spec: PodSpec, statuses: readonly ContainerStatus[]): ReadonlySet<Progress> {
   const statusOf = (name: string) => statuses.find((status) => status.name === name);
-  for (const container of spec.initContainers ?? []) {
+  const ofInit = (container: Container): Progress[] => {
     const status = statusOf(container.name);
-    add(isSidecar(container) ? countsOfSidecar(status) : countsOfInitContainer(status));
-  }
-  for (const { name } of spec.containers) add(countsOfContainer(statusOf(name)));
-  return counts;
+    return isSidecar(container) ? progressOfSidecar(status) : progressOfInitContainer(status);
+  };
+  const ofRegular = spec.containers.map(({ name }) => progressOfContainer(statusOf(name)));
+  return new Set([...(spec.initContainers ?? []).flatMap(ofInit), ...ofRegular]);
 }
 
-function countsOfInitContainer({ state, lastState }: Partial<ContainerStatus> = {}): Count[] {
+function progressOfInitContainer({ state, lastState }: Partial<ContainerStatus> = {}): Progress[] {
   const ended = state?.terminated ?? (state?.waiting && !state.running ? lastState?.terminated : undefined);
   if (state?.running || !ended) return ['pendingInit'];
   return ended.exitCode === 0 ? [] : ['failedInit'];
 }
 
-function countsOfSidecar(status: ContainerStatus | undefined): Count[] {
+function progressOfSidecar(status: ContainerStatus | undefined): Progress[] {
   if (!status) return ['unknown'];
   const { state = {}, lastState, started } = status;
   if (state.running) return started === true ? ['running'] : ['running', 'pendingSidecar'];
@@ -88,11 +70,11 @@ function countsOfSidecar(status: ContainerStatus | undefined): Count[] {
   return lastState?.terminated ? [] : ['waiting', 'pendingSidecar'];
 }
 
-function countsOfContainer({ state, lastState }: Partial<ContainerStatus> = {}): Count[] {
-  if (state?.running) return ['running'];
-  if (state?.terminated) return state.terminated.exitCode === 0 ? ['stopped', 'succeeded'] : ['stopped'];
-  if (!state?.waiting) return ['unknown'];
-  return lastState?.terminated ? ['stopped'] : ['waiting'];
+function progressOfContainer({ state, lastState }: Partial<ContainerStatus> = {}): Progress {
+  if (state?.running) return 'running';
+  if (state?.terminated) return state.terminated.exitCode === 0 ? 'succeeded' : 'unsuccessful';
+  if (!state?.waiting) return 'unknown';
+  return lastState?.terminated ? 'unsuccessful' : 'waiting';
 }
 
 /**

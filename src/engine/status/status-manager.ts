@@ -8,21 +8,20 @@ import type { Emit } from '../view/event-bus.ts';
 import type { Rejection } from '../view/snapshot.ts';
 import { setContainerReadiness, setContainerStartup } from './set-container-readiness.ts';
 
+interface Deps {
+  emit: Emit;
+  outgoing: Pick<OutgoingText, 'status'>;
+  /** Called when a pod that this agent worked on starts over. */
+  onStartOver?: (uid: string) => void;
+}
+
 /** The newest status of every pod of the engine. kubelet: status/status_manager.go, without an API server */
 export class StatusManager {
   private readonly statuses = new Map<string, PodStatus>();
   /** Phase, reason and message of evicted pods, which override those of their containers. */
   private readonly evicted = new Map<string, Pick<PodStatus, 'phase' | 'reason' | 'message'>>();
-  private readonly emit: Emit;
-  private readonly outgoing: Pick<OutgoingText, 'status'>;
-  private readonly onStartOver: (uid: string) => void;
 
-  /** `onStartOver` is called when a pod that this agent worked on starts over. */
-  constructor(deps: { emit: Emit; outgoing: Pick<OutgoingText, 'status'>; onStartOver?: (uid: string) => void }) {
-    this.emit = deps.emit;
-    this.outgoing = deps.outgoing;
-    this.onStartOver = deps.onStartOver ?? (() => undefined);
-  }
+  constructor(private readonly deps: Deps) {}
 
   get(uid: string): PodStatus | undefined {
     return this.statuses.get(uid);
@@ -30,11 +29,12 @@ export class StatusManager {
 
   /** Stores the status. Emits an event if it changed. */
   setPodStatus(pod: Pod, newStatus: PodStatus): void {
-    const uid = pod.metadata.uid;
-    const status = this.outgoing.status({ ...newStatus, ...this.evicted.get(uid) });
+    const { uid } = pod.metadata;
+    const { emit, outgoing } = this.deps;
+    const status = outgoing.status({ ...newStatus, ...this.evicted.get(uid) });
     if (isDeepStrictEqual(this.statuses.get(uid), status)) return;
     this.statuses.set(uid, status);
-    this.emit({ type: 'PodStatusChanged', pod: podRef(pod), phase: status.phase ?? 'Pending', ready: isReady(status) });
+    emit({ type: 'PodStatusChanged', pod: podRef(pod), phase: status.phase ?? 'Pending', ready: isReady(status) });
   }
 
   /** Applies a result of a readiness probe. `containerID` is that of the status. */
@@ -89,7 +89,7 @@ export class StatusManager {
 
   /** Removes the status of this pod, which starts over. */
   forget(uid: string): void {
-    if (this.statuses.get(uid)?.startTime !== undefined) this.onStartOver(uid);
+    if (this.statuses.get(uid)?.startTime !== undefined) this.deps.onStartOver?.(uid);
     this.evicted.delete(uid);
     this.statuses.delete(uid);
   }
