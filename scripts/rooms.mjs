@@ -160,6 +160,7 @@ const rooms = {
       'engine/container',
       'engine/operations',
       'engine/view',
+      'flow',
     ],
   ],
   'engine/images': [
@@ -178,15 +179,7 @@ const rooms = {
   ],
   'engine/kuberuntime/request': [
     'pod to CRI message (pure)',
-    [
-      'api/values',
-      'cri',
-      'engine/network',
-      'engine/container',
-      'engine/userns',
-      'engine/container-manager',
-      'engine/container-manager/resource-managers',
-    ],
+    ['api/values', 'cri', 'engine/network', 'engine/container', 'engine/userns', 'engine/container-manager'],
   ],
   'engine/status': [
     'status of a pod, and its record on disk',
