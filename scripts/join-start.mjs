@@ -6,8 +6,9 @@ import { bundleOptions } from './bundle-options.mjs';
 
 /**
  * The start of a bundle as a script, and its chunks by name, from the files that esbuild split into `main.js` and
- * chunks. The chunks are ES modules, loaded on use. They take the modules of the start from main.cjs, so that none is
- * loaded twice.
+ * chunks. The chunks are ES modules. Those that are not of the start are named in `onUse`. The start or such a chunk
+ * loads the `entries` by import(), and these load the others. All take the modules of the start from main.cjs, so that
+ * none is loaded twice.
  */
 export async function joinStart({ outputFiles, metafile }) {
   const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
@@ -26,25 +27,29 @@ export async function joinStart({ outputFiles, metafile }) {
     // CommonJS has no import.meta.
     logOverride: { 'empty-import-meta': 'error' },
   });
-  for (const name of parts) texts.set(name, partOfStart(name, outputs.get(name)));
   texts.delete('main.js');
-  const start = joined.outputFiles[0].text.replaceAll(/\bimport\((?="\.\/chunks\/)/g, 'loadOnUse(');
-  return { start: scriptOf(start), chunks: texts };
+  const onUse = [...texts.keys()].filter((name) => name.endsWith('.js') && !parts.includes(name));
+  const entries = onUse.filter((name) => outputs.get(name).entryPoint !== undefined);
+  for (const name of parts) texts.set(name, partOfStart(name, outputs.get(name)));
+  return { start: scriptOf(joined.outputFiles[0].text), chunks: texts, onUse, entries };
 }
 
 /** The text of a CommonJS module as a script. Its value is a function that runs the module. */
-export const scriptOf = (code) => `(function (exports, require, module, loadOnUse) {${code}\n})`;
+export function scriptOf(code) {
+  const text = code.replaceAll(/\bimport\((?="\.\/)/g, 'loadOnUse(');
+  return `(function (exports, require, module, loadOnUse) {${text}\n})`;
+}
 
-/** The chunks of `joinStart` as one ES module. It exports `load`: functions that load a chunk, by its path. */
-export async function joinChunks(chunks) {
-  const names = [...chunks.keys()].filter((name) => name.endsWith('.js'));
-  const loads = names.map((name) => `'./chunks/${name}': () => import('${name}')`);
-  const texts = new Map(names.map((name) => [name, chunks.get(name)]));
+/**
+ * A chunk of `joinStart` that is loaded on use, as an ES module that exports `load`. That function runs the chunk, which
+ * may await at its top. Other chunks stay outside.
+ */
+export async function loaderOf(name, text) {
   const joined = await build({
     ...optionsOfParts,
     format: 'esm',
-    stdin: { contents: `export const load = { ${loads.join(', ')} };` },
-    plugins: [fromTexts(texts)],
+    stdin: { contents: `export const load = () => import('${name}');` },
+    plugins: [fromTexts(new Map([[name, text]]))],
   });
   return joined.outputFiles[0].text;
 }

@@ -1,6 +1,6 @@
 // Makes one executable that needs no Node on the machine. It is a copy of this Node with the program inside ("single
-// executable application"). Node 20 runs only one CommonJS script there. So each bundle of dist/ is one script, or two:
-// its start, and the parts that are loaded on use. They are stored beside the code that V8 compiled from them.
+// executable application"). Node 20 runs only one CommonJS script there. So each bundle of dist/ is scripts: its start,
+// stored beside the code that V8 compiled from it, and the chunks that are loaded on use.
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { builtinModules, createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { build, transform } from 'esbuild';
 import { inject } from 'postject';
 import { bundleOptions, only, ownBuilds, withoutChildProcess } from '../bundle-options.mjs';
 import { withCompiler } from '../compile/compiler.mjs';
-import { joinChunks, joinStart, scriptOf } from '../join-start.mjs';
+import { joinStart, loaderOf, scriptOf } from '../join-start.mjs';
 
 const root = join(import.meta.dirname, '../..');
 const require = createRequire(import.meta.url);
@@ -59,14 +59,18 @@ async function mainScript() {
   return commonJS(outputFiles[0].text);
 }
 
-/** One bundle as two scripts. */
+/** One bundle as scripts: its start, and by name each chunk that is loaded on use. */
 async function ownScripts(commands) {
   const plugins = [withoutChildProcess, builtinsOnUse, only(commands)];
   const split = { splitting: true, metafile: true, chunkNames: 'chunks/[name]-[hash]' };
-  const { start, chunks } = await joinStart(
+  const { start, chunks, onUse, entries } = await joinStart(
     await build({ ...options, ...split, absWorkingDir: root, outdir: '/', plugins }),
   );
-  return { start, onUse: await commonJS(await joinChunks(chunks)) };
+  const scripts = onUse.map(async (name) => {
+    const text = chunks.get(name);
+    return [name, await commonJS(entries.includes(name) ? await loaderOf(name, text) : text)];
+  });
+  return { start, onUse: await Promise.all(scripts) };
 }
 
 /**
@@ -106,9 +110,15 @@ async function writeScript({ folder, compile }, name, text, bundle) {
   return { [`${name}.js`]: script, [`${name}.cache`]: cache };
 }
 
+/** Chunks have no compiled code, because a command uses few of them. */
 async function writeOwnScripts(target, name, commands) {
   const { start, onUse } = await ownScripts(commands);
-  return { ...(await writeScript(target, name, start, name)), ...(await writeScript(target, `${name}.on-use`, onUse)) };
+  const assets = await writeScript(target, name, start, name);
+  for (const [chunk, text] of onUse) {
+    assets[`${name}/${chunk}`] = join(target.folder, `${name}-${chunk}`);
+    await writeFile(assets[`${name}/${chunk}`], text);
+  }
+  return assets;
 }
 
 /** Writes the executable for this architecture. The file is replaced at once, so a running one keeps running. */

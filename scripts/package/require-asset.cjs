@@ -5,20 +5,30 @@ module.exports = function requireAsset(name) {
   const file = /^\.\.\/dist\/(?:([a-z-]+)\/)?main\.c?js$/.exec(name);
   if (file === null) return require(name);
   const [, bundle = 'main'] = file;
-  let onUse;
-  const loadOnUse = async (path) => (onUse ??= run(`${bundle}.on-use`, { '../main.cjs': start })).load[path]();
-  const start = run(bundle, {}, loadOnUse);
-  return start;
+  const chunks = new Map();
+  const chunk = (path) => {
+    const chunkName = path.slice(path.lastIndexOf('/') + 1);
+    if (start.exports.parts[chunkName] !== undefined) return start.exports.parts[chunkName];
+    const loaded = chunks.get(chunkName) ?? { exports: {} };
+    if (!chunks.has(chunkName)) {
+      chunks.set(chunkName, loaded);
+      run(`${bundle}/${chunkName}`, loaded);
+    }
+    return loaded.exports;
+  };
+  const run = (script, loaded, cachedData) => {
+    const { Script } = require('node:vm');
+    const compiled = new Script(asset(script).latin1Slice(), { filename: script, cachedData });
+    const requireChunk = (path) => (path.startsWith('./') ? chunk(path) : require(path));
+    compiled.runInThisContext()(loaded.exports, requireChunk, loaded, async (path) => chunk(path).load());
+  };
+  const start = { exports: {} };
+  run(`${bundle}.js`, start, asset(`${bundle}.cache`));
+  return start.exports;
 };
 
-/** Runs a script from inside the executable. Returns its exports. */
-function run(script, modules, loadOnUse) {
+/** A file from inside the executable. */
+function asset(name) {
   const { getRawAsset } = require('node:sea');
-  const { Script } = require('node:vm');
-  const source = Buffer.from(getRawAsset(`${script}.js`)).latin1Slice();
-  const cachedData = Buffer.from(getRawAsset(`${script}.cache`));
-  const compiled = new Script(source, { filename: `${script}.js`, cachedData });
-  const loaded = { exports: {} };
-  compiled.runInThisContext()(loaded.exports, (name) => modules[name] ?? require(name), loaded, loadOnUse);
-  return loaded.exports;
+  return Buffer.from(getRawAsset(name));
 }

@@ -33,12 +33,12 @@ beforeAll(async () => {
   );
   await mounts.run('mount', '--bind', '/dev/null', process.execPath);
   agent = await Agent.create({ program: executable, mountNamespace: mounts.path });
-}, 120_000);
+});
 afterAll(async () => {
+  await rm(folder, { recursive: true });
   await agent.cleanUp();
   await mounts.remove();
   await rm(layer, { recursive: true });
-  await rm(folder, { recursive: true });
 });
 
 /** Makes it once for each state of the sources. */
@@ -182,4 +182,4 @@ test('on a bare Debian the package and the executable alone run pods, and leave 
   } finally {
     await debian.remove();
   }
-}, 120_000);
+});
