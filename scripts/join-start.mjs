@@ -41,8 +41,8 @@ export function scriptOf(code) {
 }
 
 /**
- * A chunk of `joinStart` that is loaded on use, as an ES module that exports `load`. That function runs the chunk, which
- * may await at its top. Other chunks stay outside.
+ * A chunk of `joinStart` that is loaded on use, as an ES module that exports `load`. That function runs the chunk,
+ * which may await at its top. Other chunks stay outside.
  */
 export async function loaderOf(name, text) {
   const joined = await build({
