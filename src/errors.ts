@@ -24,6 +24,15 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The result of `work`. An error that it throws is thrown with its context before the message. */
+export function explained<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new Error(`${what}: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
 /** A thrown value as an error. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

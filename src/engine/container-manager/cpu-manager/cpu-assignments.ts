@@ -1,4 +1,4 @@
-import { errorMessage } from '../../../errors.ts';
+import { explained } from '../../../errors.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
 import type { StateFile } from '../topology-manager/state-file.ts';
 import { type CPUCheckpoint, type FindContainer, formatCPUCheckpoint, parseCPUCheckpoint } from './cpu-checkpoint.ts';
@@ -36,7 +36,7 @@ export class CPUAssignments {
       return;
     }
     const { defaultCPUSet, entries } = checkPolicy(parseCPUCheckpoint(file.content, findContainer), policyName);
-    const parsed = (text: string, what: string): CPUSet => parseCPUs(text, what);
+    const parsed = (text: string, what: string): CPUSet => explained(what, () => CPUSet.parse(text));
     this.sharedCPUs = parsed(defaultCPUSet, `could not parse default cpu set "${defaultCPUSet}"`);
     this.byPod = new Map(
       [...entries].map(([uid, ofPod]) => {
@@ -111,12 +111,4 @@ function textsOf(ofPod: ReadonlyMap<string, CPUSet>): Map<string, string> {
 function checkPolicy(checkpoint: CPUCheckpoint, policyName: string): CPUCheckpoint {
   if (checkpoint.policyName === policyName) return checkpoint;
   throw new Error(`configured policy "${policyName}" differs from state checkpoint policy "${checkpoint.policyName}"`);
-}
-
-function parseCPUs(text: string, what: string): CPUSet {
-  try {
-    return CPUSet.parse(text);
-  } catch (error) {
-    throw new Error(`${what}: ${errorMessage(error)}`, { cause: error });
-  }
 }

@@ -1,6 +1,6 @@
 import type { Container, Pod, PodStatus } from '../../../api/types.ts';
 import { quantityMilliValue, type Quantity } from '../../../api/values/quantity.ts';
-import { errorMessage } from '../../../errors.ts';
+import { errorMessage, explained } from '../../../errors.ts';
 import { restoreError } from '../checkpoint/restore-error.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
 import { CPUTopology, type DescribedMachine } from '../cpu-topology/cpu-topology.ts';
@@ -290,14 +290,6 @@ function wholeCPUs(reserved: Quantity | undefined): number {
     );
   }
   return Math.ceil(Number(quantityMilliValue(reserved)) / 1000);
-}
-
-function explained<T>(what: string, make: () => T): T {
-  try {
-    return make();
-  } catch (error) {
-    throw new Error(`${what}: ${errorMessage(error)}`, { cause: error });
-  }
 }
 
 const containersOf = ({ spec }: Pod): Container[] => [...(spec.initContainers ?? []), ...spec.containers];

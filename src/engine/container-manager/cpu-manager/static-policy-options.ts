@@ -1,7 +1,7 @@
 import type { FeatureGates } from '../../../api/values/feature-gates.ts';
 import { parseGoBool } from '../../../api/values/go-numbers.ts';
 import { goQuote } from '../../../api/values/go-quote.ts';
-import { errorMessage } from '../../../errors.ts';
+import { explained } from '../../../errors.ts';
 
 /** The gates that cpuManagerPolicyOptions need. */
 export type OptionGates = Pick<
@@ -49,7 +49,10 @@ export function staticPolicyOptions(
     'prefer-align-cpus-by-uncorecache': false,
     'strict-cpu-reservation': false,
   };
-  for (const [name, value] of Object.entries(given)) options[availableOption(name, featureGates)] = truth(name, value);
+  for (const [name, value] of Object.entries(given)) {
+    const option = availableOption(name, featureGates);
+    options[option] = explained(`bad value for option "${name}"`, () => parseGoBool(value));
+  }
   for (const [one, other] of exclusive) {
     if (!options[one] || !options[other]) continue;
     throw new Error(`static policy options ${one} and ${other} can not be used at the same time`);
@@ -72,12 +75,4 @@ function availableOption(name: string, featureGates: OptionGates): OptionName {
 
 function isOption(name: string): name is OptionName {
   return Object.hasOwn(stages, name);
-}
-
-function truth(name: string, value: string): boolean {
-  try {
-    return parseGoBool(value);
-  } catch (error) {
-    throw new Error(`bad value for option "${name}": ${errorMessage(error)}`, { cause: error });
-  }
 }

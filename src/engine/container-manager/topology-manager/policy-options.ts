@@ -1,6 +1,6 @@
 import type { FeatureGates } from '../../../api/values/feature-gates.ts';
 import { parseGoBool, parseGoInt } from '../../../api/values/go-numbers.ts';
-import { errorMessage } from '../../../errors.ts';
+import { explained } from '../../../errors.ts';
 
 /** kubelet: topologymanager/policy_options.go PolicyOptions */
 export interface TopologyPolicyOptions {
@@ -45,12 +45,4 @@ function maxNodes(value: string): number {
   const nodes = explained(`unable to convert policy option to integer "${maxAllowable}"`, () => parseGoInt(value));
   if (nodes >= defaultMaxAllowableNUMANodes) return nodes;
   throw new Error(`the minimum value of "${maxAllowable}" should not be less than ${defaultMaxAllowableNUMANodes}`);
-}
-
-function explained<T>(what: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new Error(`${what}: ${errorMessage(error)}`, { cause: error });
-  }
 }
