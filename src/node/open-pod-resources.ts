@@ -6,8 +6,9 @@ import { DiskStateFile } from '../engine/container-manager/checkpoint/disk-state
 import { CPUSet } from '../engine/container-manager/cpu-topology/cpu-set.ts';
 import { discoverMachine } from '../engine/container-manager/cpu-topology/discover-machine.ts';
 import { discoverMemory } from '../engine/container-manager/memory-manager/discover-memory.ts';
-import { type EngineOfManagers, PodResources } from '../engine/container-manager/resource-managers/pod-resources.ts';
+import { PodResources } from '../engine/container-manager/resource-managers/pod-resources.ts';
 import {
+  type EngineOfManagers,
   ResourceManagerError,
   type ResourceManagerSettings,
 } from '../engine/container-manager/resource-managers/resource-managers.ts';

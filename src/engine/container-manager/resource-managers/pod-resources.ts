@@ -1,31 +1,20 @@
-import type { Container, Pod, PodStatus } from '../../../api/types.ts';
+import type { Container, Pod } from '../../../api/types.ts';
 import type { FeatureGates } from '../../../api/values/feature-gates.ts';
 import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
 import { type DiskStateFile, startWithStateFile } from '../checkpoint/disk-state-file.ts';
-import type { Meter } from '../../view/meter.ts';
 import { CPUReconciler } from '../cpu-manager/cpu-reconciler.ts';
 import type { DescribedMachine } from '../cpu-topology/cpu-topology.ts';
 import type { NUMAMemory } from '../memory-manager/machine-memory.ts';
 import type { MemoryBlock } from '../memory-manager/memory-state.ts';
 import type { AllocationResult } from '../topology-manager/allocation-error.ts';
 import type { BitMask } from '../topology-manager/bit-mask.ts';
-import type { HintProvider } from '../topology-manager/hint-provider.ts';
-import { type ContainerSets, ResourceManagers, type ResourceManagerSettings } from './resource-managers.ts';
-
-/** The parts of the engine that the managers use. */
-export interface EngineOfManagers {
-  /** Pods whose containers may run. */
-  activePods: () => readonly Pod[];
-  /** True once every source has reported its pods. */
-  sourcesReady: () => boolean;
-  podStatus: (podUID: string) => PodStatus | undefined;
-  /** Has the runtime move a container to these CPUs, given as a list such as `0-3,8`. */
-  updateContainer: (containerID: string, cpus: string) => Promise<void>;
-  meter?: Pick<Meter, 'count' | 'set'> | undefined;
-  /** The devices of plugins. Undefined if the node takes none. */
-  devices?: HintProvider | undefined;
-}
+import {
+  type ContainerSets,
+  type EngineOfManagers,
+  ResourceManagers,
+  type ResourceManagerSettings,
+} from './resource-managers.ts';
 
 interface Deps {
   settings: ResourceManagerSettings;

@@ -23,11 +23,8 @@ export interface ResourceManagerSettings {
   memory: MemorySettings;
 }
 
-interface Deps {
-  settings: ResourceManagerSettings;
-  machine: DescribedMachine;
-  memory: readonly NUMAMemory[];
-  featureGates: FeatureGates;
+/** The parts of the engine that the managers use. */
+export interface EngineOfManagers {
   /** Pods whose containers may run. */
   activePods: () => readonly Pod[];
   /** True once every source has reported its pods, so that `activePods` is complete. */
@@ -38,6 +35,13 @@ interface Deps {
   meter?: Pick<Meter, 'count' | 'set'> | undefined;
   /** The devices of plugins. Undefined if the node takes none. */
   devices?: HintProvider | undefined;
+}
+
+interface Deps extends EngineOfManagers {
+  settings: ResourceManagerSettings;
+  machine: DescribedMachine;
+  memory: readonly NUMAMemory[];
+  featureGates: FeatureGates;
 }
 
 /** A manager that does not take its settings or its state file. */
