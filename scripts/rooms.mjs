@@ -132,7 +132,7 @@ const rooms = {
   'engine/outgoing': ['bounds texts that leave the engine and hides Secrets in them', ['api/values', 'engine/view']],
   'engine/oom': [
     'notices kills for lack of memory: process, container, figures',
-    ['api/values', 'flow', 'engine/container', 'engine/view'],
+    ['api/values', 'engine/host', 'flow', 'engine/container', 'engine/view'],
   ],
   'engine/pleg': ['notices what happens in the runtime', ['cri', 'flow', 'engine/container', 'engine/view']],
   'engine/pod-workers': [

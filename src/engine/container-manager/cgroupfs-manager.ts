@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { hasCode, toError } from '../../errors.ts';
+import { ifPresent } from '../host/if-present.ts';
 import type { CgroupFiles } from './cgroup-files.ts';
 import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
 import type { CgroupController, CgroupMounts } from './cgroup-mounts.ts';
@@ -200,11 +201,7 @@ export class CgroupfsManager implements CgroupManager {
   }
 
   private async removeFolder(folder: string): Promise<void> {
-    try {
-      await this.deps.files.removeFolder(folder);
-    } catch (error) {
-      if (!hasCode(error, 'ENOENT')) throw error;
-    }
+    await ifPresent(this.deps.files.removeFolder(folder));
   }
 }
 
@@ -220,13 +217,8 @@ async function refusalOf(act: () => Promise<void>): Promise<Error | undefined> {
 
 /** Resolves with undefined if the folder is missing. */
 async function childrenOf(folder: string): Promise<string[] | undefined> {
-  try {
-    const entries = await readdir(folder, { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+  const entries = await ifPresent(readdir(folder, { withFileTypes: true }));
+  return entries?.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
 /**
@@ -255,12 +247,8 @@ async function processesBelow(folder: string): Promise<number[]> {
 }
 
 async function readProcesses(file: string): Promise<number[]> {
-  try {
-    return (await readFile(file, 'utf8')).split('\n').filter(Boolean).map(Number);
-  } catch (error) {
-    if (hasCode(error, ...unreadableCodes)) return [];
-    throw error;
-  }
+  const pids = await ifPresent(readFile(file, 'utf8'), ...unreadableCodes);
+  return (pids ?? '').split('\n').filter(Boolean).map(Number);
 }
 
 /** Errors of a list of processes: the cgroup vanished, or it is threaded and listed further up. */

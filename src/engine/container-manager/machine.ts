@@ -1,7 +1,8 @@
-import { readdir, readFile, statfs } from 'node:fs/promises';
+import { readFile, statfs } from 'node:fs/promises';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { hasCode } from '../../errors.ts';
+import { ifPresent } from '../host/if-present.ts';
+import { namesIn } from '../host/names-in.ts';
 import { pathExists } from '../host/path-exists.ts';
 import { hasTmpfsNoswap } from '../host/mounts.ts';
 import { parseCPUList } from './reserved-cpus.ts';
@@ -106,13 +107,8 @@ async function maxPIDs(): Promise<bigint> {
 
 /** kubelet: util/swap/swap_util.go IsSwapOn */
 async function readSwaps(): Promise<Swap[]> {
-  try {
-    return parseSwaps(await readFile('/proc/swaps', 'utf8'));
-  } catch (error) {
-    // The kernel has no swap.
-    if (hasCode(error, 'ENOENT')) return [];
-    throw error;
-  }
+  // A kernel without swap lacks the file.
+  return parseSwaps((await ifPresent(readFile('/proc/swaps', 'utf8'))) ?? '');
 }
 
 /** The lines of /proc/swaps below its heading. */
@@ -148,13 +144,4 @@ async function thermalThrottlePaths(): Promise<string[]> {
     .map((name) => join(base, name, 'thermal_throttle'));
   const found = await Promise.all(paths.map(pathExists));
   return paths.filter((_path, index) => found[index]);
-}
-
-async function namesIn(path: string): Promise<string[]> {
-  try {
-    return await readdir(path);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw error;
-  }
 }

@@ -1,6 +1,6 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode } from '../../errors.ts';
+import { ifPresent } from './if-present.ts';
 
 interface CheckpointedContainer {
   podName: string;
@@ -21,9 +21,7 @@ export async function writeCheckpoint(
   const path = join(folder, `checkpoint-${podName}_${namespace}-${container}-${time}.tar`);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await write(path);
-  await chmod(path, 0o600).catch((error: unknown) => {
-    // The runtime has another root folder than this program.
-    if (!hasCode(error, 'ENOENT')) throw error;
-  });
+  // It is missing if the runtime has another root folder than this program.
+  await ifPresent(chmod(path, 0o600));
   return path;
 }

@@ -3,8 +3,9 @@ import { realpath } from 'node:fs/promises';
 import { release } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { boundedText } from '../../bounded-text.ts';
-import { hasCode, UserError } from '../../errors.ts';
+import { UserError } from '../../errors.ts';
 import { textLimits } from '../../text-limits.ts';
+import { ifPresent } from './if-present.ts';
 import { type Mount, mountPointOf, readMounts } from './mount-points.ts';
 
 /** True if something is mounted on exactly this path. */
@@ -134,12 +135,8 @@ export function hasTmpfsNoswap(kernelRelease: string): boolean {
  * deleted.
  */
 async function asTheKernelNames(path: string): Promise<string> {
-  try {
-    return join(await realpath(dirname(path)), basename(path));
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return path;
-    throw error;
-  }
+  const parent = await ifPresent(realpath(dirname(path)));
+  return parent === undefined ? path : join(parent, basename(path));
 }
 
 function mount(type: string, path: string, options: readonly string[]): Promise<void> {

@@ -1,13 +1,7 @@
 import { access } from 'node:fs/promises';
-import { hasCode } from '../../errors.ts';
+import { ifPresent } from './if-present.ts';
 
 /** True if the path exists. Rejects if that cannot be found out. */
 export async function pathExists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return false;
-    throw error;
-  }
+  return (await ifPresent(access(path).then(() => true))) === true;
 }

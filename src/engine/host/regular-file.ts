@@ -7,6 +7,7 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { hasCode, UserError } from '../../errors.ts';
+import { ifPresent } from './if-present.ts';
 
 /** Linux' O_PATH, a flag that Node does not name. Opening with it reads nothing and does not touch a device or pipe. */
 const O_PATH = 0o10_000_000;
@@ -54,13 +55,8 @@ export async function readRegularFile(
  * `openRegularFile`.
  */
 export async function readFileTail(path: string, maxBytes: number): Promise<Uint8Array | undefined> {
-  let file;
-  try {
-    file = await openRegularFile(path);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+  const file = await ifPresent(openRegularFile(path));
+  if (file === undefined) return undefined;
   try {
     const { size } = await file.stat();
     const length = Math.min(size, maxBytes);

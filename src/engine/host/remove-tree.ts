@@ -1,5 +1,6 @@
 import { lstat, rmdir, unlink } from 'node:fs/promises';
-import { errorMessage, hasCode } from '../../errors.ts';
+import { errorMessage } from '../../errors.ts';
+import { ifPresent } from './if-present.ts';
 import { unmountTree } from './mounts.ts';
 import { walkTree } from './walk-tree.ts';
 
@@ -27,12 +28,4 @@ async function removeUnmounted(path: string): Promise<void> {
     return undefined;
   });
   await rmdir(path);
-}
-
-async function ifPresent(removal: Promise<void>): Promise<void> {
-  try {
-    await removal;
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error;
-  }
 }

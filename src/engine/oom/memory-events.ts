@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { hasCode } from '../../errors.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
+import { ifPresent } from '../host/if-present.ts';
 import { type CgroupStep, cgroupSteps } from './cgroup-place.ts';
 
 /**
@@ -90,11 +91,8 @@ async function killsBelow(folder: string): Promise<Map<string, number>> {
     for (const pod of await foldersIn(tier)) {
       if (podUIDOf(pod) === undefined) continue;
       for (const path of [pod, ...(await foldersIn(pod))]) {
-        const count = await readKills(path).catch((error: unknown) => {
-          // A cgroup that was removed meanwhile has no count. Another one must not seem to grow from zero later.
-          if (hasCode(error, 'ENOENT', 'ENODEV')) return 0;
-          throw error;
-        });
+        // A cgroup that was removed meanwhile has no count. Another one must not seem to grow from zero later.
+        const count = (await ifPresent(readKills(path), 'ENODEV')) ?? 0;
         if (count > 0) kills.set(path, count);
       }
     }
@@ -107,13 +105,8 @@ const podUIDOf = (path: string): string | undefined => lastStep(path)?.podUID;
 const containerIDOf = (path: string): string => lastStep(path)?.containerID ?? '';
 
 async function foldersIn(folder: string): Promise<string[]> {
-  try {
-    const entries = await readdir(folder, { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENODEV')) return [];
-    throw error;
-  }
+  const entries = (await ifPresent(readdir(folder, { withFileTypes: true }), 'ENODEV')) ?? [];
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }
 
 async function readKills(folder: string): Promise<number> {

@@ -1,9 +1,9 @@
 import { chmod, lstat, mkdtemp, rename, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ClaimName } from '../../api/values/persistent-volume.ts';
-import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { syncFolder } from '../../write-file-atomic.ts';
+import { ifPresent } from '../host/if-present.ts';
 import { namesIn } from '../host/names-in.ts';
 import { removeTree } from '../host/remove-tree.ts';
 
@@ -36,12 +36,7 @@ export async function makeClaimFolder(rootDir: string, claim: ClaimName): Promis
 }
 
 export async function hasClaimFolder(rootDir: string, claim: ClaimName): Promise<boolean> {
-  try {
-    return (await lstat(claimFolder(rootDir, claim))).isDirectory();
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return false;
-    throw error;
-  }
+  return (await ifPresent(lstat(claimFolder(rootDir, claim))))?.isDirectory() === true;
 }
 
 /** The claims that have a folder, declared or not, sorted. */

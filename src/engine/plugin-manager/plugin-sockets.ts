@@ -1,8 +1,8 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import { ifPresent } from '../host/if-present.ts';
 import { FolderWatch } from '../host/folder-watch.ts';
 
 interface Deps {
@@ -56,7 +56,8 @@ export class PluginSockets {
     folders.add(folder);
     await this.folders.add(folder);
     if (!this.folders.isWatching(folder)) this.rescanLater();
-    for (const name of await this.namesIn(folder)) {
+    const names = (await ifPresent(readdir(folder), 'ENOTDIR')) ?? [];
+    for (const name of names.filter((one) => !one.startsWith('.')).sort()) {
       const path = join(folder, name);
       const stats = await lstat(path, { bigint: true }).catch(() => undefined);
       if (sockets.size + folders.size >= maxEntries) {
@@ -67,15 +68,6 @@ export class PluginSockets {
       if (stats?.isSocket() === true) sockets.set(path, `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`);
       else if (stats?.isDirectory() === true && depthOf(path, this.deps.folder) <= maxDepth)
         await this.visit(path, sockets, folders);
-    }
-  }
-
-  private async namesIn(folder: string): Promise<string[]> {
-    try {
-      return (await readdir(folder)).filter((name) => !name.startsWith('.')).sort();
-    } catch (error) {
-      if (!hasCode(error, 'ENOENT', 'ENOTDIR')) throw error;
-      return [];
     }
   }
 

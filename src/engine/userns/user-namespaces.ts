@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import type { Pod } from '../../api/types.ts';
-import { hasCode, UserError } from '../../errors.ts';
+import { UserError } from '../../errors.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
+import { ifPresent } from '../host/if-present.ts';
 import { readRegularFile } from '../host/regular-file.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
@@ -70,12 +71,8 @@ export class UserNamespaces {
   /** The first host id of a pod. Resolves with undefined if the pod has no range. */
   private async stored(uid: string): Promise<number | undefined> {
     const path = join(this.deps.podDirs.podDir(uid), fileName);
-    try {
-      return hostIDOf((await readRegularFile(path, maxFileBytes)).toString('utf8'), path);
-    } catch (error) {
-      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-      throw error;
-    }
+    const bytes = await ifPresent(readRegularFile(path, maxFileBytes), 'ENOTDIR');
+    return bytes && hostIDOf(bytes.toString('utf8'), path);
   }
 }
 

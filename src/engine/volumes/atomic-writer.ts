@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import * as fileSystem from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode, UserError } from '../../errors.ts';
+import { ifPresent } from '../host/if-present.ts';
 import { readRegularFile } from '../host/regular-file.ts';
 import { type Payload, validatePayload } from './payload.ts';
 
@@ -51,13 +52,8 @@ export async function hasPayload(folder: string): Promise<boolean> {
   return (await currentRevision(folder, fileSystem)) !== undefined;
 }
 
-async function currentRevision(folder: string, { readlink }: FileOperations): Promise<string | undefined> {
-  try {
-    return await readlink(join(folder, dataLink));
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+function currentRevision(folder: string, { readlink }: FileOperations): Promise<string | undefined> {
+  return ifPresent(readlink(join(folder, dataLink)));
 }
 
 async function writeRevision(folder: string, payload: Payload, options: WriteOptions): Promise<string> {
@@ -149,10 +145,9 @@ async function linkFiles(folder: string, payload: Payload, files: FileOperations
 /** Resolves with undefined if the path is missing. */
 async function linkTarget(path: string, { readlink }: FileOperations): Promise<string | undefined> {
   try {
-    return await readlink(path);
+    return await ifPresent(readlink(path));
   } catch (error) {
     if (hasCode(error, 'EINVAL')) return 'no link';
-    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

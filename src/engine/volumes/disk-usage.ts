@@ -1,5 +1,5 @@
 import { lstat } from 'node:fs/promises';
-import { hasCode } from '../../errors.ts';
+import { ifPresent } from '../host/if-present.ts';
 import { walkTree } from '../host/walk-tree.ts';
 
 /** Block size of `stat`'s counts, on every file system. */
@@ -20,10 +20,7 @@ export async function treeUsage(path: string, isEnough: (usage: TreeUsage) => bo
   const usage: TreeUsage = { bytes: (await lstat(path, { bigint: true })).blocks * blockBytes, inodes: 1 };
   const counted = new Set<string>();
   await walkTree(path, async (folder, { name }) => {
-    const stats = await lstat(folder.at(name), { bigint: true }).catch((error: unknown) => {
-      if (hasCode(error, 'ENOENT')) return undefined;
-      throw error;
-    });
+    const stats = await ifPresent(lstat(folder.at(name), { bigint: true }));
     if (stats === undefined) return undefined;
     const { dev, ino, nlink, blocks } = stats;
     const file = `${dev}:${ino}`;

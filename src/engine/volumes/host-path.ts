@@ -2,6 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import type { Volume } from '../../api/types.ts';
 import { hasCode, UserError } from '../../errors.ts';
+import { ifPresent } from '../host/if-present.ts';
 import { makeFolder } from '../../make-folder.ts';
 import type { VolumeMounter } from './volume-mounter.ts';
 
@@ -48,23 +49,14 @@ export function hostPathVolume(source: NonNullable<Volume['hostPath']>): VolumeM
 export async function checkHostPath({ path, type = '' }: NonNullable<Volume['hostPath']>): Promise<void> {
   const kind = kinds[type];
   if (kind === undefined) return;
-  let stats = await statOrUndefined(path);
+  let stats = await ifPresent(stat(path));
   if (stats === undefined && kind.create !== undefined) {
     await kind.create(path);
-    stats = await statOrUndefined(path);
+    stats = await ifPresent(stat(path));
   }
   if (stats === undefined || !kind.is(stats)) {
     throw new UserError(`hostPath type check failed: ${path} is not a ${kind.noun}`, {
       hint: `Create it on this machine, or change hostPath.type (now ${type}).`,
     });
-  }
-}
-
-async function statOrUndefined(path: string): Promise<Stats | undefined> {
-  try {
-    return await stat(path);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
   }
 }

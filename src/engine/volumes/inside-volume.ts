@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode } from '../../errors.ts';
+import { ifPresent } from '../host/if-present.ts';
 import { OpenEntry } from '../host/open-entry.ts';
 
 /*
@@ -19,7 +19,7 @@ export async function openInsideVolume(volumePath: string, path: string): Promis
 
 /** True if a path inside a volume exists, or the target of its link. */
 export async function existsInsideVolume(volumePath: string, path: string): Promise<boolean> {
-  return (await resolvedOrUndefined(join(toBytes(volumePath), ...namesOf(path)))) !== undefined;
+  return (await ifPresent(resolve(bytes(join(toBytes(volumePath), ...namesOf(path)))))) !== undefined;
 }
 
 /**
@@ -66,19 +66,10 @@ async function deepestExisting(
   names: readonly string[],
 ): Promise<{ existing: string; missing: readonly string[] }> {
   for (let depth = names.length; depth > 0; depth -= 1) {
-    const existing = await resolvedOrUndefined(join(root, ...names.slice(0, depth)));
+    const existing = await ifPresent(resolve(bytes(join(root, ...names.slice(0, depth)))));
     if (existing !== undefined) return { existing, missing: names.slice(depth) };
   }
   return { existing: root, missing: names };
-}
-
-async function resolvedOrUndefined(path: string): Promise<string | undefined> {
-  try {
-    return await resolve(bytes(path));
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
 }
 
 const resolve = (path: Buffer): Promise<string> => realpath(path, { encoding: 'latin1' });

@@ -1,6 +1,7 @@
 import { lstat, mkdir, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { hasCode, UserError } from '../../errors.ts';
+import { UserError } from '../../errors.ts';
+import { ifPresent } from '../host/if-present.ts';
 import { writeNewFile } from '../host/regular-file.ts';
 import { existsInsideVolume, makeFolderInsideVolume, openInsideVolume } from './inside-volume.ts';
 import { bindMount, isMountPoint, unmountTree } from '../host/mounts.ts';
@@ -75,11 +76,8 @@ async function makeTarget(entry: OpenEntry, target: string): Promise<void> {
 }
 
 async function removeTarget(target: string): Promise<void> {
-  try {
-    await ((await lstat(target)).isDirectory() ? rmdir : unlink)(target);
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error;
-  }
+  const stats = await ifPresent(lstat(target));
+  if (stats !== undefined) await ifPresent((stats.isDirectory() ? rmdir : unlink)(target));
 }
 
 async function isAt(target: string, { stats }: OpenEntry): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { hasCode } from '../../../errors.ts';
+import { ifPresent } from '../../host/if-present.ts';
 import { namesIn } from '../../host/names-in.ts';
 import { readRegularFile } from '../../host/regular-file.ts';
 import { CPUSet } from './cpu-set.ts';
@@ -93,10 +93,5 @@ function coresOf(described: readonly DescribedCPU[], cpus: CPUSet): DescribedNod
 
 /** Trimmed content. Resolves with undefined if the file is missing. */
 async function textOf(path: string): Promise<string | undefined> {
-  try {
-    return (await readRegularFile(path, maxFileBytes)).toString('utf8').trim();
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
+  return (await ifPresent(readRegularFile(path, maxFileBytes), 'ENOTDIR'))?.toString('utf8').trim();
 }
