@@ -50,6 +50,14 @@ export async function exclusively<T>(
   }
 }
 
+/** Makes a link that names this process. Replaces an earlier one atomically. */
+export async function noteHolder(link: string): Promise<void> {
+  const unnamed = `${link}.${process.pid}`;
+  await rm(unnamed, { force: true });
+  await symlink(await holderText(process.pid), unnamed);
+  await rename(unnamed, link);
+}
+
 /** The text of a link that names a process. */
 export async function holderText(pid: number): Promise<string> {
   return `${String(pid)} ${(await identify(pid))?.startTicks ?? ''}`;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { readdir, readlink } from 'node:fs/promises';
 import { basename, join, posix } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { cgroupDrivers, qosCgroups } from '../../engine/container-manager/cgroup-names.ts';
 import { openCgroupManager } from '../../engine/container-manager/open-cgroup-manager.ts';
 import { removeTree } from '../../engine/host/remove-tree.ts';
 import { errorMessage } from '../../errors.ts';
-import { exclusively, holderText, parseHolder } from '../../exclusively.ts';
+import { exclusively, noteHolder, parseHolder } from '../../exclusively.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { isRunning } from '../../process-identity.ts';
@@ -73,13 +73,7 @@ async function abandonedRuns(runs: string): Promise<string[]> {
 }
 
 /** Makes this process the holder of a run. */
-async function hold(folder: string): Promise<void> {
-  const link = join(folder, holderLink);
-  const unnamed = `${link}.${process.pid}`;
-  await rm(unnamed, { force: true });
-  await symlink(await holderText(process.pid), unnamed);
-  await rename(unnamed, link);
-}
+const hold = (folder: string): Promise<void> => noteHolder(join(folder, holderLink));
 
 /** A run that cannot be removed is left to the next run. */
 async function removeRun(rootDir: string, node: NodeOptions, logger: Logger): Promise<void> {

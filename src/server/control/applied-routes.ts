@@ -1,12 +1,10 @@
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
-import { appliedObject, AppliedRefused, type AppliedResult, kindMeant } from '../../engine/applied/applied-object.ts';
+import { appliedObject, type AppliedResult, kindMeant } from '../../engine/applied/applied-object.ts';
 import { OperationRefused } from '../../engine/operations/operation.ts';
 import { errorMessage, isSystemError } from '../../errors.ts';
-import { Refusal, sendJSON } from './control-answer.ts';
+import { Refusal, sendJSON, unlessRefused } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlledEngine, ControlRoutes } from './control-route.ts';
 import { readBody } from './read-body.ts';
-
-const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
 
 /**
  * Manifests that operators apply. With `dryRun` nothing changes.
@@ -21,7 +19,7 @@ export function appliedRoutes(context: ControlContext): ControlRoutes {
     const kind = kindMeant(word);
     if (kind === undefined) throw new Refusal(404, `there is no kind ${word}`);
     const { applied, options, settled } = await prepared(context, call);
-    const result = await unlessRefused(() =>
+    const result = await unlessRefusedOrFull(() =>
       applied.delete(appliedObject(kind, namespace || 'default', name), options),
     );
     await settled();
@@ -30,7 +28,7 @@ export function appliedRoutes(context: ControlContext): ControlRoutes {
   return {
     'GET /v1/applied': async (call) => {
       const { applied, engine } = await prepared(context, call);
-      const kept = await unlessRefused(() => applied.list());
+      const kept = await unlessRefusedOrFull(() => applied.list());
       const pods = podsByFile(engine);
       const objects = kept.map((object) => ({ ...object, pods: pods.get(object.file) ?? [] }));
       sendJSON(context, call.response, { objects });
@@ -39,7 +37,7 @@ export function appliedRoutes(context: ControlContext): ControlRoutes {
       const body = await readBody(call.request, maxManifestBytes);
       const { applied, options, settled } = await prepared(context, call);
       const namespace = call.query.get('namespace') ?? undefined;
-      const objects = await unlessRefused<AppliedResult[]>(() => applied.apply(body, { ...options, namespace }));
+      const objects = await unlessRefusedOrFull<AppliedResult[]>(() => applied.apply(body, { ...options, namespace }));
       await settled();
       sendJSON(context, call.response, { objects });
     },
@@ -101,13 +99,10 @@ function currentRevision(engine: ControlledEngine, pod: { namespace: string; nam
   }
 }
 
-/** Throws a `Refusal` in place of an `AppliedRefused` or an error of the disk. */
-async function unlessRefused<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof AppliedRefused) throw new Refusal(statuses[error.kind], error.message, error.hint);
+/** Throws a `Refusal` for an error of the disk too. */
+function unlessRefusedOrFull<T>(work: () => Promise<T>): Promise<T> {
+  return unlessRefused(work).catch((error: unknown) => {
     if (isSystemError(error)) throw new Refusal(409, `the manifests cannot be kept: ${errorMessage(error)}`);
     throw error;
-  }
+  });
 }

@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { AppliedRefused } from '../../engine/applied/applied-object.ts';
+import { OperationRefused } from '../../engine/operations/operation.ts';
 import { sendText } from '../http-server.ts';
 import type { ControlContext } from './control-route.ts';
 
@@ -12,6 +14,18 @@ export class Refusal extends Error {
     super(message);
     this.status = status;
     this.hint = hint;
+  }
+}
+
+const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
+
+/** Throws a `Refusal` in place of what the engine or the applied manifests refuse. */
+export async function unlessRefused<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isRefused = error instanceof OperationRefused || error instanceof AppliedRefused;
+    throw isRefused ? new Refusal(statuses[error.kind], error.message, error.hint) : error;
   }
 }
 

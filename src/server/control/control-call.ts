@@ -1,9 +1,9 @@
-import { readlink, rename, rm, symlink } from 'node:fs/promises';
+import { readlink } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { hasCode, UserError } from '../../errors.ts';
-import { holderText, parseHolder } from '../../exclusively.ts';
+import { noteHolder, parseHolder } from '../../exclusively.ts';
 import { needsRoot } from '../../needs-root.ts';
 import { describeState, isRunning, type ProcessIdentity } from '../../process-identity.ts';
 
@@ -278,11 +278,7 @@ export class AgentSilentError extends UserError {
 
 /** Records beside the control socket that this process is the agent, for clients that get no answer. */
 export async function noteAgentProcess(socketPath: string): Promise<void> {
-  const link = holderPath(socketPath);
-  const unnamed = `${link}.${process.pid}`;
-  await rm(unnamed, { force: true });
-  await symlink(await holderText(process.pid), unnamed);
-  await rename(unnamed, link);
+  await noteHolder(holderPath(socketPath));
 }
 
 /** The last recorded agent process, if it still runs. */

@@ -11,7 +11,7 @@ import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { hasCode, isOutOfWatches } from '../../errors.ts';
 import { needsRoot } from '../../needs-root.ts';
 import type { ChangeLine } from './change-feed.ts';
-import { AgentSilentError, call, defaultMaxBodyBytes, stream, untilGone } from './control-call.ts';
+import { AgentSilentError, type Call, call, defaultMaxBodyBytes, stream, untilGone } from './control-call.ts';
 
 /** Milliseconds between two looks for an agent where the kernel has no watch left. */
 const unwatchedPeriodMs = 500;
@@ -110,8 +110,8 @@ export async function operate(
   options: { container?: string; to?: number } = {},
 ): Promise<string | undefined> {
   const url = `${podPath({ namespace, name })}/${action}`;
-  const body = await call({ socketPath: path, method: 'POST', path: url, body: Buffer.from(JSON.stringify(options)) });
-  return body === undefined ? undefined : (JSON.parse(body) as { message: string }).message;
+  const answer = await ask<{ message: string }>(path, url, 'POST', Buffer.from(JSON.stringify(options)));
+  return answer?.message;
 }
 
 /**
@@ -126,8 +126,7 @@ export async function addEphemeralContainer(
 ): Promise<string | undefined> {
   const url = `${podPath(pod)}/ephemeralcontainers`;
   const options = Buffer.from(JSON.stringify({ container, removesAtEnd }));
-  const body = await call({ socketPath: path, method: 'POST', path: url, body: options });
-  return body === undefined ? undefined : (JSON.parse(body) as { name: string }).name;
+  return (await ask<{ name: string }>(path, url, 'POST', options))?.name;
 }
 
 /** Asks the agent to end and remove an ephemeral container. Resolves with its sentence, and rejects as above. */
@@ -137,8 +136,7 @@ export async function removeEphemeralContainer(
   container: string,
 ): Promise<string | undefined> {
   const url = `${podPath(pod)}/ephemeralcontainers/${encodeURIComponent(container)}`;
-  const body = await call({ socketPath: path, method: 'DELETE', path: url });
-  return body === undefined ? undefined : (JSON.parse(body) as { message: string }).message;
+  return (await ask<{ message: string }>(path, url, 'DELETE'))?.message;
 }
 
 /** The revisions of a declared pod, oldest first. Returns undefined if no agent answers. */
@@ -156,8 +154,7 @@ export async function applyManifests(
   dryRun: boolean,
 ): Promise<AppliedResult[] | undefined> {
   const url = `/v1/applied${dryRun ? '?dryRun' : ''}`;
-  const answer = await call({ socketPath: path, method: 'PUT', path: url, body });
-  return answer === undefined ? undefined : (JSON.parse(answer) as { objects: AppliedResult[] }).objects;
+  return (await ask<{ objects: AppliedResult[] }>(path, url, 'PUT', body))?.objects;
 }
 
 /** Asks the agent to delete an applied object. Resolves with undefined if no agent runs, and rejects as above. */
@@ -167,9 +164,7 @@ export async function deleteApplied(
   dryRun: boolean,
 ): Promise<AppliedResult | undefined> {
   const parts = [kind.toLowerCase(), ...(namespace === '' ? [] : [namespace]), name].map(encodeURIComponent);
-  const url = `/v1/applied/${parts.join('/')}${dryRun ? '?dryRun' : ''}`;
-  const answer = await call({ socketPath: path, method: 'DELETE', path: url });
-  return answer === undefined ? undefined : (JSON.parse(answer) as AppliedResult);
+  return ask<AppliedResult>(path, `/v1/applied/${parts.join('/')}${dryRun ? '?dryRun' : ''}`, 'DELETE');
 }
 
 function podPath({ namespace, name }: PodName): string {
@@ -208,11 +203,16 @@ export async function* followChanges(
   for await (const line of stream({ method: 'GET', ...asked }, signal)) yield JSON.parse(line) as ChangeLine;
 }
 
-async function ask<T>(socketPath: string, path: string): Promise<T | undefined> {
-  const body = await call({ socketPath, method: 'GET', path });
-  if (body === undefined) return undefined;
+async function ask<T>(
+  socketPath: string,
+  path: string,
+  method: Call['method'] = 'GET',
+  body?: Uint8Array,
+): Promise<T | undefined> {
+  const answer = await call({ socketPath, method, path, body });
+  if (answer === undefined) return undefined;
   try {
-    return JSON.parse(body) as T;
+    return JSON.parse(answer) as T;
   } catch {
     // Another program listens on the socket.
     throw await AgentSilentError.of(socketPath, 'sends an answer that is not JSON');

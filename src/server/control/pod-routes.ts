@@ -1,9 +1,7 @@
-import { OperationRefused, operationActions, type PodName } from '../../engine/operations/operation.ts';
-import { Refusal, sendJSON } from './control-answer.ts';
+import { operationActions, type PodName } from '../../engine/operations/operation.ts';
+import { Refusal, sendJSON, unlessRefused } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlledEngine, ControlRoutes } from './control-route.ts';
 import { readOptions } from './read-body.ts';
-
-const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
 
 /**
  * Declared pods.
@@ -64,14 +62,4 @@ async function settledEngine(context: ControlContext, call: ControlCall): Promis
 
 function podOf({ params }: ControlCall): PodName {
   return { namespace: params['namespace'] ?? '', name: params['name'] ?? '' };
-}
-
-/** Throws a `Refusal` in place of an `OperationRefused`. */
-async function unlessRefused<T>(work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof OperationRefused) throw new Refusal(statuses[error.kind], error.message, error.hint);
-    throw error;
-  }
 }
