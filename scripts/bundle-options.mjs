@@ -26,7 +26,7 @@ export const only = (commands) => ({
     onLoad({ filter: /\/src\/commands\/program\.ts$/ }, async ({ path }) => {
       let contents = await readFile(path, 'utf8');
       for (const [index, command] of commands.entries()) {
-        const linked = contents.replace(`await import('./${command}.ts')`, `command${index}`);
+        const linked = contents.replace(`import('./${command}.ts')`, `Promise.resolve(command${index})`);
         contents = `import * as command${index} from './${command}.ts';\n${linked}`;
       }
       return { contents, loader: 'ts' };

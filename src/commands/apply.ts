@@ -15,7 +15,7 @@ interface ApplyFlags {
   hostnameOverride?: string;
 }
 
-export function registerApply(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('apply'))
     .description('Run the pods of manifests from now on, also after a restart of the machine')
     .requiredOption('-f, --filename <path>', 'file or folder of manifests, - for stdin; repeatable', collect)

@@ -13,7 +13,7 @@ interface AttachFlags extends PodFlags {
   detachKeys: string;
 }
 
-export function registerAttach(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('attach'))
     .description('Show the output of a running container from now on, and type into it')
     .argument('<pod>', 'name, name without the node, or namespace/name')

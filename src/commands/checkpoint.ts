@@ -14,7 +14,7 @@ interface CheckpointFlags extends PodFlags {
 
 const defaultTimeoutMs = 120_000;
 
-export function registerCheckpoint(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('checkpoint'))
     .description('Write the state of a running container into an archive, and print its path. The container runs on')
     .argument('<pod>', 'name, name without the node, or namespace/name')

@@ -1,7 +1,7 @@
 import { type Command, Argument } from 'commander';
 import type { CommandDeps } from './io/deps.ts';
 
-export function registerCompletion(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   program
     .command('completion')
     .description('Print the completion script of a shell')

@@ -7,7 +7,7 @@ interface CpFlags extends PodFlags {
   container?: string;
 }
 
-export function registerCp(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('cp'))
     .description('Copy files and folders into a container or out of it')
     .usage('[options] POD:PATH PATH | PATH POD:PATH')

@@ -26,7 +26,7 @@ interface DebugFlags extends PodFlags {
   detachKeys: string;
 }
 
-export function registerDebug(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('debug'))
     .description('Run a further container in a running pod, with other tools than those of its image')
     .usage('[options] POD [--] [COMMAND [ARG...]]')

@@ -23,7 +23,7 @@ interface DeleteFlags {
   hostnameOverride?: string;
 }
 
-export function registerDelete(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('delete'))
     .description('Remove applied objects, and end their pods')
     .argument('[objects...]', 'pods, or KIND/NAME such as deployment/web; namespace/name names another namespace')

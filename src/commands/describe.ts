@@ -2,14 +2,14 @@ import { type Command, Option } from 'commander';
 import type { CommandDeps } from './io/deps.ts';
 import type { FoundPod } from './describe/find-pod.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
-import { jsonText } from './io/json-text.ts';
+import { objectText } from './io/json-text.ts';
 import type { PodFlags } from './pod/open-pod.ts';
 
 interface DescribeFlags extends PodFlags {
   output?: 'json' | 'yaml';
 }
 
-export function registerDescribe(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('describe'))
     .description('Show a pod, its events, and the ends of its containers')
     .usage('[options] POD')
@@ -33,11 +33,7 @@ Examples:
   kubelet-ts describe kube-system/etcd -o json`;
 
 async function formatted(found: FoundPod, { output }: DescribeFlags): Promise<string> {
-  if (output === 'json') return jsonText(found, 4);
-  if (output === 'yaml') {
-    const { yamlText } = await import('./io/yaml-text.ts');
-    return yamlText(found);
-  }
+  if (output !== undefined) return objectText(found, output);
   const { descriptionText } = await import('./describe/description-text.ts');
   return descriptionText(found, Date.now());
 }

@@ -28,7 +28,7 @@ interface DiffFlags extends ConfigurationFiles {
 /** As by `kubectl diff`: a code above 1 is a failure. */
 const exitCodes = { changes: 1, failed: 2 };
 
-export function registerDiff(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addConfigurationFlags(addRuntimeOptions(program.command('diff')), ['featureGates'])
     .description('Report which pods would start, stop, restart or stay with these manifests, and why')
     .argument('[manifests...]', 'all manifests of the node: files or folders, - for stdin (default: those of --config)')
@@ -49,7 +49,7 @@ export function registerDiff(program: Command, deps: CommandDeps): void {
 
 async function diff(manifests: readonly string[], flags: DiffFlags, deps: CommandDeps): Promise<void> {
   const options = await nodeOptions(flags, []);
-  const { rootDir, featureGates, runtimeClasses, warnings, containerRuntimeEndpoint: runtimeEndpoint } = options;
+  const { rootDir, featureGates, runtimeClasses, warnings, containerRuntimeEndpoint } = options;
   const { paths, urls } = namedManifests(manifests, options);
   const snapshot = await agentSnapshot(rootDir, deps.stderr);
   const nodeName = nodeNameOf(given(flags.hostnameOverride) ?? snapshot?.nodeName ?? hostname());
@@ -59,13 +59,14 @@ async function diff(manifests: readonly string[], flags: DiffFlags, deps: Comman
   refuseBroken(desired.problems, 'nothing can be compared');
   for (const problem of [...warnings, ...desired.problems])
     deps.stderr.write(`${problemText(problem, systemClock.now())}\n`);
+  const { connect } = deps;
   const current = await readCurrentNode({
     rootDir,
-    runtimeEndpoint,
+    containerRuntimeEndpoint,
     nodeName,
     featureGates,
     snapshot,
-    connect: (options) => deps.connect(options),
+    connect,
   });
   const updateGates = await readUpdateGates(desired.pods, new Date(systemClock.now()));
   const result = computeNodeDiff(current, { ...desired, updateGates });

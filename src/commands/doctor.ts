@@ -16,7 +16,7 @@ interface DoctorFlags extends NodeFlags {
 
 const exitCodes = { problems: 1, usage: 2 };
 
-export function registerDoctor(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   withUsageCode(addNodeOptions(program.command('doctor')))
     .description('Examine this machine, and show how to mend it')
     .argument('[manifests...]', 'files or folders of manifests, as for run')

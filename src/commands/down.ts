@@ -17,7 +17,7 @@ interface DownFlags extends ConfigurationFiles {
   volumes: boolean;
 }
 
-export function registerDown(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addConfigurationFlags(addRuntimeOptions(program.command('down')), ['cgroupRoot', 'podLogsDir'])
     .description('Stop kubelet-ts, and stop and remove its pods')
     .option('--all', 'stop the managed containerd too', false)

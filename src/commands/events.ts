@@ -13,7 +13,7 @@ interface EventsFlags extends PodFlags {
   headers: boolean;
 }
 
-export function registerEvents(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('events'))
     .description('List the events of pods, oldest first')
     .usage('[options] [POD]')

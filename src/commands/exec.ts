@@ -9,7 +9,7 @@ interface ExecFlags extends PodFlags {
   tty?: boolean;
 }
 
-export function registerExec(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('exec'))
     .description('Run a command in a container and exit with its exit code')
     .usage('[options] POD [--] COMMAND [ARG...]')

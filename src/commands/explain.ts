@@ -2,14 +2,14 @@ import { type Command, Option } from 'commander';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import type { PlacedExplanation } from './explain/explained-pod.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { jsonText } from './io/json-text.ts';
+import { objectText } from './io/json-text.ts';
 import type { PodFlags } from './pod/open-pod.ts';
 
 interface ExplainFlags extends PodFlags {
   output?: 'json' | 'yaml';
 }
 
-export function registerExplain(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('explain'))
     .description('Explain why a pod is not Ready, and what to do')
     .usage('[options] POD')
@@ -35,8 +35,7 @@ async function formatted(
   { output }: ExplainFlags,
   { stdout }: CommandDeps,
 ): Promise<string> {
-  if (output === 'json') return jsonText({ ...explained, text: undefined }, 4);
-  if (output === 'yaml') return (await import('./io/yaml-text.ts')).yamlText({ ...explained, text: undefined });
+  if (output !== undefined) return objectText({ ...explained, text: undefined }, output);
   const [{ explanationText }, { paint }, { isColoured }] = await Promise.all([
     import('./explain/explanation-text.ts'),
     import('./io/paint.ts'),

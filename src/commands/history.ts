@@ -12,7 +12,7 @@ interface HistoryFlags {
   namespace?: string;
 }
 
-export function registerHistory(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('history'))
     .description('List the revisions of a pod that were taken')
     .argument('<pod>', 'name, name-node or namespace/name')

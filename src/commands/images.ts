@@ -7,7 +7,7 @@ import type { ImageFlags } from './images/open-images.ts';
 import type { PruneFlags } from './images/prune-images.ts';
 import type { PullFlags } from './images/pull-images.ts';
 
-export function registerImages(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   const images = program
     .command('images')
     .description('List, pull, load, bundle, tag and remove images')

@@ -60,7 +60,7 @@ const services: Readonly<Record<Init, (name: string) => Service>> = {
 const serviceOf = async ({ init, name }: ServiceFlags): Promise<Service> =>
   services[init ?? (await initOfMachine())](name);
 
-export function registerInstallService(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addServiceOptions(program.command('install-service'), 'print the file, and change nothing')
     .description('Install a service that runs kubelet-ts at boot')
     .argument('[arguments...]', 'arguments of run, after -- (default: /etc/kubernetes/manifests)')
@@ -75,7 +75,7 @@ export function registerInstallService(program: Command, deps: CommandDeps): voi
     });
 }
 
-export function registerUninstallService(program: Command, deps: CommandDeps): void {
+export function registerUninstall(program: Command, deps: CommandDeps): void {
   addServiceOptions(program.command('uninstall-service'), 'print the commands, and change nothing')
     .description('Stop and remove the service. Pods keep running, and all data stays')
     .action(async (flags: ServiceFlags) => {

@@ -23,7 +23,7 @@ export interface LogsFlags extends PodFlags {
   limitBytes?: number;
 }
 
-export function registerLogs(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('logs'))
     .description('Print the logs of the containers of a pod')
     .usage('[options] POD')

@@ -7,7 +7,7 @@ interface PortForwardFlags extends PodFlags {
   address: string;
 }
 
-export function registerPortForward(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('port-forward'))
     .description('Forward local ports to ports of a pod')
     .usage('[options] POD [LOCAL:]REMOTE...')

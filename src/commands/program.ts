@@ -1,128 +1,72 @@
 import { Command, CommanderError } from 'commander';
 import packageJSON from '../../package.json' with { type: 'json' };
+import type { OperationAction } from '../engine/operations/operation.ts';
 import { deniedToUser } from '../needs-root.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { referenceVersion } from '../node/options/flags.ts';
 import { hideSecretArguments } from './hide-secret-arguments.ts';
 
+type Register = (program: Command, deps: CommandDeps) => void;
+
 interface CommandEntry {
   summary: string;
-  load: () => Promise<(program: Command, deps: CommandDeps) => void>;
+  load: () => Promise<{ register: Register }>;
 }
+
+const operation = (action: OperationAction) => async () => ({
+  register: (await import('./operate.ts')).registerOperation(action),
+});
 
 /** All commands in the order of the help. Only the used one is loaded. */
 const commands: Record<string, CommandEntry> = {
-  run: { summary: 'Run the pods of manifests until stopped', load: async () => (await import('./run.ts')).registerRun },
-  'run-once': {
-    summary: 'Run pods once and exit with their result',
-    load: async () => (await import('./run-once.ts')).registerRunOnce,
-  },
-  validate: {
-    summary: 'Report the errors of manifests',
-    load: async () => (await import('./validate.ts')).registerValidate,
-  },
-  diff: {
-    summary: 'Report the changes that manifests would make on this node',
-    load: async () => (await import('./diff.ts')).registerDiff,
-  },
-  wait: {
-    summary: 'Wait until pods are Ready, completed, updated or deleted',
-    load: async () => (await import('./wait.ts')).registerWait,
-  },
-  ps: { summary: 'List the pods of this node', load: async () => (await import('./ps.ts')).registerPs },
-  ui: { summary: 'Show the screen of a running kubelet-ts', load: async () => (await import('./ui.ts')).registerUI },
-  top: {
-    summary: 'Show the CPU and memory that pods or the node use',
-    load: async () => (await import('./top.ts')).registerTop,
-  },
-  describe: { summary: 'Show a pod and its past', load: async () => (await import('./describe.ts')).registerDescribe },
-  explain: {
-    summary: 'Explain why a pod is not Ready, and what to do',
-    load: async () => (await import('./explain.ts')).registerExplain,
-  },
-  logs: { summary: 'Print the logs of a pod', load: async () => (await import('./logs.ts')).registerLogs },
-  exec: { summary: 'Run a command in a container', load: async () => (await import('./exec.ts')).registerExec },
-  attach: {
-    summary: 'Show the output of a running container, and type into it',
-    load: async () => (await import('./attach.ts')).registerAttach,
-  },
-  debug: {
-    summary: 'Run a further container in a running pod',
-    load: async () => (await import('./debug.ts')).registerDebug,
-  },
-  cp: {
-    summary: 'Copy files and folders into a container or out of it',
-    load: async () => (await import('./cp.ts')).registerCp,
-  },
-  'port-forward': {
-    summary: 'Forward local ports to ports of a pod',
-    load: async () => (await import('./port-forward.ts')).registerPortForward,
-  },
+  run: { summary: 'Run the pods of manifests until stopped', load: () => import('./run.ts') },
+  'run-once': { summary: 'Run pods once and exit with their result', load: () => import('./run-once.ts') },
+  validate: { summary: 'Report the errors of manifests', load: () => import('./validate.ts') },
+  diff: { summary: 'Report the changes that manifests would make on this node', load: () => import('./diff.ts') },
+  wait: { summary: 'Wait until pods are Ready, completed, updated or deleted', load: () => import('./wait.ts') },
+  ps: { summary: 'List the pods of this node', load: () => import('./ps.ts') },
+  ui: { summary: 'Show the screen of a running kubelet-ts', load: () => import('./ui.ts') },
+  top: { summary: 'Show the CPU and memory that pods or the node use', load: () => import('./top.ts') },
+  describe: { summary: 'Show a pod and its past', load: () => import('./describe.ts') },
+  explain: { summary: 'Explain why a pod is not Ready, and what to do', load: () => import('./explain.ts') },
+  logs: { summary: 'Print the logs of a pod', load: () => import('./logs.ts') },
+  exec: { summary: 'Run a command in a container', load: () => import('./exec.ts') },
+  attach: { summary: 'Show the output of a running container, and type into it', load: () => import('./attach.ts') },
+  debug: { summary: 'Run a further container in a running pod', load: () => import('./debug.ts') },
+  cp: { summary: 'Copy files and folders into a container or out of it', load: () => import('./cp.ts') },
+  'port-forward': { summary: 'Forward local ports to ports of a pod', load: () => import('./port-forward.ts') },
   checkpoint: {
     summary: 'Write the state of a running container into an archive',
-    load: async () => (await import('./checkpoint.ts')).registerCheckpoint,
+    load: () => import('./checkpoint.ts'),
   },
-  events: { summary: 'List the events of pods', load: async () => (await import('./events.ts')).registerEvents },
-  apply: {
-    summary: 'Run the pods of manifests from now on',
-    load: async () => (await import('./apply.ts')).registerApply,
-  },
-  delete: {
-    summary: 'Remove applied objects, and end their pods',
-    load: async () => (await import('./delete.ts')).registerDelete,
-  },
-  restart: {
-    summary: 'Restart the containers of pods',
-    load: async () => (await import('./operate.ts')).registerOperation('restart'),
-  },
-  stop: {
-    summary: 'Stop pods until they are started',
-    load: async () => (await import('./operate.ts')).registerOperation('stop'),
-  },
-  start: { summary: 'Start stopped pods', load: async () => (await import('./operate.ts')).registerOperation('start') },
-  retry: {
-    summary: 'Try failing pods now',
-    load: async () => (await import('./operate.ts')).registerOperation('retry'),
-  },
-  hold: {
-    summary: 'Keep pods from updates',
-    load: async () => (await import('./operate.ts')).registerOperation('hold'),
-  },
-  unhold: {
-    summary: 'Let pods follow their manifest again',
-    load: async () => (await import('./operate.ts')).registerOperation('unhold'),
-  },
-  rollback: {
-    summary: 'Run an earlier revision of a pod',
-    load: async () => (await import('./operate.ts')).registerOperation('rollback'),
-  },
-  history: { summary: 'List the revisions of a pod', load: async () => (await import('./history.ts')).registerHistory },
-  images: {
-    summary: 'List, pull, load, bundle, tag and remove images',
-    load: async () => (await import('./images.ts')).registerImages,
-  },
-  down: { summary: 'Stop kubelet-ts and remove its pods', load: async () => (await import('./down.ts')).registerDown },
-  doctor: {
-    summary: 'Examine this machine, and show how to mend it',
-    load: async () => (await import('./doctor.ts')).registerDoctor,
-  },
+  events: { summary: 'List the events of pods', load: () => import('./events.ts') },
+  apply: { summary: 'Run the pods of manifests from now on', load: () => import('./apply.ts') },
+  delete: { summary: 'Remove applied objects, and end their pods', load: () => import('./delete.ts') },
+  restart: { summary: 'Restart the containers of pods', load: operation('restart') },
+  stop: { summary: 'Stop pods until they are started', load: operation('stop') },
+  start: { summary: 'Start stopped pods', load: operation('start') },
+  retry: { summary: 'Try failing pods now', load: operation('retry') },
+  hold: { summary: 'Keep pods from updates', load: operation('hold') },
+  unhold: { summary: 'Let pods follow their manifest again', load: operation('unhold') },
+  rollback: { summary: 'Run an earlier revision of a pod', load: operation('rollback') },
+  history: { summary: 'List the revisions of a pod', load: () => import('./history.ts') },
+  images: { summary: 'List, pull, load, bundle, tag and remove images', load: () => import('./images.ts') },
+  down: { summary: 'Stop kubelet-ts and remove its pods', load: () => import('./down.ts') },
+  doctor: { summary: 'Examine this machine, and show how to mend it', load: () => import('./doctor.ts') },
   'support-bundle': {
     summary: 'Write an archive for a bug report, without secrets',
-    load: async () => (await import('./support-bundle.ts')).registerSupportBundle,
+    load: () => import('./support-bundle.ts'),
   },
   'install-service': {
     summary: 'Install a service that runs kubelet-ts at boot',
-    load: async () => (await import('./install-service.ts')).registerInstallService,
+    load: () => import('./install-service.ts'),
   },
   'uninstall-service': {
     summary: 'Stop and remove the service',
-    load: async () => (await import('./install-service.ts')).registerUninstallService,
+    load: async () => ({ register: (await import('./install-service.ts')).registerUninstall }),
   },
-  completion: {
-    summary: 'Print the completion script of a shell',
-    load: async () => (await import('./completion.ts')).registerCompletion,
-  },
+  completion: { summary: 'Print the completion script of a shell', load: () => import('./completion.ts') },
 };
 
 /** Runs one command line. Resolves with its exit code. */
@@ -156,7 +100,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   // Only help and mistakes need the others.
   const isAlone = argv[2] === word && wanted in commands;
   for (const [name, { summary, load }] of Object.entries(commands)) {
-    if (name === wanted) (await load())(program, deps);
+    if (name === wanted) (await load()).register(program, deps);
     else if (!isAlone) program.command(name).description(summary);
   }
   try {
@@ -180,7 +124,7 @@ async function printCandidates(words: readonly string[], deps: CommandDeps): Pro
     load: async (name) => {
       const program = new Command();
       const canonical = aliases[name] ?? name;
-      (await commands[canonical]?.load())?.(program, deps);
+      (await commands[canonical]?.load())?.register(program, deps);
       return program.commands.find((command) => command.name() === canonical);
     },
   });
@@ -193,7 +137,7 @@ const manCommand = '__man';
 
 async function printManPage(program: Command, words: readonly string[], deps: CommandDeps): Promise<number> {
   const { manPage, pageNames } = await import('./man/man-page.ts');
-  for (const { load } of Object.values(commands)) (await load())(program, deps);
+  for (const { load } of Object.values(commands)) (await load()).register(program, deps);
   if (words[0] === '--names') deps.stdout.write(`${pageNames(program).join('\n')}\n`);
   else {
     const find = (parent: Command, name: string): Command =>

@@ -4,9 +4,10 @@ import { pressureText } from '../engine/view/pressure-text.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
+import { withRuntime } from '../node/with-runtime.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { jsonText } from './io/json-text.ts';
+import { objectText } from './io/json-text.ts';
 import type { Painter } from './io/paint.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
 import type { ChoiceFlags } from './ps/chosen-pods.ts';
@@ -21,7 +22,7 @@ interface PsFlags extends ChoiceFlags {
   watch?: boolean;
 }
 
-export function registerPs(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('ps'))
     .alias('get')
     .description('List the pods of this node')
@@ -105,16 +106,8 @@ async function chosen(
 
 async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedPod[]> {
   const { podsFromRuntime } = await import('../node/pods-from-runtime.ts');
-  const endpoint = flags.containerRuntimeEndpoint;
-  const connection = await deps.connect({
-    rootDir: flags.rootDir,
-    ...(endpoint === undefined ? {} : { runtimeEndpoint: endpoint }),
-  });
-  try {
-    return (await podsFromRuntime(connection.runtime, flags.rootDir)).map((pod) => ({ pod }));
-  } finally {
-    connection.close();
-  }
+  const pods = await withRuntime(deps.connect(flags), ({ runtime }) => podsFromRuntime(runtime, flags.rootDir));
+  return pods.map((pod) => ({ pod }));
 }
 
 type Printer = (pods: readonly ListedPod[], node: EngineSnapshot | undefined, headers: boolean) => Promise<string>;
@@ -142,11 +135,8 @@ async function printerFor({ output }: PsFlags, isSingle: boolean, { stdout }: Co
             .join(''),
         );
     case 'json':
-      return (pods) => Promise.resolve(jsonText(objectOf(pods, isSingle), 4));
-    case 'yaml': {
-      const { yamlText } = await import('./io/yaml-text.ts');
-      return (pods) => Promise.resolve(yamlText(objectOf(pods, isSingle)));
-    }
+    case 'yaml':
+      return (pods) => objectText(objectOf(pods, isSingle), format);
     case 'jsonpath': {
       const { parseTemplate } = await import('./output/json-path-template.ts');
       const { visibleLines } = await import('../visible-text.ts');

@@ -39,7 +39,7 @@ interface RunOnceFlags extends NodeFlags, LogFlags {
 
 const defaultTimeoutMs = 600_000;
 
-export function registerRunOnce(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addLogOptions(addNodeOptions(program.command('run-once')), 'warn')
     .description('Run pods until each has completed or is Ready, and exit with their result')
     .argument('[manifests...]', 'files or folders of pod manifests, or kustomizations, - for stdin')

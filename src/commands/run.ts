@@ -38,7 +38,7 @@ interface RunFlags extends NodeFlags, LogFlags {
   version?: boolean;
 }
 
-export function registerRun(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   const command = addThemeOption(addLogOptions(addNodeOptions(program.command('run')), 'info'));
   addShortHelp(command, commonFlags)
     .description('Run the pods of manifests until stopped. Stopping leaves the pods running')

@@ -11,7 +11,7 @@ interface BundleFlags extends NodeFlags {
   output?: string;
 }
 
-export function registerSupportBundle(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addNodeOptions(program.command('support-bundle'))
     .description('Write an archive for a bug report, without secrets')
     .argument('[manifests...]', 'files or folders of manifests, as for run')

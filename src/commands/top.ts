@@ -9,7 +9,7 @@ import { fetchStats } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { formatTable } from './io/format-table.ts';
-import { jsonText } from './io/json-text.ts';
+import { objectText } from './io/json-text.ts';
 import { agentAnswer, agentSnapshot } from './pod/agent-snapshot.ts';
 import { podsMeant } from './pod/pods-meant.ts';
 import { containerRows, nodeTable, podRows, type SortKey, usageTable } from './top/usage-rows.ts';
@@ -29,7 +29,7 @@ interface TopFlags {
 /** The table of the node, or of pods: all, or those that a name means. */
 type Subject = { kind: 'node' } | { kind: 'pods'; name?: string | undefined };
 
-export function registerTop(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('top [what] [pod]'))
     .description('Show the CPU and memory that pods or the node use')
     .option('-n, --namespace <namespace>', 'show only this namespace')
@@ -112,18 +112,12 @@ async function statsSource(flags: TopFlags, deps: CommandDeps): Promise<StatsSou
   };
 }
 
-async function runtimeSource(
-  { rootDir, containerRuntimeEndpoint, output }: TopFlags,
-  deps: CommandDeps,
-): Promise<StatsSource> {
+async function runtimeSource(flags: TopFlags, deps: CommandDeps): Promise<StatsSource> {
   const { statsFromRuntime } = await import('../node/stats-from-runtime.ts');
-  const connection = await deps.connect({
-    rootDir,
-    ...(containerRuntimeEndpoint === undefined ? {} : { runtimeEndpoint: containerRuntimeEndpoint }),
-  });
-  const stats = await statsFromRuntime(connection, rootDir);
+  const connection = await deps.connect(flags);
+  const stats = await statsFromRuntime(connection, flags.rootDir);
   return {
-    summary: (ageMs) => stats.summary({ maxAgeMs: ageMs, cpuAndMemoryOnly: output === 'table' }),
+    summary: (ageMs) => stats.summary({ maxAgeMs: ageMs, cpuAndMemoryOnly: flags.output === 'table' }),
     labels: async () => {
       const { items } = await connection.runtime.listPodSandbox();
       return new Map(items.map(({ metadata, labels }) => [metadata?.uid ?? '', labels]));
@@ -171,11 +165,7 @@ function hasUsage({ node, pods }: Summary, { kind }: Subject): boolean {
 async function formatted(summary: Summary, { kind }: Subject, flags: TopFlags): Promise<string> {
   const { output, headers, sortBy, containers = false } = flags;
   const shown = kind === 'node' ? summary.node : summary;
-  if (output === 'json') return jsonText(shown, 4);
-  if (output === 'yaml') {
-    const { yamlText } = await import('./io/yaml-text.ts');
-    return yamlText(shown);
-  }
+  if (output === 'json' || output === 'yaml') return objectText(shown, output);
   const wide = output === 'wide';
   if (kind === 'pods' && summary.pods.length === 0) return headers ? 'No pods.\n' : '';
   const rows = containers ? containerRows : podRows;

@@ -11,7 +11,7 @@ interface UIFlags {
   theme: Theme;
 }
 
-export function registerUI(program: Command, _deps: CommandDeps): void {
+export function register(program: Command, _deps: CommandDeps): void {
   addThemeOption(addRuntimeOptions(program.command('ui')))
     .description('Show the screen of a running kubelet-ts. Leaving it stops nothing')
     .option('--read-only', 'let no key change a pod')

@@ -3,11 +3,12 @@ import { type Command, Option } from 'commander';
 import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { heldObjects, listText, objectText } from './validate/held-objects.ts';
+import { heldObjects, listText } from './validate/held-objects.ts';
 import { collect } from '../node/options/flags.ts';
 import { addNodeOptions } from '../node/options/node-flags.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
 import { remoteManifest } from '../node/sources/node-sources.ts';
+import { objectText } from './io/json-text.ts';
 import { problemReport } from './io/problem-report.ts';
 import {
   brokenManifestExitCode,
@@ -30,7 +31,7 @@ interface ValidateFlags extends NodeFlags {
 }
 type Output = 'text' | 'json' | 'yaml';
 
-export function registerValidate(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addNodeOptions(program.command('validate'))
     .description('Report all errors of manifests, without running them')
     .argument('[manifests...]', 'files or folders of manifests, - for stdin (default: those of --config and flags)')
@@ -61,7 +62,9 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   const files = await readManifests({ manifests: paths, nodeName, featureGates, stdin, kustomizations });
   const remote = await Promise.all(urls.map((url) => readURL(options, url)));
   const update = withNodeClasses(joined([files, ...remote]), options.runtimeClasses);
-  const absent = options.offline ? await imagesAbsent(update, options, deps) : [];
+  const absent = options.offline
+    ? await (await import('./validate/absent-images.ts')).absentImages(update, () => deps.connect(options))
+    : [];
   const found = [...options.warnings, ...update.problems, ...absent];
   const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };
@@ -74,19 +77,8 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   } else if (flags.output === 'text') {
     deps.stdout.write(reportText(checked, stdin, isColoured(deps.stdout)));
   } else {
-    deps.stdout.write(await objectText(validationJSON(checked), flags.output));
+    deps.stdout.write(await objectText(validationJSON(checked), flags.output, 2));
   }
-}
-
-async function imagesAbsent(
-  update: SourceUpdate,
-  { rootDir, containerRuntimeEndpoint }: NodeOptions,
-  deps: CommandDeps,
-): Promise<ManifestProblem[]> {
-  const { absentImages } = await import('./validate/absent-images.ts');
-  return absentImages(update, () =>
-    deps.connect({ rootDir, ...(containerRuntimeEndpoint !== '' && { runtimeEndpoint: containerRuntimeEndpoint }) }),
-  );
 }
 
 async function readURL(options: NodeOptions, url: string): Promise<SourceUpdate> {

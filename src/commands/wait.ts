@@ -27,7 +27,7 @@ interface WaitFlags {
   timeout?: number;
 }
 
-export function registerWait(program: Command, deps: CommandDeps): void {
+export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('wait'))
     .description('Wait until pods are Ready, completed, updated or deleted')
     .argument('<pods...>', 'names of pods: name, name-node or namespace/name')

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { containerTasks } from '../containerd/container-tasks.ts';
 import { containerdEventStream } from '../containerd/containerd-event-stream.ts';
@@ -19,8 +20,13 @@ import type { Logger } from '../logger.ts';
 import { needsRoot } from '../needs-root.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 
-/** Connects to the runtime that these flags mean. */
-export type Connect = (options: { runtimeEndpoint?: string; rootDir: string }) => Promise<RuntimeConnection>;
+/** The flags that lead to a runtime. Without an endpoint, or with an empty one, it is found. */
+export interface RuntimePlace {
+  rootDir: string;
+  containerRuntimeEndpoint?: string | undefined;
+}
+
+export type Connect = (place: RuntimePlace) => Promise<RuntimeConnection>;
 
 /** An open connection to a container runtime, with the pods of one root-dir. */
 export interface RuntimeConnection {
@@ -126,12 +132,9 @@ function endingLost(runtime: RuntimeService, channel: Channel, { rootDir }: Keep
 }
 
 /** Connects to the runtime that `run` would use with these flags. Starts none. */
-export async function connectToRuntime(options: {
-  runtimeEndpoint?: string;
-  rootDir: string;
-}): Promise<RuntimeConnection> {
-  const { rootDir } = options;
-  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.runtimeEndpoint });
+export async function connectToRuntime(place: RuntimePlace): Promise<RuntimeConnection> {
+  const rootDir = resolve(place.rootDir);
+  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: place.containerRuntimeEndpoint });
   // Only checked here for the managed runtime: any other answered when it was chosen.
   if (managed) await requireManagedContainerd(endpoint);
   return openOwnRuntime(endpoint, { rootDir, makesPods: false, signal: new AbortController().signal });

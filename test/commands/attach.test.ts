@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { Command } from 'commander';
 import { afterEach, expect, test } from 'vitest';
-import { registerAttach } from '../../src/commands/attach.ts';
+import { register as registerAttach } from '../../src/commands/attach.ts';
 import type { CommandDeps } from '../../src/commands/io/deps.ts';
 import { startStreamingServer, type Session, type StreamingServer } from '../cri/streaming/streaming-server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

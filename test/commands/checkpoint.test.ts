@@ -2,7 +2,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { registerCheckpoint } from '../../src/commands/checkpoint.ts';
+import { register as registerCheckpoint } from '../../src/commands/checkpoint.ts';
 import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { RpcError, UserError } from '../../src/errors.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

@@ -2,7 +2,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CommandDeps, InputStream, OutputStream } from '../../src/commands/io/deps.ts';
-import { registerExec } from '../../src/commands/exec.ts';
+import { register as registerExec } from '../../src/commands/exec.ts';
 import { openTerminal } from '../../src/commands/io/terminal.ts';
 import { startStreamingServer, type Session, type StreamingServer } from '../cri/streaming/streaming-server.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';

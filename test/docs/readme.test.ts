@@ -2,31 +2,31 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../src/commands/io/deps.ts';
-import { registerAttach } from '../../src/commands/attach.ts';
-import { registerDebug } from '../../src/commands/debug.ts';
-import { registerCp } from '../../src/commands/cp.ts';
-import { registerDescribe } from '../../src/commands/describe.ts';
-import { registerDiff } from '../../src/commands/diff.ts';
-import { registerDoctor } from '../../src/commands/doctor.ts';
-import { registerDown } from '../../src/commands/down.ts';
-import { registerCompletion } from '../../src/commands/completion.ts';
-import { registerEvents } from '../../src/commands/events.ts';
-import { registerExplain } from '../../src/commands/explain.ts';
-import { registerExec } from '../../src/commands/exec.ts';
-import { registerImages } from '../../src/commands/images.ts';
-import { registerInstallService, registerUninstallService } from '../../src/commands/install-service.ts';
-import { registerLogs } from '../../src/commands/logs.ts';
-import { registerHistory } from '../../src/commands/history.ts';
+import { register as registerAttach } from '../../src/commands/attach.ts';
+import { register as registerDebug } from '../../src/commands/debug.ts';
+import { register as registerCp } from '../../src/commands/cp.ts';
+import { register as registerDescribe } from '../../src/commands/describe.ts';
+import { register as registerDiff } from '../../src/commands/diff.ts';
+import { register as registerDoctor } from '../../src/commands/doctor.ts';
+import { register as registerDown } from '../../src/commands/down.ts';
+import { register as registerCompletion } from '../../src/commands/completion.ts';
+import { register as registerEvents } from '../../src/commands/events.ts';
+import { register as registerExplain } from '../../src/commands/explain.ts';
+import { register as registerExec } from '../../src/commands/exec.ts';
+import { register as registerImages } from '../../src/commands/images.ts';
+import { register as registerInstallService, registerUninstall } from '../../src/commands/install-service.ts';
+import { register as registerLogs } from '../../src/commands/logs.ts';
+import { register as registerHistory } from '../../src/commands/history.ts';
 import { registerOperation } from '../../src/commands/operate.ts';
-import { registerPortForward } from '../../src/commands/port-forward.ts';
-import { registerPs } from '../../src/commands/ps.ts';
-import { registerRun } from '../../src/commands/run.ts';
-import { registerRunOnce } from '../../src/commands/run-once.ts';
-import { registerUI } from '../../src/commands/ui.ts';
-import { registerSupportBundle } from '../../src/commands/support-bundle.ts';
-import { registerTop } from '../../src/commands/top.ts';
-import { registerValidate } from '../../src/commands/validate.ts';
-import { registerWait } from '../../src/commands/wait.ts';
+import { register as registerPortForward } from '../../src/commands/port-forward.ts';
+import { register as registerPs } from '../../src/commands/ps.ts';
+import { register as registerRun } from '../../src/commands/run.ts';
+import { register as registerRunOnce } from '../../src/commands/run-once.ts';
+import { register as registerUI } from '../../src/commands/ui.ts';
+import { register as registerSupportBundle } from '../../src/commands/support-bundle.ts';
+import { register as registerTop } from '../../src/commands/top.ts';
+import { register as registerValidate } from '../../src/commands/validate.ts';
+import { register as registerWait } from '../../src/commands/wait.ts';
 import { operationActions } from '../../src/engine/operations/operation.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
@@ -103,7 +103,7 @@ function registered(): Command {
     registerEvents,
     registerCompletion,
     registerInstallService,
-    registerUninstallService,
+    registerUninstall,
     registerRun,
     registerRunOnce,
     registerPs,

@@ -7,6 +7,7 @@ import { historyOf } from '../../engine/history/pod-history.ts';
 import type { EngineSnapshot, NodePressureSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { isDenied } from '../../needs-root.ts';
+import { withRuntime } from '../../node/with-runtime.ts';
 import { fetchHistory } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
@@ -69,18 +70,14 @@ export async function findPod(
 
 async function knownPods(
   deps: CommandDeps,
-  { rootDir, containerRuntimeEndpoint: runtimeEndpoint }: PodFlags,
+  flags: PodFlags,
   snapshot: EngineSnapshot | undefined,
 ): Promise<{ pods: (FoundPod['pods'][number] & { events?: unknown })[]; runtimeError?: string }> {
   if (snapshot !== undefined) return { pods: snapshot.pods };
   const { podsFromRuntime } = await import('../../node/pods-from-runtime.ts');
   try {
-    const connection = await deps.connect({ rootDir, ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }) });
-    try {
-      return { pods: (await podsFromRuntime(connection.runtime, rootDir)).map((pod) => ({ pod })) };
-    } finally {
-      connection.close();
-    }
+    const pods = await withRuntime(deps.connect(flags), ({ runtime }) => podsFromRuntime(runtime, flags.rootDir));
+    return { pods: pods.map((pod) => ({ pod })) };
   } catch (error) {
     // Without permission for the runtime, an empty list would mean "no pods".
     if (isDenied(error)) throw error;

@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import { partsOf } from '../../engine/explain/subject.ts';
 import type { Explanation } from '../../engine/explain/explanation.ts';
+import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 
@@ -15,7 +16,7 @@ const timeoutMs = 2000;
  */
 export async function logTail(
   deps: CommandDeps,
-  { rootDir, containerRuntimeEndpoint: runtimeEndpoint }: PodFlags,
+  flags: PodFlags,
   pod: Pod,
   { stage, container: name }: Explanation,
 ): Promise<Record<string, string> | undefined> {
@@ -25,13 +26,10 @@ export async function logTail(
   const containerId = containerID.slice(containerID.indexOf('://') + '://'.length);
   if (stage !== 'back-off' || name === undefined || containerID === '') return undefined;
   try {
-    const connection = await deps.connect({ rootDir, ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }) });
-    try {
-      const { status } = await connection.runtime.containerStatus({ containerId });
+    return await withRuntime(deps.connect(flags), async ({ runtime }) => {
+      const { status } = await runtime.containerStatus({ containerId });
       return { [name]: await lastLines(status?.logPath ?? '') };
-    } finally {
-      connection.close();
-    }
+    });
   } catch {
     // The explanation is as good without it: the way out names the command that prints the log.
     return undefined;

@@ -13,10 +13,11 @@ import {
 } from '../../engine/images/needed-images.ts';
 import { UserError } from '../../errors.ts';
 import { visible } from '../../visible-text.ts';
+import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { podsMeant } from './declared-images.ts';
 import { sizeText } from './list-images.ts';
-import { type ImageFlags, openStore, untilSignalled, withRuntime } from './open-images.ts';
+import { type ImageFlags, openStore, untilSignalled } from './open-images.ts';
 
 export interface BundleFlags extends ImageFlags {
   /** The archive to write. */
@@ -34,7 +35,7 @@ export async function bundleImages(paths: readonly string[], flags: BundleFlags,
     });
   }
   const declared = neededImages(await podsMeant(paths, flags.rootDir, deps));
-  const { images, needed } = await withRuntime(flags, deps, async ({ runtime, images: service }) => {
+  const { images, needed } = await withRuntime(deps.connect(flags), async ({ runtime, images: service }) => {
     const pause = flags.pause ? [(await runtimeSetting(runtime, 'sandboxImage')) ?? pauseImageName] : [];
     const all = [...declared, ...pause.map((image): NeededImage => ({ image, pods: [] }))];
     return { images: (await service.listImages({})).images, needed: all };

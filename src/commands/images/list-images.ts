@@ -1,8 +1,9 @@
 import type { Image } from '../../cri/types.ts';
+import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { formatTable } from '../io/format-table.ts';
 import { jsonText } from '../io/json-text.ts';
-import { type ImageFlags, withRuntime } from './open-images.ts';
+import type { ImageFlags } from './open-images.ts';
 
 export interface ListFlags extends ImageFlags {
   output: 'table' | 'wide' | 'json';
@@ -10,7 +11,7 @@ export interface ListFlags extends ImageFlags {
 
 /** Prints the images of the runtime. */
 export async function listImages(flags: ListFlags, deps: CommandDeps): Promise<void> {
-  const { images } = await withRuntime(flags, deps, (connection) => connection.images.listImages({}));
+  const { images } = await withRuntime(deps.connect(flags), (connection) => connection.images.listImages({}));
   deps.stdout.write(flags.output === 'json' ? jsonText(imageList(images), 2) : await imageTable(images, flags.output));
 }
 

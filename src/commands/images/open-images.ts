@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { type ImageStore, imageStoreOf } from '../../containerd/ctr.ts';
+import type { ManagedContainerd } from '../../containerd/managed-containerd.ts';
 import { createLogger } from '../../node/log/create-logger.ts';
 import { findRuntimeEndpoint } from '../../node/find-runtime.ts';
-import type { RuntimeConnection } from '../../node/runtime-connection.ts';
-import type { CommandDeps } from '../io/deps.ts';
 
 /** Flags of every command of `images`. */
 export interface ImageFlags {
@@ -12,42 +11,23 @@ export interface ImageFlags {
   containerRuntimeEndpoint?: string;
 }
 
-/** Calls `use` with a connection to the runtime, which must run. */
-export async function withRuntime<T>(
-  { rootDir, containerRuntimeEndpoint: runtimeEndpoint }: ImageFlags,
-  deps: Pick<CommandDeps, 'connect'>,
-  use: (connection: RuntimeConnection) => Promise<T>,
-): Promise<T> {
-  const connection = await deps.connect({
-    rootDir: resolve(rootDir),
-    ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }),
-  });
-  try {
-    return await use(connection);
-  } finally {
-    connection.close();
-  }
-}
-
 /** The images of the runtime that these flags mean. `task` is the subject of the error for another runtime. */
 export async function openStore(flags: ImageFlags, task: string): Promise<ImageStore> {
-  const { endpoint } = await findRuntimeEndpoint({
-    rootDir: resolve(flags.rootDir),
-    flag: flags.containerRuntimeEndpoint,
-  });
+  const rootDir = resolve(flags.rootDir);
+  const { endpoint } = await findRuntimeEndpoint({ rootDir, flag: flags.containerRuntimeEndpoint });
   return imageStoreOf(endpoint, task);
 }
 
-/** Starts the managed containerd if the flags mean it and it does not run. It keeps running. */
-export async function startManaged(flags: ImageFlags): Promise<void> {
+/** The managed containerd if the flags mean it, started if it does not run. It keeps running after its release. */
+export async function startManaged(flags: ImageFlags): Promise<ManagedContainerd | undefined> {
   const rootDir = resolve(flags.rootDir);
   const { managed } = await findRuntimeEndpoint({ rootDir, flag: flags.containerRuntimeEndpoint });
-  if (!managed) return;
+  if (!managed) return undefined;
   const { ManagedContainerd } = await import('../../containerd/managed-containerd.ts');
   const { logger } = await createLogger('text', 'warn');
   const containerd = new ManagedContainerd({ rootDir, clock: systemClock, logger });
   await containerd.start();
-  containerd.release();
+  return containerd;
 }
 
 /** Aborts at the first SIGINT or SIGTERM during `use`, so that it can clean up. */

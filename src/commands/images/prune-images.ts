@@ -10,10 +10,11 @@ import { nameOf, unusedImages } from '../../engine/images/needed-images.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import type { RuntimeConnection } from '../../node/runtime-connection.ts';
 import { visible } from '../../visible-text.ts';
+import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { podsOfAgent } from './declared-images.ts';
 import { sizeText } from './list-images.ts';
-import { type ImageFlags, withRuntime } from './open-images.ts';
+import type { ImageFlags } from './open-images.ts';
 
 export interface PruneFlags extends ImageFlags {
   dryRun: boolean;
@@ -25,7 +26,7 @@ export interface PruneFlags extends ImageFlags {
  * images of the archives in the root-dir. Asks before, on a terminal.
  */
 export async function pruneImages(flags: PruneFlags, deps: CommandDeps): Promise<void> {
-  await withRuntime(flags, deps, async (connection) => {
+  await withRuntime(deps.connect(flags), async (connection) => {
     const unused = await findUnused(flags, connection, deps);
     const total = sizeText(unused.reduce((sum, { size }) => sum + size, 0n));
     if (flags.dryRun || unused.length === 0) {

@@ -17,11 +17,12 @@ import { errorMessage, UserError } from '../../errors.ts';
 import { createLogger } from '../../node/log/create-logger.ts';
 import { nodeCredentials } from '../../node/node-credentials.ts';
 import type { RuntimeConnection } from '../../node/runtime-connection.ts';
+import { withRuntime } from '../../node/with-runtime.ts';
 import { visible } from '../../visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { PullsLine } from './pulls-line.ts';
 import { manifestsOf } from './declared-images.ts';
-import { type ImageFlags, startManaged, untilSignalled, withRuntime } from './open-images.ts';
+import { type ImageFlags, startManaged, untilSignalled } from './open-images.ts';
 
 export interface PullFlags extends ImageFlags {
   /** Manifests whose images are pulled. */
@@ -50,8 +51,8 @@ export async function pullImages(images: readonly string[], flags: PullFlags, de
   const configObjects = new ConfigObjects();
   configObjects.replace('manifests', update?.configObjects ?? []);
   const credentials = await openCredentials(flags, configObjects);
-  await startManaged(flags);
-  const failures = await withRuntime(flags, deps, (connection) =>
+  (await startManaged(flags))?.release();
+  const failures = await withRuntime(deps.connect(flags), (connection) =>
     untilSignalled((signal) => pullAll(wanted, { connection, credentials, parallel: flags.parallel, deps, signal })),
   );
   const failed = wanted.flatMap(({ image }) => {

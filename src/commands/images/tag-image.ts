@@ -4,8 +4,9 @@ import { reasonOf, runCtr } from '../../containerd/ctr.ts';
 import { imageKey } from '../../engine/images/image-keys.ts';
 import { missingImages, storedName } from '../../engine/images/needed-images.ts';
 import { UserError } from '../../errors.ts';
+import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { type ImageFlags, openStore, withRuntime } from './open-images.ts';
+import { type ImageFlags, openStore } from './open-images.ts';
 
 const commandTimeoutMs = 30_000;
 /** The CRI lists a name a moment after containerd has it. */
@@ -14,7 +15,7 @@ const pollMs = 20;
 /** Gives an image one more name. A name of another image moves, as with docker. Resolves when the CRI lists it. */
 export async function tagImage(source: string, target: string, flags: ImageFlags, deps: CommandDeps): Promise<void> {
   const name = targetName(target);
-  await withRuntime(flags, deps, async ({ images: service }) => {
+  await withRuntime(deps.connect(flags), async ({ images: service }) => {
     const { images } = await service.listImages({});
     const stored = storedName(source, images);
     if (stored === undefined) {

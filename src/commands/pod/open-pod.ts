@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { Pod } from '../../api/types.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
+import { withRuntime } from '../../node/with-runtime.ts';
 import { AgentSilentError } from '../../server/control/control-call.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
@@ -33,12 +34,11 @@ export async function withPod<T>(
   flags: PodFlags,
   use: (opened: OpenPod) => Promise<T>,
 ): Promise<T> {
-  const { rootDir, namespace, containerRuntimeEndpoint: runtimeEndpoint } = flags;
-  const connection = await deps.connect({ rootDir, ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }) });
-  try {
+  const { rootDir, namespace } = flags;
+  return withRuntime(deps.connect(flags), async ({ runtime }) => {
     const snapshot = await agentSnapshot(rootDir, deps.stderr);
     const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
-    const pod = await selectPod(connection.runtime, { pod: podName, namespace, nodeName }, snapshot);
+    const pod = await selectPod(runtime, { pod: podName, namespace, nodeName }, snapshot);
     const why = (containerName: string): string | undefined => {
       const own = snapshot?.pods.find(({ pod: { metadata } }) => metadata.uid === pod.uid);
       return own && whyNotStarted(own, containerName);
@@ -52,10 +52,8 @@ export async function withPod<T>(
       });
       return known?.pods.map(podOf).find(({ metadata }) => metadata.uid === pod.uid);
     };
-    return await use({ runtime: connection.runtime, pod, declaredPod, why });
-  } finally {
-    connection.close();
-  }
+    return use({ runtime, pod, declaredPod, why });
+  });
 }
 
 const podOf = ({ pod }: PodSnapshot): Pod => pod;

@@ -5,6 +5,7 @@ import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { missingImages, neededImages } from '../../engine/images/needed-images.ts';
 import { UserError } from '../../errors.ts';
 import type { RuntimeConnection } from '../../node/runtime-connection.ts';
+import { withRuntime } from '../../node/with-runtime.ts';
 
 /**
  * An error for each image of the manifests that the runtime does not have. One warning if no runtime answers.
@@ -27,12 +28,7 @@ export async function absentImages(
 
 async function presentImages(connect: () => Promise<RuntimeConnection>): Promise<readonly Image[] | Error> {
   try {
-    const connection = await connect();
-    try {
-      return (await connection.images.listImages({})).images;
-    } finally {
-      connection.close();
-    }
+    return await withRuntime(connect(), async ({ images }) => (await images.listImages({})).images);
   } catch (error) {
     if (error instanceof Error && (error instanceof UserError || isUnavailable(error))) return error;
     throw error;

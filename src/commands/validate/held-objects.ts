@@ -4,7 +4,7 @@ import type { StorageObject } from '../../api/values/persistent-volume.ts';
 import type { Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
-import { jsonText } from '../io/json-text.ts';
+import { objectText } from '../io/json-text.ts';
 
 /**
  * The declared objects as the agent would hold them: pods with defaults, the node's name and their source's annotation.
@@ -18,16 +18,9 @@ export function heldObjects({ source, pods, configObjects = [] }: SourceUpdate):
 export async function listText(objects: readonly object[], output: 'text' | 'json' | 'yaml'): Promise<string> {
   if (output === 'json') {
     const isAPI = objects.every((object) => 'apiVersion' in object);
-    return objectText(isAPI ? { apiVersion: 'v1', kind: 'List', items: objects } : objects, output);
+    return objectText(isAPI ? { apiVersion: 'v1', kind: 'List', items: objects } : objects, output, 2);
   }
   return (await Promise.all(objects.map((object) => objectText(object, 'yaml')))).join('---\n');
-}
-
-/** One object as YAML or JSON. */
-export async function objectText(object: object, output: 'json' | 'yaml'): Promise<string> {
-  if (output === 'json') return jsonText(object, 2);
-  const { yamlText } = await import('../io/yaml-text.ts');
-  return yamlText(object);
 }
 
 function heldPod({ metadata, ...pod }: Pod, source: SourceUpdate['source']): object {

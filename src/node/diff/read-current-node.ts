@@ -16,12 +16,11 @@ import { PodDirs } from '../../engine/host/pod-dirs.ts';
 import type { AppliedRevision } from '../../engine/in-place/revision-file.ts';
 import { readRevision } from '../../engine/in-place/applied-revisions.ts';
 import { revisionOf } from '../../engine/in-place/identify-pod.ts';
-import type { Connect } from '../runtime-connection.ts';
+import type { Connect, RuntimePlace } from '../runtime-connection.ts';
+import { withRuntime } from '../with-runtime.ts';
 import type { CurrentNode, CurrentPod } from './node-state.ts';
 
-interface Request extends StaticPodNode {
-  rootDir: string;
-  runtimeEndpoint: string | undefined;
+interface Request extends StaticPodNode, RuntimePlace {
   /** Snapshot of the running agent; undefined if none runs. */
   snapshot: EngineSnapshot | undefined;
   connect: Connect;
@@ -52,21 +51,17 @@ function snapshotPods({ pods }: EngineSnapshot, kept: readonly KeptManifest[]): 
 }
 
 async function runtimePods(request: Request, kept: readonly KeptManifest[]): Promise<CurrentPod[]> {
-  const { rootDir, runtimeEndpoint, connect } = request;
-  const podDirs = new PodDirs({ rootDir });
+  const podDirs = new PodDirs(request);
   const ours = await podDirs.podUIDs();
   if (ours.length === 0) return [];
-  const connection = await connect({ rootDir, ...(runtimeEndpoint !== undefined && { runtimeEndpoint }) });
-  try {
-    const pods = new RuntimePods({ runtime: connection.runtime, readTerminationMessage });
+  return withRuntime(request.connect(request), async ({ runtime }) => {
+    const pods = new RuntimePods({ runtime, readTerminationMessage });
     const statuses = await Promise.all(ours.map((uid) => pods.getPodStatus(uid)));
     const named = statuses.filter(({ name }) => name !== '');
-    return await Promise.all(
+    return Promise.all(
       named.map(async (status) => runtimePod(status, await readRevision(podDirs.podDir(status.uid)), kept)),
     );
-  } finally {
-    connection.close();
-  }
+  });
 }
 
 function runtimePod(

@@ -9,6 +9,7 @@ import type { CgroupDriver } from '../../engine/container-manager/cgroup-names.t
 import { readMachine } from '../../engine/container-manager/machine.ts';
 import { UserError } from '../../errors.ts';
 import type { Connect } from '../runtime-connection.ts';
+import { withRuntime } from '../with-runtime.ts';
 import { nodeCgroupDriver } from '../node-cgroup-driver.ts';
 import { nodeConfig } from '../node-config.ts';
 import type { NodeOptions } from '../options/node-options.ts';
@@ -54,14 +55,8 @@ function withoutSecrets(object: ConfigObject): ConfigObject {
 
 /** The cgroup driver of the runtime if it answers, else the configured one. */
 async function cgroupDriver(options: NodeOptions, connect: Connect): Promise<CgroupDriver> {
-  const { rootDir, containerRuntimeEndpoint: endpoint } = options;
   try {
-    const connection = await connect({ rootDir, ...(endpoint !== '' && { runtimeEndpoint: endpoint }) });
-    try {
-      return await nodeCgroupDriver(options, connection.runtime);
-    } finally {
-      connection.close();
-    }
+    return await withRuntime(connect(options), async ({ runtime }) => nodeCgroupDriver(options, runtime));
   } catch (error) {
     if (!(error instanceof UserError) && !isUnavailable(error)) throw error;
     return options.cgroupDriver;

@@ -7,6 +7,7 @@ import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { diagnose, type Examined } from '../doctor/diagnose.ts';
 import { podsFromRuntime } from '../pods-from-runtime.ts';
 import { connectToRuntime } from '../runtime-connection.ts';
+import { withRuntime } from '../with-runtime.ts';
 import { historyParts, logParts, mountsPart, processesPart, versionPart } from './machine-parts.ts';
 import { lastGoodParts, manifestParts } from './manifest-parts.ts';
 import type { Part } from './redact.ts';
@@ -69,14 +70,5 @@ function textPart(name: string, text: string | undefined): Part[] {
 
 /** The pods of the runtime, while no agent runs. */
 async function listPods(options: Examined['options']): Promise<unknown> {
-  const { rootDir, containerRuntimeEndpoint } = options;
-  const connection = await connectToRuntime({
-    rootDir,
-    ...(containerRuntimeEndpoint !== '' && { runtimeEndpoint: containerRuntimeEndpoint }),
-  });
-  try {
-    return await podsFromRuntime(connection.runtime, rootDir);
-  } finally {
-    connection.close();
-  }
+  return withRuntime(connectToRuntime(options), ({ runtime }) => podsFromRuntime(runtime, options.rootDir));
 }

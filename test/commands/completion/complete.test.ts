@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../../src/commands/io/deps.ts';
 import { complete } from '../../../src/commands/completion/complete.ts';
-import { registerCompletion } from '../../../src/commands/completion.ts';
-import { registerImages } from '../../../src/commands/images.ts';
-import { registerLogs } from '../../../src/commands/logs.ts';
-import { registerWait } from '../../../src/commands/wait.ts';
+import { register as registerCompletion } from '../../../src/commands/completion.ts';
+import { register as registerImages } from '../../../src/commands/images.ts';
+import { register as registerLogs } from '../../../src/commands/logs.ts';
+import { register as registerWait } from '../../../src/commands/wait.ts';
 import type { EngineSnapshot } from '../../../src/engine/view/snapshot.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 
