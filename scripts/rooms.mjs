@@ -596,7 +596,6 @@ const rooms = {
       'engine/view',
       'engine/history',
       'tui',
-      'server/control',
       'node/log',
       'node',
       'commands/io',

@@ -7,3 +7,7 @@ import type { Logger as PinoLogger } from 'pino';
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
   child(bindings: Record<string, unknown>): Logger;
 };
+
+const nothing = (): void => undefined;
+/** Logs nothing, for a single read. */
+export const silent: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => silent };

@@ -6,7 +6,7 @@ import type { Logger } from '../logger.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
-import { duration } from '../node/options/flags.ts';
+import { collect, duration } from '../node/options/flags.ts';
 import { logEvents } from '../node/log/log-events.ts';
 import { addLogOptions, addNodeOptions } from '../node/options/node-flags.ts';
 import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
@@ -52,8 +52,8 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--timeout <duration>', 'give up after this long (default: 10m)', duration)
     .option('--rm', 'stop and remove the pods at the end', false)
     .option('--isolated', 'a root-dir and names of its own, for runs side by side; implies --rm', false)
-    .option('-e, --env <name=value>', 'set a variable in every container (repeatable)', list)
-    .option('--env-file <file>', 'set the variables of a file in every container (repeatable)', list)
+    .option('-e, --env <name=value>', 'set a variable in every container (repeatable)', collect)
+    .option('--env-file <file>', 'set the variables of a file in every container (repeatable)', collect)
     .option(
       '--set <container.image=image>',
       'run another image; image=IMAGE for the only container (repeatable)',
@@ -140,8 +140,6 @@ function reportUnremoved({ unremoved }: RunOnceResult, { stderr }: CommandDeps):
     stderr.write(`${visible(`error: pod ${pod} could not be removed: ${reason}`)}\n`);
   if (unremoved.length > 0) stderr.write('hint: kubelet-ts down removes it, and so does the next run.\n');
 }
-
-const list = (value: string, before: string[] = []): string[] => [...before, value];
 
 function imageOverride(text: string, before: ImageOverride[] = []): ImageOverride[] {
   const [, container, image] = /^(?:([^.=]+)\.)?image=(.+)$/.exec(text) ?? [];

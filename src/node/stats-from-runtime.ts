@@ -12,7 +12,7 @@ import { Sampler } from '../engine/stats/sampler.ts';
 import { readStatsHost } from '../engine/stats/stats-host.ts';
 import { statsPods } from '../engine/stats/stats-pods.ts';
 import type { StatsProvider } from '../engine/stats/stats-provider.ts';
-import type { Logger } from '../logger.ts';
+import { silent } from '../logger.ts';
 import type { RuntimeConnection } from './runtime-connection.ts';
 
 /**
@@ -27,6 +27,7 @@ export async function statsFromRuntime(
   const cgroupRoot = await readCgroupRoot(runtime);
   // A message of a container's end is not asked for.
   const runtimePods = new RuntimePods({ runtime, readTerminationMessage: () => Promise.resolve('') });
+  // A figure that is missing shows as such.
   const sampler = new Sampler({
     host: await readStatsHost(() => undefined),
     nodeName: hostname().toLowerCase(),
@@ -38,7 +39,7 @@ export async function statsFromRuntime(
       return statsPods(await Promise.all(found.map((listed) => runtimePods.getPodStatus(listed.uid, { listed }))));
     },
     podOf: () => undefined,
-    runtimeStats: new RuntimeStats({ runtime, imageService: images, clock, logger: noLog }),
+    runtimeStats: new RuntimeStats({ runtime, imageService: images, clock, logger: silent }),
     filesystems,
     disk: new DiskUsageCache({
       volumeStatsAggPeriodMs: -1,
@@ -49,7 +50,7 @@ export async function statsFromRuntime(
       filesystems,
       clock,
       random: Math.random,
-      logger: noLog,
+      logger: silent,
     }),
     clock,
   });
@@ -70,7 +71,3 @@ export function cgroupRootOf(sandboxInfo: string): string {
   const name = parseCgroupPath(path, path.endsWith('.slice') ? 'systemd' : 'cgroupfs');
   return `/${name.slice(0, Math.max(0, name.indexOf('kubepods'))).join('/')}`;
 }
-
-const nothing = (): void => undefined;
-/** A figure that is missing shows as such. */
-const noLog: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => noLog };

@@ -5,7 +5,7 @@ import { AppliedManifests } from '../../engine/applied/applied-manifests.ts';
 import { type AppliedObject, AppliedRefused, type AppliedResult } from '../../engine/applied/applied-object.ts';
 import { declaredBefore } from '../../engine/applied/declared-before.ts';
 import { UserError } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
+import { silent } from '../../logger.ts';
 import { nodeNameOf } from '../../node/options/node-options.ts';
 import { applyManifests, deleteApplied, fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
@@ -48,7 +48,8 @@ function answered<T>(answer: T | undefined): T {
 async function folderTarget({ rootDir, hostnameOverride, dryRun }: Request): Promise<AppliedTarget> {
   const nodeName = nodeNameOf(hostnameOverride ?? hostname());
   const declared = await declaredBefore(rootDir, { nodeName });
-  const applied = new AppliedManifests({ rootDir, nodeName, clock: systemClock, logger: quiet });
+  // The agent logs the state of the folder at its start.
+  const applied = new AppliedManifests({ rootDir, nodeName, clock: systemClock, logger: silent });
   const options = { declarerOf: (key: string) => declared.get(key), dryRun };
   return {
     nodeName,
@@ -67,6 +68,3 @@ async function unlessRefused<T>(work: () => Promise<T>): Promise<T> {
     throw new UserError(message, { ...(hint !== undefined && { hint }), cause: error });
   }
 }
-
-/** The agent logs the state of the folder at its start. */
-const quiet: Pick<Logger, 'warn'> = { warn: () => undefined };

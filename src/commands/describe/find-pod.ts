@@ -2,18 +2,14 @@ import { hostname } from 'node:os';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
-import { historyFolder, historyPath, readHistory } from '../../engine/history/history-file.ts';
-import { historyOf } from '../../engine/history/pod-history.ts';
 import type { EngineSnapshot, NodePressureSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { isDenied } from '../../needs-root.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
-import { fetchHistory } from '../../server/control/control-client.ts';
-import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
-import { parseReference } from '../pod/pods-meant.ts';
-import { recordedPods } from '../pod/recorded-pods.ts';
+import { podsMeant } from '../pod/pods-meant.ts';
+import { pastOf, type PodName, recordedPods } from '../pod/recorded-pods.ts';
 
 /** A pod as found in the agent, the runtime and the history. */
 export interface FoundPod {
@@ -31,11 +27,6 @@ export interface FoundPod {
   runtimeError?: string;
 }
 
-interface PodName {
-  namespace: string;
-  name: string;
-}
-
 /**
  * Takes a pod from the snapshot of the agent, or without one from the runtime and the disk. Rejects with a `UserError`
  * if no pod or several pods match.
@@ -46,22 +37,19 @@ export async function findPod(
   flags: PodFlags,
   snapshot: EngineSnapshot | undefined,
 ): Promise<FoundPod> {
-  const socket = controlSocketPath(flags.rootDir);
-  const folder = historyFolder(flags.rootDir);
   const { pods, runtimeError } = await knownPods(deps, flags, snapshot);
   const past = await recordedPods(flags.rootDir, snapshot);
   const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
   const namesNow = pods.map(({ pod: { metadata } }) => metadata);
   const chosen = choose([namesNow, past], { pod: reference, namespace: flags.namespace }, nodeName);
   const own = pods.filter(({ pod: { metadata } }) => isSame(metadata, chosen));
-  const told = snapshot === undefined ? undefined : await fetchHistory(socket, chosen);
   const problems = manifestProblems(snapshot, chosen);
   const pressures = snapshot?.pressures ?? [];
   return {
     namespace: chosen.namespace,
     name: chosen.name,
     pods: own.map(({ events: _events, ...pod }) => pod),
-    history: told ?? historyOf(await readHistory(historyPath(folder, chosen))).entries(),
+    history: await pastOf(chosen, flags.rootDir, snapshot !== undefined),
     ...(problems.length === 0 ? {} : { manifestProblems: problems }),
     ...(pressures.length === 0 ? {} : { pressures }),
     ...(runtimeError === undefined ? {} : { runtimeError }),
@@ -99,15 +87,8 @@ function choose(
   reference: { pod: string; namespace: string | undefined },
   nodeName: string,
 ): PodName {
-  const { namespace, name } = parseReference(reference);
-  const isMeant = [
-    (pod: PodName): boolean => pod.name === name,
-    (pod: PodName): boolean => pod.name === `${name}-${nodeName}`,
-    (pod: PodName): boolean => pod.name.startsWith(`${name}-`),
-  ];
   for (const list of lists) {
-    const candidates = list.filter((pod) => namespace === undefined || pod.namespace === namespace);
-    const found = isMeant.map((fits) => candidates.filter(fits)).find((pods) => pods.length > 0) ?? [];
+    const found = podsMeant(list, { ...reference, nodeName }, (pod) => pod);
     const fullNames = [...new Set(found.map(fullName))];
     if (fullNames.length > 1) {
       throw new UserError(`several pods match "${reference.pod}": ${fullNames.sort().join(', ')}`, {

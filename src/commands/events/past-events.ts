@@ -1,13 +1,9 @@
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
-import { historyFolder, historyPath, readHistory } from '../../engine/history/history-file.ts';
-import { historyOf } from '../../engine/history/pod-history.ts';
-import { fetchHistory } from '../../server/control/control-client.ts';
-import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { findPod } from '../describe/find-pod.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { agentSnapshot } from '../pod/agent-snapshot.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
-import { recordedPods } from '../pod/recorded-pods.ts';
+import { pastOf, type PodName, recordedPods } from '../pod/recorded-pods.ts';
 
 /** An event with its object, once for all its repeats. Times are in milliseconds since the epoch. */
 export interface ListedEvent {
@@ -24,11 +20,6 @@ export interface ListedEvent {
   lastAt: number;
 }
 
-interface PodName {
-  namespace: string;
-  name: string;
-}
-
 /** The recorded events of a pod, or of all pods, oldest first. With the whole name of the pod if one is meant. */
 export async function pastEvents(
   deps: CommandDeps,
@@ -40,12 +31,10 @@ export async function pastEvents(
     const { namespace, name, history } = await findPod(deps, reference, flags, snapshot);
     return { events: inOrder(listed({ namespace, name }, history)), pod: { namespace, name } };
   }
-  const folder = historyFolder(flags.rootDir);
   const events: ListedEvent[] = [];
   for (const pod of await recordedPods(flags.rootDir, snapshot)) {
     if (flags.namespace !== undefined && pod.namespace !== flags.namespace) continue;
-    const told = snapshot && (await fetchHistory(controlSocketPath(flags.rootDir), pod));
-    events.push(...listed(pod, told ?? historyOf(await readHistory(historyPath(folder, pod))).entries()));
+    events.push(...listed(pod, await pastOf(pod, flags.rootDir, snapshot !== undefined)));
   }
   return { events: inOrder(events) };
 }

@@ -1,10 +1,8 @@
 import { isAbsolute, relative } from 'node:path';
-import { styleText } from 'node:util';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { visible } from '../../visible-text.ts';
+import { paint } from './paint.ts';
 import { quotedLine } from './quoted-line.ts';
-
-type Style = Parameters<typeof styleText>[0];
 
 export interface ReportOptions {
   /** The text behind an origin. Returns undefined if its lines are not shown. */
@@ -20,8 +18,7 @@ export interface ReportOptions {
  */
 export function problemReport(problem: ManifestProblem, { textOf, folder, isColoured }: ReportOptions): string {
   const { origin, line, column, severity, field, message, hint } = problem;
-  const styled = (style: Style, text: string): string =>
-    isColoured ? styleText(style, text, { validateStream: false }) : text;
+  const styled = paint(isColoured);
   const severityStyle = severity === 'error' ? 'red' : 'yellow';
   const where = visible([shortPath(origin, folder), line, column].filter((part) => part !== undefined).join(':'));
   const what = visible([field, message].filter((part) => part !== undefined).join(': '));

@@ -1,12 +1,22 @@
 import { readdir } from 'node:fs/promises';
-import { historyFolder, podOfHistoryFile } from '../../engine/history/history-file.ts';
+import type { HistoryEntry } from '../../engine/history/history-entry.ts';
+import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../../engine/history/history-file.ts';
+import { historyOf } from '../../engine/history/pod-history.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { hasCode } from '../../errors.ts';
 import { isDenied, needsRoot } from '../../needs-root.ts';
+import { fetchHistory } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 
-interface PodName {
+export interface PodName {
   namespace: string;
   name: string;
+}
+
+/** The history of a pod, from the agent if it runs, else from the disk. */
+export async function pastOf(pod: PodName, rootDir: string, hasAgent: boolean): Promise<HistoryEntry[]> {
+  const told = hasAgent ? await fetchHistory(controlSocketPath(rootDir), pod) : undefined;
+  return told ?? historyOf(await readHistory(historyPath(historyFolder(rootDir), pod))).entries();
 }
 
 /**

@@ -20,7 +20,7 @@ import { FileSource } from '../../engine/config/file/file-source.ts';
 import { loadManifest } from '../../engine/config/load-manifest.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
+import { silent } from '../../logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 import type { ManifestText } from './manifest-texts.ts';
@@ -50,7 +50,7 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
     cronJobs,
     fileCheckFrequencyMs: Infinity,
     clock: systemClock,
-    logger: quiet,
+    logger: silent,
   });
   const read = await source.read();
   const built = await buildAll(kustomizations);
@@ -139,10 +139,6 @@ async function missingPath(path: string): Promise<ManifestProblem | undefined> {
     return { origin: path, message, severity: 'error' };
   }
 }
-
-const nothing = (): void => undefined;
-/** A logger for a single read, which has nothing to log. */
-const quiet: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => quiet };
 
 /** Problems with the start order of all pods: dependency cycles, and dependencies that no manifest declares. */
 function startOrderProblems(pods: readonly Pod[], places: readonly DependsOnPlace[]): ManifestProblem[] {
