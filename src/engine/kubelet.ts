@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { defaultInPlacePolicy } from '../api/values/in-place.ts';
+import { inTime } from '../flow/in-time.ts';
 import type { EngineHistory, HistoryEntry } from './history/history-entry.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
 import { type KubeletParts, newKubelet } from './new-kubelet.ts';
@@ -275,10 +276,8 @@ export class Kubelet
 
   /** Waits for syncs in flight. Those that take longer are cut as by a kill, and done again by the next start. */
   private async finishSyncs(): Promise<void> {
-    const finished = new AbortController();
-    const bound = this.deps.clock.sleep(stopTimeoutMs, { signal: finished.signal }).catch(() => undefined);
     const syncs = this.parts.workers.drain(new Error('kubelet-ts is stopping'));
-    await Promise.race([Promise.allSettled([syncs, this.parts.remains.settled()]), bound]);
-    finished.abort();
+    const settled = Promise.allSettled([syncs, this.parts.remains.settled()]);
+    await inTime(this.deps.clock, stopTimeoutMs, settled).catch(() => undefined);
   }
 }

@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../api/types.ts';
 import { sidecarsOf } from '../api/values/sidecars.ts';
-import type { PodResources as PodResourcesMessage, PodResourcesLister, UnixServer } from '../plugins/types.ts';
+import type { PodResources as PodResourcesMessage, PodResourcesLister } from '../plugins/types.ts';
 import type { DeviceOnNode, NodeDevices } from './container-manager/device-manager/node-devices.ts';
 import type { MemoryBlock } from './container-manager/memory-manager/memory-state.ts';
 import type { PodResources } from './container-manager/resource-managers/pod-resources.ts';
@@ -71,22 +71,3 @@ const memoryMessage = ({ type, size, numaAffinity }: MemoryBlock) => ({
   size,
   topology: { nodes: numaAffinity.map((node) => ({ ID: BigInt(node) })) },
 });
-
-/** Serves the lister on a socket while the agent runs. */
-export class PodResourcesSocket {
-  private server: UnixServer | undefined;
-
-  constructor(private readonly deps: { path: string; lister: PodResourcesLister; serve: Serve }) {}
-
-  /** Rejects with the error of the system. */
-  async start(): Promise<void> {
-    const { path, lister, serve } = this.deps;
-    this.server = await serve(path, lister);
-  }
-
-  close(): void {
-    this.server?.close();
-  }
-}
-
-type Serve = (path: string, lister: PodResourcesLister) => Promise<UnixServer>;

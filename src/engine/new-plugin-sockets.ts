@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { CSIDrivers } from './csi/csi-drivers.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
-import { PodResourcesSocket, podResourcesLister } from './list-pod-resources.ts';
+import { podResourcesLister } from './list-pod-resources.ts';
 import type { NodeResources } from './new-node-resources.ts';
+import type { UnixServer } from '../plugins/types.ts';
 import type { PluginHandlers } from './plugin-manager/plugin-handler.ts';
 import { PluginManager } from './plugin-manager/plugin-manager.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
@@ -28,15 +29,19 @@ export function newPluginSockets(base: KubeletBase, { podManager, devices, podRe
     faults,
     logger: logger.child({ component: 'plugin-manager' }),
   });
-  const podResourcesSocket = new PodResourcesSocket({
-    path: join(node.rootDir, 'pod-resources', 'kubelet.sock'),
-    serve: plugins.servePodResources,
-    lister: podResourcesLister({
-      declaredPods: () => podManager.pods(),
-      devices,
-      podResources,
-      mayGet: node.featureGates.KubeletPodResourcesGet,
-    }),
+  const lister = podResourcesLister({
+    declaredPods: () => podManager.pods(),
+    devices,
+    podResources,
+    mayGet: node.featureGates.KubeletPodResourcesGet,
   });
+  let server: UnixServer | undefined;
+  const podResourcesSocket = {
+    /** Rejects with the error of the system. */
+    start: async (): Promise<void> => {
+      server = await plugins.servePodResources(join(node.rootDir, 'pod-resources', 'kubelet.sock'), lister);
+    },
+    close: (): void => server?.close(),
+  };
   return { pluginManager, podResourcesSocket };
 }

@@ -1,6 +1,7 @@
-import type { Container, Pod, PodSpec, PodStatus } from '../api/types.ts';
+import type { Pod, PodSpec, PodStatus } from '../api/types.ts';
 import { sourceOf } from '../api/values/config-annotations.ts';
 import { podFullName } from '../api/values/pod-names.ts';
+import { findContainer } from '../api/values/sidecars.ts';
 import { containerHash } from './container/container-hash.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
 import { containerResize } from './in-place/container-resize.ts';
@@ -139,10 +140,6 @@ export function outdatedContainers(
     const isResized = id in runs.resources || containerResize(current, container) !== undefined;
     return made?.hash === containerHash(container) && !isResized ? [] : [name];
   });
-}
-
-function findContainer({ initContainers = [], containers }: PodSpec, name: string): Container | undefined {
-  return [...initContainers, ...containers].find((container) => container.name === name);
 }
 
 /**

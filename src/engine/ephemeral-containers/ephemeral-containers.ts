@@ -9,7 +9,7 @@ import type { Logger } from '../../logger.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { readRegularFile } from '../host/regular-file.ts';
-import { type EphemeralRequest, OperationRefused, type PodName } from '../operations/operation.ts';
+import { declaredOrRefused, type EphemeralRequest, OperationRefused, type PodName } from '../operations/operation.ts';
 import type { PodWorkerState } from '../view/pod-worker-state.ts';
 import { entriesText, type EphemeralEntry, parseEntries, settleEntries } from './ephemeral-entry.ts';
 import { newEphemeralContainer } from './new-ephemeral-container.ts';
@@ -114,7 +114,7 @@ export class EphemeralContainers {
   /** Asks for the removal of a container. Resolves once that is on disk. Rejects with an `OperationRefused`. */
   remove(name: PodName, containerName: string): Promise<string> {
     return this.changes.run(async () => {
-      const pod = this.known(name);
+      const pod = declaredOrRefused(name, this.deps.declaredPod);
       const { uid } = pod.metadata;
       const known = this.entries.get(uid) ?? [];
       if (!known.some(({ container }) => container.name === containerName)) {
@@ -152,15 +152,8 @@ export class EphemeralContainers {
     this.timers.set(uid, cancel);
   }
 
-  private known(name: PodName): Pod {
-    const pod = this.deps.declaredPod(name);
-    if (pod !== undefined) return pod;
-    const message = `no manifest declares pod ${name.namespace}/${name.name}`;
-    throw new OperationRefused('missing', message, 'kubelet-ts ps lists the pods.');
-  }
-
   private fit(name: PodName): Pod {
-    const pod = this.known(name);
+    const pod = declaredOrRefused(name, this.deps.declaredPod);
     const because = this.whyNotRunning(pod);
     if (because !== undefined) throw new OperationRefused('conflict', `pod ${pod.metadata.name} ${because}`);
     return pod;

@@ -51,12 +51,8 @@ export class ContainerCollector {
   /** Collects every minute until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, emit } = this.deps;
-    const passed = (): Promise<boolean> =>
-      clock.sleep(periodMs, { signal }).then(
-        () => true,
-        () => false,
-      );
-    while (await passed()) {
+    for (;;) {
+      await clock.sleep(periodMs, { signal });
       try {
         await this.collect(signal);
       } catch (error) {

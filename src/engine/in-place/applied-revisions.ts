@@ -4,6 +4,7 @@ import type { Container, Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { PodRef } from '../../api/values/pod-names.ts';
+import { findContainer } from '../../api/values/sidecars.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -186,15 +187,11 @@ function outdatedAfter(
   return Object.fromEntries(
     present.flatMap(({ id, name }) => {
       if (id in outdated) return [[id, outdated[id]]];
-      const [before, after] = [findContainer(current, name), findContainer(next, name)];
+      const [before, after] = [findContainer(current.spec, name), findContainer(next.spec, name)];
       if (before === undefined || after === undefined) return [];
       return containerResize(before, after) === undefined ? [] : [[id, before.resources ?? {}]];
     }),
   );
-}
-
-function findContainer({ spec }: Pod, name: string): Container | undefined {
-  return [...(spec.initContainers ?? []), ...spec.containers].find((container) => container.name === name);
 }
 
 /** Text to compare. The time of the first sight differs from one agent to the next. */

@@ -181,7 +181,7 @@ async function removeOldLogs(folder: string): Promise<void> {
  * leaves the volume. kubelet: kubelet_pods.go makeMounts, container/helpers.go ExpandContainerVolumeMounts
  */
 export function expandSubPath(
-  { subPath = '', subPathExpr = '' }: NonNullable<Container['volumeMounts']>[number],
+  { subPath = '', subPathExpr = '' }: VolumeMount,
   envs: readonly EnvironmentVariable[],
 ): string {
   const path = subPathExpr === '' ? subPath : expandStrictly(subPathExpr, envs);
@@ -216,12 +216,7 @@ interface RecursiveReadOnlySupport {
  * kubelet_pods.go resolveRecursiveReadOnly
  */
 export function isRecursivelyReadOnly(
-  {
-    name,
-    readOnly,
-    mountPropagation = 'None',
-    recursiveReadOnly: mode,
-  }: NonNullable<Container['volumeMounts']>[number],
+  { name, readOnly, mountPropagation = 'None', recursiveReadOnly: mode }: VolumeMount,
   { isEnabled, isSupported }: RecursiveReadOnlySupport,
 ): boolean {
   if (mode === undefined || mode === 'Disabled') return false;

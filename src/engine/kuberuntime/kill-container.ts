@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../../api/types.ts';
-import type { Clock } from '../../clock.ts';
 import { unlessNotFound } from '../../cri/errors.ts';
+import { inTime } from '../../flow/in-time.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { type HookDeps, runHook } from './run-hook.ts';
 import { reasons } from '../view/reasons.ts';
@@ -43,7 +43,8 @@ export async function killContainer(
   for (const wait of [preStopHook(deps, container, kill, recorder), turn]) {
     if (wait === undefined || graceSeconds <= 0) continue;
     const startedAtMonotonic = clock.monotonic();
-    await firstOf(clock, graceSeconds * 1000, wait());
+    // Neither of them rejects, so a rejection is the end of the grace period.
+    await inTime(clock, graceSeconds * 1000, wait()).catch(() => undefined);
     graceSeconds = remainingGracePeriodSeconds(graceSeconds, clock.monotonic() - startedAtMonotonic);
   }
   const timeout = Math.max(graceSeconds, MINIMUM_GRACE_PERIOD_SECONDS);
@@ -65,11 +66,4 @@ function preStopHook(
     runHook(deps, hook, { container, containerID, podIPs, signal }).catch(() => {
       recorder.warning(reasons.failedPreStopHook, 'PreStopHook failed', container.name);
     });
-}
-
-async function firstOf(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
-  const waiting = new AbortController();
-  const timeout = clock.sleep(ms, { signal: waiting.signal }).catch(() => undefined);
-  await Promise.race([work, timeout]);
-  waiting.abort();
 }

@@ -16,7 +16,7 @@ import { crashLoopWait, type EndedRun, endedRun } from './actions/crash-loop-bac
 import { killContainer } from './kill-container.ts';
 import { killPod, type PodKill } from './kill-pod.ts';
 import type { PodActions } from './actions/pod-actions.ts';
-import { createPodSandbox, existingPodSandbox, type PodSandbox, type PodSandboxDeps } from './pod-sandbox.ts';
+import { type PodSandbox, podSandbox, type PodSandboxDeps } from './pod-sandbox.ts';
 import { pruneInitContainers, purgeInitContainers } from './remove-init-containers.ts';
 import { resizePod, type SyncedResize } from './resize-pod.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -105,9 +105,7 @@ export class KuberuntimeManager {
     const containers = at(pod.spec.containers, actions.containersToStart);
     const ephemeral = at(pod.spec.ephemeralContainers ?? [], actions.ephemeralContainersToStart);
     if (!actions.createSandbox && init.length + containers.length + ephemeral.length === 0) return results;
-    const sandbox = actions.createSandbox
-      ? await createPodSandbox(this.deps, sync, actions.attempt, results)
-      : await existingPodSandbox(this.deps, sync, actions.sandboxID, actions.attempt, results);
+    const sandbox = await podSandbox(this.deps, sync, actions, results);
     if (sandbox === undefined) return results;
 
     // Step 7: start ephemeral containers, which have no back-off. A failed one does not hold up the others.

@@ -4,7 +4,7 @@ import { formatPod } from '../../api/values/pod-names.ts';
 import { runtimeHandler } from '../../api/values/resolve-classes.ts';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import type { PodSandboxConfig, PodSandboxStatus } from '../../cri/types.ts';
+import type { PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { podLogsDirectory } from '../container/log-paths.ts';
@@ -13,9 +13,11 @@ import type { SyncResult } from '../container/sync-result.ts';
 import type { UserNamespaces } from '../userns/user-namespaces.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
+import type { PodActions } from './actions/pod-actions.ts';
 import { makingCall } from './making-call.ts';
 import { podSandboxConfig } from './pod-sandbox-config.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
+import { networkIPs } from './runtime-pods.ts';
 
 export interface PodSandboxDeps {
   runtime: RuntimeService;
@@ -42,20 +44,21 @@ export interface PodSandbox {
 }
 
 /**
- * Creates the sandbox of a pod and adds the result. Returns undefined after a failure. Rejects only if aborted.
- * kubelet: kuberuntime_sandbox.go createPodSandbox
+ * The running sandbox of a pod, or the one that the actions want created. Adds the result of the creation or of a
+ * failure, which returns undefined. Rejects only if aborted. kubelet: kuberuntime_sandbox.go createPodSandbox
  */
-export async function createPodSandbox(
+export async function podSandbox(
   deps: PodSandboxDeps,
-  sync: SandboxSync,
-  attempt: number,
+  { pod, podStatus, recorder, signal }: SandboxSync,
+  { createSandbox, sandboxID, attempt }: PodActions,
   results: SyncResult[],
 ): Promise<PodSandbox | undefined> {
-  const { pod, recorder, signal } = sync;
   const { runtime, node, nodeClasses, clock } = deps;
   const target = formatPod(pod);
-  const config = await sandboxConfig(deps, pod, attempt, results, recorder);
+  // A recorder only for a new sandbox, so that warnings do not repeat.
+  const config = await sandboxConfig(deps, pod, attempt, results, createSandbox ? recorder : undefined);
   if (config === undefined) return undefined;
+  if (!createSandbox) return { id: sandboxID, config, podIPs: podStatus.ips };
   try {
     await makeFolder(podLogsDirectory(node.podLogsDir, pod.metadata), 0o755);
     const handler = runtimeHandler(pod, nodeClasses);
@@ -64,7 +67,7 @@ export async function createPodSandbox(
     results.push({ action: 'createPodSandbox', target });
     if (pod.spec.hostNetwork === true) return { id: podSandboxId, config, podIPs: [] };
     const { status } = await runtime.podSandboxStatus({ podSandboxId });
-    return { id: podSandboxId, config, podIPs: networkIPs(status) };
+    return { id: podSandboxId, config, podIPs: networkIPs(status?.network) };
   } catch (error) {
     signal.throwIfAborted();
     const message = errorMessage(error);
@@ -74,24 +77,11 @@ export async function createPodSandbox(
   }
 }
 
-/** The running sandbox of a pod. Adds a result and returns undefined if its configuration cannot be made. */
-export async function existingPodSandbox(
-  deps: PodSandboxDeps,
-  { pod, podStatus }: SandboxSync,
-  id: string,
-  attempt: number,
-  results: SyncResult[],
-): Promise<PodSandbox | undefined> {
-  const config = await sandboxConfig(deps, pod, attempt, results, undefined);
-  return config === undefined ? undefined : { id, config, podIPs: podStatus.ips };
-}
-
 async function sandboxConfig(
   { node, userNamespaces }: PodSandboxDeps,
   pod: Pod,
   attempt: number,
   results: SyncResult[],
-  // Only for a new sandbox, so that warnings do not repeat.
   recorder: PodEventRecorder | undefined,
 ): Promise<PodSandboxConfig | undefined> {
   try {
@@ -102,9 +92,4 @@ async function sandboxConfig(
     results.push({ action: 'configPodSandbox', target: formatPod(pod), error, reason, message: errorMessage(error) });
     return undefined;
   }
-}
-
-function networkIPs(status: PodSandboxStatus | undefined): string[] {
-  const { ip = '', additionalIps = [] } = status?.network ?? {};
-  return [ip, ...additionalIps.map((additional) => additional.ip)].filter((address) => address !== '');
 }

@@ -223,8 +223,14 @@ function toSandboxStatus({ id, metadata, state, createdAt, network, linux }: Pod
 
 /** Addresses of the newest sandbox, only while it is ready. kubelet: kuberuntime_sandbox.go determinePodSandboxIPs */
 function sandboxIPs({ state, network, linux }: PodSandboxStatus): string[] {
-  if (state !== 'SANDBOX_READY' || network === undefined || linux?.namespaces?.options?.network === 'NODE') return [];
-  return [network.ip, ...network.additionalIps.map(({ ip }) => ip)].filter((ip) => ip !== '');
+  const isOnHost = linux?.namespaces?.options?.network === 'NODE';
+  return state === 'SANDBOX_READY' && !isOnHost ? networkIPs(network) : [];
+}
+
+/** The primary address first. */
+export function networkIPs(network: PodSandboxStatus['network']): string[] {
+  const { ip = '', additionalIps = [] } = network ?? {};
+  return [ip, ...additionalIps.map((additional) => additional.ip)].filter((address) => address !== '');
 }
 
 function containerState(state: Container['state']): RuntimeContainerState {

@@ -1,5 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
+import { inTime } from '../../flow/in-time.ts';
+import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { Logger } from '../../logger.ts';
 import type { EventBus } from '../view/event-bus.ts';
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
@@ -96,16 +98,12 @@ export class NodeShutdown {
       events,
       running.map(({ metadata }) => metadata.uid),
     );
-    const ended = Promise.all(ends.values()).then(() => true);
     for (const pod of running) this.stopPod(pod, Math.round(forMs / 1000));
-    const waiting = new AbortController();
-    const bound = clock.sleep(forMs, { signal: AbortSignal.any([signal, waiting.signal]) }).then(
+    const isLate = await inTime(clock, forMs, unlessAborted(Promise.all(ends.values()), signal)).then(
       () => false,
-      () => true,
+      () => !signal.aborted,
     );
-    const isDone = await Promise.race([ended, bound]);
-    waiting.abort();
-    if (isDone) return;
+    if (!isLate) return;
     const late = running.filter(({ metadata }) => workers.snapshot(metadata.uid).state !== 'finished');
     logger.warn({ pods: late.map(nameOf) }, 'Pods did not end in the time of their group');
   }

@@ -15,7 +15,6 @@ export class DamagedLog extends Error {}
 
 /** One file of a log, held open. It stays readable after it is renamed, compressed or deleted. */
 export class LogFile {
-  readonly path: string;
   readonly isCompressed: boolean;
   /** Device and inode. */
   readonly identity: string;
@@ -23,15 +22,17 @@ export class LogFile {
   readonly size: number;
   /** The reader drops this number of lines at the start. */
   linesToSkip = 0;
-  private readonly handle: FileHandle;
   private readonly block = Buffer.allocUnsafe(blockBytes);
   private position = 0;
   private unpacked: AsyncGenerator<Buffer, undefined> | undefined;
 
-  private constructor(path: string, handle: FileHandle, stats: { dev: bigint; ino: bigint; size: bigint }) {
-    this.path = path;
+  /** `file`: the open file, to search it if it is not compressed. */
+  private constructor(
+    readonly path: string,
+    readonly file: FileHandle,
+    stats: { dev: bigint; ino: bigint; size: bigint },
+  ) {
     this.isCompressed = path.endsWith('.gz');
-    this.handle = handle;
     this.identity = `${stats.dev}:${stats.ino}`;
     this.size = Number(stats.size);
   }
@@ -53,8 +54,8 @@ export class LogFile {
    */
   async read(onRestart: () => void): Promise<Buffer> {
     if (this.isCompressed) return this.readUnpacked();
-    const { bytesRead } = await this.handle.read(this.block, 0, blockBytes, this.position);
-    if (bytesRead === 0 && (await this.handle.stat()).size < this.position) {
+    const { bytesRead } = await this.file.read(this.block, 0, blockBytes, this.position);
+    if (bytesRead === 0 && (await this.file.stat()).size < this.position) {
       // Truncated in place, as by logrotate's `copytruncate`.
       this.position = 0;
       onRestart();
@@ -69,11 +70,6 @@ export class LogFile {
     this.position = position;
   }
 
-  /** The uncompressed file, to search it. */
-  get file(): FileHandle {
-    return this.handle;
-  }
-
   /** Number of lines of a compressed file, up to the place where it is damaged. */
   async countLines(): Promise<number> {
     let lines = 0;
@@ -85,7 +81,7 @@ export class LogFile {
   }
 
   async isEmpty(): Promise<boolean> {
-    return (await this.handle.stat()).size === 0;
+    return (await this.file.stat()).size === 0;
   }
 
   /** True if both are the same log, which may have been compressed since `this` was opened. */
@@ -96,11 +92,11 @@ export class LogFile {
 
   async close(): Promise<void> {
     await this.unpacked?.return(undefined);
-    await this.handle.close();
+    await this.file.close();
   }
 
   private async readUnpacked(): Promise<Buffer> {
-    this.unpacked ??= unpack(this.handle);
+    this.unpacked ??= unpack(this.file);
     const { value } = await this.unpacked.next();
     return value ?? Buffer.alloc(0);
   }
@@ -109,7 +105,7 @@ export class LogFile {
   private async beginning(): Promise<Buffer> {
     if (!this.isCompressed) {
       const bytes = Buffer.alloc(beginningBytes);
-      const { bytesRead } = await this.handle.read(bytes, 0, beginningBytes, 0);
+      const { bytesRead } = await this.file.read(bytes, 0, beginningBytes, 0);
       return bytes.subarray(0, bytesRead);
     }
     let beginning: Buffer = Buffer.alloc(0);
@@ -123,7 +119,7 @@ export class LogFile {
   /** Passes the pieces of a compressed file to `take` until that returns false, or up to the place of damage. */
   private async unpackAll(take: (bytes: Buffer) => boolean): Promise<void> {
     try {
-      for await (const bytes of unpack(this.handle)) if (!take(bytes)) return;
+      for await (const bytes of unpack(this.file)) if (!take(bytes)) return;
     } catch (error) {
       if (!(error instanceof DamagedLog)) throw error;
     }

@@ -1,4 +1,4 @@
-import { link, lstat, rename, unlink } from 'node:fs/promises';
+import { link, lstat, rename, rm, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
 import { errorMessage, hasCode, isSystemError } from '../../errors.ts';
@@ -36,7 +36,7 @@ export async function removeExcessLogs(path: string, maxFiles: number): Promise<
 /** Resolves with the names that are to be compressed. */
 async function removeExcess(folder: OpenFolder, log: string, maxFiles: number): Promise<string[]> {
   const { remove, compress } = computeLogTidying(log, await rotatedFiles(folder, log), maxFiles);
-  for (const name of remove) await removeIfPresent(folder, name);
+  for (const name of remove) await rm(folder.at(name), { force: true });
   return compress;
 }
 
@@ -84,7 +84,7 @@ async function rotatedFiles(folder: OpenFolder, log: string): Promise<string[]> 
   for (const name of await namesOf(folder, log)) {
     const stats = await lstat(folder.at(name));
     // A second name of the log itself, left by an undo that was interrupted.
-    if (stats.ino === written.ino) await removeIfPresent(folder, name);
+    if (stats.ino === written.ino) await rm(folder.at(name), { force: true });
     else if (stats.isFile() || (isTemporary(name) && !stats.isDirectory())) files.push(name);
   }
   return files;
@@ -94,14 +94,6 @@ async function namesOf(folder: OpenFolder, log: string): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of folder.entries()) if (name.startsWith(`${log}.`)) names.push(name);
   return names;
-}
-
-async function removeIfPresent(folder: OpenFolder, name: string): Promise<void> {
-  try {
-    await unlink(folder.at(name));
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error;
-  }
 }
 
 /** Errors name the log, because its open folder has a new path each time. */

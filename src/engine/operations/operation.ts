@@ -1,3 +1,5 @@
+import type { Pod } from '../../api/types.ts';
+
 /** Actions on a declared pod. */
 export const operationActions = ['restart', 'stop', 'start', 'retry', 'hold', 'unhold', 'rollback'] as const;
 export type OperationAction = (typeof operationActions)[number];
@@ -40,6 +42,14 @@ export class OperationRefused extends Error {
   ) {
     super(message);
   }
+}
+
+/** The declared pod of this name. Throws an `OperationRefused` if no manifest declares it. */
+export function declaredOrRefused(name: PodName, declaredPod: (name: PodName) => Pod | undefined): Pod {
+  const pod = declaredPod(name);
+  if (pod !== undefined) return pod;
+  const message = `no manifest declares pod ${name.namespace}/${name.name}`;
+  throw new OperationRefused('missing', message, 'kubelet-ts ps lists the pods.');
 }
 
 /** An ephemeral container for a running pod. */

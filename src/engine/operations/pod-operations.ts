@@ -19,7 +19,13 @@ import {
 import { inTime, TimeoutError } from '../../flow/in-time.ts';
 import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import { computeRestart } from './compute-restart.ts';
-import { OperationRefused, type OperationRequest, type PodName, type RevisionSummary } from './operation.ts';
+import {
+  declaredOrRefused,
+  OperationRefused,
+  type OperationRequest,
+  type PodName,
+  type RevisionSummary,
+} from './operation.ts';
 import {
   currentRevision,
   type PodRecord,
@@ -144,7 +150,7 @@ export class PodOperations {
 
   /** The revisions of a pod, oldest first. */
   history(pod: PodName): RevisionSummary[] {
-    const record = this.recordOf(this.known(pod));
+    const record = this.recordOf(declaredOrRefused(pod, this.deps.declaredPod));
     return record.revisions.map((revision) => ({
       revision: revision.number,
       takenAt: revision.takenAt,
@@ -169,7 +175,7 @@ export class PodOperations {
   }
 
   private async actNow(request: OperationRequest): Promise<string> {
-    const pod = this.known(request.pod);
+    const pod = declaredOrRefused(request.pod, this.deps.declaredPod);
     const shown = `pod/${pod.metadata.name}`;
     const record = this.recordOf(pod);
     this.refuseUnlessFit(request, pod, record);
@@ -300,12 +306,6 @@ export class PodOperations {
     }
   }
 
-  private known(name: PodName): Pod {
-    const pod = this.deps.declaredPod(name);
-    if (pod !== undefined) return pod;
-    throw new OperationRefused('missing', `no manifest declares pod ${keyOf(name)}`, 'kubelet-ts ps lists the pods.');
-  }
-
   private refuseUnlessFit({ action }: OperationRequest, { metadata }: Pod, { isStopped }: PodRecord): void {
     const refuse = (message: string, hint?: string): never => {
       throw new OperationRefused('conflict', message, hint);
@@ -351,13 +351,10 @@ function isRestarted(ids: readonly string[], { containerStatuses }: RuntimePodSt
 const hash = ({ metadata }: Pod): string => metadata.annotations?.['kubernetes.io/config.hash'] ?? metadata.uid;
 const isSameRevision = (a: Pod, b: Pod): boolean => hash(a) === hash(b);
 const keyOf = ({ namespace, name }: PodName): string => `${namespace}/${name}`;
-const emptyRecord = ({ namespace, name }: PodName): PodRecord => ({
-  version: 1,
-  namespace,
-  name,
-  current: 0,
-  revisions: [],
-});
+
+function emptyRecord({ namespace, name }: PodName): PodRecord {
+  return { version: 1, namespace, name, current: 0, revisions: [] };
+}
 
 function withoutRestart({ restart: _restart, ...rest }: PodRecord): PodRecord {
   return rest;

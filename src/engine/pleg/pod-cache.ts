@@ -1,3 +1,4 @@
+import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 
 interface Entry {
@@ -44,29 +45,18 @@ export class PodCache {
    * The status as of a moment after `newerThanMonotonic`, in monotonic milliseconds. Rejects with the error if reading
    * failed.
    */
-  getNewerThan(uid: string, newerThanMonotonic: number, signal: AbortSignal): Promise<RuntimePodStatus> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason as Error);
-        return;
-      }
-      const waiter: Waiter = { uid, newerThanMonotonic, resolve, reject };
-      if (this.answer(waiter)) return;
-      const abort = (): void => {
-        this.waiters = this.waiters.filter((other) => other !== waiter);
-        reject(signal.reason as Error);
-      };
-      signal.addEventListener('abort', abort, { once: true });
-      waiter.resolve = (status) => {
-        signal.removeEventListener('abort', abort);
-        resolve(status);
-      };
-      waiter.reject = (error) => {
-        signal.removeEventListener('abort', abort);
-        reject(error);
-      };
-      this.waiters.push(waiter);
+  async getNewerThan(uid: string, newerThanMonotonic: number, signal: AbortSignal): Promise<RuntimePodStatus> {
+    let waiter: Waiter | undefined;
+    const answered = new Promise<RuntimePodStatus>((resolve, reject) => {
+      waiter = { uid, newerThanMonotonic, resolve, reject };
+      if (!this.answer(waiter)) this.waiters.push(waiter);
     });
+    try {
+      return await unlessAborted(answered, signal);
+    } catch (error) {
+      this.waiters = this.waiters.filter((other) => other !== waiter);
+      throw error;
+    }
   }
 
   set(uid: string, status: RuntimePodStatus, error: Error | undefined, readAtMonotonic: number): void {
