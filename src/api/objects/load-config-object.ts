@@ -2,6 +2,7 @@ import type { ConfigMap, Secret } from 'kubernetes-types/core/v1.js';
 import {
   brokenRule,
   decodeManifestObject,
+  type FieldProblem,
   firstProblems,
   type ManifestObject,
   problemOf,
@@ -9,39 +10,64 @@ import {
 import { decodeBase64 } from '../text/base64.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { type ConfigObjectFields, validateConfigObject } from '../validation/validate-config-object.ts';
-import type { ConfigData } from '../values/config-object.ts';
+import type { ConfigData, ConfigObject } from '../values/config-object.ts';
 import { FieldErrors } from '../values/field-errors.ts';
+import { nodeClassLoaders } from './load-node-class.ts';
+import { storageLoaders } from './load-storage-object.ts';
 
-/** Loads a ConfigMap or a Secret with its values as bytes. No problem quotes a value of a Secret. */
+/** Makes an object of each kind from its decoded value. The object is used only if there are no errors. */
+export type Loaders<O extends ConfigObject> = Record<
+  O['kind'],
+  (value: Record<string, unknown>, errors: FieldErrors, warnings: FieldProblem[]) => O
+>;
+
+/** Loads an object that pods refer to. No problem quotes a value of a Secret. */
 export function loadConfigObject(
-  kind: ConfigData['kind'],
+  kind: ConfigObject['kind'],
   object: ManifestObject,
-): { configObject?: ConfigData; problems: ManifestProblem[] } {
+): { configObject?: ConfigObject; problems: ManifestProblem[] } {
   const { value, problems } = decodeManifestObject(kind, object);
   if (value === undefined) return { problems };
-  const { metadata = {}, ...written } = value as ConfigMap & Secret;
-  const fields: ConfigObjectFields =
-    kind === 'ConfigMap'
-      ? { data: textValues(written.data), binaryData: byteValues(written.binaryData) }
-      : { data: byteValues(written.data), stringData: textValues(written.stringData) };
-  const named = { ...metadata, name: metadata.name ?? '', namespace: metadata.namespace ?? 'default' };
-  const type = kind === 'Secret' ? (written.type ?? 'Opaque') : '';
   const errors = new FieldErrors();
+  const warnings: FieldProblem[] = [];
+  const loaded = loaders[kind](value, errors, warnings);
+  const found = [...errors.list.map(brokenRule), ...warnings];
+  const located = firstProblems(found, (problem) => problem).map((problem) => problemOf(object, problem));
+  return { ...(errors.list.length === 0 && { configObject: loaded }), problems: [...problems, ...located] };
+}
+
+const loaders: Loaders<ConfigObject> = {
+  ConfigMap: (value, errors) => {
+    const written: ConfigMap = value;
+    const fields = { data: textValues(written.data), binaryData: byteValues(written.binaryData) };
+    return toConfigData(errors, 'ConfigMap', { written, fields, type: '' });
+  },
+  Secret: (value, errors) => {
+    const written: Secret = value;
+    const fields = { data: byteValues(written.data), stringData: textValues(written.stringData) };
+    return toConfigData(errors, 'Secret', { written, fields, type: written.type ?? 'Opaque' });
+  },
+  ...nodeClassLoaders,
+  ...storageLoaders,
+};
+
+function toConfigData(
+  errors: FieldErrors,
+  kind: ConfigData['kind'],
+  { written, fields, type }: { written: ConfigMap | Secret; fields: ConfigObjectFields; type: string },
+): ConfigData {
+  const { metadata = {}, immutable = false } = written;
+  const named = { ...metadata, name: metadata.name ?? '', namespace: metadata.namespace ?? 'default' };
   validateConfigObject(errors, { metadata: named, type, fields });
-  if (errors.list.length > 0) {
-    const broken = firstProblems(errors.list, brokenRule).map((problem) => problemOf(object, problem));
-    return { problems: [...problems, ...broken] };
-  }
-  const configObject: ConfigData = {
+  return {
     kind,
     namespace: named.namespace,
     name: named.name,
     data: new Map([...(fields.data ?? []), ...(fields.stringData ?? [])]),
     binaryData: fields.binaryData ?? new Map(),
     type,
-    immutable: written.immutable ?? false,
+    immutable,
   };
-  return { configObject, problems };
 }
 
 function textValues(values: Record<string, string> | undefined): Map<string, Uint8Array> {

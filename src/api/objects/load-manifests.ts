@@ -12,9 +12,7 @@ import type { ClassPlace } from '../values/resolve-classes.ts';
 import type { DependsOnPlace } from '../values/depends-on.ts';
 import { type Declarations, declaredObjects } from './declared-objects.ts';
 import { loadConfigObject } from './load-config-object.ts';
-import { loadNodeClass } from './load-node-class.ts';
 import { loadPodObject } from './load-pod.ts';
-import { loadStorageObject } from './load-storage-object.ts';
 import { loadWorkload } from './load-workload.ts';
 import type { StaticPodOptions } from './static-pod.ts';
 
@@ -111,14 +109,12 @@ function loadObject(kind: CarriedOutKind, object: ManifestObject, options: Stati
       return loadPodObject(object, options);
     case 'ConfigMap':
     case 'Secret':
-      return loadConfigObject(kind, object);
     case 'RuntimeClass':
     case 'PriorityClass':
-      return loadNodeClass(kind, object);
     case 'PersistentVolumeClaim':
     case 'PersistentVolume':
     case 'CSIDriver':
-      return loadStorageObject(kind, object);
+      return loadConfigObject(kind, object);
     case 'CronJob':
     case 'DaemonSet':
     case 'Deployment':

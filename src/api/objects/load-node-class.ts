@@ -1,35 +1,16 @@
 import type { RuntimeClass as RawRuntimeClass } from 'kubernetes-types/node/v1.js';
 import type { PriorityClass as RawPriorityClass } from 'kubernetes-types/scheduling/v1.js';
-import {
-  brokenRule,
-  decodeManifestObject,
-  firstProblems,
-  type ManifestObject,
-  problemOf,
-} from '../decoding/manifest-object.ts';
-import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { validatePriorityClass, validateRuntimeClass } from '../validation/validate-node-class.ts';
-import { FieldErrors } from '../values/field-errors.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
 import type { NodeClass, PriorityClass, RuntimeClass } from '../values/node-class.ts';
 import { roundResources } from './apply-defaults.ts';
+import type { Loaders } from './load-config-object.ts';
 
-/** Loads a RuntimeClass or a PriorityClass. */
-export function loadNodeClass(
-  kind: NodeClass['kind'],
-  object: ManifestObject,
-): { configObject?: NodeClass; problems: ManifestProblem[] } {
-  const { value, problems } = decodeManifestObject(kind, object);
-  if (value === undefined) return { problems };
-  const errors = new FieldErrors();
-  // Safe casts: the decoder's schema is generated from these declarations.
-  const loaded =
-    kind === 'RuntimeClass'
-      ? toRuntimeClass(errors, value as unknown as RawRuntimeClass)
-      : toPriorityClass(errors, value as unknown as RawPriorityClass);
-  if (errors.list.length === 0) return { configObject: loaded, problems };
-  const broken = firstProblems(errors.list, brokenRule).map((problem) => problemOf(object, problem));
-  return { problems: [...problems, ...broken] };
-}
+/** Safe casts: the decoder's schema is generated from these declarations. */
+export const nodeClassLoaders: Loaders<NodeClass> = {
+  RuntimeClass: (value, errors) => toRuntimeClass(errors, value as unknown as RawRuntimeClass),
+  PriorityClass: (value, errors) => toPriorityClass(errors, value as unknown as RawPriorityClass),
+};
 
 /** The class of a document or of the configuration. Adds its broken rules to `errors`. */
 export function toRuntimeClass(errors: FieldErrors, written: RawRuntimeClass): RuntimeClass {

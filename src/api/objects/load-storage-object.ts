@@ -4,38 +4,12 @@ import type {
   PersistentVolumeClaimSpec,
 } from 'kubernetes-types/core/v1.js';
 import type { CSIDriver as RawDriver } from 'kubernetes-types/storage/v1.js';
-import {
-  brokenRule,
-  decodeManifestObject,
-  type FieldProblem,
-  firstProblems,
-  type ManifestObject,
-  problemOf,
-} from '../decoding/manifest-object.ts';
-import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { validateClaim, validateCSIDriver, validateVolume } from '../validation/validate-storage-object.ts';
-import { FieldErrors } from '../values/field-errors.ts';
+import type { Loaders } from './load-config-object.ts';
 import type { CSIDriver, PersistentVolume, PersistentVolumeClaim, StorageObject } from '../values/persistent-volume.ts';
 
-/** Loads a PersistentVolumeClaim, a PersistentVolume or a CSIDriver. */
-export function loadStorageObject(
-  kind: StorageObject['kind'],
-  object: ManifestObject,
-): { configObject?: StorageObject; problems: ManifestProblem[] } {
-  const { value, problems } = decodeManifestObject(kind, object);
-  if (value === undefined) return { problems };
-  const errors = new FieldErrors();
-  const warnings: FieldProblem[] = [];
-  const loaded = loaders[kind](value, errors, warnings);
-  const found = [...errors.list.map(brokenRule), ...warnings];
-  const located = firstProblems(found, (problem) => problem).map((problem) => problemOf(object, problem));
-  return { ...(errors.list.length === 0 && { configObject: loaded }), problems: [...problems, ...located] };
-}
-
-type Loader = (value: Record<string, unknown>, errors: FieldErrors, warnings: FieldProblem[]) => StorageObject;
-
 /** Safe casts in all: the decoder's schema is generated from these declarations. */
-const loaders: Record<StorageObject['kind'], Loader> = {
+export const storageLoaders: Loaders<StorageObject> = {
   PersistentVolumeClaim: (value, errors) => {
     const raw = value as unknown as RawClaim;
     const { name = '', namespace = 'default' } = raw.metadata ?? {};
