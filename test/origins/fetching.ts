@@ -11,7 +11,7 @@ export async function fetched(origin: ManifestOrigin, knownBody?: string | Known
     if (news === undefined) return 'unchanged';
     const { body, signature } = news;
     const lastSignedAtSeconds = undefined;
-    await origin.trust(body, { digest: sha256(body), validators, signature, lastSignedAtSeconds });
+    await origin.trust?.(body, { digest: sha256(body), validators, signature, lastSignedAtSeconds });
     return Buffer.from(body).toString();
   } catch (error) {
     if (!(error instanceof OriginFailure)) throw error;

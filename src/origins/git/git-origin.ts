@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
-import { joinFiles } from '../../engine/config/polled/joined-files.ts';
+import { joinFiles, linkWarnings } from '../../engine/config/polled/joined-files.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type {
   FetchNotes,
@@ -42,21 +42,10 @@ export class GitOrigin implements ManifestOrigin {
     const newest = isCommit(ref) ? { commit: ref, name: ref } : await this.newest(signal);
     if (known?.validators.version === newest.commit) return { validators: known.validators };
     const { version, files, links } = await this.inRepository((folder) => this.read(folder, newest.name, signal));
-    notes.warnings.push(
-      ...links.map((path) => ({
-        origin: `${this.where}//${path}`,
-        severity: 'warning' as const,
-        message: 'links of a repository are not followed',
-        hint: 'Write the manifest itself.',
-      })),
-    );
+    notes.warnings.push(...linkWarnings(this.where, 'a repository', links));
     const body = joinFiles(files);
     notes.bodyBytes = body.length;
     return { validators: { version }, ...(sha256(body) !== known?.digest && { news: { body } }) };
-  }
-
-  trust(): undefined {
-    return undefined;
   }
 
   /** The commit of the branch or tag, and its name at the server. */

@@ -42,10 +42,6 @@ export class MetadataOrigin implements ManifestOrigin {
     return { validators: {}, ...(sha256(body) !== known?.digest && { news: { body } }) };
   }
 
-  trust(): undefined {
-    return undefined;
-  }
-
   /** Follows no redirects, because a metadata service has none. */
   private asker(limits: RequestLimits): AskMetadata {
     const { service = linkLocalService, largeBodies } = this.options;

@@ -51,10 +51,6 @@ export class NoCloudOrigin implements ManifestOrigin {
     return { validators: {}, ...(sha256(body) !== known?.digest && { news: { body } }) };
   }
 
-  trust(): undefined {
-    return undefined;
-  }
-
   /** Returns undefined if the disk was read already. */
   private async read(isKnown: boolean): Promise<Buffer | undefined> {
     const { url, seedFolders = seedFoldersOfCloudInit } = this.options;

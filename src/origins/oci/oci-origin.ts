@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
-import { joinFiles } from '../../engine/config/polled/joined-files.ts';
+import { joinFiles, linkWarnings } from '../../engine/config/polled/joined-files.ts';
 import type {
   BodyEvidence,
   FetchNotes,
@@ -92,14 +92,7 @@ export class OCIOrigin implements ManifestOrigin {
       if (LayerFiles.isReadable(layer)) await found.add(layer, await visit.blob(layer), visit.signal);
     }
     const { files, links } = found.all();
-    notes.warnings.push(
-      ...links.map((path) => ({
-        origin: `${this.where}//${path}`,
-        severity: 'warning' as const,
-        message: 'links of an artifact are not followed',
-        hint: 'Write the manifest itself.',
-      })),
-    );
+    notes.warnings.push(...linkWarnings(this.where, 'an artifact', links));
     const body = joinFiles(files);
     notes.bodyBytes = body.length;
     return { validators, ...(sha256(body) !== known?.digest && { news: { body, signature } }) };

@@ -43,8 +43,7 @@ const acceptManifests = [...manifestTypes, ...indexTypes].join(', ');
 
 /** A repository of a registry. Keeps its authorization for the next visit. OCI: distribution-spec, pulling */
 export class Registry {
-  /** Header of the last successful authentication. */
-  private authorization: string | undefined;
+  private readonly kept: Authorization = {};
 
   constructor(private readonly options: RegistryOptions) {}
 
@@ -60,24 +59,21 @@ export class Registry {
     const { caFile, clock } = this.options;
     return withinLimits(clock, signal, async (limits) => {
       const { tls } = await readCredentials(caFile === undefined ? {} : { caFile });
-      return use(new RegistryVisit(this.options, { limits, tls, warnings, kept: this }));
+      return use(new RegistryVisit(this.options, { limits, tls, warnings, kept: this.kept }));
     });
   }
+}
 
-  getAuthorization(): string | undefined {
-    return this.authorization;
-  }
-
-  setAuthorization(authorization: string): void {
-    this.authorization = authorization;
-  }
+interface Authorization {
+  /** Header of the last successful authentication. */
+  header?: string;
 }
 
 interface Session {
   limits: RequestLimits;
   tls: TLSOptions;
   warnings: ManifestProblem[];
-  kept: Pick<Registry, 'getAuthorization' | 'setAuthorization'>;
+  kept: Authorization;
 }
 
 /** Requests of one check. All methods reject with an OriginFailure, or with an error of the connection. */
@@ -131,7 +127,7 @@ export class RegistryVisit {
     if (response.statusCode === 401 && isOwn) {
       discard(response);
       const { 'www-authenticate': challenge = '' } = response.headers;
-      this.session.kept.setAuthorization(await this.authenticate(challenge));
+      this.session.kept.header = await this.authenticate(challenge);
       ({ response, isOwn } = await this.follow(method, url, accept));
     }
     const { statusCode = 0, headers } = response;
@@ -150,7 +146,7 @@ export class RegistryVisit {
     let target = url;
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
       const isOwn = target.origin === url.origin;
-      const authorization = isOwn ? this.session.kept.getAuthorization() : undefined;
+      const authorization = isOwn ? this.session.kept.header : undefined;
       const headers = { accept, ...(authorization !== undefined && { authorization }) };
       const response = await this.send(method, target, headers);
       if (!redirectStatuses.has(response.statusCode ?? 0)) return { response, isOwn };

@@ -3,6 +3,7 @@ import type { Manifests } from '../../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
 import { Claims, claimedKeys } from '../../../api/values/claims.ts';
+import type { ManifestProblem } from '../../view/events.ts';
 import { declaredAlready, loadManifest } from '../load-manifest.ts';
 
 /** A manifest of several, as it is written. `path` is relative. */
@@ -21,6 +22,13 @@ const separatorLine = new RegExp(`^${separator}(.+)$`, 'gm');
 /** One text of several files, for an origin with `hasFiles`. Paths must have no line breaks. */
 export function joinFiles(files: readonly NamedManifest[]): Buffer {
   return Buffer.concat(files.flatMap(({ path, bytes }) => [Buffer.from(`${separator}${path}\n`), bytes, newLine]));
+}
+
+/** Warnings of links, which an origin does not follow. `container` is such as `a repository`. */
+export function linkWarnings(where: string, container: string, links: readonly string[]): ManifestProblem[] {
+  const message = `links of ${container} are not followed`;
+  const hint = 'Write the manifest itself.';
+  return links.map((path) => ({ origin: `${where}//${path}`, severity: 'warning', message, hint }));
 }
 
 const newLine = Buffer.from('\n');

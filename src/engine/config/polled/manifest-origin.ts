@@ -57,7 +57,8 @@ export interface ManifestOrigin {
   fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer>;
   /**
    * Throws an OriginFailure, or rejects with one, unless the body is trusted. Also called at a start, for the saved
-   * body. Returns the time of the signature in seconds since the epoch, or undefined if the signature has none.
+   * body. Returns the time of the signature in seconds since the epoch, or undefined if the signature has none. Absent
+   * if the origin itself is trusted.
    */
-  trust(body: Uint8Array, evidence: BodyEvidence): number | undefined | Promise<number | undefined>;
+  trust?(body: Uint8Array, evidence: BodyEvidence): number | undefined | Promise<number | undefined>;
 }

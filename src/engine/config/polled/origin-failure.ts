@@ -10,20 +10,16 @@ export type OriginFailureKind = 'no answer' | 'refused' | 'is no manifest' | 'is
 /** Why an origin returned no manifest, with a hint. Never contains credentials or a query. */
 export class OriginFailure extends Error {
   override readonly name = 'OriginFailure';
-  readonly kind: OriginFailureKind;
-  readonly hint: string;
   /** Wait that the server demands. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
-    kind: OriginFailureKind,
+    readonly kind: OriginFailureKind,
     message: string,
-    hint: string,
+    readonly hint: string,
     more: Partial<Pick<OriginFailure, 'retryAfterMs' | 'cause'>> = {},
   ) {
     super(message, { cause: more.cause });
-    this.kind = kind;
-    this.hint = hint;
     this.retryAfterMs = more.retryAfterMs;
   }
 }

@@ -78,7 +78,7 @@ export class RemoteManifest {
     const { lastSignedAtSeconds } = this;
     try {
       const evidence = { digest, validators, signature, lastSignedAtSeconds };
-      this.lastSignedAtSeconds = await this.options.origin.trust(kept.body, evidence);
+      this.lastSignedAtSeconds = await this.options.origin.trust?.(kept.body, evidence);
     } catch (error) {
       const { message, hint } = asOriginFailure(error);
       this.unusable = [this.problem('warning', `the manifest of the last run is not used: ${message}`, hint)];
@@ -124,7 +124,7 @@ export class RemoteManifest {
     const { body, signature } = news;
     const digest = sha256(body);
     const { lastSignedAtSeconds } = this;
-    const signedAtSeconds = await origin.trust(body, { digest, validators, signature, lastSignedAtSeconds });
+    const signedAtSeconds = await origin.trust?.(body, { digest, validators, signature, lastSignedAtSeconds });
     const problems = this.take(body, { digest, validators, confirmedAt: clock.now() });
     if (problems.length > 0) return;
     this.lastSignedAtSeconds = signedAtSeconds;
