@@ -19,6 +19,19 @@ export class UserError extends Error {
   }
 }
 
+/** An operator's request that cannot be carried out. Nothing changed. */
+export class RequestRefused extends Error {
+  override readonly name = 'RequestRefused';
+
+  constructor(
+    readonly kind: 'missing' | 'conflict' | 'invalid',
+    message: string,
+    readonly hint?: string,
+  ) {
+    super(message);
+  }
+}
+
 /** The message of a thrown value. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
@@ -69,14 +82,15 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
 /** A CRI call that ended with a status other than OK. `message` is the runtime's, cut to 4 KiB. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
-  readonly code: number;
-  /** Name of the method, such as `RunPodSandbox`. */
-  readonly method: string;
 
-  constructor(method: string, code: number, message: string, options?: ErrorOptions) {
+  /** `method`: its name, such as `RunPodSandbox`. */
+  constructor(
+    readonly method: string,
+    readonly code: number,
+    message: string,
+    options?: ErrorOptions,
+  ) {
     super(boundedText(message, textLimits.message), options);
-    this.method = method;
-    this.code = code;
   }
 }
 

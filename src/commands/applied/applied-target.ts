@@ -2,9 +2,9 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { AppliedManifests } from '../../engine/applied/applied-manifests.ts';
-import { type AppliedObject, AppliedRefused, type AppliedResult } from '../../engine/applied/applied-object.ts';
+import { type AppliedObject, type AppliedResult } from '../../engine/applied/applied-object.ts';
 import { declaredBefore } from '../../engine/applied/declared-before.ts';
-import { UserError } from '../../errors.ts';
+import { RequestRefused, UserError } from '../../errors.ts';
 import { silent } from '../../logger.ts';
 import { nodeNameOf } from '../../node/options/node-options.ts';
 import { applyManifests, deleteApplied, fetchSnapshot } from '../../server/control/control-client.ts';
@@ -63,7 +63,7 @@ async function unlessRefused<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof AppliedRefused)) throw error;
+    if (!(error instanceof RequestRefused)) throw error;
     const { message, hint } = error;
     throw new UserError(message, { ...(hint !== undefined && { hint }), cause: error });
   }

@@ -1,3 +1,4 @@
+import { RequestRefused } from '../../errors.ts';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
@@ -13,7 +14,6 @@ import {
   appliedFileName,
   appliedName,
   type AppliedObject,
-  AppliedRefused,
   type AppliedResult,
   type KeptObject,
   objectOfText,
@@ -43,7 +43,7 @@ const requestOrigin = '<request>';
 
 /**
  * The manifests that operators applied, one object a file in `<root-dir>/applied/`. The file source reads them.
- * Rejects with an `AppliedRefused` for a request that cannot be carried out, and with the error of the file system.
+ * Rejects with a `RequestRefused` for a request that cannot be carried out, and with the error of the file system.
  */
 export class AppliedManifests {
   private readonly folder: AppliedFolder;
@@ -108,33 +108,33 @@ export class AppliedManifests {
   private notApplied(
     { kind, namespace, name }: AppliedObject,
     declarerOf: ChangeOptions['declarerOf'],
-  ): AppliedRefused {
+  ): RequestRefused {
     const full = namespace === '' ? name : `${namespace}/${name}`;
     const names = kind === 'Pod' ? [full, `${full}-${this.deps.nodeName.toLowerCase()}`] : [full];
     const declarer = names.map((one) => declarerOf(`${kind}/${one}`)).find((where) => where !== undefined);
     const what = `${resourceName(kind)} "${name}"`;
     if (declarer === undefined)
-      return new AppliedRefused('missing', `${what} not found`, `No applied object has this name in ${namespace}.`);
+      return new RequestRefused('missing', `${what} not found`, `No applied object has this name in ${namespace}.`);
     if (!declarer.startsWith(this.folder.path))
-      return new AppliedRefused('conflict', `${what} is declared by ${declarer}`, 'Remove it there.');
+      return new RequestRefused('conflict', `${what} is declared by ${declarer}`, 'Remove it there.');
     const [workload = '', , ...owner] = declarer.slice(this.folder.path.length + 1, -'.json'.length).split('.');
     const hint = `kubelet-ts delete ${workload}/${owner.join('.')} deletes it.`;
-    return new AppliedRefused('conflict', `${what} belongs to ${workload}/${owner.join('.')}`, hint);
+    return new RequestRefused('conflict', `${what} belongs to ${workload}/${owner.join('.')}`, hint);
   }
 
   /** Throws for an object that another file or URL declares. */
   private refuseForeign(object: ObjectText, declarerOf: ChangeOptions['declarerOf']): void {
     const path = join(this.folder.path, appliedFileName(object));
-    if (object.name === '') throw new AppliedRefused('invalid', `a ${object.kind} has no name`, 'Set metadata.name.');
+    if (object.name === '') throw new RequestRefused('invalid', `a ${object.kind} has no name`, 'Set metadata.name.');
     if (Buffer.byteLength(object.text) > maxManifestBytes)
-      throw new AppliedRefused('invalid', `${appliedName(object)} is larger than 10 MiB`);
+      throw new RequestRefused('invalid', `${appliedName(object)} is larger than 10 MiB`);
     for (const key of claimedKeys(loadManifest(Buffer.from(object.text), path, this.deps))) {
       const declarer = declarerOf(key);
       if (declarer === undefined || declarer === path) continue;
       const message = `${appliedName(object)} is not applied: ${declarer} declares ${key.replace('/', ' ')} already`;
       const isApplied = declarer.startsWith(this.folder.path);
       const hint = isApplied ? 'Delete that object first.' : 'Change it there, or remove it there first.';
-      throw new AppliedRefused('conflict', message, hint);
+      throw new RequestRefused('conflict', message, hint);
     }
   }
 }
@@ -145,7 +145,7 @@ function refuseBroken(bytes: Uint8Array, deps: Deps): void {
   if (first === undefined) return;
   const { hint, ...problem } = first;
   const more = others.length === 0 ? '' : ` (and ${others.length} more errors)`;
-  throw new AppliedRefused('invalid', `${problemText(problem, deps.clock.now())}${more}`, hint);
+  throw new RequestRefused('invalid', `${problemText(problem, deps.clock.now())}${more}`, hint);
 }
 
 /** Pods and workloads last, so that their ConfigMaps, Secrets, classes and claims are read before them. */

@@ -24,19 +24,6 @@ export interface AppliedResult extends AppliedObject {
   result: 'created' | 'configured' | 'unchanged' | 'deleted';
 }
 
-/** A request that cannot be carried out. Nothing changed. */
-export class AppliedRefused extends Error {
-  override readonly name = 'AppliedRefused';
-  readonly kind: 'missing' | 'conflict' | 'invalid';
-  readonly hint: string | undefined;
-
-  constructor(kind: AppliedRefused['kind'], message: string, hint?: string) {
-    super(message);
-    this.kind = kind;
-    this.hint = hint;
-  }
-}
-
 /** Longest name that a file is named for. The name of a file has 255 bytes. */
 const maxNameLength = 120;
 

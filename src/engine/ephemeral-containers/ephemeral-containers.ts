@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path';
 import pLimit from 'p-limit';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
-import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
+import { errorMessage, hasCode, isOutOfResources, RequestRefused } from '../../errors.ts';
 import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import type { Logger } from '../../logger.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { readRegularFile } from '../host/regular-file.ts';
-import { declaredOrRefused, type EphemeralRequest, OperationRefused, type PodName } from '../operations/operation.ts';
+import { declaredOrRefused, type EphemeralRequest, type PodName } from '../operations/operation.ts';
 import type { PodWorkerState } from '../view/pod-worker-state.ts';
 import { entriesText, type EphemeralEntry, parseEntries, settleEntries } from './ephemeral-entry.ts';
 import { newEphemeralContainer } from './new-ephemeral-container.ts';
@@ -90,7 +90,7 @@ export class EphemeralContainers {
     return removals;
   }
 
-  /** Adds a container to a running pod. Resolves once it is on disk. Rejects with an `OperationRefused` otherwise. */
+  /** Adds a container to a running pod. Resolves once it is on disk. Rejects with a `RequestRefused` otherwise. */
   add(name: PodName, { json, removesAtEnd }: EphemeralRequest): Promise<string> {
     return this.changes.run(async () => {
       const pod = this.fit(name);
@@ -104,14 +104,14 @@ export class EphemeralContainers {
         this.keep(uid, known);
         // If this fails too, the next agent starts the refused container.
         await this.write(uid, known, true).catch(() => undefined);
-        throw new OperationRefused('conflict', `pod ${pod.metadata.name} ended meanwhile`);
+        throw new RequestRefused('conflict', `pod ${pod.metadata.name} ended meanwhile`);
       }
       this.deps.syncPod(uid);
       return container.name;
     });
   }
 
-  /** Asks for the removal of a container. Resolves once that is on disk. Rejects with an `OperationRefused`. */
+  /** Asks for the removal of a container. Resolves once that is on disk. Rejects with a `RequestRefused`. */
   remove(name: PodName, containerName: string): Promise<string> {
     return this.changes.run(async () => {
       const pod = declaredOrRefused(name, this.deps.declaredPod);
@@ -119,7 +119,7 @@ export class EphemeralContainers {
       const known = this.entries.get(uid) ?? [];
       if (!known.some(({ container }) => container.name === containerName)) {
         const message = `pod ${pod.metadata.name} has no ephemeral container ${containerName}`;
-        throw new OperationRefused('missing', message, `kubelet-ts describe ${pod.metadata.name} lists them.`);
+        throw new RequestRefused('missing', message, `kubelet-ts describe ${pod.metadata.name} lists them.`);
       }
       await this.ask(
         pod,
@@ -155,7 +155,7 @@ export class EphemeralContainers {
   private fit(name: PodName): Pod {
     const pod = declaredOrRefused(name, this.deps.declaredPod);
     const because = this.whyNotRunning(pod);
-    if (because !== undefined) throw new OperationRefused('conflict', `pod ${pod.metadata.name} ${because}`);
+    if (because !== undefined) throw new RequestRefused('conflict', `pod ${pod.metadata.name} ${because}`);
     return pod;
   }
 
@@ -184,7 +184,7 @@ export class EphemeralContainers {
       const because = hasCode(error, 'ENOENT', 'ENOTDIR')
         ? 'the pod has not started'
         : `it cannot be written: ${errorMessage(error)}`;
-      throw new OperationRefused('conflict', `nothing was done to pod ${name}, because ${because}`);
+      throw new RequestRefused('conflict', `nothing was done to pod ${name}, because ${because}`);
     }
     this.keep(uid, entries);
   }

@@ -1,3 +1,4 @@
+import { RequestRefused } from '../../errors.ts';
 import { decodeObject } from '../../api/decoding/decode-object.ts';
 import { podSchema } from '../../api/decoding/pod-field.ts';
 import { setEphemeralContainerDefaults } from '../../api/objects/apply-defaults.ts';
@@ -7,14 +8,13 @@ import { ReadingBudget } from '../../api/text/reading-budget.ts';
 import type { EphemeralContainer, Pod } from '../../api/types.ts';
 import { unsafeTexts } from '../../api/validation/unsafe-texts.ts';
 import { validateEphemeralContainersOf } from '../../api/validation/validate-containers.ts';
-import { OperationRefused } from '../operations/operation.ts';
 
 /** A pod has at most this many, because each stays in every snapshot. */
 const maxEphemeralContainers = 64;
 
 /**
  * The ephemeral container of a request in JSON, with its defaults. `pod`: as it runs, with the ephemeral containers
- * that it has. Throws an `OperationRefused` with the first broken rule. kubelet: registry/core/pod/rest
+ * that it has. Throws a `RequestRefused` with the first broken rule. kubelet: registry/core/pod/rest
  * EphemeralContainersREST of the API server
  */
 export function newEphemeralContainer(pod: Pod, json: string): EphemeralContainer {
@@ -23,14 +23,14 @@ export function newEphemeralContainer(pod: Pod, json: string): EphemeralContaine
   const known = spec.ephemeralContainers ?? [];
   const all = [...spec.containers, ...(spec.initContainers ?? []), ...known];
   if (all.some(({ name }) => name === container.name)) {
-    throw new OperationRefused(
+    throw new RequestRefused(
       'conflict',
       `pod ${metadata.name} has a container ${container.name} already`,
       'Choose another name. Names of ephemeral containers are free again after their removal.',
     );
   }
   if (known.length >= maxEphemeralContainers) {
-    throw new OperationRefused(
+    throw new RequestRefused(
       'conflict',
       `pod ${metadata.name} has ${known.length} ephemeral containers, which is the limit`,
       `Remove some: kubelet-ts debug ${metadata.name} --remove NAME`,
@@ -42,7 +42,7 @@ export function newEphemeralContainer(pod: Pod, json: string): EphemeralContaine
   const [broken] = [...validateEphemeralContainersOf(added), ...texts];
   if (broken === undefined) return container;
   const field = broken.field.replace(/^spec\.ephemeralContainers\[\d+\]\.?/, '');
-  throw new OperationRefused('invalid', `${field}: ${broken.type}: ${broken.message}`, broken.hint);
+  throw new RequestRefused('invalid', `${field}: ${broken.type}: ${broken.message}`, broken.hint);
 }
 
 /** Unknown fields are errors, because a client that misspells one must not get another container. */
@@ -51,7 +51,7 @@ function decoded(json: string): EphemeralContainer {
   const [finding] = findings;
   if (finding === undefined) return { name: '', ...value };
   const place = finding.field === '' ? 'the container' : finding.field;
-  throw new OperationRefused('invalid', `${place}: ${finding.message}`, finding.hint);
+  throw new RequestRefused('invalid', `${place}: ${finding.message}`, finding.hint);
 }
 
 function rootOf(json: string): ReturnType<typeof readJson>['root'] {
@@ -59,6 +59,6 @@ function rootOf(json: string): ReturnType<typeof readJson>['root'] {
     return readJson(json, new ReadingBudget()).root;
   } catch (error) {
     if (!(error instanceof ManifestSyntaxError)) throw error;
-    throw new OperationRefused('invalid', `the container is not JSON: ${error.message}`);
+    throw new RequestRefused('invalid', `the container is not JSON: ${error.message}`);
   }
 }

@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/types.ts';
+import { RequestRefused } from '../../errors.ts';
 
 /** Actions on a declared pod. */
 export const operationActions = ['restart', 'stop', 'start', 'retry', 'hold', 'unhold', 'rollback'] as const;
@@ -8,6 +9,8 @@ export interface PodName {
   namespace: string;
   name: string;
 }
+
+export const podKey = ({ namespace, name }: PodName): string => `${namespace}/${name}`;
 
 /** An operator's request for a declared pod. */
 export interface OperationRequest {
@@ -31,25 +34,11 @@ export interface RevisionSummary {
   isCurrent: boolean;
 }
 
-/** A request that was refused: no manifest declares the pod, its state does not allow it, or the request is wrong. */
-export class OperationRefused extends Error {
-  override readonly name = 'OperationRefused';
-
-  constructor(
-    readonly kind: 'missing' | 'conflict' | 'invalid',
-    message: string,
-    readonly hint?: string,
-  ) {
-    super(message);
-  }
-}
-
-/** The declared pod of this name. Throws an `OperationRefused` if no manifest declares it. */
+/** The declared pod of this name. Throws a `RequestRefused` if no manifest declares it. */
 export function declaredOrRefused(name: PodName, declaredPod: (name: PodName) => Pod | undefined): Pod {
   const pod = declaredPod(name);
   if (pod !== undefined) return pod;
-  const message = `no manifest declares pod ${name.namespace}/${name.name}`;
-  throw new OperationRefused('missing', message, 'kubelet-ts ps lists the pods.');
+  throw new RequestRefused('missing', `no manifest declares pod ${podKey(name)}`, 'kubelet-ts ps lists the pods.');
 }
 
 /** An ephemeral container for a running pod. */
@@ -62,9 +51,9 @@ export interface EphemeralRequest {
 
 /** The engine, for operators. */
 export interface EngineOperations {
-  /** Resolves with a sentence once it is on disk. Rejects with an `OperationRefused` if nothing was done. */
+  /** Resolves with a sentence once it is on disk. Rejects with a `RequestRefused` if nothing was done. */
   operate(request: OperationRequest): Promise<string>;
-  /** The revisions of a pod, oldest first. Throws an `OperationRefused` if no manifest declares it. */
+  /** The revisions of a pod, oldest first. Throws a `RequestRefused` if no manifest declares it. */
   pastRevisions(pod: PodName): RevisionSummary[];
   /** Resolves with the name of the container once it is on disk, before it starts. Rejects as above. */
   addEphemeralContainer(pod: PodName, request: EphemeralRequest): Promise<string>;

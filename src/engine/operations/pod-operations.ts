@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import type { Pod } from '../../api/types.ts';
 import { progressDeadlineMs } from '../../api/values/update-annotations.ts';
 import type { Clock } from '../../clock.ts';
-import { errorMessage, hasCode } from '../../errors.ts';
+import { errorMessage, hasCode, RequestRefused } from '../../errors.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { Emit } from '../view/event-bus.ts';
@@ -19,13 +19,7 @@ import {
 import { inTime, TimeoutError } from '../../flow/in-time.ts';
 import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import { computeRestart } from './compute-restart.ts';
-import {
-  declaredOrRefused,
-  OperationRefused,
-  type OperationRequest,
-  type PodName,
-  type RevisionSummary,
-} from './operation.ts';
+import { declaredOrRefused, type OperationRequest, podKey, type PodName, type RevisionSummary } from './operation.ts';
 import {
   currentRevision,
   type PodRecord,
@@ -89,7 +83,7 @@ export class PodOperations {
   /** The revision to run of a pod that a source declares. Notes a new revision. */
   revisionToRun({ pod, isDerivedUID }: DeclaredPod, from: string): DeclaredPod {
     const { records, clock } = this.deps;
-    const key = keyOf(pod.metadata);
+    const key = podKey(pod.metadata);
     const name = this.nameOf(pod);
     this.declared.set(key, name);
     const record = records.of(pod.metadata);
@@ -111,7 +105,7 @@ export class PodOperations {
 
   /** Why the pod does not run its declared revision. Returns undefined if it does. */
   keptUpdate({ metadata }: Pod): WaitingUpdate | undefined {
-    return this.kept.get(keyOf(metadata));
+    return this.kept.get(podKey(metadata));
   }
 
   isStopped({ metadata }: Pod): boolean {
@@ -125,7 +119,7 @@ export class PodOperations {
 
   /** Forgets a pod that is no longer declared. */
   removed(pod: PodName): void {
-    const key = keyOf(pod);
+    const key = podKey(pod);
     this.declared.delete(key);
     this.kept.delete(key);
     this.deps.records.forget(pod);
@@ -133,7 +127,7 @@ export class PodOperations {
 
   /** Forgets the pods that no source declares. Called once all sources were read. */
   retainDeclared(): void {
-    for (const record of this.deps.records.all()) if (!this.declared.has(keyOf(record))) this.removed(record);
+    for (const record of this.deps.records.all()) if (!this.declared.has(podKey(record))) this.removed(record);
   }
 
   /**
@@ -215,16 +209,16 @@ export class PodOperations {
     const { uid, name } = pod.metadata;
     if (pod.spec.restartPolicy !== 'Always') {
       const hint = `Run it anew: kubelet-ts stop ${name}, then kubelet-ts start ${name}`;
-      throw new OperationRefused('conflict', `the restartPolicy of pod ${name} is not Always`, hint);
+      throw new RequestRefused('conflict', `the restartPolicy of pod ${name} is not Always`, hint);
     }
     // Just after a start of the agent, the known status is empty.
     await inTime(clock, lookTimeoutMs, lookAtPod(uid)).catch((error: unknown) => {
       if (!(error instanceof TimeoutError)) throw error;
-      throw new OperationRefused('conflict', `pod ${name} is not restarted: the container runtime does not answer`);
+      throw new RequestRefused('conflict', `pod ${name} is not restarted: the container runtime does not answer`);
     });
     const ids = computeRestart(pod, podStatus(uid), container);
     if (ids === undefined) {
-      throw new OperationRefused('invalid', `pod ${name} has no container ${container ?? ''} that can restart`);
+      throw new RequestRefused('invalid', `pod ${name} has no container ${container ?? ''} that can restart`);
     }
     if (ids.length > 0) await this.ask({ ...record, restart: [...new Set([...(record.restart ?? []), ...ids])] });
     retryPod(uid);
@@ -236,7 +230,7 @@ export class PodOperations {
     const target = rollbackTarget(record, to);
     if (target === undefined) {
       const message = to === undefined ? `pod ${name} has no earlier revision` : `pod ${name} has no revision ${to}`;
-      throw new OperationRefused('invalid', message, `kubelet-ts history ${name} lists them.`);
+      throw new RequestRefused('invalid', message, `kubelet-ts history ${name} lists them.`);
     }
     if (target.number === record.current) return `pod/${name} runs revision ${target.number} already`;
     const isHeld = record.pin !== undefined && record.pin.whileDeclared === undefined;
@@ -247,7 +241,7 @@ export class PodOperations {
   }
 
   private pinned(record: PodRecord, { number, name }: PodRevision, because: string, isHeld: boolean): PodRecord {
-    const declared = this.declared.get(keyOf(record));
+    const declared = this.declared.get(podKey(record));
     const rest = { ...withoutPin(record), current: number };
     if (isHeld) return { ...rest, pin: { to: number, because } };
     return declared === undefined || declared === name
@@ -302,13 +296,13 @@ export class PodOperations {
     try {
       await this.deps.records.ask(record);
     } catch (error) {
-      throw new OperationRefused('conflict', `nothing was done, because it cannot be written: ${errorMessage(error)}`);
+      throw new RequestRefused('conflict', `nothing was done, because it cannot be written: ${errorMessage(error)}`);
     }
   }
 
   private refuseUnlessFit({ action }: OperationRequest, { metadata }: Pod, { isStopped }: PodRecord): void {
     const refuse = (message: string, hint?: string): never => {
-      throw new OperationRefused('conflict', message, hint);
+      throw new RequestRefused('conflict', message, hint);
     };
     const declarers = this.deps.declarers(metadata);
     if (declarers.length > 1) {
@@ -350,8 +344,6 @@ function isRestarted(ids: readonly string[], { containerStatuses }: RuntimePodSt
 
 const hash = ({ metadata }: Pod): string => metadata.annotations?.['kubernetes.io/config.hash'] ?? metadata.uid;
 const isSameRevision = (a: Pod, b: Pod): boolean => hash(a) === hash(b);
-const keyOf = ({ namespace, name }: PodName): string => `${namespace}/${name}`;
-
 function emptyRecord({ namespace, name }: PodName): PodRecord {
   return { version: 1, namespace, name, current: 0, revisions: [] };
 }

@@ -8,6 +8,7 @@ import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import { readRegularFile } from '../host/regular-file.ts';
+import { podKey, type PodName } from './operation.ts';
 import { parseRecord, type PodRecord } from './pod-record.ts';
 
 interface Deps {
@@ -21,11 +22,6 @@ const maxFileBytes = 32 * 1024 * 1024;
 /** Delay of writes that nothing depends on, and before a failed one is tried again. */
 const batchMs = 1000;
 const retryMs = 30_000;
-
-interface PodName {
-  namespace: string;
-  name: string;
-}
 
 /** The records of all pods, for programs beside the agent. Skips files that are no record. */
 export async function readRecords(rootDir: string): Promise<PodRecord[]> {
@@ -75,7 +71,7 @@ export class PodRecords {
   }
 
   of(pod: PodName): PodRecord | undefined {
-    return this.records.get(keyOf(pod));
+    return this.records.get(podKey(pod));
   }
 
   all(): PodRecord[] {
@@ -84,7 +80,7 @@ export class PodRecords {
 
   /** Notes a record that is written a little later. */
   note(record: PodRecord): void {
-    const key = keyOf(record);
+    const key = podKey(record);
     this.records.set(key, record);
     this.unwritten.add(key);
     this.flushAfter(batchMs);
@@ -99,8 +95,8 @@ export class PodRecords {
       .run(async () => {
         await this.write(record, true);
         this.isFailing = false;
-        this.unwritten.delete(keyOf(record));
-        this.records.set(keyOf(record), record);
+        this.unwritten.delete(podKey(record));
+        this.records.set(podKey(record), record);
       })
       .catch((error: unknown) => {
         this.warn(error);
@@ -110,7 +106,7 @@ export class PodRecords {
 
   /** Forgets a pod that is no longer declared. */
   forget(pod: PodName): void {
-    const key = keyOf(pod);
+    const key = podKey(pod);
     if (!this.records.delete(key)) return;
     this.unwritten.delete(key);
     void this.writes
@@ -161,7 +157,7 @@ export class PodRecords {
   private async read(path: string): Promise<void> {
     try {
       const record = parseRecord((await readRegularFile(path, maxFileBytes)).toString('utf8'));
-      this.records.set(keyOf(record), record);
+      this.records.set(podKey(record), record);
     } catch (error) {
       if (isOutOfResources(error)) throw error;
       const aside = `${path}.malformed`;
@@ -178,12 +174,10 @@ export class PodRecords {
   }
 
   private pathOf({ namespace, name }: PodName): string {
-    const hash = createHash('sha256').update(`${namespace}/${name}`).digest('hex').slice(0, 16);
+    const hash = createHash('sha256').update(podKey({ namespace, name })).digest('hex').slice(0, 16);
     return join(this.folder, `${`${namespace}_${name}`.slice(0, 180)}-${hash}.json`);
   }
 }
-
-const keyOf = ({ namespace, name }: PodName): string => `${namespace}/${name}`;
 
 /** Returns an empty list if there is no folder. */
 async function filesIn(folder: string): Promise<string[]> {

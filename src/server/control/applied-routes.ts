@@ -1,7 +1,6 @@
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { appliedObject, type AppliedResult, kindMeant } from '../../engine/applied/applied-object.ts';
-import { OperationRefused } from '../../engine/operations/operation.ts';
-import { errorMessage, isSystemError } from '../../errors.ts';
+import { errorMessage, isSystemError, RequestRefused } from '../../errors.ts';
 import { Refusal, sendJSON, unlessRefused } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlledEngine, ControlRoutes } from './control-route.ts';
 import { readBody } from './read-body.ts';
@@ -94,7 +93,7 @@ function currentRevision(engine: ControlledEngine, pod: { namespace: string; nam
   try {
     return engine.pastRevisions(pod).find(({ isCurrent }) => isCurrent)?.revision;
   } catch (error) {
-    if (error instanceof OperationRefused) return undefined;
+    if (error instanceof RequestRefused) return undefined;
     throw error;
   }
 }

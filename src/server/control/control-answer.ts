@@ -1,31 +1,30 @@
 import type { ServerResponse } from 'node:http';
-import { AppliedRefused } from '../../engine/applied/applied-object.ts';
-import { OperationRefused } from '../../engine/operations/operation.ts';
+import { RequestRefused } from '../../errors.ts';
 import { sendText } from '../http-server.ts';
 import type { ControlContext } from './control-route.ts';
 
 /** A refused request: one sentence, and possibly the way out. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
-  readonly status: number;
-  readonly hint: string | undefined;
 
-  constructor(status: number, message: string, hint?: string) {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly hint?: string,
+  ) {
     super(message);
-    this.status = status;
-    this.hint = hint;
   }
 }
 
 const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
 
-/** Throws a `Refusal` in place of what the engine or the applied manifests refuse. */
+/** Throws a `Refusal` in place of a `RequestRefused`. */
 export async function unlessRefused<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const isRefused = error instanceof OperationRefused || error instanceof AppliedRefused;
-    throw isRefused ? new Refusal(statuses[error.kind], error.message, error.hint) : error;
+    if (error instanceof RequestRefused) throw new Refusal(statuses[error.kind], error.message, error.hint);
+    throw error;
   }
 }
 

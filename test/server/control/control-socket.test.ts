@@ -1,3 +1,4 @@
+import { RequestRefused } from '../../../src/errors.ts';
 import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -10,7 +11,6 @@ import type { HistoryEntry } from '../../../src/engine/history/history-entry.ts'
 import type { SummaryRequest } from '../../../src/engine/stats/stats-provider.ts';
 import {
   type EphemeralRequest,
-  OperationRefused,
   type OperationRequest,
   type PodName,
   type RevisionSummary,
@@ -68,14 +68,14 @@ class View implements ControlledEngine {
   /** The message is the request. */
   operate(request: OperationRequest): Promise<string> {
     const { name } = request.pod;
-    if (name === 'gone') throw new OperationRefused('missing', 'no manifest declares pod default/gone', 'Look.');
+    if (name === 'gone') throw new RequestRefused('missing', 'no manifest declares pod default/gone', 'Look.');
     return Promise.resolve(JSON.stringify(request));
   }
   addEphemeralContainer(pod: PodName, request: EphemeralRequest): Promise<string> {
     return Promise.resolve(JSON.stringify({ pod, ...request }));
   }
   removeEphemeralContainer(pod: PodName, container: string): Promise<string> {
-    if (container === 'gone') throw new OperationRefused('missing', 'pod web-edge1 has no ephemeral container gone');
+    if (container === 'gone') throw new RequestRefused('missing', 'pod web-edge1 has no ephemeral container gone');
     return Promise.resolve(JSON.stringify({ pod, container }));
   }
   declarerOf(): undefined {
