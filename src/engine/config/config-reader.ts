@@ -43,6 +43,8 @@ interface Deps {
   onConfigObjectsChanged: (keys: readonly string[]) => void;
 }
 
+type PodName = Pick<PodRef, 'namespace' | 'name'>;
+
 /** A source and the state of its last read. */
 interface Read {
   readonly id: SourceId;
@@ -133,21 +135,22 @@ export class ConfigReader {
   }
 
   /** The sources whose last list has a pod of this name. */
-  declarers({ namespace, name }: Pick<PodRef, 'namespace' | 'name'>): string[] {
-    const isNamed = ({ metadata }: Pod): boolean => metadata.name === name && metadata.namespace === namespace;
-    return this.reads.filter(({ declared = [] }) => declared.some(isNamed)).map(({ source }) => source.where);
+  declarers(pod: PodName): string[] {
+    return this.readsWith(pod).map(({ source }) => source.where);
   }
 
   /** The source that has versions and declares a pod of this name. Returns undefined if none does. */
-  versionedSource({ namespace, name }: Pick<PodRef, 'namespace' | 'name'>): VersionedSource | undefined {
-    for (const { declared = [], snapshot } of this.reads) {
+  versionedSource(pod: PodName): VersionedSource | undefined {
+    for (const { snapshot } of this.readsWith(pod)) {
       const { version, where } = snapshot;
-      if (version === undefined) continue;
-      if (declared.some(({ metadata }) => metadata.name === name && metadata.namespace === namespace)) {
-        return { where, version };
-      }
+      if (version !== undefined) return { where, version };
     }
     return undefined;
+  }
+
+  private readsWith({ namespace, name }: PodName): Read[] {
+    const isNamed = ({ metadata }: Pod): boolean => metadata.name === name && metadata.namespace === namespace;
+    return this.reads.filter(({ declared = [] }) => declared.some(isNamed));
   }
 
   /** The file or URL that declares an object, by `claimedKeys`. Returns undefined if none does. */
@@ -236,7 +239,8 @@ export class ConfigReader {
     this.recordLastGood(snapshot.problems, problems);
     const isReady = read.declared !== undefined;
     const isNewList = pods !== snapshot.pods || isReady !== snapshot.ready;
-    const isNews = isNewList || !isSameList(snapshot.problems, problems);
+    // Cheap for unchanged manifests, because their problems are the same objects.
+    const isNews = isNewList || !isDeepStrictEqual(snapshot.problems, problems);
     Object.assign(snapshot, { problems, pods, ready: isReady, lastReadAt: this.deps.clock.now() });
     const { source, where } = snapshot;
     if (isNews) this.deps.emit({ type: 'SourceRead', source, where, pods, problems });
@@ -279,9 +283,4 @@ function immutable(key: string, origin: string): ManifestProblem {
     hint: 'Declare the new content under another name and let the pods use that, or remove the object first.',
     severity: 'error',
   };
-}
-
-/** Cheap for unchanged manifests, because their problems are the same objects. */
-function isSameList(a: readonly ManifestProblem[], b: readonly ManifestProblem[]): boolean {
-  return a.length === b.length && a.every((problem, index) => isDeepStrictEqual(problem, b[index]));
 }

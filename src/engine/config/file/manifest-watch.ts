@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
+import { isFolder } from '../../../make-folder.ts';
 import { pathSteps } from '../../host/path-steps.ts';
 import { type FolderChange, FolderWatch } from '../../host/folder-watch.ts';
 
@@ -103,8 +103,4 @@ export class ManifestWatch {
     const leads = concerned.some(({ leadsTo }) => leadsTo === undefined) && (how === 'entry' || files.length === 0);
     if (leads || name === undefined) this.onChange({ file: undefined, how });
   }
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
