@@ -20,23 +20,18 @@ const retryLimits: BackOffLimits = { initialMs: 1000, maxMs: 60_000, resetAfterM
  * counted and logged, and the failed part is tried again.
  */
 export class Faults {
-  private readonly clock: Clock;
-  private readonly logger: Logger;
   /** Failures by part. The code names all parts, so they are few. */
   private readonly byPart = new Map<string, FaultSnapshot>();
 
-  constructor(deps: { clock: Clock; logger: Logger }) {
-    this.clock = deps.clock;
-    this.logger = deps.logger;
-  }
+  constructor(private readonly deps: { clock: Clock; logger: Logger }) {}
 
   /** Counts and logs a failure of a part. A bug is logged with its stack. */
   note(part: string, error: unknown): void {
     const count = (this.byPart.get(part)?.count ?? 0) + 1;
-    this.byPart.set(part, { part, count, lastAt: this.clock.now(), message: errorMessage(error) });
+    this.byPart.set(part, { part, count, lastAt: this.deps.clock.now(), message: errorMessage(error) });
     if (isBug(error))
-      this.logger.error({ part, err: error }, 'A bug in kubelet-ts: a part failed, the agent continues');
-    else this.logger.warn({ part, err: errorMessage(error) }, 'A part of the agent failed, it is tried again');
+      this.deps.logger.error({ part, err: error }, 'A bug in kubelet-ts: a part failed, the agent continues');
+    else this.deps.logger.warn({ part, err: errorMessage(error) }, 'A part of the agent failed, it is tried again');
   }
 
   /** Notes the failure of work that is not awaited. */
@@ -81,10 +76,10 @@ export class Faults {
         if (isFinal(error)) throw error;
         this.note(part, error);
       }
-      const nowMonotonic = this.clock.monotonic();
+      const nowMonotonic = this.deps.clock.monotonic();
       backOff = nextBackOff(backOff, nowMonotonic, nowMonotonic, retryLimits);
       try {
-        await this.clock.sleep(backOff.backOffMs, { signal });
+        await this.deps.clock.sleep(backOff.backOffMs, { signal });
       } catch {
         // The agent stops.
         return undefined;
