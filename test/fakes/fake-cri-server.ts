@@ -53,8 +53,11 @@ export class FakeCriServer {
     });
     this.#close = () => {
       listener.close();
-      for (const socket of sockets) socket.destroy();
-      grpc.forceShutdown();
+      // Later, because Node 20 aborts if a connection ends while it reads from it: github.com/nodejs/node/issues/64850.
+      setImmediate(() => {
+        for (const socket of sockets) socket.destroy();
+        grpc.forceShutdown();
+      });
     };
     listener.listen(socketPath);
     await once(listener, 'listening');
