@@ -12,7 +12,7 @@ export type GoldenFile = { path: string } & (
   | { kind: 'manifests'; cases: ManifestCase[] }
   | { kind: 'log rotation'; cases: LogRotationCase[] }
   | { kind: 'starts'; cases: StartCase[] }
-  | { kind: 'server'; tests: ServerFile['tests']; replay: () => ReturnType<ServerFile['replay']> }
+  | { kind: 'server'; replay: () => ReturnType<ServerFile['replay']> }
 );
 
 export interface TableCase {
@@ -39,9 +39,7 @@ function readGoldenFile(path: string): GoldenFile | undefined {
     const content = parse(lines);
     if (isTable(content)) return { path, kind: 'table', ...content };
     const server = isObject(content) ? serverFiles.find((kind) => kind.holds(content)) : undefined;
-    if (server && isObject(content)) {
-      return { path, kind: 'server', tests: server.tests, replay: () => server.replay(content) };
-    }
+    if (server && isObject(content)) return { path, kind: 'server', replay: () => server.replay(content) };
     if (isListOf(content, isLogRotation)) return { path, kind: 'log rotation', cases: content };
     return isListOf(content, isStartWithLogFlags) ? { path, kind: 'starts', cases: content } : undefined;
   }

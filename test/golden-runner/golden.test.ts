@@ -9,9 +9,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const files = ['golden', 'golden-own'].flatMap((folder) => findGoldenFiles(`${root}${folder}`));
 const answered = new Set(tableAdapters.map(({ table }) => table));
 const isAnswered = (file: (typeof files)[number]): boolean => file.kind !== 'table' || answered.has(file.table);
-// test/component/recorded-devices.test.ts replays devices. Files without tests are left to the command.
-const isTest = (file: (typeof files)[number]): boolean =>
-  isAnswered(file) && (file.kind !== 'server' || file.tests === 'unit');
+// test/component/recorded-servers.test.ts replays the others, because they need whole agents.
+const isTest = (file: (typeof files)[number]): boolean => isAnswered(file) && file.kind !== 'server';
 
 describe.each(files.filter(isTest).map((file) => ({ path: relative(root, file.path), file })))(
   'the kubelet that was recorded in $path',

@@ -5,12 +5,10 @@ import { replayDevices } from './device-case.ts';
 import type { DeviceRecording } from './device-recording.ts';
 
 /** A scenario of device plugins. */
-export const deviceFile: ServerFile = {
-  ...serverFile<DeviceRecording>(['sequence', 'snapshots', 'created'], (recording) => ({
-    cases: [deviceCase(recording)],
-  })),
-  tests: 'component',
-};
+export const deviceFile: ServerFile = serverFile<DeviceRecording>(
+  ['sequence', 'snapshots', 'created'],
+  (recording) => ({ cases: [deviceCase(recording)] }),
+);
 
 /** The kubelet leaves a refused pod alone. We try it again, so from then on the scenarios are others. */
 function deviceCase(recording: DeviceRecording): ReplayedCase {

@@ -9,13 +9,10 @@ interface PodResourcesFile {
 }
 
 /** Answers of the socket for monitoring agents. */
-export const podResourcesFile: ServerFile = {
-  ...serverFile<PodResourcesFile>(['setup.socket', 'cases'], ({ cases }) => ({
-    // Scenarios of devices show the answers at one moment, too.
-    cases: cases.map((one) => ({ ...replayed(one), isShownElsewhere: one.snapshots === undefined })),
-  })),
-  tests: 'component',
-};
+export const podResourcesFile: ServerFile = serverFile<PodResourcesFile>(['setup.socket', 'cases'], ({ cases }) => ({
+  // Scenarios of devices show the answers at one moment, too.
+  cases: cases.map((one) => ({ ...replayed(one), isShownElsewhere: one.snapshots === undefined })),
+}));
 
 function replayed(recorded: PodResourcesCase): ReplayedCase {
   const { name } = recorded;

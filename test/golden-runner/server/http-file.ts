@@ -11,13 +11,10 @@ interface HTTPFile {
 }
 
 /** Requests to the servers of the kubelet, and its answers. */
-export const httpFile: ServerFile = {
-  ...serverFile<HTTPFile>(['setup.servers', 'cases'], ({ setup, cases }) => {
-    const servers = new RecordedServers(setup);
-    return { cases: cases.map((one) => caseOf(one, servers)), end: () => servers.end() };
-  }),
-  tests: 'unit',
-};
+export const httpFile: ServerFile = serverFile<HTTPFile>(['setup.servers', 'cases'], ({ setup, cases }) => {
+  const servers = new RecordedServers(setup);
+  return { cases: cases.map((one) => caseOf(one, servers)), end: () => servers.end() };
+});
 
 function caseOf(recorded: HTTPCase, servers: RecordedServers): ReplayedCase {
   const name = `${recorded.name} (${recorded.server})`;

@@ -43,7 +43,7 @@ spec:
 };
 
 /** Every recorded family of metrics is there with its type, help and labels, or docs/metrics.md says why it is not. */
-export const metricsFile: ServerFile = { ...serverFile<MetricsFile>(['setup', 'endpoints'], replay), tests: 'unit' };
+export const metricsFile: ServerFile = serverFile<MetricsFile>(['setup', 'endpoints'], replay);
 
 function replay({ endpoints }: MetricsFile): ReturnType<ServerFile['replay']> {
   const rig = openRig(

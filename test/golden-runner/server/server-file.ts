@@ -6,8 +6,6 @@ export interface ServerFile {
   holds(content: object): boolean;
   /** Its cases, each to be run on its own, in order. `end` ends what they share. */
   replay(content: object): { cases: ReplayedCase[]; end?: () => Promise<void> };
-  /** Which tests replay it too. Component tests leave out slow cases. */
-  tests?: 'unit' | 'component';
 }
 
 /** For a file whose content is known to be of this type: its keys say so, such as `cases` and `setup.servers`. */

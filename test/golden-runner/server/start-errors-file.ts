@@ -16,7 +16,6 @@ export const startErrorsFile: ServerFile = {
       })),
     ),
   }),
-  tests: 'unit',
 };
 
 function isRefusedStart(one: unknown): boolean {

@@ -32,10 +32,10 @@ interface StatsSummaryFile {
 type Part = { name?: string } & Readonly<Record<string, unknown>>;
 
 /** The members of /stats/summary, of a machine with the recorded pods. */
-export const statsSummaryFile: ServerFile = {
-  ...serverFile<StatsSummaryFile>(['summary.shape', 'onlyCpuAndMemory.shape'], replay),
-  tests: 'unit',
-};
+export const statsSummaryFile: ServerFile = serverFile<StatsSummaryFile>(
+  ['summary.shape', 'onlyCpuAndMemory.shape'],
+  replay,
+);
 
 const kinds = { summary: '', onlyCpuAndMemory: '?only_cpu_and_memory=true' } as const;
 

@@ -53,7 +53,6 @@ export const streamsFile: ServerFile = {
       end: () => rig.end(),
     };
   },
-  tests: 'unit',
 };
 
 const hasFrames = (one: unknown): boolean => typeof one === 'object' && one !== null && 'frames' in one;

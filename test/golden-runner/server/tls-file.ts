@@ -35,7 +35,7 @@ const setup = {
 };
 
 /** The serving certificate that is made, and handshakes with it. */
-export const tlsFile: ServerFile = { ...serverFile<TLSFile>(['handshake', 'alpn'], replay), tests: 'unit' };
+export const tlsFile: ServerFile = serverFile<TLSFile>(['handshake', 'alpn'], replay);
 
 function replay(recorded: TLSFile): ReturnType<ServerFile['replay']> {
   let started: Promise<RecordedAgent> | undefined;
