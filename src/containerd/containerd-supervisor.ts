@@ -59,13 +59,16 @@ const exitPollMs = 10;
 
 /** Finds or starts a containerd and keeps it running until it is released or stopped. Good for one start. */
 export class ContainerdSupervisor {
+  readonly #deps: ContainerdSupervisorDeps;
   readonly #released = new AbortController();
   #process: ProcessIdentity | undefined;
   #unwatch: () => void = () => undefined;
   #startedAtMonotonic = 0;
   #failuresInARow = 0;
 
-  constructor(private readonly deps: ContainerdSupervisorDeps) {}
+  constructor(deps: ContainerdSupervisorDeps) {
+    this.#deps = deps;
+  }
 
   /** Aborted by `release` or `stop`. */
   get released(): AbortSignal {
@@ -96,15 +99,15 @@ export class ContainerdSupervisor {
   /** Ends containerd, even one that another process started. */
   async stop(): Promise<void> {
     this.release();
-    const process = await this.deps.host.find();
+    const process = await this.#deps.host.find();
     if (process !== undefined) await this.#terminate(process);
     this.#process = undefined;
-    await this.deps.host.removeTraces();
+    await this.#deps.host.removeTraces();
   }
 
   async #bringUp(signal: AbortSignal): Promise<SupervisedContainerd> {
     for (;;) {
-      const process = await this.deps.host.find();
+      const process = await this.#deps.host.find();
       const up = process === undefined ? await this.#launch(signal) : await this.#adopt(process, signal);
       // Another process ended or started a containerd meanwhile, so there may be another one to find.
       if (up !== undefined) return up;
@@ -112,7 +115,7 @@ export class ContainerdSupervisor {
   }
 
   async #adopt(process: ProcessIdentity, signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
-    const { host, logger } = this.deps;
+    const { host, logger } = this.#deps;
     const gone = new AbortController();
     const decided = new AbortController();
     void this.#isGoneWithin(process, adoptTimeoutMs, decided.signal).then((isGone) => {
@@ -137,7 +140,7 @@ export class ContainerdSupervisor {
   }
 
   async #launch(signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
-    const { host, prepare } = this.deps;
+    const { host, prepare } = this.#deps;
     const { containerd, warnings } = await prepare();
     const launched = await this.#startingUp(signal, () => host.launch(containerd, signal));
     if (launched === undefined) return undefined;
@@ -159,7 +162,7 @@ export class ContainerdSupervisor {
 
   /** Ends the containerd if it does not answer in time, or the start is aborted. */
   async #untilAnswers({ process, ended }: LaunchedContainerd, signal: AbortSignal): Promise<void> {
-    const { host } = this.deps;
+    const { host } = this.#deps;
     const stillborn = new AbortController();
     void ended.then((end) => {
       stillborn.abort(new Error(describeEnd(end)));
@@ -176,20 +179,20 @@ export class ContainerdSupervisor {
   }
 
   async #startFailure(cause: unknown): Promise<UserError> {
-    const said = (await this.deps.host.lastLines()).map((line) => `\n  ${line}`).join('');
+    const said = (await this.#deps.host.lastLines()).map((line) => `\n  ${line}`).join('');
     return new UserError(`The managed containerd did not start: ${errorMessage(cause)}${said}`, {
-      hint: this.deps.hint,
+      hint: this.#deps.hint,
       cause,
     });
   }
 
   #began(process: ProcessIdentity): void {
     this.#process = process;
-    this.#startedAtMonotonic = this.deps.clock.monotonic();
+    this.#startedAtMonotonic = this.#deps.clock.monotonic();
   }
 
   #watchAdopted(process: ProcessIdentity): void {
-    const { host } = this.deps;
+    const { host } = this.#deps;
     let isLost = false;
     const lose = (): void => {
       if (isLost) return;
@@ -212,12 +215,12 @@ export class ContainerdSupervisor {
   }
 
   async #ended({ pid }: ProcessIdentity, end: ContainerdEnd): Promise<void> {
-    const lastLines = await this.deps.host.lastLines();
+    const lastLines = await this.#deps.host.lastLines();
     if (!this.released.aborted) await this.#recover({ pid, ...end, lastLines });
   }
 
   async #recover(exit: ContainerdExit): Promise<void> {
-    const { clock, logger, events } = this.deps;
+    const { clock, logger, events } = this.#deps;
     this.#process = undefined;
     this.#unwatch();
     const { lastLines, ...end } = exit;
@@ -234,7 +237,7 @@ export class ContainerdSupervisor {
   }
 
   async #isBackUp(): Promise<boolean> {
-    const { logger, events } = this.deps;
+    const { logger, events } = this.#deps;
     try {
       const { process } = await this.#bringUp(this.released);
       logger.info({ pid: process.pid }, 'containerd answers again');
@@ -251,7 +254,7 @@ export class ContainerdSupervisor {
 
   async #terminate(process: ProcessIdentity): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      await this.deps.host.signal(process, signal);
+      await this.#deps.host.signal(process, signal);
       if (await this.#isGoneWithin(process, terminateTimeoutMs)) return;
     }
     throw new Error(`containerd (pid ${String(process.pid)}) does not end, even after SIGKILL`);
@@ -263,16 +266,16 @@ export class ContainerdSupervisor {
    */
   async #isRunning(process: ProcessIdentity): Promise<boolean> {
     try {
-      return await this.deps.host.isRunning(process);
+      return await this.#deps.host.isRunning(process);
     } catch (error) {
-      this.deps.logger.warn({ pid: process.pid, err: errorMessage(error) }, 'Cannot read the state of containerd');
+      this.#deps.logger.warn({ pid: process.pid, err: errorMessage(error) }, 'Cannot read the state of containerd');
       return true;
     }
   }
 
   /** Returns false after the time, or if aborted. */
   async #isGoneWithin(process: ProcessIdentity, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
-    const { clock } = this.deps;
+    const { clock } = this.#deps;
     const deadline = clock.monotonic() + timeoutMs;
     while (await this.#isRunning(process)) {
       if (clock.monotonic() >= deadline || signal?.aborted === true) return false;

@@ -16,24 +16,26 @@ import { waitUntilReady } from './wait-until-ready.ts';
 
 /** The containerd of these paths on this machine. */
 export class LinuxContainerdHost implements ContainerdHost {
+  readonly #paths: ManagedPaths;
+  readonly #clock: Clock;
   #logStart = 0;
 
-  constructor(
-    private readonly paths: ManagedPaths,
-    private readonly clock: Clock,
-  ) {}
+  constructor(paths: ManagedPaths, clock: Clock) {
+    this.#paths = paths;
+    this.#clock = clock;
+  }
 
   find(): Promise<ProcessIdentity | undefined> {
-    return findContainerdProcess(this.paths.configFile, this.paths.pidFile);
+    return findContainerdProcess(this.#paths.configFile, this.#paths.pidFile);
   }
 
   /** Starts containerd in its own session with its output in a file, so that it outlives us. */
   launch(containerd: string, signal: AbortSignal): Promise<LaunchedContainerd | undefined> {
     return this.#unlessOneRuns(async () => {
       await this.#rmTraces();
-      await rotateLog(this.paths.logFile);
-      this.#logStart = await sizeOf(this.paths.logFile);
-      const { child, ended } = await spawnDetached(containerd, this.paths, signal);
+      await rotateLog(this.#paths.logFile);
+      this.#logStart = await sizeOf(this.#paths.logFile);
+      const { child, ended } = await spawnDetached(containerd, this.#paths, signal);
       const process = child.pid === undefined ? undefined : await identify(child.pid);
       if (process === undefined) throw new Error(describeEnd(await ended));
       await this.record(process);
@@ -50,21 +52,21 @@ export class LinuxContainerdHost implements ContainerdHost {
   }
 
   async untilReady(options: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
-    await waitUntilReady(this.paths.socket, { clock: this.clock, ...options });
+    await waitUntilReady(this.#paths.socket, { clock: this.#clock, ...options });
     // containerd creates the socket with mode 0660.
-    await chmod(this.paths.socket, 0o600);
+    await chmod(this.#paths.socket, 0o600);
   }
 
   record(process: ProcessIdentity): Promise<void> {
-    return writePidFile(this.paths.pidFile, process);
+    return writePidFile(this.#paths.pidFile, process);
   }
 
   watchConnection(onLost: () => void): () => void {
-    return watchConnection(this.paths.socket, onLost);
+    return watchConnection(this.#paths.socket, onLost);
   }
 
   lastLines(): Promise<readonly string[]> {
-    return readLastLines(this.paths.logFile, { fromByte: this.#logStart }).catch(() => []);
+    return readLastLines(this.#paths.logFile, { fromByte: this.#logStart }).catch(() => []);
   }
 
   async removeTraces(): Promise<void> {
@@ -73,7 +75,7 @@ export class LinuxContainerdHost implements ContainerdHost {
 
   /** Removes the old sockets, because a new containerd cannot bind while they exist. */
   async #rmTraces(): Promise<void> {
-    const { pidFile, socket } = this.paths;
+    const { pidFile, socket } = this.#paths;
     await Promise.all([pidFile, socket, `${socket}.ttrpc`].map((file) => rm(file, { force: true })));
   }
 
@@ -82,7 +84,7 @@ export class LinuxContainerdHost implements ContainerdHost {
    * and then finds it.
    */
   #unlessOneRuns<T>(work: () => Promise<T>): Promise<T | undefined> {
-    return exclusively(this.paths.launchLock, this.clock, async () =>
+    return exclusively(this.#paths.launchLock, this.#clock, async () =>
       (await this.find()) === undefined ? work() : undefined,
     );
   }

@@ -28,7 +28,11 @@ const patienceMs = 60_000;
 
 /** The images that a managed containerd gets from files. A step during which containerd ended is repeated. */
 export class ManagedImages {
-  constructor(private readonly deps: ManagedImagesDeps) {}
+  readonly #deps: ManagedImagesDeps;
+
+  constructor(deps: ManagedImagesDeps) {
+    this.#deps = deps;
+  }
 
   /**
    * Imports the pause image under every name that containerd uses, unless present. Resolves to true if it was missing.
@@ -50,7 +54,7 @@ export class ManagedImages {
   /** True if the running containerd uses the earlier name of the pause image, which a public registry could serve. */
   async usesEarlierPauseImage(): Promise<boolean> {
     // The file is written at every start of containerd, but not at an adoption.
-    const config = await readFile(this.deps.paths.configFile, 'utf8').catch(() => '');
+    const config = await readFile(this.#deps.paths.configFile, 'utf8').catch(() => '');
     return config.includes(`"${earlierPauseImageName}"`);
   }
 
@@ -59,7 +63,7 @@ export class ManagedImages {
   }
 
   async #importPauseImage(name: string, signal: AbortSignal): Promise<void> {
-    const file = join(this.deps.paths.base, 'pause.tar');
+    const file = join(this.#deps.paths.base, 'pause.tar');
     await writeFile(file, await pauseImageArchive(process.arch, name));
     try {
       await this.#import(file, signal, () => undefined);
@@ -85,7 +89,7 @@ export class ManagedImages {
     // The CRI plugin learns of an image by an event; until then, a pod would try to pull it.
     await this.#withImageService(async (images) => {
       for (const name of names) {
-        while (!(await isListed(images, name, signal))) await this.deps.clock.sleep(pollMs, { signal });
+        while (!(await isListed(images, name, signal))) await this.#deps.clock.sleep(pollMs, { signal });
       }
     });
     return names;
@@ -93,7 +97,7 @@ export class ManagedImages {
 
   /** Imports the archives in `<root-dir>/images` that this containerd does not have yet. */
   async importFolder(signal: AbortSignal, onProgress?: (progress: ImportProgress) => void): Promise<ImportedFolder> {
-    const { imagesFolder, importedImagesFile, root } = this.deps.paths;
+    const { imagesFolder, importedImagesFile, root } = this.#deps.paths;
     // A root folder that was removed and created again is another store.
     const { ino, birthtimeMs } = await stat(root);
     return importImagesFolder({
@@ -106,7 +110,7 @@ export class ManagedImages {
 
   /** Repeats a failed step if containerd was restarted since its beginning. */
   async #despiteRestarts<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
-    const { clock, paths, pid } = this.deps;
+    const { clock, paths, pid } = this.#deps;
     const giveUpAtMonotonic = clock.monotonic() + patienceMs;
     for (;;) {
       const pidBefore = pid();
@@ -124,7 +128,7 @@ export class ManagedImages {
   }
 
   async #store(): Promise<ImageStore> {
-    const { find, paths } = this.deps;
+    const { find, paths } = this.#deps;
     const installed = await find();
     return {
       ctr: requireCtr(installed),
@@ -135,7 +139,7 @@ export class ManagedImages {
   }
 
   async #withImageService<T>(use: (images: ImageService) => Promise<T>): Promise<T> {
-    const channel = openChannel(this.deps.paths.endpoint);
+    const channel = openChannel(this.#deps.paths.endpoint);
     try {
       return await use(grpcImageService(channel));
     } finally {

@@ -24,20 +24,22 @@ interface OrphanShimsDeps {
  * of a sandbox. containerd forgets them when the sandbox is removed, and never ends them.
  */
 export class OrphanShims {
+  readonly #deps: OrphanShimsDeps;
+  readonly #signal: AbortSignal;
   #isWanted = false;
   #isLooking = false;
 
   /** Does nothing once the signal is aborted. */
-  constructor(
-    private readonly deps: OrphanShimsDeps,
-    private readonly signal: AbortSignal,
-  ) {}
+  constructor(deps: OrphanShimsDeps, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#signal = signal;
+  }
 
   /** Checks now, and whenever containerd deletes a container. Must be called for each containerd that comes up. */
   async follow(): Promise<void> {
     void this.look();
     try {
-      for await (const { type } of this.deps.events(this.signal)) if (type === 'removed') void this.look();
+      for await (const { type } of this.#deps.events(this.#signal)) if (type === 'removed') void this.look();
     } catch (error) {
       this.#logFailure(error);
     }
@@ -46,14 +48,14 @@ export class OrphanShims {
   /** Checks twice. A call during a check makes that check run once more. */
   async look(): Promise<void> {
     this.#isWanted = true;
-    if (this.#isLooking || this.signal.aborted) return;
+    if (this.#isLooking || this.#signal.aborted) return;
     this.#isLooking = true;
     try {
       while (this.#isWanted) {
         this.#isWanted = false;
-        const before = await this.#unknown(this.signal);
-        await this.deps.clock.sleep(secondCheckAfterMs, { signal: this.signal });
-        await this.#endStillUnknown(before, this.signal);
+        const before = await this.#unknown(this.#signal);
+        await this.#deps.clock.sleep(secondCheckAfterMs, { signal: this.#signal });
+        await this.#endStillUnknown(before, this.#signal);
       }
     } catch (error) {
       // A containerd that does not answer is checked when it comes up.
@@ -72,10 +74,10 @@ export class OrphanShims {
     try {
       const before = await this.#unknown(signal);
       if (before.length === 0) return;
-      await this.deps.clock.sleep(secondCheckAfterMs);
+      await this.#deps.clock.sleep(secondCheckAfterMs);
       await this.#endStillUnknown(before, signal);
     } catch (error) {
-      this.deps.logger.warn({ err: errorMessage(error) }, 'Cannot find out whether some running shims are in use');
+      this.#deps.logger.warn({ err: errorMessage(error) }, 'Cannot find out whether some running shims are in use');
     }
   }
 
@@ -87,14 +89,14 @@ export class OrphanShims {
 
   /** Lists shims before ids, so a new sandbox can only be in the ids. */
   async #unknown(signal: AbortSignal): Promise<ContainerdShim[]> {
-    const shims = await this.deps.findShims();
+    const shims = await this.#deps.findShims();
     if (shims.length === 0) return [];
-    const known = await this.deps.listKnownIDs(signal);
+    const known = await this.#deps.listKnownIDs(signal);
     return shims.filter(({ id }) => !known.has(id));
   }
 
   async #end(shim: ContainerdShim): Promise<void> {
-    const { end, logger } = this.deps;
+    const { end, logger } = this.#deps;
     const facts = { pid: shim.process.pid, id: shim.id };
     if (end === undefined) {
       logger.warn(facts, 'A shim runs that its containerd does not list: end it by hand, this containerd is not ours');
@@ -109,8 +111,8 @@ export class OrphanShims {
   }
 
   #logFailure(error: unknown): void {
-    if (this.signal.aborted) return;
-    this.deps.logger.debug({ err: errorMessage(error) }, 'Looking for orphaned shims failed');
+    if (this.#signal.aborted) return;
+    this.#deps.logger.debug({ err: errorMessage(error) }, 'Looking for orphaned shims failed');
   }
 }
 

@@ -1,11 +1,14 @@
 /** Maps offsets in a text to lines and columns, both from 1. The index is built at the first look-up. */
 export class LineIndex {
+  readonly #text: string;
   #lineStarts: readonly number[] | undefined;
 
-  constructor(private readonly text: string) {}
+  constructor(text: string) {
+    this.#text = text;
+  }
 
   positionAt(offset: number): { line: number; column: number } {
-    this.#lineStarts ??= findLineStarts(this.text);
+    this.#lineStarts ??= findLineStarts(this.#text);
     let first = 0;
     let last = this.#lineStarts.length - 1;
     while (first < last) {

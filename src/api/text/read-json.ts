@@ -35,19 +35,21 @@ const escapes: Readonly<Record<string, string>> = {
 
 class JsonReader {
   readonly notes: ManifestNote[] = [];
+  readonly #text: string;
+  readonly #budget: ReadingBudget;
   #at = 0;
 
-  constructor(
-    private readonly text: string,
-    private readonly budget: ReadingBudget,
-  ) {}
+  constructor(text: string, budget: ReadingBudget) {
+    this.#text = text;
+    this.#budget = budget;
+  }
 
   readValue(depth: number): ManifestNode {
     this.#skipWhitespace();
     const start = this.#at;
     if (depth > maxNestingDepth) throw new ManifestLimitError('JSON is nested too deeply', start);
-    this.budget.countValues(1, start);
-    switch (this.text[start] ?? '') {
+    this.#budget.countValues(1, start);
+    switch (this.#text[start] ?? '') {
       case '{':
         return { start, kind: 'object', entries: this.#readEntries(depth) };
       case '[':
@@ -70,7 +72,7 @@ class JsonReader {
 
   expectEnd(): void {
     this.#skipWhitespace();
-    if (this.#at < this.text.length) {
+    if (this.#at < this.#text.length) {
       throw this.#error(
         'There is more text after the end of the JSON object',
         'JSON holds one object; that can be a List of many.',
@@ -87,7 +89,7 @@ class JsonReader {
     do {
       this.#skipWhitespace();
       const keyStart = this.#at;
-      if (this.text[keyStart] !== '"') throw this.#unexpected('a key in double quotes');
+      if (this.#text[keyStart] !== '"') throw this.#unexpected('a key in double quotes');
       const key = this.#readString();
       if (keys.has(key)) noteRepeatedKey(this.notes, key, keyStart);
       keys.add(key);
@@ -125,10 +127,10 @@ class JsonReader {
   }
 
   #readEscape(): string {
-    const letter = this.text[this.#at++] ?? '';
+    const letter = this.#text[this.#at++] ?? '';
     const simple = escapes[letter];
     if (simple !== undefined) return simple;
-    const digits = this.text.slice(this.#at, this.#at + 4);
+    const digits = this.#text.slice(this.#at, this.#at + 4);
     if (letter !== 'u' || !/^[0-9a-fA-F]{4}$/.test(digits)) throw this.#error('Invalid escape in a string');
     this.#at += 4;
     return String.fromCharCode(Number.parseInt(digits, 16));
@@ -140,19 +142,19 @@ class JsonReader {
 
   #match(pattern: RegExp): string {
     pattern.lastIndex = this.#at;
-    const matched = pattern.exec(this.text)?.[0] ?? '';
+    const matched = pattern.exec(this.#text)?.[0] ?? '';
     this.#at += matched.length;
     return matched;
   }
 
   #take(token: string): boolean {
-    if (!this.text.startsWith(token, this.#at)) return false;
+    if (!this.#text.startsWith(token, this.#at)) return false;
     this.#at += token.length;
     return true;
   }
 
   #unexpected(expected: string): ManifestSyntaxError {
-    const found = this.text[this.#at];
+    const found = this.#text[this.#at];
     return this.#error(
       `Expected ${expected}, found ${found === undefined ? 'the end of the text' : JSON.stringify(found)}`,
       'Text that starts with "{" is read as strict JSON: keys in double quotes, no comments, no trailing commas.',
@@ -160,7 +162,7 @@ class JsonReader {
   }
 
   #error(message: string, hint?: string): ManifestSyntaxError {
-    return new ManifestSyntaxError(message, Math.min(this.#at, this.text.length), hint);
+    return new ManifestSyntaxError(message, Math.min(this.#at, this.#text.length), hint);
   }
 }
 

@@ -18,17 +18,20 @@ export interface AnchoredValue {
  * goyaml.v2: decode.go allowedAliasRatio
  */
 export class YamlAnchors {
+  readonly #budget: ReadingBudget;
   readonly #values = new Map<string, AnchoredValue>();
   #nodesRead = 0;
   #aliasedNodesRead = 0;
   #deepest = 0;
 
-  constructor(private readonly budget: ReadingBudget) {}
+  constructor(budget: ReadingBudget) {
+    this.#budget = budget;
+  }
 
   /** Counts a value. `depth` is its level of nesting. */
   count(start: number, depth: number): void {
     this.#nodesRead++;
-    this.budget.countValues(1, start);
+    this.#budget.countValues(1, start);
     this.#reach(start, depth);
   }
 
@@ -55,7 +58,7 @@ export class YamlAnchors {
     this.#aliasedNodesRead += value.size;
     this.#reach(start, depth + value.height);
     this.#refuseExcess(start);
-    this.budget.countValues(value.size, start);
+    this.#budget.countValues(value.size, start);
     return value.node;
   }
 

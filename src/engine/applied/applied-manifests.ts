@@ -1,4 +1,3 @@
-import { RequestRefused } from '../../errors.ts';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
@@ -7,6 +6,7 @@ import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import { claimedKeys } from '../../api/values/claims.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 import type { Clock } from '../../clock.ts';
+import { RequestRefused } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { loadManifest } from '../config/load-manifest.ts';
 import { AppliedFolder } from './applied-folder.ts';

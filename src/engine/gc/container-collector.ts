@@ -169,5 +169,6 @@ export class ContainerCollector {
 }
 
 function isEmpty(plan: ContainerGCPlan): boolean {
-  return Object.values({ ...plan }).every((some) => some.length === 0);
+  const lists: readonly (readonly unknown[])[] = Object.values(plan);
+  return lists.every((list) => list.length === 0);
 }

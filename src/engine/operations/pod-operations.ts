@@ -344,6 +344,7 @@ function isRestarted(ids: readonly string[], { containerStatuses }: RuntimePodSt
 
 const hash = ({ metadata }: Pod): string => metadata.annotations?.['kubernetes.io/config.hash'] ?? metadata.uid;
 const isSameRevision = (a: Pod, b: Pod): boolean => hash(a) === hash(b);
+
 function emptyRecord({ namespace, name }: PodName): PodRecord {
   return { version: 1, namespace, name, current: 0, revisions: [] };
 }
