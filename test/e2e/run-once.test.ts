@@ -82,6 +82,20 @@ describe.concurrent('results and output', () => {
     );
   });
 
+  // Node also reads --env-file from the words behind the script, unless `--` stands before it.
+  test('--env-file is for containers alone', inTurn, async () => {
+    const file = join(node.agent.rootDir, 'ci.env');
+    await writeFile(file, 'NODE_OPTIONS=--require=/nowhere.js\n');
+    const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'echo "$NODE_OPTIONS"')] });
+    expect([
+      await node.runOnce(job, '--rm', '--env-file', file),
+      await node.runOnce(job, '--rm', '--env-file', '/nowhere'),
+    ]).toEqual([
+      { code: 0, stdout: '--require=/nowhere.js\n', stderr: 'default/job-edge1: completed\n' },
+      { code: 1, stdout: '', stderr: "error: --env-file: ENOENT: no such file or directory, open '/nowhere'\n" },
+    ]);
+  });
+
   test('a pod that serves exits with 0 once it is Ready, and goes on', inTurn, async () => {
     const web = makePod('web', { containers: [shell('app', serve)] });
     expect(await node.runOnce(web)).toEqual({ code: 0, stdout: '', stderr: 'default/web-edge1: ready\n' });

@@ -56,7 +56,13 @@ async function commandOf(pid: number): Promise<string> {
 const isNode = (program: string): boolean => /^node(js)?$/.test(basename(program));
 
 async function argumentsOf(pid: number): Promise<string[]> {
-  return ((await readProcessFile(pid, 'cmdline')) ?? '').split('\0');
+  return wordsOf((await readProcessFile(pid, 'cmdline')) ?? '');
+}
+
+/** The words of a command line, without the `--` that bin/kubelet-ts puts before its own path. */
+export function wordsOf(commandLine: string): string[] {
+  const words = commandLine.split('\0');
+  return words[1] === '--' ? words.toSpliced(1, 1) : words;
 }
 
 /** The agent of this root-dir, and other kubelets of this machine. */

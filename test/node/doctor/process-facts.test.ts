@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { kubeletKind, listenersOn, readPort } from '../../../src/node/doctor/read-process-facts.ts';
+import { kubeletKind, listenersOn, readPort, wordsOf } from '../../../src/node/doctor/read-process-facts.ts';
 
 test.each([
   [['/usr/bin/kubelet', '--config', 'x'], 'kubelet'],
@@ -12,6 +12,17 @@ test.each([
   [[''], undefined],
 ])('the command line %j is of %s', (words, kind) => {
   expect(kubeletKind(words)).toBe(kind);
+});
+
+test('the path of the program is the second word of a command line', () => {
+  expect(wordsOf('node\0--\0/opt/bin/kubelet-ts\0exec\0web\0--\0ls')).toEqual([
+    'node',
+    '/opt/bin/kubelet-ts',
+    'exec',
+    'web',
+    '--',
+    'ls',
+  ]);
 });
 
 test('only sockets that listen on the port count', () => {
