@@ -1,3 +1,4 @@
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,6 +8,8 @@ import { type Agent, startAgent } from './agent.ts';
 import { freePorts } from './free-ports.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { program } from './program.ts';
+import { shells } from './shells.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 let agent: Agent;
 
@@ -129,6 +132,23 @@ test('bash completes the names of pods and containers', async () => {
     'explain',
     '',
   ]);
+});
+
+test.each(Object.entries(shells))('%s completes like bash, and files where no words are known', async (shell, type) => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'images'));
+  await writeFile(join(folder, 'app.tar'), '');
+  const completions = {
+    'kubelet-ts expl': ['explain'],
+    'kubelet-ts logs ': ['command', 'good', 'port', 'selector', 'typo', 'volume'],
+    'kubelet-ts exec typo -c ': ['app'],
+    'kubelet-ts wait good --for=del': ['--for=deleted'],
+    'kubelet-ts images load ': ['app.tar', 'images'],
+    'kubelet-ts run --root-dir=im': [shell === 'fish' ? '--root-dir=images' : 'images'],
+    'kubelet-ts unknown a': ['app.tar'],
+  };
+  const lines = Object.keys(completions);
+  expect(await type({ lines, folder, rootDir: agent.rootDir })).toEqual(completions);
 });
 
 test('events lists the past of a pod, then new events', async () => {

@@ -10,26 +10,33 @@ _kubelet_ts() {
 }
 complete -o default -F _kubelet_ts kubelet-ts
 `,
+  // A package puts the file into fpath. Then zsh runs it as a function when the first word is completed.
   zsh: `#compdef kubelet-ts
 _kubelet_ts() {
   local -a candidates
   local line
   while IFS= read -r line; do
     candidates+=("\${\${line//:/\\\\:}/$'\\t'/:}")
-  done < <("\${words[1]}" __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)
+  done < <(\${~words[1]} __complete "\${(@Q)words[2,CURRENT]}" 2>/dev/null)
   if (( \${#candidates} )); then
     _describe kubelet-ts candidates
   else
+    compset -P '--*='
     _files
   fi
 }
-compdef _kubelet_ts kubelet-ts
+if (( \${+compstate} )); then
+  _kubelet_ts
+else
+  compdef _kubelet_ts kubelet-ts
+fi
 `,
   fish: `# fish completion of kubelet-ts
 function __kubelet_ts_complete
   set -l words (commandline -opc) (commandline -ct)
-  $words[1] __complete $words[2..] 2>/dev/null
+  set -g __kubelet_ts_candidates ($words[1] __complete $words[2..] 2>/dev/null)
+  set -q __kubelet_ts_candidates[1]
 end
-complete -c kubelet-ts -a '(__kubelet_ts_complete)'
+complete -c kubelet-ts -n __kubelet_ts_complete --no-files -a '$__kubelet_ts_candidates'
 `,
 };
