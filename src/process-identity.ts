@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isOutOfResources } from './errors.ts';
 
 /** Identifies a process. The start time distinguishes it from a later process with the same PID. */
@@ -49,6 +51,32 @@ export async function readProcessFile(pid: number, name: 'stat' | 'cmdline'): Pr
 /** The PIDs of all processes. */
 export async function listPIDs(): Promise<number[]> {
   return (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number);
+}
+
+/** Processes whose names are read before other work gets its turn, which takes about a millisecond. */
+const namesPerTurn = 64;
+
+/**
+ * The PIDs of the processes whose name contains this text. The kernel keeps the first 15 bytes of a name. Rejects if
+ * nothing can be read now. Synchronous reads, because the kernel answers from memory and promises cost more.
+ */
+export async function listPIDsNamed(text: string): Promise<number[]> {
+  const named: number[] = [];
+  for (const [index, pid] of (await listPIDs()).entries()) {
+    if (index % namesPerTurn === 0) await nextTurn();
+    if (nameOf(pid).includes(text)) named.push(pid);
+  }
+  return named;
+}
+
+/** The name of a process. Empty if it has ended. */
+function nameOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${String(pid)}/comm`, 'utf8');
+  } catch (error) {
+    if (isOutOfResources(error)) throw error;
+    return '';
+  }
 }
 
 /**

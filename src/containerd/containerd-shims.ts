@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { identify, isOfThisRoot, listPIDs, type ProcessIdentity } from '../process-identity.ts';
+import pLimit from 'p-limit';
+import { identify, isOfThisRoot, listPIDsNamed, type ProcessIdentity } from '../process-identity.ts';
 import { criNamespace } from './cri-namespace.ts';
 
 /** A containerd shim: the process that supervises the containers of one sandbox and outlives containerd. */
@@ -12,12 +13,18 @@ export interface ContainerdShim {
   readonly program: string;
 }
 
+/** Part of the name of each shim, and of few other processes. */
+const shimName = 'containerd';
+/** Processes that are checked at the same time. Node takes 64 KiB for each file of /proc that it reads. */
+const maxParallelChecks = 8;
+
 /**
  * The running shims started by the CRI plugin of the containerd on this socket. A process of another user or in a
  * container is ignored: it may fake a shim's command line, and the program named there is run as root.
  */
 export async function findShims(socket: string): Promise<ContainerdShim[]> {
-  const found = await Promise.all((await listPIDs()).map((pid) => shimOf(pid, socket)));
+  const limit = pLimit(maxParallelChecks);
+  const found = await Promise.all((await listPIDsNamed(shimName)).map((pid) => limit(shimOf, pid, socket)));
   return found.filter((shim) => shim !== undefined);
 }
 

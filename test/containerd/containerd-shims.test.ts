@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
-import { parseShimCommand } from '../../src/containerd/containerd-shims.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { findShims, parseShimCommand } from '../../src/containerd/containerd-shims.ts';
 
 const id = 'ab'.repeat(32);
 const program = '/usr/bin/containerd-shim-runc-v2';
@@ -21,4 +23,22 @@ test.each([
   ['without arguments', [program]],
 ])('does not take a process %s for one', (_, other) => {
   expect(parseShimCommand(other, socket)).toBeUndefined();
+});
+
+test('looks for shims among a hundred other processes without a buffer for each', async () => {
+  const script = 'for (1..100) { if (!fork) { sleep 600; exit } } $| = 1; print "forked\\n"; sleep 600';
+  const parent = spawn('perl', ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  onTestFinished(() => void process.kill(-(parent.pid ?? 0), 'SIGKILL'));
+  await once(parent.stdout, 'data');
+  const before = process.memoryUsage().arrayBuffers;
+  let most = before;
+  let isOver = false;
+  const look = (): void => {
+    most = Math.max(most, process.memoryUsage().arrayBuffers);
+    if (!isOver) setImmediate(look);
+  };
+  look();
+  await findShims(socket);
+  isOver = true;
+  expect(most - before).toBeLessThan(3 * 1024 * 1024);
 });

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { type Dir, opendirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -20,8 +20,12 @@ interface Sought {
   ino: number;
 }
 
-/** Processes that are read before other work gets its turn, which takes some 3 ms. */
-const pidsPerTurn = 32;
+/** Open files that are read before other work gets its turn, which takes some 3 ms. A process may have a million. */
+const filesPerTurn = 512;
+/** A process costs as much as this number of its files. */
+const filesPerProcess = 16;
+/** Entries of a folder that Node reads at a time. */
+const bufferSize = 64;
 
 /**
  * The processes that have one of these files open for writing, by path of the file. Reads /proc, because Node reports
@@ -35,10 +39,15 @@ export async function findWriters(paths: readonly string[]): Promise<Map<string,
   }
   const found = new Map<string, Writer>();
   const pids = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name));
-  for (const [index, pid] of pids.entries()) {
-    if (index % pidsPerTurn === pidsPerTurn - 1) await nextTurn();
-    // Synchronous, because the kernel answers from memory and promises cost more. A process may end at any moment.
-    for (const fd of orUndefined(() => readdirSync(`/proc/${pid}/fd`)) ?? []) {
+  let read = 0;
+  for (const pid of pids) {
+    read += filesPerProcess;
+    for (const fd of openFiles(pid)) {
+      read += 1;
+      if (read >= filesPerTurn) {
+        read = 0;
+        await nextTurn();
+      }
       const name = basename(orUndefined(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? '');
       for (const file of byName.get(name) ?? []) {
         const writer = orUndefined(() => writerOf(file, pid, fd));
@@ -48,6 +57,22 @@ export async function findWriters(paths: readonly string[]): Promise<Map<string,
   }
   return found;
 }
+
+/**
+ * Numbers of the open files of a process. Synchronous, because the kernel answers from memory and promises cost more. A
+ * process may end at any moment.
+ */
+function* openFiles(pid: string): Generator<string, void> {
+  const folder = orUndefined(() => opendirSync(`/proc/${pid}/fd`, { bufferSize }));
+  if (folder === undefined) return;
+  try {
+    for (let fd = nextOf(folder); fd !== undefined; fd = nextOf(folder)) yield fd;
+  } finally {
+    folder.closeSync();
+  }
+}
+
+const nextOf = (folder: Dir): string | undefined => orUndefined(() => folder.readSync())?.name;
 
 /** True if this process still has the file open for writing. */
 export async function isStillWriting(path: string, { pid, fd }: Writer): Promise<boolean> {

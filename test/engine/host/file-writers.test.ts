@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type FileHandle, open, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -87,3 +88,34 @@ test('of a file that is gone there is no writer', { timeout }, async () => {
   expect(await findWriters([missing])).toEqual(new Map());
   expect(await isStillWriting(missing, { pid: process.pid, fd: '1', command: '' })).toBe(false);
 });
+
+test('other work gets its turn while thousands of open files of one process are read', { timeout }, async () => {
+  const script =
+    'open my $file, "<", "/dev/null"; for (1..15000) { open my $copy, "<&", $file or die; push @all, $copy }';
+  const child = execa('perl', ['-e', `${script} $| = 1; print "open\\n"; <STDIN>`], { stdin: 'pipe' });
+  await Promise.race([child, once(child.stdout, 'data')]);
+  const { longest, all } = await turnsDuring(() => findWriters([path]));
+  child.stdin.end('\n');
+  await child;
+  expect(longest).toBeLessThan(all / 3);
+});
+
+/** Microseconds of CPU of the longest turn of the event loop meanwhile, and of all turns. */
+async function turnsDuring(act: () => Promise<unknown>): Promise<{ longest: number; all: number }> {
+  const used = (): number => process.cpuUsage().user + process.cpuUsage().system;
+  const since = used();
+  let [last, longest] = [since, 0];
+  const turn = (): void => {
+    longest = Math.max(longest, used() - last);
+    last = used();
+  };
+  const turns = (): void => {
+    turn();
+    next = setImmediate(turns);
+  };
+  let next = setImmediate(turns);
+  await act();
+  clearImmediate(next);
+  turn();
+  return { longest, all: used() - since };
+}
