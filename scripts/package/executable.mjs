@@ -31,8 +31,6 @@ const builtinsOnUse = {
         ? { path, namespace: 'builtin' }
         : undefined,
     );
-    // Development tools of ink: a package that is not installed.
-    onResolve({ filter: /^react-devtools-core$/ }, ({ path }) => ({ path, namespace: 'empty' }));
     onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({ contents: builtinModule(path) }));
   },
 };
@@ -50,18 +48,27 @@ function builtinModule(name) {
   ].join('\n');
 }
 
+/** Development tools of ink: a package that is not installed. */
+const withoutDevtools = {
+  name: 'ink-without-devtools',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^react-devtools-core$/ }, ({ path }) => ({ path, namespace: 'devtools' }));
+    onLoad({ filter: /.*/, namespace: 'devtools' }, () => ({ contents: 'module.exports = {}' }));
+  },
+};
+
 const options = { ...bundleOptions, external: ['@grpc/proto-loader'], write: false, legalComments: 'none' };
 
 /** All commands as one script. */
 async function mainScript() {
-  const plugins = [withoutChildProcess, builtinsOnUse];
+  const plugins = [withoutChildProcess, withoutDevtools, builtinsOnUse];
   const { outputFiles } = await build({ ...options, absWorkingDir: root, outdir: '/', plugins });
   return commonJS(outputFiles[0].text);
 }
 
 /** One bundle as scripts: its start, and by name each chunk that is loaded on use. */
 async function ownScripts(commands) {
-  const plugins = [withoutChildProcess, builtinsOnUse, only(commands)];
+  const plugins = [withoutChildProcess, withoutDevtools, only(commands)];
   const split = { splitting: true, metafile: true, chunkNames: 'chunks/[name]-[hash]' };
   const { start, chunks, onUse, entries } = await joinStart(
     await build({ ...options, ...split, absWorkingDir: root, outdir: '/', plugins }),

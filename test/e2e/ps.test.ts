@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -102,6 +102,22 @@ describe.each(['with a running agent', 'without an agent'])('ps %s', (condition)
     const chunks = result.map(({ url }) => url).filter((url) => url.includes('/dist/'));
     const texts = await Promise.all(chunks.map((url) => readFile(new URL(url), 'utf8')));
     expect(texts.some((text) => text.includes('grpc-node-js/'))).toBe(!hasAgent);
+  });
+
+  test('loads what takes Node long only to ask the runtime itself', async () => {
+    const list = join(agent.rootDir, 'builtins.json');
+    const atExit = join(agent.rootDir, 'at-exit.cjs');
+    const write = 'require("node:fs").writeFileSync(process.env.BUILTINS, JSON.stringify(process.moduleLoadList))';
+    await writeFile(atExit, `process.on('exit', () => { ${write}; });`);
+    const [command = '', ...words] = agent.commandLine(['ps']);
+    await execa(command, words, { env: { ...agent.environment, NODE_OPTIONS: `--require=${atExit}`, BUILTINS: list } });
+    const loaded = JSON.parse(await readFile(list, 'utf8')) as string[];
+    const slow = ['http', 'http2', 'crypto', 'fs/promises', 'timers/promises', 'child_process', 'zlib'];
+    const found = slow.filter((name) => loaded.includes(`NativeModule ${name}`));
+    expect({ net: loaded.includes('NativeModule net'), found: found.length > 0 }).toEqual({
+      net: true,
+      found: !hasAgent,
+    });
   });
 
   test('-o name names them for scripts', async () => {

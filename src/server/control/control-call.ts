@@ -1,11 +1,10 @@
 import { readlink } from 'node:fs/promises';
-import { type IncomingMessage, request } from 'node:http';
-import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { StringDecoder } from 'node:string_decoder';
 import { hasCode, UserError } from '../../errors.ts';
 import { noteHolder, parseHolder } from '../../exclusively.ts';
 import { needsRoot } from '../../needs-root.ts';
 import { describeState, isRunning, type ProcessIdentity } from '../../process-identity.ts';
+import { Exchange, type Request } from './exchange.ts';
 
 /** Time limits for an agent, in milliseconds. */
 export interface Timings {
@@ -23,11 +22,7 @@ export const defaultMaxBodyBytes = 256 * 1024 * 1024;
 /** More than an event with the longest message. */
 const defaultMaxLineLength = 4 * 1024 * 1024;
 
-export interface Call {
-  socketPath: string;
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  path: string;
-  body?: Uint8Array | undefined;
+export interface Call extends Omit<Request, 'clientName'> {
   timings?: Timings;
   maxBodyBytes?: number;
   maxLineLength?: number;
@@ -39,10 +34,15 @@ export interface Call {
  * `UserError` if the agent refuses.
  */
 export async function call(asked: Call): Promise<string | undefined> {
-  return whileItLives(asked, async (signal) => {
-    const response = await send(asked, signal);
-    return response === undefined ? undefined : answered(asked, response);
-  });
+  const exchange = start(asked);
+  try {
+    return await whileItLives(asked, exchange, async () => {
+      const status = await statusOf(asked, exchange);
+      return status === undefined ? undefined : await answered(asked, status, exchange);
+    });
+  } finally {
+    exchange.destroy();
+  }
 }
 
 /**
@@ -50,111 +50,128 @@ export async function call(asked: Call): Promise<string | undefined> {
  * Rejects as `call`.
  */
 export async function* stream(asked: Call, signal: AbortSignal): AsyncGenerator<string, void> {
-  const over = new AbortController();
-  const either = AbortSignal.any([signal, over.signal]);
+  const exchange = start(asked);
+  const abort = (): void => {
+    exchange.destroy(signal.reason as Error);
+  };
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
   try {
-    const response = await whileItLives(asked, () => send(asked, either));
-    if (response === undefined) return;
-    if (response.statusCode === 200) yield* linesOf(asked, response);
-    else await answered(asked, response);
+    const status = await whileItLives(asked, exchange, () => statusOf(asked, exchange));
+    if (status === undefined) return;
+    if (status === 200) yield* linesOf(asked, exchange);
+    else await answered(asked, status, exchange);
   } catch (error) {
     if (!signal.aborted && !isConnectionLost(error)) throw error;
   } finally {
-    over.abort();
+    signal.removeEventListener('abort', abort);
+    exchange.destroy();
   }
 }
 
 /** Resolves when the agent that serves this socket has ended, at once if none runs. */
 export async function untilGone(asked: Call): Promise<void> {
-  await whileItLives(asked, async (signal) => {
-    const response = await send(asked, signal);
-    if (response === undefined) return;
-    await new Promise<void>((resolve) => {
-      response.on('error', () => undefined).once('close', resolve);
-      response.resume();
-    });
-  });
-}
-
-/**
- * Runs `work` while the agent keeps answering identity requests. `signal` is aborted when the work has ended or the
- * agent is stuck.
- */
-async function whileItLives<T>(asked: Call, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const over = new AbortController();
-  const working = work(over.signal);
+  const exchange = start(asked);
   try {
-    return await Promise.race([working, untilSilent(asked, over.signal)]);
+    await whileItLives(asked, exchange, async () => {
+      if ((await statusOf(asked, exchange)) !== undefined) await untilClosed(exchange);
+    });
   } finally {
-    over.abort();
-    // The result no longer matters once the work is aborted.
-    working.catch(() => undefined);
+    exchange.destroy();
   }
 }
 
-/** Rejects if the agent is stuck. Never resolves. */
-async function untilSilent({ socketPath, timings = defaultTimings }: Call, signal: AbortSignal): Promise<never> {
-  const forever = new Promise<never>(() => undefined);
-  for (;;) {
+async function untilClosed(exchange: Exchange): Promise<void> {
+  const parts = exchange.body();
+  try {
+    while ((await parts.next()).done !== true);
+  } catch (error) {
+    // Only the agent is of interest, not its answer.
+    if (error instanceof UserError) throw error;
+  }
+}
+
+function start({ socketPath, method, path, body }: Call): Exchange {
+  return new Exchange({ socketPath, method, path, body, clientName: clientName() });
+}
+
+/** Runs `work` while the agent keeps answering identity requests. Ends the exchange if the agent is stuck. */
+async function whileItLives<T>(asked: Call, exchange: Exchange, work: () => Promise<T>): Promise<T> {
+  const watch = new AgentWatch(asked, (error) => {
+    exchange.destroy(error);
+  });
+  try {
+    return await work();
+  } finally {
+    watch.stop();
+  }
+}
+
+/** Asks the agent for its identity at intervals. Tells when it is stuck. */
+class AgentWatch {
+  readonly #asked: Call;
+  readonly #timings: Timings;
+  readonly #onSilent: (error: Error) => void;
+  #timer: NodeJS.Timeout;
+  #ping: Exchange | undefined;
+  #isOver = false;
+
+  constructor(asked: Call, onSilent: (error: Error) => void) {
+    this.#asked = asked;
+    this.#timings = asked.timings ?? defaultTimings;
+    this.#onSilent = onSilent;
+    this.#timer = this.#later();
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#ping?.destroy();
+  }
+
+  #later(): NodeJS.Timeout {
+    return setTimeout(() => void this.#look(), this.#timings.pingAfterMs).unref();
+  }
+
+  async #look(): Promise<void> {
+    const { socketPath } = this.#asked;
+    const ping = start({ socketPath, method: 'GET', path: '/v1/agent' });
+    this.#ping = ping;
+    const late = new Error('no answer in time');
+    this.#timer = setTimeout(() => {
+      ping.destroy(late);
+    }, this.#timings.answerMs - this.#timings.pingAfterMs);
     try {
-      await delay(timings.pingAfterMs, undefined, { signal, ref: false });
-    } catch {
-      // The work has ended.
-      return forever;
-    }
-    const limit = AbortSignal.timeout(timings.answerMs - timings.pingAfterMs);
-    const pinged = send({ socketPath, method: 'GET', path: '/v1/agent' }, AbortSignal.any([signal, limit]));
-    try {
-      const response = await pinged;
-      response?.resume();
+      const status = await statusOf({ socketPath }, ping);
       // If the agent has ended, so has the connection of the work.
-      if (response === undefined) return await forever;
+      if (!this.#isOver && status !== undefined) this.#timer = this.#later();
     } catch (error) {
-      if (signal.aborted) return forever;
-      if (!limit.aborted) throw error;
-      throw await AgentSilentError.of(socketPath);
+      if (this.#isOver) return;
+      this.#onSilent(error === late ? await AgentSilentError.of(socketPath) : (error as Error));
+    } finally {
+      ping.destroy();
     }
   }
 }
 
 /**
- * Returns undefined if there is no agent: no socket, or one that a killed agent left. Rejects with the signal's reason.
+ * The status of an answer. Returns undefined if there is no agent: no socket, or one that a killed agent left. Rejects
+ * with the error that ended the exchange.
  */
-function send({ socketPath, method, path, body }: Call, signal: AbortSignal): Promise<IncomingMessage | undefined> {
-  return new Promise((resolve, reject) => {
-    // Connects by hand, because Node would spend 10 ms on a TLS server name first.
-    const headers = { 'user-agent': clientName(), ...(body && { 'content-length': body.length }) };
-    const sent = request({ method, path, headers, createConnection: () => connect(socketPath) }, (response) => {
-      // An error of the answer must not end the process, even if nothing reads it.
-      response.on('error', () => undefined);
-      resolve(response);
-    });
-    const abort = (): void => {
-      sent.destroy(signal.reason as Error);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    sent.once('close', () => {
-      signal.removeEventListener('abort', abort);
-    });
-    sent.on('error', (error) => {
-      if (signal.aborted) reject(signal.reason as Error);
-      else if (isConnectionLost(error) || hasCode(error, 'ENOENT', 'ENOTDIR', 'ECONNREFUSED')) resolve(undefined);
-      else if (hasCode(error, 'EACCES', 'EPERM')) reject(needsRoot(socketPath, error));
-      // EAGAIN means that the kernel's queue of connections is full. Any other error is an invalid answer.
-      else
-        AgentSilentError.of(socketPath, hasCode(error, 'EAGAIN') ? undefined : 'sends an invalid answer').then(
-          reject,
-          reject,
-        );
-    });
-    if (signal.aborted) abort();
-    else sent.end(body);
-  });
+async function statusOf({ socketPath }: Pick<Call, 'socketPath'>, exchange: Exchange): Promise<number | undefined> {
+  try {
+    return await exchange.status();
+  } catch (error) {
+    if (error === exchange.reason) throw error;
+    if (isConnectionLost(error) || hasCode(error, 'ENOENT', 'ENOTDIR', 'ECONNREFUSED')) return undefined;
+    if (hasCode(error, 'EACCES', 'EPERM')) throw needsRoot(socketPath, error);
+    // EAGAIN means that the kernel's queue of connections is full. Any other error is an invalid answer.
+    throw await AgentSilentError.of(socketPath, hasCode(error, 'EAGAIN') ? undefined : 'sends an invalid answer');
+  }
 }
 
-async function answered(asked: Call, response: IncomingMessage): Promise<string | undefined> {
-  const body = await wholeBody(asked, response);
-  const { statusCode: status = 0 } = response;
+async function answered(asked: Call, status: number, exchange: Exchange): Promise<string | undefined> {
+  const body = await wholeBody(asked, exchange);
   if (status === 200 || body === undefined) return body;
   if (status === 202) throw new AgentStartingError(body.trim());
   if (status === 503) {
@@ -180,50 +197,45 @@ function clientName(): string {
 /** Returns undefined if the agent ended before the body was complete. */
 async function wholeBody(
   { socketPath, timings = defaultTimings, maxBodyBytes = defaultMaxBodyBytes }: Call,
-  response: IncomingMessage,
+  exchange: Exchange,
 ): Promise<string | undefined> {
-  const limit = AbortSignal.timeout(timings.bodyMs);
-  const cut = (): void => {
-    response.destroy(limit.reason as Error);
-  };
-  limit.addEventListener('abort', cut, { once: true });
+  const limit = setTimeout(() => {
+    exchange.destroy(new Error('the answer took too long'));
+  }, timings.bodyMs);
   // Limits the time of each part and of the whole body.
-  response.setTimeout(timings.answerMs, () => {
-    response.destroy(new Error('no further data arrived'));
-  });
-  const chunks: Buffer[] = [];
+  exchange.setTimeout(timings.answerMs);
+  const parts: Buffer[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of response) {
-      bytes += (chunk as Buffer).length;
+    for await (const part of exchange.body()) {
+      bytes += part.length;
       if (bytes > maxBodyBytes) throw await AgentSilentError.of(socketPath, 'sends an endless answer');
-      chunks.push(chunk as Buffer);
+      parts.push(part);
     }
-    return Buffer.concat(chunks).toString('utf8');
+    return Buffer.concat(parts).toString('utf8');
   } catch (error) {
-    if (error instanceof AgentSilentError) throw error;
+    if (error instanceof UserError) throw error;
     if (isConnectionLost(error)) return undefined;
     throw await AgentSilentError.of(socketPath, 'sent an incomplete answer');
   } finally {
-    limit.removeEventListener('abort', cut);
-    response.destroy();
+    clearTimeout(limit);
   }
 }
 
 async function* linesOf(
   { maxLineLength = defaultMaxLineLength }: Call,
-  response: IncomingMessage,
+  exchange: Exchange,
 ): AsyncGenerator<string, void> {
-  response.setEncoding('utf8');
+  const decoder = new StringDecoder('utf8');
   let parts: string[] = [];
   let length = 0;
-  for await (const chunk of response) {
-    const [first = '', ...others] = (chunk as string).split('\n');
+  for await (const part of exchange.body()) {
+    const [first = '', ...others] = decoder.write(part).split('\n');
     parts.push(first);
     length += first.length;
     const rest = others.pop();
     if (rest !== undefined) {
-      // Joined once, because a long line comes in many chunks.
+      // Joined once, because a long line comes in many parts.
       yield parts.join('');
       yield* others;
       parts = [rest];
