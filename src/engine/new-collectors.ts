@@ -17,6 +17,12 @@ export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { are
   const { clock, emit, foreignPods, logger, meter, node, runtime, wallClock } = base;
   const { histories, news, pleg, podDirs, podManager, podRemover, remains, runtimePods, workers } = earlier;
   const gcLogger = logger.child({ component: 'gc' });
+  const runningContainers = (): { id: string; name: string; podUID: string }[] =>
+    pleg
+      .pods()
+      .flatMap(({ uid: podUID, containers }) =>
+        containers.filter(({ state }) => state === 'running').map(({ id, name }) => ({ id, name, podUID })),
+      );
   const imageCollector = new ImageCollector({
     runtime: { ...runtime, listContainers: foreignPods.listAllContainers },
     imageService: base.imageService,
@@ -41,6 +47,7 @@ export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { are
       isForeign: (uid) => foreignPods.holderOf(uid) !== undefined,
       isKnown: (uid) =>
         workers.has(uid) || podManager.get(uid) !== undefined || pleg.pods().some((pod) => pod.uid === uid),
+      runningContainers: () => new Set(runningContainers().map(({ id }) => id)),
       wasOurs: (pod) => histories.hasRevision(pod),
       logger: gcLogger,
     }),
@@ -57,12 +64,7 @@ export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { are
   const containerLogManager = new ContainerLogManager({
     settings: node.containerLogs,
     runtime,
-    runningContainers: () =>
-      pleg
-        .pods()
-        .flatMap(({ uid: podUID, containers }) =>
-          containers.filter(({ state }) => state === 'running').map(({ id, name }) => ({ id, name, podUID })),
-        ),
+    runningContainers,
     clock,
     logger: logger.child({ component: 'logs' }),
   });

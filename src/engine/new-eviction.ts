@@ -4,8 +4,16 @@ import { diskLayoutOfRuntime } from './eviction/disk-layout-of-runtime.ts';
 import { EmptyDirUsage } from './eviction/empty-dir-usage.ts';
 import { EvictionLoop } from './eviction/eviction-loop.ts';
 import { NodeConditions } from './eviction/node-conditions.ts';
+import type { NodeSummary } from './eviction/node-summary.ts';
 import { PodEvictions } from './eviction/pod-evictions.ts';
-import { disks, memory, nearPeriodsMs, type SignalFigure, ThresholdWatch } from './eviction/threshold-watch.ts';
+import {
+  disks,
+  memory,
+  nearPeriodsMs,
+  type SignalFigure,
+  type SignalFigures,
+  ThresholdWatch,
+} from './eviction/threshold-watch.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import type { Collectors } from './new-collectors.ts';
 import type { PodState } from './new-pod-state.ts';
@@ -59,6 +67,10 @@ export function newEviction(base: KubeletBase, earlier: Earlier, { onRelieved }:
     stats: earlier.stats,
     emptyDirs: new EmptyDirUsage({ pods: activePods, volumeManager, clock, logger }),
     notices: [memoryWatch, diskWatch],
+    onSummary: (summary) => {
+      memoryWatch.observe(memoryFigures(summary));
+      diskWatch.observe(diskFigures(summary.fs, summary.runtime?.imageFs));
+    },
     activePods,
     reclaim: (what, signal) =>
       what === 'deadContainers'
@@ -89,10 +101,9 @@ function newMemoryWatch({ clock, node, statsHost }: KubeletBase): ThresholdWatch
     ...memory,
     thresholds: node.eviction.thresholds,
     read: () => {
-      const { memory, systemContainers = [] } = readNodeStats(reader, { podsCgroup, wanted: {} });
+      const read = readNodeStats(reader, { podsCgroup, wanted: {} });
       reader.endSample();
-      const pods = systemContainers.find(({ name }) => name === 'pods')?.memory;
-      return figures(['memory.available', figureOf(memory)], ['allocatableMemory.available', figureOf(pods)]);
+      return memoryFigures(read);
     },
     nearPeriodMs: node.kernelMemcgNotification ? nearPeriodsMs.notifying : nearPeriodsMs.normal,
     clock,
@@ -118,11 +129,27 @@ function newDiskWatch({ clock, imageService, node, readFilesystem }: KubeletBase
       const [nodefs, imagefs] = await Promise.all(
         [node.rootDir, imageFolder].map((path) => read(path).catch(() => undefined)),
       );
-      return figures(['nodefs.available', nodefs], ['imagefs.available', imagefs]);
+      return diskFigures(nodefs, imagefs);
     },
     nearPeriodMs: nearPeriodsMs.normal,
     clock,
   });
+}
+
+function memoryFigures({ memory, systemContainers = [] }: NodeSummary['node']): SignalFigures {
+  const pods = systemContainers.find(({ name }) => name === 'pods')?.memory;
+  return figures(['memory.available', figureOf(memory)], ['allocatableMemory.available', figureOf(pods)]);
+}
+
+function diskFigures(
+  nodefs: Partial<SignalFigure> | undefined,
+  imagefs: Partial<SignalFigure> | undefined,
+): SignalFigures {
+  return figures(['nodefs.available', completed(nodefs)], ['imagefs.available', completed(imagefs)]);
+}
+
+function completed({ availableBytes, capacityBytes }: Partial<SignalFigure> = {}): SignalFigure | undefined {
+  return availableBytes === undefined || capacityBytes === undefined ? undefined : { availableBytes, capacityBytes };
 }
 
 function figures(...read: [EvictionSignal, SignalFigure | undefined][]): Map<EvictionSignal, SignalFigure> {

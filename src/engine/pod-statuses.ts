@@ -45,6 +45,11 @@ export class PodStatuses {
     prober.resume(pod, containers);
   }
 
+  /** True if the pod has a status, so that its probes run. */
+  has(uid: string): boolean {
+    return this.deps.statusManager.get(uid) !== undefined;
+  }
+
   /** Sets the status of the pod to the state in the runtime. `podIsTerminal`: its containers do not run again. */
   update(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
     const { statusManager, reasonCache, prober, clock, wallClock, runtimeName, supportsRecursiveReadOnly } = this.deps;

@@ -87,6 +87,7 @@ export class KubeletPodSyncer implements PodSyncer {
     await statuses.load(pod, found);
 
     // Step 1: update the status. A pod in a final phase does not start again.
+    const isFirst = !statuses.has(uid);
     const status = statuses.update(pod, found, false);
     if (isTerminal(status)) return true;
     const podStatus = { ...found, ips: (status.podIPs ?? []).flatMap(({ ip = '' }) => ip) };
@@ -139,7 +140,9 @@ export class KubeletPodSyncer implements PodSyncer {
     if (removedContainers.length > 0)
       await ephemeral.settle(uid, withoutRemoved(podStatus, removedContainers, results));
     if (results.length > 0) this.deps.onPodChanged(uid);
-    statuses.update(pod, podStatus, false);
+    // Else the status of step 1 still holds.
+    const isChanged = results.length > 0 || removedContainers.length > 0 || resize !== undefined;
+    if (isFirst || isChanged) statuses.update(pod, podStatus, false);
     throwOnFailure(results, this.deps.clock.monotonic());
     return false;
   }

@@ -45,6 +45,8 @@ interface Deps extends Pick<EvictionManagerDeps, Inherited> {
   stats: Pick<StatsProvider, 'summary' | 'nodeSummary'>;
   emptyDirs: Pick<EmptyDirUsage, 'ofLimited' | 'ofAll'>;
   notices: readonly PressureNotices[];
+  /** Called with each new summary of the node. */
+  onSummary: (node: NodeSummary['node']) => void;
   reclaim: (what: NodeReclaim, signal: AbortSignal) => Promise<void>;
   /** Resolves when nothing of these pods uses the node's resources. */
   cleanedUp: (pods: readonly Pod[]) => Promise<void>;
@@ -74,6 +76,7 @@ export class EvictionLoop {
         this.bounded(summaryTimeoutMs, async (signal): Promise<NodeSummary> => {
           const needsPods = deps.enforcesStorageLimits && deps.activePods().some(limitsEphemeralStorage);
           const summary = await (needsPods ? stats.summary({ maxAgeMs: 0, signal }) : stats.nodeSummary(signal));
+          deps.onSummary(summary.node);
           return deps.enforcesStorageLimits ? withVolumes(summary, await emptyDirs.ofLimited()) : summary;
         }),
       withPods: async ({ node }, { disk }) => {

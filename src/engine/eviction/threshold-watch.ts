@@ -5,6 +5,7 @@ import {
 } from '../../api/values/eviction-thresholds.ts';
 import { quantityValue } from '../../api/values/quantity.ts';
 import type { Clock } from '../../clock.ts';
+import { toError } from '../../errors.ts';
 
 /** Bytes behind a signal. */
 export interface SignalFigure {
@@ -39,8 +40,8 @@ export const disks: Pick<Deps, 'signals' | 'leastBytesPerSecond'> = {
   signals: ['nodefs.available', 'imagefs.available'],
   leastBytesPerSecond: 2 ** 28,
 };
-/** Far from all thresholds. Beyond this period the eviction manager looks by itself. */
-const farPeriodMs = 10_000;
+/** Far from all thresholds. Longer than the period of the eviction manager, whose figures then spare a read. */
+const farPeriodMs = 15_000;
 /** Below a threshold only the way back up is to be noticed. */
 const belowPeriodMs = 1000;
 /** A rate that was seen counts half after this time. */
@@ -62,6 +63,8 @@ export class ThresholdWatch {
   private below: ReadonlySet<object> = new Set();
   private bytesPerSecond = 0;
   private last: { atMonotonic: number; figures: SignalFigures } | undefined;
+  /** Begins the wait for the next read anew. */
+  private wait: (periodMs: number) => void = () => undefined;
 
   constructor(deps: Deps) {
     this.deps = { ...deps, thresholds: deps.thresholds.filter(({ signal }) => deps.signals.includes(signal)) };
@@ -77,15 +80,42 @@ export class ThresholdWatch {
 
   /** Runs until the signal is aborted. Resolves at once without a threshold to watch. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, thresholds, read } = this.deps;
+    const { thresholds, read } = this.deps;
     while (thresholds.length > 0) {
-      const periodMs = this.look(await read());
-      await clock.sleep(periodMs, { signal });
+      const { periodMs, isNew } = this.look(await read());
+      if (isNew) for (const callback of this.callbacks) callback();
+      await this.untilDue(periodMs, signal);
     }
   }
 
-  /** Calls back if a signal fell below a threshold, and returns the milliseconds until the next read. */
-  private look(figures: SignalFigures): number {
+  /** Takes figures that the eviction manager has just read, in place of the next read. Calls nobody back. */
+  observe(figures: SignalFigures): void {
+    this.wait(this.look(figures).periodMs);
+  }
+
+  /** Resolves after the period of the newest figures. */
+  private untilDue(periodMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let cancel = (): void => undefined;
+      const end = (): void => {
+        cancel();
+        this.wait = () => undefined;
+        signal.removeEventListener('abort', end);
+        if (signal.aborted) reject(toError(signal.reason));
+        else resolve();
+      };
+      this.wait = (ms) => {
+        cancel();
+        cancel = this.deps.clock.after(ms, end);
+      };
+      signal.addEventListener('abort', end, { once: true });
+      if (signal.aborted) end();
+      else this.wait(periodMs);
+    });
+  }
+
+  /** Returns the milliseconds until the next read. `isNew`: a signal fell below another threshold. */
+  private look(figures: SignalFigures): { periodMs: number; isNew: boolean } {
     const { thresholds, leastBytesPerSecond, nearPeriodMs, clock } = this.deps;
     this.observeRate(figures, clock.monotonic());
     const fastest = Math.max(leastBytesPerSecond, 2 * this.bytesPerSecond);
@@ -100,8 +130,7 @@ export class ThresholdWatch {
     }
     const isNew = [...below].some((threshold) => !this.below.has(threshold));
     this.below = below;
-    if (isNew) for (const callback of this.callbacks) callback();
-    return periodMs;
+    return { periodMs, isNew };
   }
 
   /** Keeps the highest rate at which a signal shrinks, which fades. */

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import type { PodRef } from '../../api/values/pod-names.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { podOfLogsDirectory } from '../container/log-paths.ts';
+import { containerIDOfLogSymlink, podOfLogsDirectory } from '../container/log-paths.ts';
 import { namesIn } from '../host/names-in.ts';
 import type { ContainerGCPlan } from './container-gc.ts';
 
@@ -14,6 +14,8 @@ interface Deps {
   isForeign: (uid: string) => boolean;
   /** True if the pod is declared, worked on, or in the runtime. */
   isKnown: (uid: string) => boolean;
+  /** Ids of containers in the runtime that have not ended. A collection keeps their links, so these are not read. */
+  runningContainers: () => ReadonlySet<string>;
   /** True if this agent or an earlier one of this root-dir ran the pod. */
   wasOurs: (pod: PodRef) => Promise<boolean>;
   logger: Logger;
@@ -70,7 +72,9 @@ export class DeadLogs {
   private async brokenLinks(isPresent: (uid: string) => boolean): Promise<string[]> {
     const { podLogsDir, containerLogLinksDir, isForeign } = this.deps;
     const broken: string[] = [];
+    const running = this.deps.runningContainers();
     for (const name of await namesIn(containerLogLinksDir)) {
+      if (running.has(containerIDOfLogSymlink(name) ?? '')) continue;
       const link = join(containerLogLinksDir, name);
       const target = await brokenTarget(link);
       if (target === undefined) continue;

@@ -1,4 +1,4 @@
-import type { Stats } from 'node:fs';
+import { lstat as lstatCalling, type Stats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import pLimit from 'p-limit';
@@ -90,21 +90,61 @@ export class ContainerLogManager {
 
   /** Resolves when no log is looked at. */
   async settled(): Promise<void> {
-    await Promise.all(this.looks);
+    while (this.looks.size > 0) await Promise.all(this.looks);
   }
 
   private check(signal: AbortSignal): void {
     const running = this.deps.runningContainers();
     const ids = new Set(running.map(({ id }) => id));
     for (const id of this.logs.keys()) if (!ids.has(id)) this.logs.delete(id);
-    for (const container of running) {
-      const log = this.logOf(container.id);
-      if (log.isLookedAt) continue;
-      const look = this.look(container, log, signal).finally(() => {
-        this.looks.delete(look);
-      });
-      this.looks.add(look);
-    }
+    const resting = running.filter(({ id }) => !this.logOf(id).isLookedAt);
+    const onWork = (container: LoggedContainer): void => {
+      this.track(this.look(container, this.logOf(container.id), signal));
+    };
+    this.track(this.glance(resting, onWork));
+  }
+
+  private track(work: Promise<void>): void {
+    const look = work.finally(() => {
+      this.looks.delete(look);
+    });
+    this.looks.add(look);
+  }
+
+  /**
+   * Measures the logs, and calls back for each one with more to do. By callbacks, because a promise for each log takes
+   * twice the CPU, and nearly all logs are small.
+   */
+  private glance(containers: readonly LoggedContainer[], onWork: (container: LoggedContainer) => void): Promise<void> {
+    return new Promise((resolve) => {
+      let left = containers.length;
+      const done = (container: LoggedContainer, stats?: Stats): void => {
+        const log = this.logOf(container.id);
+        log.isLookedAt = false;
+        if (stats !== undefined && this.isCalm(log, stats)) this.observe(log, stats.size);
+        else onWork(container);
+        left -= 1;
+        if (left === 0) resolve();
+      };
+      if (left === 0) resolve();
+      for (const container of containers) {
+        const { path } = this.logOf(container.id);
+        if (path === undefined || !isAbsolute(path)) done(container);
+        else {
+          this.logOf(container.id).isLookedAt = true;
+          lstatCalling(path, (error, stats) => {
+            done(container, error === null ? stats : undefined);
+          });
+        }
+      }
+    });
+  }
+
+  /** True if there is nothing to do but to note the size. */
+  private isCalm(log: WatchedLog, stats: Stats): boolean {
+    const { size } = stats;
+    const isSmall = stats.isFile() && BigInt(size) < this.deps.settings.maxSizeBytes;
+    return isSmall && !log.isUncompressed && !this.isFast({ bytesPerSecond: this.rateTo(log, size) });
   }
 
   private logOf(id: string): WatchedLog {
@@ -143,7 +183,7 @@ export class ContainerLogManager {
     return status?.logPath ?? '';
   }
 
-  private isFast({ bytesPerSecond }: WatchedLog): boolean {
+  private isFast({ bytesPerSecond }: Pick<WatchedLog, 'bytesPerSecond'>): boolean {
     return (bytesPerSecond * this.deps.settings.monitorIntervalMs) / 1000 > fastBytes;
   }
 
@@ -180,14 +220,18 @@ export class ContainerLogManager {
     else this.warnOnce(container, log, failure);
   }
 
-  /** Measures how fast the log grows. At the first look it is as if it had been empty at the check before. */
   private observe(log: WatchedLog, size: number): void {
+    log.bytesPerSecond = this.rateTo(log, size);
+    log.lookedAtMonotonic = this.deps.clock.monotonic();
+    log.size = size;
+  }
+
+  /** How fast the log grew to this size. At the first look it is as if it had been empty at the check before. */
+  private rateTo(log: WatchedLog, size: number): number {
     const { settings, clock } = this.deps;
     const now = clock.monotonic();
     const sinceMonotonic = log.lookedAtMonotonic ?? now - settings.monitorIntervalMs;
-    log.bytesPerSecond = (Math.max(0, size - log.size) * 1000) / Math.max(1, now - sinceMonotonic);
-    log.lookedAtMonotonic = now;
-    log.size = size;
+    return (Math.max(0, size - log.size) * 1000) / Math.max(1, now - sinceMonotonic);
   }
 
   /** A log is missing if it was deleted, or if a rotation was cut off after the rename. */

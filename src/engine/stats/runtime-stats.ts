@@ -45,6 +45,9 @@ export class RuntimeStats {
     containers: new Map(),
   };
 
+  /** The last answer about disks. */
+  private knownDisks: { atMonotonic: number; disks: RuntimeDisks } = { atMonotonic: -Infinity, disks: {} };
+
   constructor(private readonly deps: Deps) {}
 
   /**
@@ -74,14 +77,20 @@ export class RuntimeStats {
     );
   }
 
-  /** kubelet: stats/cri_stats_provider.go ImageFsStats */
-  async disks(): Promise<RuntimeDisks> {
-    const answer = await this.ask('ImageFsInfo', (options) => this.deps.imageService.imageFsInfo({}, options));
-    const now = this.deps.clock.now();
-    const imageFs = diskFigures(answer?.imageFilesystems[0], now);
+  /** An answer of the last `maxAgeMs` serves again. kubelet: stats/cri_stats_provider.go ImageFsStats */
+  async disks({ maxAgeMs }: { maxAgeMs: number }): Promise<RuntimeDisks> {
+    const { clock, imageService } = this.deps;
+    const askedAtMonotonic = clock.monotonic();
+    if (askedAtMonotonic - this.knownDisks.atMonotonic < maxAgeMs) return this.knownDisks.disks;
+    const answer = await this.ask('ImageFsInfo', (options) => imageService.imageFsInfo({}, options));
+    if (answer === undefined) return {};
+    const now = clock.now();
+    const imageFs = diskFigures(answer.imageFilesystems[0], now);
     // Older runtimes report one disk for both.
-    const containerFs = diskFigures(answer?.containerFilesystems[0], now) ?? imageFs;
-    return { ...(imageFs && { imageFs }), ...(containerFs && { containerFs }) };
+    const containerFs = diskFigures(answer.containerFilesystems[0], now) ?? imageFs;
+    const disks = { ...(imageFs && { imageFs }), ...(containerFs && { containerFs }) };
+    this.knownDisks = { atMonotonic: askedAtMonotonic, disks };
+    return disks;
   }
 
   private async ask<T>(call: string, send: (options: CallOptions) => Promise<T>): Promise<T | undefined> {

@@ -56,6 +56,8 @@ interface SampleContext extends Reported {
 
 /** Time between two looks at writable layers, unless a pod has a limit on disk. */
 const layersPeriodMs = 55_000;
+/** Time for which eviction, which needs no usage of images, knows their disk. */
+const disksPeriodMs = 55_000;
 /** The event loop gets a turn after the cgroups of so many pods. */
 const podsATurn = 50;
 /** In all detail, a pod takes four times as long. */
@@ -104,12 +106,15 @@ export class Sampler {
 
   /** The node without its pods, which takes a small part of the time. May run beside another sample. */
   async sampleNode(): Promise<Summary> {
-    const { nodeName, podsCgroup } = this.deps;
-    const reported = await this.ask([], false);
+    const { nodeName, podsCgroup, clock } = this.deps;
+    const reported = await this.ask([], false, disksPeriodMs);
+    const time = new Date(clock.now()).toISOString();
+    // Their free space is read now.
+    const disks = Object.fromEntries(Object.entries(reported.disks).map(([name, disk]) => [name, { ...disk, time }]));
     const wanted: WantedFigures = { tasks: true };
     const kernel = readNodeStats(this.nodeReader, { podsCgroup, wanted });
     this.nodeReader.endSample();
-    const context = { ...reported, cpuAndMemoryOnly: false, wanted, swapFreeBytes: undefined };
+    const context = { ...reported, disks, cpuAndMemoryOnly: false, wanted, swapFreeBytes: undefined };
     return { node: { nodeName, ...kernel, ...this.nodeDisks(context) }, pods: [] };
   }
 
@@ -147,7 +152,7 @@ export class Sampler {
     return { logs, claims: volumes.filter(({ pvcRef }) => pvcRef !== undefined) };
   }
 
-  private async ask(pods: readonly StatsPod[], cpuAndMemoryOnly: boolean): Promise<Reported> {
+  private async ask(pods: readonly StatsPod[], cpuAndMemoryOnly: boolean, maxDisksAgeMs = 0): Promise<Reported> {
     const { runtimeStats, filesystems, rootDir, podOf } = this.deps;
     const isLimited = ({ uid }: StatsPod): boolean => {
       const manifest = podOf(uid);
@@ -163,7 +168,7 @@ export class Sampler {
           ? runtimeStats.containers({ maxAgeMs: isContainerWithout || pods.some(isLimited) ? 0 : layersPeriodMs })
           : new Map<string, never>(),
         isPodWithout ? runtimeStats.pods() : new Map<string, never>(),
-        cpuAndMemoryOnly ? {} : runtimeStats.disks(),
+        cpuAndMemoryOnly ? {} : runtimeStats.disks({ maxAgeMs: maxDisksAgeMs }),
       ]);
     if (cpuAndMemoryOnly) {
       const [ofContainers, ofPods] = [cpuAndMemoryOf(containers), cpuAndMemoryOf(runtimePods)];

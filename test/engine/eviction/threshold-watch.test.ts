@@ -20,7 +20,10 @@ const threshold = (signal: EvictionSignal, text: string) => {
   return { signal, value };
 };
 
-function start(thresholds: ReturnType<typeof threshold>[], read?: () => Map<EvictionSignal, SignalFigure>): void {
+function start(
+  thresholds: ReturnType<typeof threshold>[],
+  read?: () => Map<EvictionSignal, SignalFigure>,
+): ThresholdWatch {
   const watch = new ThresholdWatch({
     ...memory,
     thresholds,
@@ -40,6 +43,7 @@ function start(thresholds: ReturnType<typeof threshold>[], read?: () => Map<Evic
     stopping.abort(new Error('the test is over'));
     await running.catch(() => undefined);
   });
+  return watch;
 }
 
 beforeEach(() => {
@@ -60,11 +64,30 @@ async function shrink(bytesPerSecond: number, downTo: number): Promise<number | 
 }
 
 describe('memory', () => {
-  test('far from its threshold is read every ten seconds', async () => {
-    availableBytes = 12 * Gi;
+  test('far from its threshold is read every fifteen seconds at most', async () => {
+    availableBytes = 16 * Gi;
     start([threshold('memory.available', '100Mi')]);
-    await clock.advance(60_000);
-    expect(reads).toEqual([0, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000]);
+    await clock.advance(45_000);
+    expect(reads).toEqual([0, 15_000, 30_000, 45_000]);
+    availableBytes = 12 * Gi;
+    await clock.advance(30_000);
+    expect(reads.slice(4).map(Math.floor)).toEqual([60_000, 71_902]);
+    expect(notices).toEqual([]);
+  });
+
+  test('that the eviction manager reads every ten seconds is read only nearer to its threshold', async () => {
+    availableBytes = 16 * Gi;
+    const watch = start([threshold('memory.available', '100Mi')]);
+    for (let times = 0; times < 3; times += 1) {
+      await clock.advance(10_000);
+      watch.observe(new Map([['memory.available', { availableBytes, capacityBytes }]]));
+    }
+    expect(reads).toEqual([0]);
+    availableBytes = 90 * Mi;
+    watch.observe(new Map([['memory.available', { availableBytes, capacityBytes }]]));
+    await clock.advance(2000);
+    expect(reads).toEqual([0, 31_000, 32_000]);
+    // The manager knows it.
     expect(notices).toEqual([]);
   });
 
@@ -118,10 +141,10 @@ describe('memory', () => {
     expect(notices).toHaveLength(1);
   });
 
-  test('that cannot be read is tried again in ten seconds', async () => {
+  test('that cannot be read is tried again in fifteen seconds', async () => {
     start([threshold('memory.available', '100Mi')], () => new Map());
-    await clock.advance(20_000);
-    expect(reads).toEqual([0, 10_000, 20_000]);
+    await clock.advance(30_000);
+    expect(reads).toEqual([0, 15_000, 30_000]);
   });
 
   test('without a threshold is not read', async () => {

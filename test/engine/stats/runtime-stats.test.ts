@@ -141,16 +141,26 @@ test('a runtime in trouble is reported once, until it answers again', async () =
   const refusal = new Refusal(codes.unknown, 'no');
   runtime.injectError('imageFsInfo', refusal, { times: 2 });
   for (let minute = 0; minute < 3; minute += 1) {
-    await stats.disks();
+    await stats.disks({ maxAgeMs: 0 });
     await clock.advance(60_000);
   }
   expect(warnings).toBe(1);
   runtime.injectError('imageFsInfo', refusal);
-  await stats.disks();
+  await stats.disks({ maxAgeMs: 0 });
   expect(warnings).toBe(2);
 });
 
 test('a runtime that reports one disk has images and writable layers on it', async () => {
   const disk = { time, mountpoint: '/var/lib/fake', usedBytes: 0, inodesUsed: 0 };
-  expect(await stats.disks()).toEqual({ imageFs: disk, containerFs: disk });
+  expect(await stats.disks({ maxAgeMs: 0 })).toEqual({ imageFs: disk, containerFs: disk });
+});
+
+test('an answer about disks serves again for the time that is asked for, a failure does not', async () => {
+  const asked = (): number => runtime.calls.filter(({ method }) => method === 'imageFsInfo').length;
+  const disks = await stats.disks({ maxAgeMs: 55_000 });
+  await clock.advance(50_000);
+  expect([await stats.disks({ maxAgeMs: 55_000 }), asked()]).toEqual([disks, 1]);
+  await clock.advance(5000);
+  runtime.injectError('imageFsInfo', new Refusal(codes.unknown, 'no'));
+  expect([await stats.disks({ maxAgeMs: 55_000 }), asked()]).toEqual([{}, 2]);
 });
