@@ -26,6 +26,8 @@ export class ArtifactRegistry {
   blobsAt: string | undefined;
   /** False for a registry that does not report the digest of a tag. */
   reportsDigests = true;
+  /** Indexes by digest; undefined for a registry without the API of referrers. */
+  referrers: Map<string, Buffer> | undefined = new Map();
   readonly token = 't0ken';
 
   private constructor(web: WebServer) {
@@ -79,13 +81,38 @@ export class ArtifactRegistry {
     this.push(layers, `${digest.replace(':', '-')}.sig`);
   }
 
+  /**
+   * Signs a digest by a bundle, as cosign 3 does. Its manifest is a referrer: of the API if the registry has one, else
+   * in the index of a tag. `changes` are of the signed statement.
+   */
+  signBundle(digest: string, key: KeyObject, changes: Readonly<Record<string, unknown>> = {}): void {
+    const statement = {
+      _type: 'https://in-toto.io/Statement/v1',
+      subject: [{ digest: { sha256: digest.slice('sha256:'.length) }, annotations: {} }],
+      predicateType: 'https://sigstore.dev/cosign/sign/v1',
+      predicate: {},
+      ...changes,
+    };
+    const payload = Buffer.from(JSON.stringify(statement));
+    const payloadType = 'application/vnd.in-toto+json';
+    const signed = Buffer.concat([Buffer.from(`DSSEv1 28 ${payloadType} ${payload.length} `), payload]);
+    const signatures = [{ sig: sign('sha256', signed, key).toString('base64') }];
+    const mediaType = 'application/vnd.dev.sigstore.bundle.v0.3+json';
+    const dsseEnvelope = { payload: payload.toString('base64'), payloadType, signatures };
+    const content = JSON.stringify({ mediaType, dsseEnvelope });
+    const referrer = this.push([{ mediaType, content }], 'bundle');
+    const index = { schemaVersion: 2, manifests: [{ digest: referrer }] };
+    if (this.referrers === undefined) this.pushManifest(index, digest.replace(':', '-'));
+    else this.referrers.set(digest, Buffer.from(JSON.stringify(index)));
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '' } = request;
     if (url.startsWith('/token')) {
       await this.#giveToken(request, response);
       return;
     }
-    const [, kind = '', reference = ''] = /^\/v2\/team\/pods\/(manifests|blobs)\/([^/?]+)$/.exec(url) ?? [];
+    const [, kind = '', reference = ''] = /^\/v2\/team\/pods\/(manifests|blobs|referrers)\/([^/?]+)$/.exec(url) ?? [];
     const end = (status: number, headers: Record<string, string | number> = {}, body?: Buffer): void => {
       this.log.push(`${method} ${kind}/${reference} ${status}`);
       response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
@@ -96,7 +123,7 @@ export class ArtifactRegistry {
       return;
     }
     const digest = kind === 'manifests' ? (this.tags.get(reference) ?? reference) : reference;
-    const bytes = this.blobs.get(digest);
+    const bytes = kind === 'referrers' ? this.referrers?.get(digest) : this.blobs.get(digest);
     if (bytes === undefined) end(404);
     else if (kind === 'blobs' && this.blobsAt !== undefined) end(307, { location: `${this.blobsAt}/${digest}` });
     else end(200, this.reportsDigests ? { 'docker-content-digest': digest } : {}, bytes);

@@ -42,6 +42,12 @@ export function layersOf(manifest: Uint8Array): Layer[] {
   return read;
 }
 
+/** The digests of the manifests in an index, such as that of referrers. Empty for other text. */
+export function digestsOf(index: Uint8Array): string[] {
+  const manifests: unknown = members(parsedJSON(index)).get('manifests');
+  return Array.isArray(manifests) ? manifests.map((one) => textOf(members(one), 'digest')).filter(isDigest) : [];
+}
+
 function layerOf(value: unknown): Layer {
   const layer = members(value);
   const [mediaType, digest, size] = [textOf(layer, 'mediaType'), textOf(layer, 'digest'), layer.get('size')];

@@ -8,12 +8,20 @@ import { members, parsedJSON, textOf } from './json-members.ts';
 export const payloadType = 'application/vnd.dev.cosign.simplesigning.v1+json';
 export const signatureAnnotation = 'dev.cosignproject.cosign/signature';
 
+/** The media type of a bundle, and the types of the statement in it that cosign 3 signs for an artifact. */
+export const bundleType = 'application/vnd.dev.sigstore.bundle.v0.3+json';
+const statementPayloadType = 'application/vnd.in-toto+json';
+const statementType = 'https://in-toto.io/Statement/v1';
+const signPredicateType = 'https://sigstore.dev/cosign/sign/v1';
+
 /** A signature as it is kept with the manifests that it is for. */
 export interface CosignSignature {
   /** The signed text, in base64. */
   payload: string;
   /** ECDSA in DER, in base64. */
   signature: string;
+  /** The type of the payload in a DSSE envelope, for a signature of a bundle. */
+  payloadType?: string;
 }
 
 /** The tag that has the signatures of a digest. */
@@ -55,20 +63,55 @@ function publicKeyOf(pem: string): KeyObject | undefined {
   }
 }
 
+/** The signature in the envelope of a bundle. Returns undefined for a bundle without an envelope. */
+export function signatureOfBundle(bundle: Uint8Array): CosignSignature | undefined {
+  const envelope = members(members(parsedJSON(bundle)).get('dsseEnvelope'));
+  const signatures: unknown = envelope.get('signatures');
+  // An envelope of a bundle has exactly one.
+  const signature = Array.isArray(signatures) ? textOf(members(signatures[0]), 'sig') : '';
+  const [payload, type] = [textOf(envelope, 'payload'), textOf(envelope, 'payloadType')];
+  return [payload, type, signature].includes('') ? undefined : { payload, signature, payloadType: type };
+}
+
 /** True if one of the keys signed the digest of a manifest. */
 export function isSigned(digest: string, signed: CosignSignature, keys: readonly KeyObject[]): boolean {
   const payload = Buffer.from(signed.payload, 'base64');
   const signature = Buffer.from(signed.signature, 'base64');
-  if (!keys.some((key) => verify('sha256', payload, key, signature))) return false;
-  const critical = members(members(parsedJSON(payload)).get('critical'));
+  const text = signed.payloadType === undefined ? payload : preAuthEncoding(signed.payloadType, payload);
+  if (!keys.some((key) => verify('sha256', text, key, signature))) return false;
   // Any other signed text of the key must not pass for the signature of an artifact.
-  if (textOf(critical, 'type') !== 'cosign container image signature') return false;
-  return textOf(members(critical.get('image')), 'docker-manifest-digest') === digest;
+  if (signed.payloadType === undefined) return signedByPayload(payload) === digest;
+  return signed.payloadType === statementPayloadType && signedByStatement(payload).includes(digest);
+}
+
+/** What a DSSE signature is for. dsse: protocol.md, PAE */
+function preAuthEncoding(type: string, payload: Buffer): Buffer {
+  const start = `DSSEv1 ${Buffer.byteLength(type)} ${type} ${payload.length} `;
+  return Buffer.concat([Buffer.from(start), payload]);
+}
+
+/** The digest that a payload of cosign is for. Empty for another text. */
+function signedByPayload(payload: Uint8Array): string {
+  const critical = members(members(parsedJSON(payload)).get('critical'));
+  if (textOf(critical, 'type') !== 'cosign container image signature') return '';
+  return textOf(members(critical.get('image')), 'docker-manifest-digest');
+}
+
+/** The digests that a statement signs. Empty for an attestation. */
+function signedByStatement(payload: Uint8Array): string[] {
+  const statement = members(parsedJSON(payload));
+  const subjects: unknown = statement.get('subject');
+  const isSignature =
+    textOf(statement, '_type') === statementType && textOf(statement, 'predicateType') === signPredicateType;
+  if (!isSignature || !Array.isArray(subjects)) return [];
+  return subjects.map((subject) => `sha256:${textOf(members(members(subject).get('digest')), 'sha256')}`);
 }
 
 /** Parses a kept signature. Returns undefined for other text. */
 export function parseKept(text: string): CosignSignature | undefined {
   const kept = members(parsedJSON(Buffer.from(text)));
   const [payload, signature] = [textOf(kept, 'payload'), textOf(kept, 'signature')];
-  return payload === '' || signature === '' ? undefined : { payload, signature };
+  if (payload === '' || signature === '') return undefined;
+  const type = textOf(kept, 'payloadType');
+  return { payload, signature, ...(type !== '' && { payloadType: type }) };
 }

@@ -9,14 +9,16 @@ import type {
   OriginAnswer,
 } from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
-import { layersOf } from './artifact-manifest.ts';
+import { type Layer, layersOf } from './artifact-manifest.ts';
 import {
+  bundleType,
   type CosignSignature,
   isSigned,
   parseKept,
   payloadType,
   readCosignKeys,
   signatureAnnotation,
+  signatureOfBundle,
   signatureTag,
 } from './cosign.ts';
 import { textOf } from './json-members.ts';
@@ -31,10 +33,12 @@ interface Options extends RegistryOptions {
   cosignKeyFiles: readonly string[];
 }
 
-/** A signed text is a few hundred bytes. */
-const maxPayloadBytes = 16 * 1024;
+/** A signed text is a few hundred bytes, and a bundle without certificates twice as many. */
+const maxSignedBytes = 16 * 1024;
 /** An artifact that is signed more often is unusual. */
 const maxSignatures = 20;
+/** Attestations and SBOMs are referrers too. */
+const maxReferrers = 50;
 
 /**
  * Manifests in the layers of an OCI artifact. A tag is compared by its digest, so an unchanged one costs one request
@@ -100,13 +104,7 @@ export class OCIOrigin implements ManifestOrigin {
 
   /** A signature of one of the keys, as it is kept. Rejects with an OriginFailure if no key fits. */
   private async signature(visit: RegistryVisit, digest: string, keys: readonly KeyObject[]): Promise<string> {
-    const manifest = await visit.manifest(signatureTag(digest));
-    if (manifest === undefined) throw unsigned(digest);
-    const layers = layersOf(manifest.bytes).filter(({ mediaType }) => mediaType === payloadType);
-    for (const layer of layers.slice(0, maxSignatures)) {
-      const signature = textOf(layer.annotations, signatureAnnotation);
-      if (signature === '' || layer.size > maxPayloadBytes) continue;
-      const kept: CosignSignature = { payload: (await visit.blob(layer)).toString('base64'), signature };
+    for await (const kept of signaturesOf(visit, digest)) {
       if (isSigned(digest, kept, keys)) return JSON.stringify(kept);
     }
     throw unsigned(digest);
@@ -117,7 +115,37 @@ export class OCIOrigin implements ManifestOrigin {
   }
 }
 
+/** The signatures in the tag of cosign 2, then those in bundles of cosign 3. */
+async function* signaturesOf(visit: RegistryVisit, digest: string): AsyncIterable<CosignSignature> {
+  const signatures = await visit.manifest(signatureTag(digest));
+  for (const layer of smallLayers(signatures === undefined ? [] : layersOf(signatures.bytes), payloadType)) {
+    const signature = textOf(layer.annotations, signatureAnnotation);
+    if (signature !== '') yield { payload: (await visit.blob(layer)).toString('base64'), signature };
+  }
+  // Whatever type the index says: in that of a tag, cosign 3.1 writes another one.
+  for (const referrer of (await visit.referrers(digest)).slice(0, maxReferrers)) {
+    for (const layer of smallLayers(await layersOfReferrer(visit, referrer), bundleType)) {
+      const kept = signatureOfBundle(await visit.blob(layer));
+      if (kept !== undefined) yield kept;
+    }
+  }
+}
+
+/** Empty for a referrer that is an index, is as large as an SBOM may be, or is gone. */
+async function layersOfReferrer(visit: RegistryVisit, digest: string): Promise<Layer[]> {
+  const manifest = await visit.manifest(digest);
+  try {
+    return manifest === undefined ? [] : layersOf(manifest.bytes);
+  } catch {
+    return [];
+  }
+}
+
+/** The layers of a type that may hold a signature, not all of too many. */
+const smallLayers = (layers: readonly Layer[], type: string): Layer[] =>
+  layers.filter(({ mediaType, size }) => mediaType === type && size <= maxSignedBytes).slice(0, maxSignatures);
+
 function unsigned(digest: string): OriginFailure {
-  const hint = `Sign it with cosign sign --key, so that the tag ${signatureTag(digest)} has its signature.`;
+  const hint = `Sign it with cosign sign --key, so that the tag ${signatureTag(digest)} or a referrer has it.`;
   return new OriginFailure('is no manifest', `no key of --manifest-url-cosign-key signed ${digest}`, hint);
 }

@@ -12,7 +12,7 @@ import type { LargeBodies } from '../http/large-bodies.ts';
 import { readBody } from '../http/read-body.ts';
 import { type RequestLimits, withinLimits } from '../http/request-limits.ts';
 import { isThisMachine } from '../http/url.ts';
-import { type Layer, manifestTypes } from './artifact-manifest.ts';
+import { digestsOf, type Layer, manifestTypes } from './artifact-manifest.ts';
 import { parseChallenge } from './challenge.ts';
 import { isDigest, type OCIPlace } from './oci-url.ts';
 import { basicAuthorization, tokenRequest, tokenURL } from './registry-token.ts';
@@ -104,6 +104,15 @@ export class RegistryVisit {
     const digest = `sha256:${sha256(bytes)}`;
     if (isDigest(reference) && digest !== reference) throw otherContent(reference);
     return { digest, bytes };
+  }
+
+  /** The digests of manifests that refer to a digest, as signatures do. distribution-spec: listing referrers */
+  async referrers(digest: string): Promise<string[]> {
+    const response = await this.request('GET', `referrers/${digest}`, indexTypes.join(', '));
+    if (response !== undefined) return digestsOf(await this.body(response));
+    // A registry without that API has them in a tag.
+    const tagged = await this.manifest(digest.replace(':', '-'));
+    return tagged === undefined ? [] : digestsOf(tagged.bytes);
   }
 
   async blob({ digest, size }: Layer): Promise<Buffer> {

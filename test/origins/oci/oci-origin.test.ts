@@ -289,6 +289,23 @@ describe('signatures', () => {
     await expect(origin.trust(body, older)).rejects.toThrow('no key of --manifest-url-cosign-key signed sha256:');
   });
 
+  test.each([
+    ['that the registry lists', true],
+    ['in a tag of a registry that lists none', false],
+  ])('a bundle of cosign 3 may have the signature, as a referrer %s', async (_where, hasReferrers) => {
+    const registry = await ArtifactRegistry.start();
+    if (!hasReferrers) registry.referrers = undefined;
+    const digest = registry.push([yaml('web')]);
+    registry.signBundle(digest, ours.privateKey);
+    const origin = originOf(registry.url(), { keys: [await keyFile(ours.pem)] });
+    const { validators, news } = await origin.fetch(undefined, { warnings: [], bodyBytes: 0 }, AbortSignal.any([]));
+    const { body = Buffer.alloc(0), signature } = news ?? {};
+    const evidence = { digest: sha256(body), validators, signature, lastSignedAtSeconds: undefined };
+    await expect(origin.trust(body, evidence)).resolves.toBeUndefined();
+    const withoutType = JSON.stringify({ ...(JSON.parse(signature ?? '') as object), payloadType: undefined });
+    await expect(origin.trust(body, { ...evidence, signature: withoutType })).rejects.toThrow('no key of');
+  });
+
   test.each<[string, (registry: ArtifactRegistry, digest: string, key: KeyObject) => void]>([
     ['none', () => undefined],
     [
@@ -309,6 +326,37 @@ describe('signatures', () => {
         registry.sign(digest, [key], digest, 'attestation');
       },
     ],
+    [
+      'in a bundle of another key',
+      (registry, digest) => {
+        registry.signBundle(digest, other.privateKey);
+      },
+    ],
+    [
+      'in a bundle for another digest',
+      (registry, digest, key) => {
+        registry.signBundle(digest, key, { subject: [{ digest: { sha256: digestOf('other').slice(7) } }] });
+      },
+    ],
+    [
+      'in a bundle with an attestation',
+      (registry, digest, key) => {
+        registry.signBundle(digest, key, { predicateType: 'https://slsa.dev/provenance/v1' });
+      },
+    ],
+    [
+      'in a bundle with another statement',
+      (registry, digest, key) => {
+        registry.signBundle(digest, key, { _type: 'https://in-toto.io/Statement/v0.1' });
+      },
+    ],
+    [
+      'in a referrer that is an index',
+      (registry, digest) => {
+        const referrer = registry.pushManifest({ manifests: [] }, 'index');
+        registry.referrers?.set(digest, Buffer.from(JSON.stringify({ manifests: [{ digest: referrer }, {}, 5] })));
+      },
+    ],
   ])('%s', async (_what, sign) => {
     const registry = await ArtifactRegistry.start();
     const digest = registry.push([yaml('web')]);
@@ -316,7 +364,7 @@ describe('signatures', () => {
     expect(await fetched(originOf(registry.url(), { keys: [await keyFile(ours.pem)] }))).toEqual({
       kind: 'is no manifest',
       message: `no key of --manifest-url-cosign-key signed ${digest}`,
-      hint: `Sign it with cosign sign --key, so that the tag ${digest.replace(':', '-')}.sig has its signature.`,
+      hint: `Sign it with cosign sign --key, so that the tag ${digest.replace(':', '-')}.sig or a referrer has it.`,
     });
     expect(registry.log).not.toContain(`GET blobs/${digestOf(pod('web'))} 200`);
   });
