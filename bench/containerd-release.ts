@@ -5,7 +5,7 @@ import { findContainerd, type InstalledContainerd } from '../src/containerd/find
 import { UserError } from '../src/errors.ts';
 
 /**
- * The containerd that `--containerd` names: `installed`, a folder made by scripts/fetch-containerd, or a release such
+ * The containerd that `--containerd` names: `installed`, a folder made by scripts/fetch-program, or a release such
  * as `1.6` or `2`. A release is fetched unless installed. Throws a `UserError` if it is not available.
  */
 export async function findRelease(name: string): Promise<InstalledContainerd> {
@@ -25,7 +25,9 @@ const isOf = ({ major, minor }: ContainerdVersion, release: string): boolean =>
 /** Fetches a release. Returns the folder that it was unpacked into. */
 function fetched(release: string): string {
   try {
-    return execFileSync(join('scripts', 'fetch-containerd'), [release, '.cache'], { encoding: 'utf8' }).trim();
+    return execFileSync(join('scripts', 'fetch-program'), [`containerd-${release}`, '.cache'], {
+      encoding: 'utf8',
+    }).trim();
   } catch (cause) {
     throw new UserError(`containerd ${release} cannot be had here`, { cause });
   }

@@ -22,7 +22,7 @@ export const usage = `Usage: npm run bench -- [options]
   --sizes LIST       numbers of pods that the measure "scale" takes (default 125,250,500,1000)
   --json FILE        write the figures to a file too
   --containerd LIST  measure on these releases, one after the other: 1.6,2 say, "installed" (default), or folders as
-                     scripts/fetch-containerd makes them; what is not installed is fetched
+                     scripts/fetch-program makes them; what is not installed is fetched
   --agent 'COMMAND'  measure another agent too; {dir} is its folder of manifests, {root} a folder of its own and {sock}
                      the path of containerd's socket; repeatable
 `;

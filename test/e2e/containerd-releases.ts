@@ -19,8 +19,8 @@ export function containerdReleases(): ContainerdRelease[] {
 
 function cachedRelease(line: string): ContainerdRelease[] {
   try {
-    const script = join(repository, 'scripts/fetch-containerd');
-    const target = execFileSync(script, [line, cache], { encoding: 'utf8' }).trim();
+    const script = join(repository, 'scripts/fetch-program');
+    const target = execFileSync(script, [`containerd-${line}`, cache], { encoding: 'utf8' }).trim();
     return [{ release: line, folder: join(target, 'usr/bin') }];
   } catch (error) {
     process.stderr.write(`containerd ${line} is left out: ${errorMessage(error)}\n`);
