@@ -65,13 +65,7 @@ export class BareDebian {
 
   /** Runs a job and a pod with a network of its own by an installed program, and takes all down. */
   async runsPods(installed: string): Promise<void> {
-    const bare = await Agent.create({
-      program: installed,
-      folder: this.shared,
-      mountNamespace: this.#mounts.path,
-      networkNamespace: this.#network.path,
-      environment: bareEnvironment,
-    });
+    const bare = await this.#agent(installed);
     try {
       const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'echo done')] });
       expect(await bare.cli(['run-once', '-'], { input: JSON.stringify(job) })).toEqual({
@@ -88,6 +82,62 @@ export class BareDebian {
       // Before the program is removed.
       await bare.cleanUp();
     }
+  }
+
+  /** Runs a pod by the service of an installed program on OpenRC, and takes all down. */
+  async runsOpenRCService(installed: string): Promise<void> {
+    const bare = await this.#agent(installed);
+    const service = (action: string): Promise<string> => this.run('rc-service', '--nocolor', 'kubelet-ts', action);
+    const untilReady = async (): Promise<string> => {
+      const { code, stderr } = await bare.cli(['wait', 'web', '--timeout', '2m']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      return (await bare.runningContainer('web')).id;
+    };
+    try {
+      await bare.write('web.json', makePod('web', { containers: [shell('app', serve)] }));
+      // As after a boot.
+      await this.run('openrc', 'default');
+      const line = bare.commandLine(['run', bare.manifestsFolder]);
+      expect(await this.run(installed, 'install-service', '--', ...line.slice(line.indexOf('run') + 1))).toBe(
+        'wrote /etc/init.d/kubelet-ts\nstart it now: rc-service kubelet-ts start',
+      );
+      expect(await this.run('rc-update', 'show', 'default')).toContain('kubelet-ts');
+      await service('start');
+      expect(await service('status')).toBe(' * status: started');
+      const container = await untilReady();
+      await service('reload');
+      await this.#untilLogged('Took the configuration and certificates');
+      await service('restart');
+      expect(await untilReady()).toBe(container);
+      // As a crash: supervise-daemon starts it again.
+      await this.run('sh', '-c', 'kill -KILL "$(cat /run/openrc/options/kubelet-ts/child_pid)"');
+      expect(await untilReady()).toBe(container);
+      expect(await this.run(installed, 'uninstall-service')).toContain(
+        'removed /etc/init.d/kubelet-ts. Pods keep running',
+      );
+      expect((await bare.runningContainer('web')).id).toBe(container);
+    } finally {
+      await service('stop').catch(() => undefined);
+      await bare.cleanUp();
+    }
+  }
+
+  /** Resolves when the service has logged this. */
+  async #untilLogged(message: string): Promise<void> {
+    const following = ['tail', '-n', '+1', '-f', '/var/log/kubelet-ts.log'];
+    const tail = execa('nsenter', [`--mount=${this.#mounts.path}`, ...following], { reject: false, timeout: 120_000 });
+    for await (const line of tail) if (line.includes(message)) tail.kill();
+    expect((await tail).timedOut).toBe(false);
+  }
+
+  #agent(installed: string): Promise<Agent> {
+    return Agent.create({
+      program: installed,
+      folder: this.shared,
+      mountNamespace: this.#mounts.path,
+      networkNamespace: this.#network.path,
+      environment: bareEnvironment,
+    });
   }
 
   async remove(): Promise<void> {

@@ -158,7 +158,7 @@ test('the service of the Debian package is installed and removed, and only data 
   expect(unit).toContain('ExecStart=/usr/bin/kubelet-ts run --no-tui /etc/kubernetes/manifests ');
 }, 120_000);
 
-test('on a bare Debian the package and the executable alone run pods, and leave what docs/install.md names', async () => {
+test('on a bare Debian the package, the executable alone and an OpenRC service run pods', async () => {
   const debian = await BareDebian.create();
   try {
     await expect(debian.run('node', '--version')).rejects.toThrow('failed to execute node');
@@ -179,6 +179,9 @@ test('on a bare Debian the package and the executable alone run pods, and leave 
       gone: before.filter((path) => !after.includes(path)),
       left: after.filter((path) => !before.includes(path)),
     }).toEqual({ gone: [], left: ['/run/containerd', '/run/kubelet-ts', '/var/lib/cni', '/var/lib/cni/results'] });
+    await debian.run(...install, '--no-install-recommends', 'openrc');
+    await debian.run('install', join(debian.shared, 'kubelet-ts'), '/usr/local/bin/kubelet-ts');
+    await debian.runsOpenRCService('/usr/local/bin/kubelet-ts');
   } finally {
     await debian.remove();
   }
