@@ -6,7 +6,17 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const longest = [
   ...['facts/facts', 'chaos', 'agent-restart', 'orphan-shims', 'rounds/rounds', 'screen', 'no-stack'],
-  ...['executable', 'docs', 'run-once', 'log-flood', 'managed-containerd', 'upgrade', 'eviction', 'bad-manifests'],
+  ...[
+    'executable',
+    'oci-source',
+    'docs',
+    'run-once',
+    'log-flood',
+    'managed-containerd',
+    'upgrade',
+    'eviction',
+    'bad-manifests',
+  ],
 ].map((name) => `/e2e/${name}.test.ts`);
 
 /** Starts the longest tests of each group first, then the others as Vitest does. */
