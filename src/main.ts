@@ -5,7 +5,7 @@ import { debugVariable, failureText, describeFailure } from './failure-text.ts';
 /** Runs the command line and resolves to the exit code. Prints errors as a sentence, without a stack. Never rejects. */
 export async function main(argv: readonly string[]): Promise<number> {
   try {
-    await endWithScreen(process.env);
+    endWithScreen(process.env);
     return await runProgram(argv);
   } catch (error) {
     process.stderr.write(uncaughtErrorText(error));

@@ -3,7 +3,7 @@ const { Buffer } = require('node:buffer');
 /** require() of the executable: a bundle from inside it, or one of Node's own modules. */
 module.exports = function requireAsset(name) {
   const file = /^\.\.\/dist\/(?:([a-z-]+)\/)?main\.c?js$/.exec(name);
-  if (file === null) return require(name);
+  if (file === null) return ownModule(name);
   const [, bundle = 'main'] = file;
   const chunks = new Map();
   const chunk = (path) => {
@@ -19,13 +19,19 @@ module.exports = function requireAsset(name) {
   const run = (script, loaded, cachedData) => {
     const { Script } = require('node:vm');
     const compiled = new Script(asset(script).latin1Slice(), { filename: script, cachedData });
-    const requireChunk = (path) => (path.startsWith('./') ? chunk(path) : require(path));
+    const requireChunk = (path) => (path.startsWith('./') ? chunk(path) : ownModule(path));
     compiled.runInThisContext()(loaded.exports, requireChunk, loaded, async (path) => chunk(path).load());
   };
   const start = { exports: {} };
   run(`${bundle}.js`, start, asset(`${bundle}.cache`));
   return start.exports;
 };
+
+/** A module of Node. Libraries try others, which only make them faster: Node would warn of each on stderr. */
+function ownModule(name) {
+  if (require('node:module').isBuiltin(name)) return require(name);
+  throw Object.assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' });
+}
 
 /** A file from inside the executable. */
 function asset(name) {

@@ -1,7 +1,7 @@
 import { access, readFile, rm } from 'node:fs/promises';
-import { isSea } from 'node:sea';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UserError } from '../errors.ts';
+import { ownProgram } from '../own-program.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 import { shownArguments } from './hide-secret-arguments.ts';
 import type { CommandDeps } from './io/deps.ts';
@@ -106,9 +106,6 @@ function serviceName(name: string): string {
   if (/^[A-Za-z0-9][\w.-]*$/.test(name)) return name;
   throw new InvalidArgumentError('It has letters, digits, dots, dashes and underscores.');
 }
-
-/** The executable, or the script that Node runs. */
-const ownProgram = (): string => (isSea() ? process.execPath : (process.argv[1] ?? 'kubelet-ts'));
 
 /** Every user of a machine can read the command line of a service. */
 function refuseSecrets(words: readonly string[]): void {

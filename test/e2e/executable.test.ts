@@ -7,6 +7,7 @@ import { BareDebian } from './bare-debian.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { MountNamespace } from './mount-namespace.ts';
 import { program, repository } from './program.ts';
+import { VirtualTerminal } from './virtual-terminal.ts';
 
 let mounts: MountNamespace;
 let agent: Agent;
@@ -80,7 +81,17 @@ test('the executable runs a pod once, and an agent with a pod', async () => {
   await agent.start();
   await agent.untilReady('web');
   expect((await agent.cli(['ps', '-o', 'name'])).stdout).toBe('pod/web-edge1\n');
-  expect((await agent.cli(['exec', 'web', '--', 'echo', 'hello'])).stdout).toBe('hello\n');
+  const said = await agent.cli(['exec', 'web', '--', 'echo', 'hello']);
+  expect(said).toEqual({ code: 0, stdout: 'hello\n', stderr: '' });
+});
+
+test('the executable, called by its name alone, knows its file', async () => {
+  const { stdout } = await execa(basename(executable), ['doctor'], {
+    cwd: '/',
+    env: { PATH: `${dirname(executable)}:${process.env['PATH'] ?? ''}` },
+    reject: false,
+  });
+  expect(stdout).toMatch(/^✓ clock {10}\d{4}-/m);
 });
 
 test('the executable and the program of npm take turns over a pod that runs on', async () => {
@@ -94,6 +105,20 @@ test('the executable and the program of npm take turns over a pod that runs on',
     const { pod } = await agent.untilReady('web');
     expect(pod.status?.containerStatuses?.[0]?.restartCount).toBe(0);
     expect(await agent.runningContainer('web')).toEqual(web);
+  }
+});
+
+test('the screen of the executable runs its commands', async () => {
+  const command = agent.commandLine(['ui']).join(' ');
+  const terminal = await VirtualTerminal.open(command, { columns: 100, rows: 24, env: agent.environment });
+  try {
+    await terminal.until((screen) => /> default +web-edge1 +1\/1 +Running/.test(screen));
+    await terminal.type('R');
+    await terminal.until((screen) => /\$ kubelet-ts restart .*web/.test(screen));
+    await terminal.type('y');
+    await terminal.until((screen) => /restart .*web {2}done/.test(screen));
+  } finally {
+    await terminal.close();
   }
 });
 

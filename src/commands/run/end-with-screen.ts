@@ -6,12 +6,13 @@ export const endWithScreenVariable = 'KUBELET_TS_END_WITH_SCREEN';
 export const screenFD = 3;
 
 /** Removes the variable, so that no child inherits it. Does not keep the process alive. */
-export async function endWithScreen(environment: NodeJS.ProcessEnv): Promise<void> {
+export function endWithScreen(environment: NodeJS.ProcessEnv): void {
   const isOfScreen = environment[endWithScreenVariable] !== undefined;
   // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- the name is a constant
   delete environment[endWithScreenVariable];
   if (!isOfScreen) return;
-  const { Socket } = await import('node:net');
+  // Loaded only here. The scripts of the executable have no import() of Node's modules.
+  const { Socket } = process.getBuiltinModule('node:net');
   const screen = new Socket({ fd: screenFD, readable: true, writable: false });
   screen.on('error', () => undefined).once('close', () => process.kill(process.pid, 'SIGTERM'));
   screen.resume().unref();

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { defaultRootDir } from '../../node/options/flags.ts';
 import type { ScreenCommands } from '../../tui/screen-commands.ts';
+import { ownArguments } from '../../own-program.ts';
 import { endWithScreenVariable } from './end-with-screen.ts';
 
 /** The flags that lead a command to the same agent and runtime. */
@@ -18,7 +19,7 @@ export function runtimeFlags(place: { rootDir: string; runtimeEndpoint: string |
 /** Runs this program again for the commands of its screen. */
 export function screenCommands(flags: readonly string[]): ScreenCommands {
   const run = (words: readonly string[], stdio: StdioOptions, env = process.env): ChildProcess =>
-    spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words], { stdio, env });
+    spawn(process.execPath, [...ownArguments(), ...words], { stdio, env });
   return {
     flags,
     start: (words, onOutput) => {

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { isSea } from 'node:sea';
 import type { Writable } from 'node:stream';
 import { systemClock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
+import { ownArguments } from '../../own-program.ts';
 import { rootSocketPath } from '../../server/control/socket-paths.ts';
 import { RemoteView } from '../../server/control/remote-view.ts';
 import type { Leaving } from '../../tui/key-bindings.ts';
@@ -71,9 +71,8 @@ const mallocEnvironment = { MALLOC_MMAP_THRESHOLD_: '16384' };
 function spawnAgent(logFile: string): Agent {
   const log = openLog(logFile);
   const { size } = fstatSync(log);
-  // The single executable is its own script, and its name may be `kubelet`.
-  const words = isSea() ? process.argv.slice(2) : [...process.execArgv, ...process.argv.slice(1)];
-  const child = spawn(process.execPath, words, {
+  const child = spawn(process.execPath, [...ownArguments(), ...process.argv.slice(2)], {
+    // The name of the single executable may be `kubelet`.
     argv0: process.argv0,
     detached: true,
     stdio: ['ignore', 'ignore', log, 'pipe'],

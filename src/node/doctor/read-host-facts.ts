@@ -4,6 +4,7 @@ import { managedPaths } from '../../containerd/managed-paths.ts';
 import { readMachine } from '../../engine/container-manager/machine.ts';
 import { readClockSettings } from '../../engine/wall-clock-store.ts';
 import { hasCode } from '../../errors.ts';
+import { ownProgram } from '../../own-program.ts';
 import type { ClockFacts, DiskFacts, MemoryFacts, PathFacts, RuntimeFacts } from './checks/facts.ts';
 import type { Fact } from './checks/finding.ts';
 import { readImageFolders } from './read-runtime-facts.ts';
@@ -12,8 +13,7 @@ import { readImageFolders } from './read-runtime-facts.ts';
 const oldestRelease = Date.UTC(2026, 0, 1);
 
 export async function readClock(rootDir: string): Promise<ClockFacts> {
-  const program = process.argv[1];
-  const builtAt = program === undefined ? 0 : (await stat(program)).mtimeMs;
+  const builtAt = (await stat(ownProgram())).mtimeMs;
   const offsets = (await readClockSettings(rootDir)).map(({ offset }) => offset);
   return {
     now: Date.now(),
