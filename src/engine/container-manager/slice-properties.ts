@@ -29,10 +29,11 @@ export function sliceLimits(limits: CgroupLimits, version: 1 | 2): UnitProperty[
   const add = (name: string, value: bigint): void => {
     properties.push({ name, signature: 't', value });
   };
-  if (memoryBytes > 0n) add(version === 1 ? 'MemoryLimit' : 'MemoryMax', memoryBytes);
+  // systemd writes a drop-in for each, and says that the slice changed on disk where they are not in order.
+  for (const [name, value] of cpuQuota(limits)) add(name, value);
   if (cpuShares !== undefined && version === 1) add('CPUShares', BigInt(cpuShares));
   if (cpuShares !== undefined && version === 2) add('CPUWeight', BigInt(cpuSharesToWeight(cpuShares)));
-  for (const [name, value] of cpuQuota(limits)) add(name, value);
+  if (memoryBytes > 0n) add(version === 1 ? 'MemoryLimit' : 'MemoryMax', memoryBytes);
   if (pidsLimit > 0n) add('TasksMax', pidsLimit);
   return properties;
 }

@@ -45,6 +45,12 @@ describe('a slice', () => {
     });
   });
 
+  test('has its limits in the order of their drop-ins: in another, systemd says that they changed on disk', () => {
+    const names = (version: 1 | 2): string[] => sliceLimits(limits, version).map(({ name }) => name);
+    expect(names(1)).toEqual(['CPUQuotaPerSecUSec', 'CPUShares', 'MemoryLimit', 'TasksMax']);
+    expect(names(2)).toEqual(['CPUQuotaPerSecUSec', 'CPUWeight', 'MemoryMax', 'TasksMax']);
+  });
+
   test('is left as it is where there is no limit', () => {
     expect(sliceLimits({ hugePageLimits }, 2)).toEqual([]);
   });

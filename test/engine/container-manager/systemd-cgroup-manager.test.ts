@@ -49,7 +49,7 @@ beforeEach(async () => {
 describe('a cgroup of systemd', () => {
   test('is a slice below that of its parent, with its limits there and in its files', async () => {
     expect(await manager.apply(name, limits)).toEqual([]);
-    expect(calls).toEqual([`start ${unit} kubepods-burstable.slice`, `set ${unit} MemoryMax=64 CPUWeight=20`]);
+    expect(calls).toEqual([`start ${unit} kubepods-burstable.slice`, `set ${unit} CPUWeight=20 MemoryMax=64`]);
     expect(await cgroups.settings(path)).toMatchObject({ 'memory.max': '64', 'cpu.weight': '20' });
   });
 
