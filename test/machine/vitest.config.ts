@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+const hourMs = 3_600_000;
+
+/** By hand: no part of `npm test`, because QEMU without KVM takes most of an hour. */
+export default defineConfig({
+  test: {
+    root: `${import.meta.dirname}/../..`,
+    include: ['test/machine/*.scenarios.ts'],
+    reporters: ['verbose', './test/summary-reporter.ts'],
+    testTimeout: hourMs,
+    hookTimeout: hourMs,
+  },
+});
