@@ -9,7 +9,9 @@ import type { ContainerConfig, Image, PodSandboxConfig } from '../src/cri/types.
 import { readMachine } from '../src/engine/container-manager/machine.ts';
 import { readCgroupDriver } from '../src/engine/container-manager/read-cgroup-driver.ts';
 import { podEventRecorder } from '../src/engine/view/event-recorder.ts';
+import { writeInPlace } from '../src/engine/host/regular-file.ts';
 import { containerMounts } from '../src/engine/kuberuntime/container-mounts.ts';
+import { hostsFilePath } from '../src/engine/network/hosts-file.ts';
 import { generateContainerConfig } from '../src/engine/kuberuntime/request/generate-container-config.ts';
 import { containerLogsDirectory } from '../src/engine/container/log-paths.ts';
 import { podSandboxConfig } from '../src/engine/kuberuntime/pod-sandbox-config.ts';
@@ -56,7 +58,7 @@ async function containerConfigs(
   { node, podDir, image }: { node: NodeConfig; podDir: string; image: Image },
 ): Promise<(attempt: number) => ContainerConfig> {
   await mkdir(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), { recursive: true });
-  const mounts = await containerMounts({
+  const request = {
     pod,
     container,
     podIPs: [],
@@ -66,7 +68,8 @@ async function containerConfigs(
     podDir,
     clusterDomain: '',
     selinuxEnabled: false,
-  });
+  };
+  const mounts = await containerMounts(request, (_pod, content) => writeInPlace(hostsFilePath(podDir), content, 0o644));
   return (restartCount) =>
     generateContainerConfig({
       pod,

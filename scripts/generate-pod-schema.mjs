@@ -36,6 +36,7 @@ const roots = [
   'PersistentVolumeClaim',
   'PersistentVolume',
   'CSIDriver',
+  'Service',
 ];
 
 /** Integers of 64 bits; every other number has 32. */

@@ -140,7 +140,10 @@ const rooms = {
     ['api/values', 'cri', 'flow', 'engine/container', 'engine/view'],
   ],
   'engine/prober': ['probes', ['api/values', 'cri', 'engine/network', 'flow', 'engine/container', 'engine/view']],
-  'engine/config-objects': ['ConfigMaps, Secrets and classes that all sources declare', ['api/values', 'engine/view']],
+  'engine/config-objects': [
+    'ConfigMaps, Secrets, Services and classes that all sources declare',
+    ['api/values', 'engine/view'],
+  ],
   'engine/config': [
     'PodConfig: lists of all sources, merged into changes',
     ['api/values', 'flow', 'engine/view', 'api/objects', 'engine/outgoing', 'engine/config-objects'],
@@ -253,6 +256,10 @@ const rooms = {
       'engine/stats',
     ],
   ],
+  'engine/service-names': [
+    'names of pods by Services, in hosts files',
+    ['api/values', 'engine/host', 'engine/network', 'engine/status', 'flow'],
+  ],
   'engine/kuberuntime': [
     'carries actions out: sandboxes, containers, hooks, removal',
     [
@@ -269,6 +276,7 @@ const rooms = {
       'engine/container-manager',
       'engine/images',
       'engine/kuberuntime/request',
+      'engine/service-names',
       'engine/volumes',
       'engine/container-manager/device-manager',
       'engine/container-manager/resource-managers',
@@ -485,6 +493,7 @@ const rooms = {
       'api/values',
       'cri',
       'engine/host',
+      'engine/network',
       'engine/container-manager',
       'engine/config-objects',
       'engine/config',

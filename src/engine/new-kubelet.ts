@@ -77,6 +77,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       },
       isPodGone: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
       remains: () => working.remains,
+      workers: () => working.workers,
     },
   );
   const { imageManager, syncer } = syncing;

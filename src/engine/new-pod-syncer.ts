@@ -14,10 +14,13 @@ import type { PodState } from './new-pod-state.ts';
 import type { RuntimeWatch } from './new-runtime-watch.ts';
 import type { Sources } from './new-sources.ts';
 import type { Volumes } from './new-volumes.ts';
+import type { RuntimePod } from './container/pod-records.ts';
+import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import { PodStatuses } from './pod-statuses.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { ProberManager } from './prober/prober-manager.ts';
 import { ipFamilyOf } from './status/generate-pod-status.ts';
+import { ServiceNames } from './service-names/service-names.ts';
 import { RevisionImages } from './revision-images.ts';
 import { ReasonCache } from './status/reason-cache.ts';
 import { UserNamespaces } from './userns/user-namespaces.ts';
@@ -31,11 +34,12 @@ interface Engine extends Pick<
   'restarting' | 'onPodChanged' | 'isPodGone'
 > {
   remains: () => PodRemains;
+  workers: () => PodWorkers;
 }
 
 /** Makes the parts that carry out one sync of a pod: images, probes, containers. */
-export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, ...engine }: Engine) {
-  const { clock, emit, inputs, logger, meter, node, runtime, secrets, wallClock } = base;
+export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, workers, ...engine }: Engine) {
+  const { clock, emit, events, inputs, logger, meter, node, runtime, secrets, wallClock } = base;
   const { configObjects, containerManager, devices, podDirs, runtimePods, runtimeState } = earlier;
   const { statusManager, statusRecords, revisions } = earlier;
   const supportsRecursiveReadOnly = (): boolean => runtimeState.supportsRecursiveReadOnly;
@@ -66,6 +70,25 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, ...
   });
   const reasonCache = new ReasonCache();
   const backOff = new BackOff(clock, crashLoopBackOffLimits(node));
+  const serviceNames = new ServiceNames({
+    services: () => configObjects.services(),
+    pods: () => workers().pods(),
+    isTerminating: (uid) => workers().isPodTerminationRequested(uid),
+    runningPods: () =>
+      earlier.pleg
+        .pods()
+        .filter(isRunning)
+        .map(({ uid }) => uid),
+    statusOf: (uid) => statusManager.get(uid),
+    podDir: (uid) => podDirs.podDir(uid),
+    nodeIPs: node.nodeIPs,
+    clusterDomain: node.clusterDomain,
+    faults: base.faults,
+    logger: logger.child({ component: 'service-names' }),
+  });
+  events.subscribe(({ type }) => {
+    if (type === 'PodStatusChanged' || type === 'WorkerStateChanged') serviceNames.update();
+  });
   const kuberuntime = new KuberuntimeManager({
     runtime,
     meter,
@@ -83,6 +106,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, ...
     restartCounts: earlier.histories,
     podResources: earlier.podResources,
     devices,
+    serviceNames,
     clock,
     wallClock,
     backOff,
@@ -122,5 +146,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, ...
       await remains().removePod(uid);
     },
   });
-  return { prober, pullWatch, imageManager, reasonCache, backOff, revisionImages, syncer };
+  return { prober, pullWatch, imageManager, reasonCache, backOff, revisionImages, serviceNames, syncer };
 }
+
+const isRunning = ({ sandboxes }: RuntimePod): boolean => sandboxes.some(({ state }) => state === 'ready');

@@ -3,7 +3,7 @@ import { podsCgroupOf } from './container-manager/cgroup-settings.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { PodDirs } from './host/pod-dirs.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
-import { hostsFilePath } from './kuberuntime/container-mounts.ts';
+import { hostsFilePath } from './network/hosts-file.ts';
 import { DiskUsageCache } from './stats/disk-usage-cache.ts';
 import { DriverUsageCache } from './stats/driver-usage-cache.ts';
 import { Filesystems } from './stats/filesystem-stats.ts';

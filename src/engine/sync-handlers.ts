@@ -25,6 +25,7 @@ import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import type { StatusRecords } from './status/status-records.ts';
+import type { ServiceNames } from './service-names/service-names.ts';
 import type { SyncHandler } from './sync-loop.ts';
 import { reasons } from './view/reasons.ts';
 
@@ -40,6 +41,7 @@ interface Deps {
   events: EventBus;
   backOff: BackOff;
   imageManager: Pick<ImageManager, 'forgetFailures'>;
+  serviceNames: Pick<ServiceNames, 'update'>;
   evictions: PodEvictions;
   remains: PodRemains;
   /** Of all sources. */
@@ -133,6 +135,7 @@ export class SyncHandlers implements SyncHandler {
   handleConfigObjects(keys: readonly string[]): void {
     this.deps.admission.note('order');
     const changed = new Set(keys);
+    if (keys.some((key) => key.startsWith('Service/'))) this.deps.serviceNames.update();
     const areVolumesNew = keys.some((key) => /^(PersistentVolume|CSIDriver)\//.test(key));
     for (const pod of this.deps.podManager.pods()) {
       const isConcerned = configObjectReferences(pod).some((key) => changed.has(key));

@@ -11,9 +11,16 @@ export function makeStaticPod(
   {
     uid,
     namespace,
+    labels,
     annotations,
     spec,
-  }: { uid?: string; namespace?: string; annotations?: Record<string, string>; spec?: Partial<RawPod['spec']> } = {},
+  }: {
+    uid?: string;
+    namespace?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    spec?: Partial<RawPod['spec']>;
+  } = {},
 ): Pod {
   const raw: RawPod = {
     apiVersion: 'v1',
@@ -22,6 +29,7 @@ export function makeStaticPod(
       name,
       ...(uid !== undefined && { uid }),
       ...(namespace !== undefined && { namespace }),
+      ...(labels !== undefined && { labels }),
       ...(annotations !== undefined && { annotations }),
     },
     spec: { containers: [{ name: 'main', image: 'registry.example/app:1' }], ...spec },

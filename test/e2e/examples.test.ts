@@ -29,6 +29,13 @@ test('job.yaml runs once', async () => {
   expect(await agent.cli(['logs', 'job', '-c', 'sum'])).toEqual({ code: 0, stdout: '5050\n', stderr: '' });
 });
 
+test('services.yaml tests a server by the name of its Service', async () => {
+  expect(await agent.cli(['run-once', '--rm', manifest('services.yaml')])).toMatchObject({
+    code: 0,
+    stdout: '[pod/test-edge1/wget] Hello\n',
+  });
+});
+
 test('web.yaml and sidecar.yaml serve', async () => {
   for (const name of ['web.yaml', 'sidecar.yaml']) {
     await copyFile(manifest(name), join(agent.manifestsFolder, name));

@@ -8,18 +8,20 @@ export function makePod(
   name: string,
   {
     namespace,
+    labels,
     annotations,
     ...spec
   }: Omit<PodSpec, 'containers'> & {
     containers: Container[];
     namespace?: string;
+    labels?: Record<string, string>;
     annotations?: Record<string, string>;
   },
 ): object {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name, namespace, annotations },
+    metadata: { name, namespace, labels, annotations },
     spec: { hostNetwork: true, terminationGracePeriodSeconds: 1, ...spec },
   };
 }

@@ -6,6 +6,17 @@ import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { NetworkNamespace } from './network-namespace.ts';
 
+const site: Parameters<typeof makePod>[1] = {
+  hostNetwork: false,
+  labels: { app: 'web' },
+  containers: [
+    shell('httpd', 'mkdir /www; hostname > /www/index.html; exec httpd -f -p 8080 -h /www', {
+      ports: [{ containerPort: 8080, hostPort: 8081 }],
+      readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
+    }),
+  ],
+};
+
 describe.each(containerdReleases())('the pod network on containerd $release', (containerd) => {
   let namespace: NetworkNamespace;
   let agent: Agent;
@@ -21,15 +32,13 @@ describe.each(containerdReleases())('the pod network on containerd $release', (c
       networkNamespace: namespace.path,
       flags: ['--cluster-domain', 'cluster.local'],
       manifests: {
-        'web.yaml': makePod('web', {
-          hostNetwork: false,
-          containers: [
-            shell('httpd', 'mkdir /www; hostname > /www/index.html; exec httpd -f -p 8080 -h /www', {
-              ports: [{ containerPort: 8080, hostPort: 8081 }],
-              readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
-            }),
-          ],
-        }),
+        'site.yaml': {
+          apiVersion: 'v1',
+          kind: 'Service',
+          metadata: { name: 'site' },
+          spec: { selector: { app: 'web' }, ports: [{ port: 8080 }] },
+        },
+        'web.yaml': makePod('web', site),
         'client.yaml': makePod('client', {
           hostNetwork: false,
           hostname: 'caller',
@@ -73,6 +82,7 @@ describe.each(containerdReleases())('the pod network on containerd $release', (c
       ['127.0.0.1', 'localhost'],
       [addressOf(client), 'caller.office.default.svc.cluster.local', 'caller'],
       ['192.0.2.1', 'printer'],
+      [addressOf(web), 'site', 'site.default', 'site.default.svc', 'site.default.svc.cluster.local'],
     ]);
   });
 
@@ -83,5 +93,15 @@ describe.each(containerdReleases())('the pod network on containerd $release', (c
       addressOf(web),
       undefined,
     ]);
+  });
+
+  test('a Service names its pod, also in a running container and with the address of a new sandbox', async () => {
+    expect(await inClient('wget', '-q', '-O', '-', 'http://site.default.svc.cluster.local:8080/')).toBe('web-edge1\n');
+    await agent.write('web.yaml', makePod('web', { ...site, hostname: 'second' }));
+    await agent.cli(['wait', 'web']);
+    const address = addressOf(await agent.untilReady('web'));
+    expect(address).not.toBe(addressOf(web));
+    const learned = `until grep -q "^${address}" /etc/hosts; do sleep 0.1; done`;
+    expect(await inClient('sh', '-c', `${learned}; wget -q -O - http://site:8080/`)).toBe('second\n');
   });
 });

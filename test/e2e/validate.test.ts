@@ -123,6 +123,7 @@ test('-o json is one object', async () => {
     persistentVolumeClaims: [],
     persistentVolumes: [],
     csiDrivers: [],
+    services: [],
   });
 });
 

@@ -17,6 +17,7 @@ export const carriedOutKinds = {
   PersistentVolumeClaim: 'v1',
   PersistentVolume: 'v1',
   CSIDriver: 'storage.k8s.io/v1',
+  Service: 'v1',
 } as const;
 
 export type CarriedOutKind = keyof typeof carriedOutKinds;
@@ -81,7 +82,6 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
     'Ingress',
     'IngressClass',
     'NetworkPolicy',
-    'Service',
   ],
   'there is no API server to guard': ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding', 'ServiceAccount'],
   'a claim becomes a folder of this node, or binds a PersistentVolume, with every class': [

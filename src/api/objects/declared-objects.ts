@@ -108,11 +108,12 @@ function declareItems(found: Declarations, list: ManifestObject, context: Contex
   }
 }
 
-const isStorageKind = (kind: string): boolean => /^(PersistentVolume(Claim)?|CSIDriver)$/.test(kind);
+const isForPods = (kind: string): boolean =>
+  /^(ConfigMap|Secret|Service|PersistentVolume(Claim)?|CSIDriver)$/.test(kind);
 
 /** True if an empty list of this kind, or a plain List, declares that nothing is to run. */
 function declaresWhatRuns(listed = 'Pod'): boolean {
-  return isCarriedOut(listed) && listed !== 'ConfigMap' && listed !== 'Secret' && !isStorageKind(listed);
+  return isCarriedOut(listed) && !isForPods(listed);
 }
 
 function unknownListField({ key }: ManifestEntry): FieldProblem {

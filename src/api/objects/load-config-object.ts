@@ -13,6 +13,7 @@ import { type ConfigObjectFields, validateConfigObject } from '../validation/val
 import type { ConfigData, ConfigObject } from '../values/config-object.ts';
 import { FieldErrors } from '../values/field-errors.ts';
 import { nodeClassLoaders } from './load-node-class.ts';
+import { loadService } from './load-service.ts';
 import { storageLoaders } from './load-storage-object.ts';
 
 /** Makes an object of each kind from its decoded value. The object is used only if there are no errors. */
@@ -47,6 +48,7 @@ const loaders: Loaders<ConfigObject> = {
     const fields = { data: byteValues(written.data), stringData: textValues(written.stringData) };
     return toConfigData(errors, 'Secret', { written, fields, type: written.type ?? 'Opaque' });
   },
+  Service: loadService,
   ...nodeClassLoaders,
   ...storageLoaders,
 };

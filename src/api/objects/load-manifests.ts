@@ -114,6 +114,7 @@ function loadObject(kind: CarriedOutKind, object: ManifestObject, options: Stati
     case 'PersistentVolumeClaim':
     case 'PersistentVolume':
     case 'CSIDriver':
+    case 'Service':
       return loadConfigObject(kind, object);
     case 'CronJob':
     case 'DaemonSet':

@@ -1,8 +1,9 @@
 import type { NodeClass } from './node-class.ts';
 import type { StorageObject } from './persistent-volume.ts';
+import type { Service } from './service.ts';
 
-/** An object that pods refer to. */
-export type ConfigObject = ConfigData | NodeClass | StorageObject;
+/** An object that pods refer to, or that names them. */
+export type ConfigObject = ConfigData | NodeClass | StorageObject | Service;
 
 /** A ConfigMap or a Secret from a manifest. */
 export interface ConfigData {
@@ -25,7 +26,7 @@ export function configObjectKey(object: NamespacedName | ClusterName): string {
 }
 
 interface NamespacedName extends Pick<ConfigData, 'namespace' | 'name'> {
-  kind: ConfigData['kind'] | 'PersistentVolumeClaim';
+  kind: ConfigData['kind'] | 'PersistentVolumeClaim' | 'Service';
 }
 
 interface ClusterName {

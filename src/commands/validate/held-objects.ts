@@ -1,6 +1,7 @@
 import { type ConfigData, type ConfigObject, isConfigData, isNodeClass } from '../../api/values/config-object.ts';
 import type { NodeClass } from '../../api/values/node-class.ts';
 import type { StorageObject } from '../../api/values/persistent-volume.ts';
+import type { Service } from '../../api/values/service.ts';
 import type { Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
@@ -30,6 +31,7 @@ function heldPod({ metadata, ...pod }: Pod, source: SourceUpdate['source']): obj
 
 function shownConfigObject(object: ConfigObject): object {
   if (isConfigData(object)) return shownData(object);
+  if (object.kind === 'Service') return shownService(object);
   return isNodeClass(object) ? shownClass(object) : shownStorage(object);
 }
 
@@ -50,6 +52,10 @@ function shownClass(held: NodeClass): object {
     ...(overhead && { overhead: { podFixed: overhead } }),
     ...(Object.keys(scheduling).length > 0 && { scheduling }),
   };
+}
+
+function shownService({ kind, name, namespace, ...spec }: Service): object {
+  return { apiVersion: 'v1', kind, metadata: { name, namespace }, spec };
 }
 
 function shownStorage(held: StorageObject): object {

@@ -18,6 +18,8 @@ export interface ValidationReport {
   /** Names. */
   persistentVolumes: string[];
   csiDrivers: string[];
+  /** `namespace/name`. */
+  services: string[];
 }
 
 interface DeclaredKeys {
@@ -46,6 +48,7 @@ export function validationJSON({ pods, configObjects = [], problems }: SourceUpd
     persistentVolumeClaims: namesOf('PersistentVolumeClaim'),
     persistentVolumes: namesOf('PersistentVolume'),
     csiDrivers: namesOf('CSIDriver'),
+    services: namesOf('Service'),
   };
 }
 
@@ -57,6 +60,7 @@ const countedKinds = [
   'PersistentVolumeClaim',
   'PersistentVolume',
   'CSIDriver',
+  'Service',
 ] as const satisfies ConfigObject['kind'][];
 
 /** The last line of the report: `2 pods, 1 ConfigMap: 1 error, 2 warnings`. */

@@ -150,6 +150,7 @@ function refuseBroken(bytes: Uint8Array, deps: Deps): void {
 
 /** Pods and workloads last, so that their ConfigMaps, Secrets, classes and claims are read before them. */
 function sortedForPods(objects: readonly ObjectText[]): ObjectText[] {
-  const isRead = ({ kind }: ObjectText): boolean => /^(ConfigMap|Secret|CSIDriver|Persistent.*|.*Class)$/.test(kind);
+  const isRead = ({ kind }: ObjectText): boolean =>
+    /^(ConfigMap|Secret|Service|CSIDriver|Persistent.*|.*Class)$/.test(kind);
   return [...objects.filter(isRead), ...objects.filter((object) => !isRead(object))];
 }

@@ -14,6 +14,7 @@ import {
   type PriorityClass,
   type RuntimeClass,
 } from '../../api/values/node-class.ts';
+import type { Service } from '../../api/values/service.ts';
 import type {
   CSIDriver,
   PersistentVolume,
@@ -30,7 +31,7 @@ interface Replacement {
 }
 
 /**
- * The ConfigMaps, Secrets, classes and objects about storage that all sources declare now. If two sources declare one
+ * The ConfigMaps, Secrets, Services, classes and objects about storage that all sources declare now. If two sources declare one
  * object, the first one owns it until it no longer declares it. An immutable object keeps its first content until its
  * source removes it. After that it can be declared with other content.
  */
@@ -65,6 +66,10 @@ export class ConfigObjects implements ConfigObjectLookup, NodeClassLookup, Stora
   persistentVolumes(): PersistentVolume[] {
     const found = this.all().flatMap((object) => (object.kind === 'PersistentVolume' ? [object] : []));
     return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  services(): Service[] {
+    return this.all().flatMap((object) => (object.kind === 'Service' ? [object] : []));
   }
 
   csiDriver(name: string): CSIDriver | undefined {

@@ -6,8 +6,8 @@ import { expand } from '../../api/values/expand.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import { UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
-import { writeInPlace, writeNewFile } from '../host/regular-file.ts';
-import { hostsFileContent, shouldMountHostsFile } from '../network/hosts-file.ts';
+import { writeNewFile } from '../host/regular-file.ts';
+import { hostsFileContent, hostsFilePath, shouldMountHostsFile } from '../network/hosts-file.ts';
 import { bindSubPath, type SubPath, subPathTarget } from '../volumes/sub-path.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import type { EnvironmentVariable } from './request/environment.ts';
@@ -38,11 +38,14 @@ interface MountRequest {
  * Makes the files that a container mounts: volume subpaths, hosts file and termination log. Resolves with all its
  * mounts. Rejects with a `UserError` if a mount is invalid.
  */
-export async function containerMounts(request: MountRequest): Promise<Mount[]> {
+export async function containerMounts(
+  request: MountRequest,
+  writeHostsFile: (pod: Pod, content: string) => Promise<void>,
+): Promise<Mount[]> {
   const terminationLog = terminationLogPath(request);
   const mounts = generateContainerMounts(request, terminationLog);
   for (const subPath of subPathsOf(request)) await bindSubPath(subPath);
-  if (hasHostsFile(request)) await writeHostsFile(request);
+  if (hasHostsFile(request)) await writeHostsFile(request.pod, await hostsFileOf(request.pod, request));
   if (hasTerminationLog(request)) await makeTerminationLog(terminationLog);
   return mounts;
 }
@@ -65,11 +68,6 @@ export function generateContainerMounts(request: MountRequest, terminationLog: s
     mounts.push({ containerPath, hostPath: terminationLog, ...relabel(request) });
   }
   return mounts;
-}
-
-/** The hosts file of a pod, `<podDir>/etc-hosts`. */
-export function hostsFilePath(podDir: string): string {
-  return join(podDir, 'etc-hosts');
 }
 
 /** Content of a pod's hosts file. For a pod on the host network it includes the node's file. */
@@ -145,12 +143,6 @@ const propagations: Record<string, NonNullable<Mount['propagation']>> = {
 };
 
 const absolute = (path: string): string => (path.startsWith('/') ? path : `/${path}`);
-
-async function writeHostsFile(request: MountRequest): Promise<void> {
-  const path = hostsFilePath(request.podDir);
-  // Written in place, because running containers of the pod have this file mounted.
-  await writeInPlace(path, await hostsFileOf(request.pod, request), 0o644);
-}
 
 /** Each container gets a new file, so that it never shows the message of its predecessor. */
 function terminationLogPath({ container, podDir }: MountRequest): string {

@@ -29,6 +29,7 @@ import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { containerMounts } from './container-mounts.ts';
+import type { ServiceNames } from '../service-names/service-names.ts';
 import { withImageVolumes } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { makingCall } from './making-call.ts';
@@ -52,6 +53,7 @@ export interface StartContainerDeps {
   podResources?: Pick<PodResources, 'setsOf' | 'preStart'> | undefined;
   /** Devices of plugins. Undefined if the node takes none. */
   devices?: Pick<NodeDevices, 'containerDevices'> | undefined;
+  serviceNames: Pick<ServiceNames, 'writeHostsFile'>;
   clock: Clock;
   logger: Logger;
 }
@@ -149,7 +151,7 @@ async function postStart(deps: StartContainerDeps, start: ContainerStart, contai
 }
 
 async function containerConfig(
-  { podDirs, configObjects, node, supportsRecursiveReadOnly, logger }: StartContainerDeps,
+  { podDirs, configObjects, node, supportsRecursiveReadOnly, serviceNames, logger }: StartContainerDeps,
   { pod, container, podStatus, podIPs, volumes, sandboxConfig }: ContainerStart,
   { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
 ): Promise<ReturnType<typeof generateContainerConfig>> {
@@ -158,7 +160,7 @@ async function containerConfig(
   const { nodeIPs, allocatable } = node;
   const own = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
   const envs = [...(devices?.envs ?? []), ...own];
-  const mounts = await containerMounts({
+  const request = {
     pod,
     container,
     podIPs,
@@ -171,7 +173,9 @@ async function containerConfig(
     podDir: podDirs.podDir(pod.metadata.uid),
     clusterDomain: node.clusterDomain,
     selinuxEnabled: node.selinuxEnabled,
-  }).catch((error: unknown) => {
+  };
+  const writeHostsFile: ServiceNames['writeHostsFile'] = (of, content) => serviceNames.writeHostsFile(of, content);
+  const mounts = await containerMounts(request, writeHostsFile).catch((error: unknown) => {
     // The cause contains host details, so it is logged and left out of the pod's status.
     if (error instanceof UserError && error.cause !== undefined) {
       const facts = { pod: pod.metadata.name, containerName: container.name, err: error.cause };

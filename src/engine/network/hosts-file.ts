@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Container, PodSpec } from '../../api/types.ts';
 
 export interface HostsFileOptions {
@@ -10,6 +11,11 @@ export interface HostsFileOptions {
   hostNetwork: boolean;
   /** Content of the node's own file, copied for a host-network pod. */
   nodeHostsFile: string;
+}
+
+/** The hosts file of a pod, `<podDir>/etc-hosts`. */
+export function hostsFilePath(podDir: string): string {
+  return join(podDir, 'etc-hosts');
 }
 
 /** Content of a pod's /etc/hosts. kubelet: kubelet_pods.go ensureHostsFile */

@@ -249,35 +249,35 @@ describe('lists', () => {
   });
 });
 
-const service = 'apiVersion: v1\nkind: Service\n';
+const ingress = 'apiVersion: networking.k8s.io/v1\nkind: Ingress\n';
 
 describe('kinds', () => {
   test.each([
     [
       'that are not carried out are a warning beside others',
-      `${service}---\n${podText('a')}`,
+      `${ingress}---\n${podText('a')}`,
       {
         pods: ['default/a-edge1'],
         problems: [
-          '2:7 warning kind kind "Service" is not carried out here: the network is that of the container runtime',
+          '2:7 warning kind kind "Ingress" is not carried out here: the network is that of the container runtime',
         ],
       },
     ],
     [
       'that are not carried out are an error alone',
-      service,
+      ingress,
       {
         problems: [
-          '2:7 error kind kind "Service" is not carried out here: the network is that of the container runtime',
+          '2:7 error kind kind "Ingress" is not carried out here: the network is that of the container runtime',
         ],
       },
     ],
     [
       'that are not carried out are a warning beside an empty list',
-      `${list('List')}---\n${service}`,
+      `${list('List')}---\n${ingress}`,
       {
         problems: [
-          '6:7 warning kind kind "Service" is not carried out here: the network is that of the container runtime',
+          '6:7 warning kind kind "Ingress" is not carried out here: the network is that of the container runtime',
         ],
       },
     ],

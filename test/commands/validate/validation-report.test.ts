@@ -32,6 +32,7 @@ test('the report for a program has everything but the values', () => {
     persistentVolumeClaims: [],
     persistentVolumes: [],
     csiDrivers: [],
+    services: [],
   });
 });
 

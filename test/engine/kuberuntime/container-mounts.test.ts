@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { Container } from '../../../src/api/types.ts';
+import { writeInPlace } from '../../../src/engine/host/regular-file.ts';
 import { containerMounts, generateContainerMounts } from '../../../src/engine/kuberuntime/container-mounts.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -31,7 +32,8 @@ const requestOf = (container: Container) => ({
   selinuxEnabled,
 });
 
-const mountsOf = (container: Container) => containerMounts(requestOf(container));
+const mountsOf = (container: Container) =>
+  containerMounts(requestOf(container), (_pod, content) => writeInPlace(join(podDir, 'etc-hosts'), content, 0o644));
 
 test('volumes come in the order of the spec, then the hosts file, then the termination log', async () => {
   const container = makeContainer({

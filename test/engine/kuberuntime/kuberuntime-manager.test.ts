@@ -19,6 +19,7 @@ import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
 import { noProbeResults, type ProbeResults } from '../../../src/engine/container/probe-results.ts';
 import { WallClockHistory } from '../../../src/flow/wall-clock-history.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
+import { noServiceNames } from '../../builders/service-names.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { EventRecorder } from '../../fakes/event-recorder.ts';
@@ -69,6 +70,7 @@ function makeManager(): KuberuntimeManager {
       }),
     }),
     podDirs,
+    serviceNames: noServiceNames(podDirs),
     configObjects: new ConfigObjects(),
     podRemover: new PodRemover({ runtime, ...node, foreignPods: noForeignPods(runtime) }),
     podCgroups: { raise: () => Promise.resolve(), resize: () => Promise.resolve() },

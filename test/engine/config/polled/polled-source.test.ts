@@ -157,8 +157,8 @@ describe('an answer that is no good body', () => {
     ],
     [
       'a list of what is not carried out here',
-      '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Service"}]}',
-      'kind "Service" is not carried out here: the network is that of the container runtime',
+      '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"networking.k8s.io/v1","kind":"Ingress"}]}',
+      'kind "Ingress" is not carried out here: the network is that of the container runtime',
     ],
   ])('stops no pod by accident: %s', async (_what, bad, problem) => {
     const { agent, server } = await asking(web);

@@ -1,0 +1,63 @@
+import type { Service as RawService, ServicePort } from 'kubernetes-types/core/v1.js';
+import type { FieldProblem } from '../decoding/manifest-object.ts';
+import { validateService } from '../validation/validate-service.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
+import type { Service } from '../values/service.ts';
+
+/**
+ * The names that a Service gives to pods. Every Service is treated as a headless one: nothing forwards connections, so
+ * it has no address and no ports of its own.
+ */
+export function loadService(value: Record<string, unknown>, errors: FieldErrors, warnings: FieldProblem[]): Service {
+  const { metadata, spec = {} } = value as RawService;
+  const { name = '', namespace = 'default' } = metadata ?? {};
+  validateService(errors, { ...metadata, name, namespace }, spec);
+  const { type = 'ClusterIP', selector = {}, ports = [], publishNotReadyAddresses = false } = spec;
+  const warn = (field: string, message: string, hint?: string): void => {
+    warnings.push({ field, message, severity: 'warning', ...(hint !== undefined && { hint }) });
+  };
+  const selects = Object.keys(selector).length > 0 && type !== 'ExternalName';
+  if (type === 'ExternalName')
+    warn('spec.type', 'An ExternalName Service names nothing here', 'Give the pods hostAliases.');
+  else if (!selects)
+    warn('spec', 'A Service without a selector names no pods', 'Write the labels of its pods as spec.selector.');
+  if (type === 'NodePort' || type === 'LoadBalancer') {
+    warn('spec.type', `A ${type} Service opens no port of this node`, 'Give the port of the container a hostPort.');
+  }
+  for (const [index, port] of ports.entries()) {
+    const target = targetOf(port);
+    if (target === undefined) continue;
+    warn(`spec.ports[${index}].port`, `Port ${port.port} is not forwarded: clients connect to ${target} of the pods`);
+  }
+  const ignored = ignoredFields(spec);
+  if (ignored.length > 0) warn('spec', `Without a proxy these fields have no effect: ${ignored.join(', ')}`);
+  return { kind: 'Service', namespace, name, selector: selects ? selector : {}, publishNotReadyAddresses };
+}
+
+/** The port of the pods, in words. Returns undefined if it is that of the Service. */
+function targetOf({ port, targetPort = port }: ServicePort): string | undefined {
+  if (targetPort === port || targetPort === 0 || targetPort === '') return undefined;
+  return typeof targetPort === 'number' ? `port ${targetPort}` : `the container port "${targetPort}"`;
+}
+
+/** Fields that take effect, or that have a problem message of their own. */
+const namedFields: ReadonlySet<string> = new Set([
+  'ports',
+  'publishNotReadyAddresses',
+  'selector',
+  'type',
+  // It belongs to ExternalName.
+  'externalName',
+]);
+
+/** The values that an API server writes into each Service are no loss. */
+function ignoredFields(spec: NonNullable<RawService['spec']>): string[] {
+  const usual: Record<string, unknown> = {
+    sessionAffinity: 'None',
+    internalTrafficPolicy: 'Cluster',
+    clusterIP: 'None',
+  };
+  return Object.entries(spec)
+    .filter(([field, value]) => !namedFields.has(field) && value !== usual[field] && value !== '')
+    .map(([field]) => field);
+}
