@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
+import type { Pod } from '../api/types.ts';
 import { type AppliedObject, appliedObject, kindMeant, resourceName } from '../engine/applied/applied-object.ts';
 import { UserError } from '../errors.ts';
-import type { PodSnapshot } from '../engine/view/snapshot.ts';
-import { addRuntimeOptions, collect, seconds } from '../node/options/flags.ts';
+import { addRuntimeOptions, collect } from '../node/options/flags.ts';
 import { fetchSnapshot } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
@@ -11,7 +11,7 @@ import { appliedTarget } from './applied/applied-target.ts';
 import { objectsOfFiles } from './applied/objects-of-files.ts';
 import { dryRunOption, isDryRun } from './apply.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { snapshotsAtEvents } from '../server/control/snapshots-at-events.ts';
+import { addWaitOptions, isEnding, untilEnded } from './pod/until-ended.ts';
 
 interface DeleteFlags {
   rootDir: string;
@@ -24,21 +24,18 @@ interface DeleteFlags {
 }
 
 export function register(program: Command, deps: CommandDeps): void {
-  addRuntimeOptions(program.command('delete'))
+  const command = addRuntimeOptions(program.command('delete'))
     .description('Remove applied objects, and end their pods')
     .argument('[objects...]', 'pods, or KIND/NAME such as deployment/web; namespace/name names another namespace')
     .option('-f, --filename <path>', 'file or folder whose objects are removed, - for stdin; repeatable', collect)
     .option('-n, --namespace <namespace>', 'namespace of the objects (default: default)')
-    .addOption(
-      new Option('--wait <boolean>', 'wait until the pods have ended').choices(['true', 'false']).default('true'),
-    )
-    .option('--timeout <duration>', 'wait at most this long; a bare number is in seconds (default: no limit)', seconds)
     .addOption(dryRunOption())
     .option('--hostname-override <name>', 'node name without a running agent, in place of the host name')
     .addHelpText('after', help)
     .action(async (names: string[], flags: DeleteFlags) => {
       await remove(names, flags, deps);
     });
+  addWaitOptions(command);
 }
 
 /** Each object is removed by itself. A failure of one leaves the next ones as asked. */
@@ -64,7 +61,9 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
       deps.setExitCode(1);
     }
   }
-  if (before.size > 0) await ended(before, socket, flags.timeout);
+  const hint = 'They are deleted, and end by themselves. kubelet-ts ps shows their state.';
+  const isMeant = ({ metadata }: Pod): boolean => before.has(metadata.uid);
+  if (before.size > 0) await untilEnded(isMeant, socket, { timeoutMs: flags.timeout, hint });
 }
 
 /** UIDs of the pods of applied manifests that run. */
@@ -72,22 +71,6 @@ async function appliedPods(socket: string): Promise<Set<string>> {
   const { pods = [] } = (await fetchSnapshot(socket)) ?? {};
   return new Set(pods.filter((pod) => pod.source === 'applied' && !isEnding(pod)).map(({ pod }) => pod.metadata.uid));
 }
-
-/** Resolves once the pods that the deletion ends are removed. Rejects at the time-out. */
-async function ended(uids: ReadonlySet<string>, socket: string, timeoutMs: number | undefined): Promise<void> {
-  const signal = timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs);
-  let ending: PodSnapshot[] = [];
-  for await (const { pods } of snapshotsAtEvents(socket, signal)) {
-    ending = pods.filter((pod) => uids.has(pod.pod.metadata.uid) && isEnding(pod));
-    if (ending.length === 0) return;
-  }
-  const names = ending.map(({ pod }) => visible(pod.metadata.name)).join(', ');
-  throw new UserError(`${signal.aborted ? 'timed out' : 'kubelet-ts ended'} before these pods had ended: ${names}`, {
-    hint: 'They are deleted, and end by themselves. kubelet-ts ps shows their state.',
-  });
-}
-
-const isEnding = ({ worker }: PodSnapshot): boolean => worker.state === 'terminating' || worker.state === 'terminated';
 
 /** The objects that words name: `web`, `pod/web`, `pod web db`, `deployment/web`, `namespace/web`. */
 export function objectsNamed(words: readonly string[], namespace = 'default'): AppliedObject[] {

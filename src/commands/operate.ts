@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { Pod } from '../api/types.ts';
 import type { OperationAction } from '../engine/operations/operation.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
@@ -8,12 +9,15 @@ import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { declaredPods } from './pod/declared-pods.ts';
+import { addWaitOptions, untilEnded } from './pod/until-ended.ts';
 
 interface OperateFlags {
   rootDir: string;
   namespace?: string;
   container?: string;
   to?: number;
+  wait: 'true' | 'false';
+  timeout?: number;
 }
 
 interface Verb {
@@ -36,9 +40,11 @@ Examples:
     help: `
 A stopped pod stays down over restarts of kubelet-ts, of the runtime and of the machine. Its volumes stay.
 Changes of its manifest are taken, and run once it is started.
+The command returns once the pods have ended.
 
-Example:
-  kubelet-ts stop web db`,
+Examples:
+  kubelet-ts stop web db
+  kubelet-ts stop web --timeout 10s`,
   },
   start: { description: 'Start stopped pods', help: '\nExample:\n  kubelet-ts start web' },
   retry: {
@@ -76,6 +82,7 @@ export function registerOperation(action: OperationAction): (program: Command, d
       .action(async (names: string[], flags: OperateFlags) => {
         await operateAll(action, names, flags, deps);
       });
+    if (action === 'stop') addWaitOptions(command);
     if (action === 'restart') command.option('-c, --container <name>', 'restart this container alone');
     if (action === 'rollback') command.option('--to <revision>', 'number of the revision', parseRevision);
   };
@@ -92,14 +99,23 @@ function parseRevision(text: string): number {
 async function operateAll(
   action: OperationAction,
   names: readonly string[],
-  { rootDir, namespace, container, to }: OperateFlags,
+  { rootDir, namespace, container, to, wait, timeout }: OperateFlags,
   deps: CommandDeps,
 ): Promise<void> {
   const socket = controlSocketPath(resolve(rootDir));
   const options = { ...(container !== undefined && { container }), ...(to !== undefined && { to }) };
-  for (const pod of await declaredPods(socket, names, namespace)) {
+  const pods = await declaredPods(socket, names, namespace);
+  for (const pod of pods) {
     const message = await operate(socket, pod, action, options);
     if (message === undefined) throw new UserError('kubelet-ts ended', { hint: `Nothing is known of ${pod.name}.` });
-    deps.stdout.write(`${visible(message)}\n`);
+    // Of a stop the sentence is true later.
+    if (action !== 'stop' || wait === 'false') deps.stdout.write(`${visible(message)}\n`);
+  }
+  if (action !== 'stop' || wait === 'false') return;
+  for (const { namespace, name } of pods) {
+    const isMeant = ({ metadata }: Pod): boolean => metadata.namespace === namespace && metadata.name === name;
+    const hint = 'It ends by itself, and stays stopped. kubelet-ts ps shows its state.';
+    await untilEnded(isMeant, socket, { timeoutMs: timeout, hint });
+    deps.stdout.write(`pod/${visible(name)} stopped\n`);
   }
 }

@@ -41,6 +41,7 @@ describe('operating a declared pod', () => {
 
   test('a stop outlives a kill of the agent, until start', async () => {
     expect(await run('stop', 'web')).toBe('pod/web-edge1 stopped\n');
+    expect(await run('ps', '--no-headers')).toMatch(/^default +web-edge1 +0\/1 +Stopped /);
     await agent.until(({ pods }) => pods.every(({ worker }) => worker.state === 'finished'));
     await agent.kill9();
     await agent.start();
@@ -49,6 +50,18 @@ describe('operating a declared pod', () => {
     expect(await run('start', 'web')).toBe('pod/web-edge1 started\n');
     await agent.untilReady('web');
     expect(await run('retry', 'web')).toBe('pod/web-edge1 is tried now\n');
+  });
+
+  test('a stop waits until the containers have ended, and ps shows that they end', async () => {
+    await agent.write('slow.json', makePod('slow', { containers: [shell('app', 'trap "" TERM; sleep 1000')] }));
+    await agent.untilReady('slow');
+    expect(await run('stop', 'slow', '--timeout', '1s')).toBe(
+      'error: timed out before these pods had ended: slow-edge1\n' +
+        'hint: It ends by itself, and stays stopped. kubelet-ts ps shows its state.\n1',
+    );
+    expect(await run('ps', 'slow', '--no-headers')).toMatch(/^default +slow-edge1 +1\/1 +Terminating /);
+    expect(await run('stop', 'slow', '--wait=false')).toBe('pod/slow-edge1 stopped\n');
+    await agent.remove('slow.json');
   });
 
   test('a held pod runs its revision on, and a rollback ends with unhold', async () => {

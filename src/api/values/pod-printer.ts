@@ -1,4 +1,5 @@
 import type { Container, ContainerStatus, Pod } from '../types.ts';
+import { configAnnotations } from './config-annotations.ts';
 
 /** The facts of a pod worker that the printer needs; the engine's `WorkerSnapshot` has this form. */
 export interface PrintedWorker {
@@ -12,7 +13,10 @@ export interface PrintedWorker {
  */
 export function podStatusText(pod: Pod, worker?: PrintedWorker): string {
   const phase = pod.status?.phase ?? 'Pending';
-  if (isTerminating(pod, worker) && phase !== 'Succeeded' && phase !== 'Failed') {
+  const isFinal = phase === 'Succeeded' || phase === 'Failed';
+  // A stopped pod is Failed from the request on, so that it stays down; its containers may have long to end.
+  const isStopping = pod.status?.reason === 'Stopped' && worker?.state === 'terminating';
+  if (isTerminating(pod, worker) && (!isFinal || isStopping)) {
     return 'Terminating';
   }
   const phaseText = (pod.status?.reason ?? '') || phase;
@@ -62,9 +66,13 @@ export function restartCount(pod: Pod): number {
   return countedStatuses(pod).reduce((sum, status) => sum + status.restartCount, 0);
 }
 
-/** The AGE column. A static pod has no creation timestamp; it counts from the moment the kubelet saw it. */
-export function ageText(pod: Pod, now: number): string {
-  const since = Date.parse(pod.metadata.creationTimestamp ?? pod.status?.startTime ?? '');
+/**
+ * The AGE column, which counts from the moment the kubelet saw the pod. A creation timestamp in a manifest is that of a
+ * pod in a cluster, from which the manifest was exported.
+ */
+export function ageText({ metadata, status }: Pod, now: number): string {
+  const seen = metadata.annotations?.[configAnnotations.seen];
+  const since = Date.parse(status?.startTime ?? seen ?? metadata.creationTimestamp ?? '');
   return Number.isNaN(since) ? '<unknown>' : humanDuration(now - since);
 }
 

@@ -100,6 +100,13 @@ describe('podStatusText', () => {
       { phase: 'Running', containerStatuses: [makeStatus('a', ended(0, 'Completed')), makeStatus('b', running)] },
     ],
     ['is Terminating while the worker terminates the pod', 'Terminating', { phase: 'Running' }, 'terminating'],
+    [
+      'is Terminating while the worker ends a stopped pod',
+      'Terminating',
+      { phase: 'Failed', reason: 'Stopped' },
+      'terminating',
+    ],
+    ['is Stopped once it has ended', 'Stopped', { phase: 'Failed', reason: 'Stopped' }, 'finished'],
     ['is Terminating while the worker cleans up', 'Terminating', { phase: 'Running' }, 'terminated'],
     [
       'is Completed while the worker terminates a pod that succeeded',
@@ -240,10 +247,18 @@ describe('restartsText', () => {
 });
 
 describe('ageText', () => {
-  test('counts from the creation timestamp, else from the start time', () => {
-    const pod = makePod({ startTime: '2025-03-01T11:59:00Z' });
-    const created = { ...pod, metadata: { ...pod.metadata, creationTimestamp: '2025-02-27T11:59:00Z' } };
-    expect([ageText(pod, now), ageText(created, now), ageText(makePod({}), now)]).toEqual(['60s', '2d', '<unknown>']);
+  test('counts from the start, else from the moment the pod was seen, not from its creation in a cluster', () => {
+    const pod = makePod({});
+    const started = makePod({ startTime: '2025-03-01T11:59:00Z' });
+    const creationTimestamp = '2025-02-27T11:59:00Z';
+    const annotations = { 'kubernetes.io/config.seen': '2025-03-01T11:59:30.000000000Z' };
+    const pods = [
+      pod,
+      { ...pod, metadata: { ...pod.metadata, creationTimestamp } },
+      { ...pod, metadata: { ...pod.metadata, creationTimestamp, annotations } },
+      { ...started, metadata: { ...pod.metadata, creationTimestamp, annotations } },
+    ];
+    expect(pods.map((one) => ageText(one, now))).toEqual(['<unknown>', '2d', '30s', '60s']);
   });
 });
 

@@ -1,0 +1,38 @@
+import { type Command, Option } from 'commander';
+import type { Pod } from '../../api/types.ts';
+import type { PodSnapshot } from '../../engine/view/snapshot.ts';
+import { UserError } from '../../errors.ts';
+import { seconds } from '../../node/options/flags.ts';
+import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
+import { visible } from '../../visible-text.ts';
+
+/** True for a pod whose containers are about to end. */
+export const isEnding = ({ worker }: PodSnapshot): boolean =>
+  worker.state === 'terminating' || worker.state === 'terminated';
+
+/** Resolves once none of these pods is ending any more. Rejects at the time-out, with this hint. */
+export async function untilEnded(
+  isMeant: (pod: Pod) => boolean,
+  socket: string,
+  { timeoutMs, hint }: { timeoutMs: number | undefined; hint: string },
+): Promise<void> {
+  const signal = timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs);
+  let ending: PodSnapshot[] = [];
+  for await (const { pods } of snapshotsAtEvents(socket, signal)) {
+    ending = pods.filter((pod) => isMeant(pod.pod) && isEnding(pod));
+    if (ending.length === 0) return;
+  }
+  const names = ending.map(({ pod }) => visible(pod.metadata.name)).join(', ');
+  throw new UserError(`${signal.aborted ? 'timed out' : 'kubelet-ts ended'} before these pods had ended: ${names}`, {
+    hint,
+  });
+}
+
+/** Options of commands that end pods. */
+export function addWaitOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--wait <boolean>', 'wait until the pods have ended').choices(['true', 'false']).default('true'),
+    )
+    .option('--timeout <duration>', 'wait at most this long; a bare number is in seconds (default: no limit)', seconds);
+}
