@@ -111,6 +111,16 @@ const rows: Row[] = [
     'Check the network, a proxy and the firewall: curl -v https://docker.io/v2/',
   ],
   [
+    'an image of this machine that is not loaded',
+    {
+      image: 'localhost/shop:1',
+      machine: refuse('pullImage', 'Head "http://localhost/v2/": dial tcp 127.0.0.1:80: connect: connection refused'),
+    },
+    'image',
+    'localhost/shop:1 is not on this node, and no registry answers at localhost',
+    'Load the image from an archive: kubelet-ts images load FILE',
+  ],
+  [
     'a registry whose name cannot be resolved',
     pull('failed to do request: Head "https://docker.io/v2/": dial tcp: lookup docker.io: no such host'),
     'image',
@@ -214,6 +224,16 @@ const rows: Row[] = [
     'volume',
     'volume data: /nowhere/data is not a directory on this machine',
     'DirectoryOrCreate',
+  ],
+  [
+    'a volume with a token, as kubectl get pod -o yaml prints it',
+    {
+      container: 'volumeMounts: [{name: token, mountPath: /token}]',
+      spec: 'volumes: [{name: token, projected: {sources: [{serviceAccountToken: {path: token}}, {configMap: {name: kube-root-ca.crt}}]}}]\n  serviceAccountName: default',
+    },
+    'volume',
+    'volume token: a token of a service account needs an API server',
+    'Remove the volume and its volumeMounts',
   ],
   [
     'a Secret volume that nobody declares',
@@ -528,4 +548,15 @@ describe('explain names the true cause and a way out of', () => {
     expect({ stage: explanation.stage, cause: explanation.cause }).toEqual({ stage, cause });
     expect(explanation.ways.join('\n')).toContain(way);
   });
+});
+
+test.each([
+  ['envFrom: [{secretRef: {name: gone, optional: true}}, {configMapRef: {name: gone}}]', 'envFrom[1].configMapRef'],
+  ['envFrom: [{secretRef: {name: gone}}]', 'envFrom[0].secretRef'],
+  [
+    'env: [{name: A, value: a}, {name: B, valueFrom: {configMapKeyRef: {name: gone, key: b}}}]',
+    'env[1].valueFrom.configMapKeyRef',
+  ],
+])('the field that names a missing object is named: %s', async (container, field) => {
+  expect((await explained({ container })).field).toBe(`spec.containers[0].${field}`);
 });

@@ -1,3 +1,4 @@
+import type { Container } from '../../api/types.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
 import { type KnownText, lastClause, machineTexts, type Meaning, meaningOf } from './known-text.ts';
@@ -5,7 +6,7 @@ import {
   eventEvidence,
   named,
   newestEvent,
-  nextTry,
+  nextStart,
   type Part,
   partsOf,
   type Subject,
@@ -33,7 +34,7 @@ export function explainContainerStart(subject: Subject): Finding | undefined {
     cause: `${named(subject, container)}${meaning.cause}`,
     evidence: [waitingEvidence(part), ...(event === undefined ? [] : [eventEvidence(event)])],
     ways: meaning.ways,
-    ...nextTry(subject),
+    ...nextStart(subject, part),
   };
 }
 
@@ -51,7 +52,18 @@ function startMeaning(message: string, part: Part, { pod: { metadata } }: Subjec
   return meaning ?? { cause: `cannot start: ${lastClause(message)}`, ways };
 }
 
-const objectNamed = (kind: string): string => (/secret/i.test(kind) ? 'Secret' : 'ConfigMap');
+const objectNamed = (kind: string): 'ConfigMap' | 'Secret' => (/secret/i.test(kind) ? 'Secret' : 'ConfigMap');
+
+/** The field of a container that takes its environment from this object. */
+function fieldNaming({ env = [], envFrom = [] }: Container, kind: 'ConfigMap' | 'Secret', name: string): string {
+  const isSecret = kind === 'Secret';
+  const all = envFrom.findIndex((one) => (isSecret ? one.secretRef : one.configMapRef)?.name === name);
+  if (all >= 0) return `envFrom[${all}].${isSecret ? 'secretRef' : 'configMapRef'}`;
+  const one = env.findIndex(
+    ({ valueFrom }) => (isSecret ? valueFrom?.secretKeyRef : valueFrom?.configMapKeyRef)?.name === name,
+  );
+  return one < 0 ? 'env' : `env[${one}].valueFrom.${isSecret ? 'secretKeyRef' : 'configMapKeyRef'}`;
+}
 
 /** Texts of this agent and of runc, the more specific first. */
 const startTexts: readonly KnownText<[part: Part]>[] = [
@@ -71,7 +83,7 @@ const startTexts: readonly KnownText<[part: Part]>[] = [
       `Declare ${objectNamed(kind)} ${name} in a manifest beside the pod, in the namespace of the pod.`,
       'Or set optional: true.',
     ],
-    field: 'env',
+    field: ([, kind = '', name = ''], { container }) => fieldNaming(container, objectNamed(kind), name),
   },
   {
     pattern: /may not run as root \(runAsNonRoot\), but (.*)/,

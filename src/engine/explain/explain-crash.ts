@@ -9,7 +9,7 @@ import {
   logsCommand,
   named,
   newestEvent,
-  nextTry,
+  nextStart,
   type Part,
   partsOf,
   type Subject,
@@ -32,7 +32,7 @@ export function explainCrash(subject: Subject): Finding | undefined {
     cause: `${named(subject, container)}${cause}`,
     evidence: [...endEvidence(part, end), ...(killedBy?.evidence ?? []), ...logEvidence(subject, part)],
     ways,
-    ...(isWaiting && nextTry(subject)),
+    ...(isWaiting && nextStart(subject, part)),
   };
 }
 

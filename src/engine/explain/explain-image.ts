@@ -122,11 +122,17 @@ const pullTexts: readonly KnownText<[image: string]>[] = [
   {
     pattern:
       /connection refused|i\/o timeout|no route to host|network is unreachable|TLS handshake timeout|deadline exceeded|connection reset|no progress for|\b50\d\b|EOF/i,
-    cause: (_found, image) => `the registry ${registryOf(image)} cannot be reached`,
-    ways: (_found, image) => [
-      `Check the network, a proxy and the firewall: curl -v https://${registryOf(image)}/v2/`,
-      load,
-    ],
+    cause: (_found, image) =>
+      registryOf(image) === 'localhost'
+        ? `${image} is not on this node, and no registry answers at localhost`
+        : `the registry ${registryOf(image)} cannot be reached`,
+    ways: (_found, image) =>
+      registryOf(image) === 'localhost'
+        ? [
+            'Look for its name among the images of this node: kubelet-ts images list',
+            'Load the image from an archive: kubelet-ts images load FILE',
+          ]
+        : [`Check the network, a proxy and the firewall: curl -v https://${registryOf(image)}/v2/`, load],
   },
   {
     pattern: /signature/i,

@@ -97,6 +97,14 @@ function volumeFinding({ pod }: Subject, message: string): Omit<Finding, 'eviden
 
 const volumeTexts: readonly KnownText<[]>[] = [
   {
+    // Before the ConfigMap kube-root-ca.crt, which such a volume needs too.
+    pattern: /failed to fetch token: there is no API server/,
+    cause: () => 'a token of a service account needs an API server',
+    ways: () => [
+      'Remove the volume and its volumeMounts from the manifest, as from every manifest that kubectl get -o yaml printed.',
+    ],
+  },
+  {
     pattern: /hostPath type check failed: (\S+) is not an? (.*)/,
     cause: ([, path = '', kind = '']) => `${path} is not a ${kind} on this machine`,
     ways: ([, path = '']) => [

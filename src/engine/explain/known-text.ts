@@ -12,7 +12,7 @@ export interface KnownText<Args extends unknown[]> {
   pattern: RegExp;
   cause: (found: readonly string[], ...args: Args) => string;
   ways: (found: readonly string[], ...args: Args) => string[];
-  field?: string;
+  field?: string | ((found: readonly string[], ...args: Args) => string);
 }
 
 /** The meaning of the first pattern that matches. Returns undefined if none does. */
@@ -21,9 +21,11 @@ export function meaningOf<Args extends unknown[]>(
   text: string,
   ...args: Args
 ): Meaning | undefined {
-  for (const { pattern, cause, ways, ...place } of known) {
+  for (const { pattern, cause, ways, field } of known) {
     const found = pattern.exec(text);
-    if (found !== null) return { cause: cause(found, ...args), ways: ways(found, ...args), ...place };
+    if (found === null) continue;
+    const place = typeof field === 'function' ? field(found, ...args) : field;
+    return { cause: cause(found, ...args), ways: ways(found, ...args), ...(place !== undefined && { field: place }) };
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 import type { Container, ContainerStatus, Pod } from '../../api/types.ts';
 import { manifestKey } from '../../api/values/depends-on.ts';
+import { parseDuration } from '../../api/values/duration.ts';
 import type { HistoryEntry } from '../history/history-entry.ts';
 import type { EngineSnapshot, PodSnapshot } from '../view/snapshot.ts';
 import type { Evidence, Finding } from './explanation.ts';
@@ -87,6 +88,16 @@ export function waitingEvidence({ container, status }: Part): Evidence {
 /** The next sync of the pod, which tries again what failed. */
 export function nextTry({ worker }: Subject): Pick<Finding, 'nextTryAt'> {
   return worker?.nextSyncAt === undefined ? {} : { nextTryAt: worker.nextSyncAt };
+}
+
+/** The next start of a container. While it waits in back-off, the syncs before its end try nothing. */
+export function nextStart(subject: Subject, { status }: Part): Pick<Finding, 'nextTryAt'> {
+  const { nextTryAt } = nextTry(subject);
+  const [, delay = ''] = /^back-off (\S+) restarting /.exec(status?.state?.waiting?.message ?? '') ?? [];
+  const delayMs = Number((parseDuration(delay) ?? 0n) / 1_000_000n);
+  const endedAt = Date.parse(status?.lastState?.terminated?.finishedAt ?? '');
+  if (nextTryAt === undefined || delayMs === 0 || Number.isNaN(endedAt)) return nextTry(subject);
+  return { nextTryAt: Math.max(nextTryAt, endedAt + delayMs) };
 }
 
 /** The name for a command line: without the node, and without the namespace `default`. */
