@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { visible } from '../visible-text.ts';
+import { addShortHelp } from './io/short-help.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
 import { collect, duration } from '../node/options/flags.ts';
@@ -40,7 +41,7 @@ interface RunOnceFlags extends NodeFlags, LogFlags {
 const defaultTimeoutMs = 600_000;
 
 export function register(program: Command, deps: CommandDeps): void {
-  addLogOptions(addNodeOptions(program.command('run-once')), 'warn')
+  addShortHelp(addLogOptions(addNodeOptions(program.command('run-once')), 'warn'), commonFlags)
     .description('Run pods until each has completed or is Ready, and exit with their result')
     .argument('[manifests...]', 'files or folders of pod manifests, or kustomizations, - for stdin')
     .addOption(
@@ -66,6 +67,14 @@ export function register(program: Command, deps: CommandDeps): void {
       await runOnceWithReport(manifests, flags, deps);
     });
 }
+
+/** Flags of most runs, by group. */
+const commonFlags = {
+  'End of the run:': ['--until', '--exit-code-from', '--timeout', '--rm', '--isolated'],
+  'Changes of the manifests:': ['--env', '--env-file', '--set'],
+  'Reports:': ['--output', '--junit', '--log-format', '--log-level'],
+  'Images, state and runtime:': ['--offline', '--root-dir', '--container-runtime-endpoint'],
+};
 
 async function runOnceWithReport(manifests: readonly string[], flags: RunOnceFlags, deps: CommandDeps): Promise<void> {
   if (flags.junit === undefined) {
