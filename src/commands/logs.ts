@@ -152,7 +152,8 @@ async function chosenContainers(
 ): Promise<readonly PodContainer[]> {
   const { defaultContainer, namedContainer } = await import('./pod/select-pod.ts');
   if (flags.allContainers === true) {
-    return pod.containers.filter(({ attempts }) => chosenAttempt(attempts, flags) !== undefined);
+    const begun = pod.containers.filter(({ attempts }) => chosenAttempt(attempts, flags) !== undefined);
+    return begun.length > 0 ? begun : pod.containers.slice(0, 1);
   }
   if (flags.container !== undefined) return [namedContainer(pod, flags.container)];
   const { container, note } = defaultContainer(pod);

@@ -51,7 +51,8 @@ export function register(program: Command, deps: CommandDeps): void {
       const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
       const pods = await chosen(all, names, flags, snapshot?.nodeName ?? '');
       deps.stdout.write(await print(pods, snapshot, flags.headers));
-      deps.stderr.write(warnings(snapshot));
+      // A value without a line end would stand in one line with the first problem.
+      if (!/^(name|jsonpath|custom-columns)/.test(flags.output)) deps.stderr.write(warnings(snapshot));
     });
 }
 
@@ -66,30 +67,38 @@ Examples:
   kubelet-ts ps -o jsonpath='{.items[*].status.podIP}'
   kubelet-ts ps -o custom-columns=NAME:.metadata.name,IP:.status.podIP
 
-Problems of manifests go to stderr. kubelet-ts explain POD explains a reason.`;
+Problems of manifests go to stderr, but not beside names, fields and columns of your choice. kubelet-ts explain POD explains a reason.`;
 
 /** Leaves out the resource of kubectl: `get pods`, `get pod web`. */
-function podNames(words: readonly string[]): string[] {
+export function podNames(words: readonly string[]): string[] {
   const [first = '', ...rest] = words;
   if (['pod', 'pods', 'po'].includes(first)) return rest;
-  if (rest.length === 0 && otherResources.includes(first.replace(/s$/, ''))) {
-    throw new UserError(`there are no ${first} here, only pods`, { hint: 'List them: kubelet-ts ps' });
+  const singular = [first, first.replace(/s$/, ''), first.replace(/es$/, '')].map((word) => word.toLowerCase());
+  const other = otherResources.find(({ names }) => names.some((name) => singular.includes(name)));
+  if (rest.length === 0 && other !== undefined) {
+    throw new UserError(`kubelet-ts get lists pods alone, not "${visible(first)}"`, { hint: other.hint });
   }
   return [...words];
 }
 
-const otherResources = [
-  'node',
-  'service',
-  'svc',
-  'deployment',
-  'deploy',
-  'configmap',
-  'secret',
-  'namespace',
-  'ns',
-  'all',
-  'no',
+/** Kinds of kubectl, without the plural, and the command that shows them here. */
+const otherResources: readonly { names: readonly string[]; hint: string }[] = [
+  { names: ['event', 'ev'], hint: 'List events: kubelet-ts events' },
+  { names: ['node', 'no'], hint: 'Show the node: kubelet-ts top node, and kubelet-ts doctor' },
+  {
+    names: [
+      ...['deployment', 'deploy', 'daemonset', 'ds', 'replicaset', 'rs', 'statefulset', 'sts'],
+      ...['replicationcontroller', 'rc', 'job', 'all'],
+    ],
+    hint: 'A workload runs as one pod of its name: kubelet-ts ps',
+  },
+  {
+    names: [
+      ...['service', 'svc', 'configmap', 'cm', 'secret', 'namespace', 'ns', 'persistentvolumeclaim', 'pvc', 'pv'],
+      ...['persistentvolume', 'cronjob', 'cj', 'ingress', 'ing', 'serviceaccount', 'sa', 'endpoint', 'ep'],
+    ],
+    hint: 'Pods are listed by kubelet-ts ps; what else a folder declares is in its files: kubelet-ts validate FOLDER',
+  },
 ];
 
 async function chosen(

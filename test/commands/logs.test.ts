@@ -57,6 +57,14 @@ describe('logs', () => {
     expect(deps.printed.stdout).toBe(expected);
   });
 
+  test('--all-containers of a pod whose containers wait is an error', async () => {
+    const waiting = makeContainer({ id: 'app', name: 'app', state: 'CONTAINER_CREATED' });
+    const deps = makeDeps(makeRuntime([makeSandbox({ name: 'web' })], [waiting]));
+    await expect(logs(deps, 'web', '--all-containers')).rejects.toThrow(
+      'container "app" in pod "web" is waiting to start',
+    );
+  });
+
   test('tells on stderr which container it chose', async () => {
     const deps = makeDeps(await runtimeWithLogs());
     await logs(deps, 'web');

@@ -18,3 +18,16 @@ test('a command that reads no input leaves stdin alone', async () => {
   );
   expect(reads).toBe(0);
 });
+
+test.each([
+  ['lgos', 'Did you mean kubelet-ts logs?'],
+  ['pods', 'Did you mean kubelet-ts ps?'],
+  ['version', 'Did you mean kubelet-ts --version?'],
+  ['rollout', 'Did you mean kubelet-ts restart?'],
+  ['frobnicate', 'kubelet-ts --help lists all commands.'],
+])('the unknown command %s is answered with the one that is meant', async (word, hint) => {
+  await expect(runProgram(['node', 'kubelet-ts', word])).rejects.toMatchObject({
+    message: `there is no command "${word}"`,
+    hint,
+  });
+});

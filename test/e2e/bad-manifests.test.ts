@@ -79,6 +79,8 @@ test('a folder of bad files takes no pod away, and ps says what is wrong with ea
     'zzz.json: error: metadata.name: Pod default/web-edge1 is declared by web.json already (Give one of them another name.)',
   ];
   for (const flags of [[], ['-o', 'wide'], ['-o', 'json']]) expect(await saidByPs(...flags)).toEqual(said);
+  for (const format of ['name', 'jsonpath={.kind}', 'custom-columns=K:.kind'])
+    expect(await saidByPs('-o', format)).toEqual([]);
   expect((await agent.cli(['ps', '-o', 'name'])).stdout).toBe('pod/db-edge1\npod/edited-edge1\npod/web-edge1\n');
   expect(await containers()).toEqual(before);
 });

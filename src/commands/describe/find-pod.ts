@@ -27,17 +27,39 @@ export interface FoundPod {
   runtimeError?: string;
 }
 
-/**
- * Takes a pod from the snapshot of the agent, or without one from the runtime and the disk. Rejects with a `UserError`
- * if no pod or several pods match.
- */
+/** A pod from the snapshot of the agent, or without one from the runtime and the disk. Rejects as `findPods`. */
 export async function findPod(
   deps: CommandDeps,
   reference: string,
   flags: PodFlags,
   snapshot: EngineSnapshot | undefined,
 ): Promise<FoundPod> {
-  const { pods, runtimeError } = await knownPods(deps, flags, snapshot);
+  return findKnownPod(await knownPods(deps, flags, snapshot), reference, flags, snapshot);
+}
+
+/** The same for several references. Without one, all pods there are now. Rejects if a reference matches none or several. */
+export async function findPods(
+  deps: CommandDeps,
+  references: readonly string[],
+  flags: PodFlags,
+  snapshot: EngineSnapshot | undefined,
+): Promise<FoundPod[]> {
+  const known = await knownPods(deps, flags, snapshot);
+  const own = known.pods.filter(
+    ({ pod }) => flags.namespace === undefined || pod.metadata.namespace === flags.namespace,
+  );
+  const wanted = references.length > 0 ? references : new Set(own.map(({ pod: { metadata } }) => fullName(metadata)));
+  const found: FoundPod[] = [];
+  for (const reference of wanted) found.push(await findKnownPod(known, reference, flags, snapshot));
+  return found;
+}
+
+async function findKnownPod(
+  { pods, runtimeError }: Awaited<ReturnType<typeof knownPods>>,
+  reference: string,
+  flags: PodFlags,
+  snapshot: EngineSnapshot | undefined,
+): Promise<FoundPod> {
   const past = await recordedPods(flags.rootDir, snapshot);
   const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
   const namesNow = pods.map(({ pod: { metadata } }) => metadata);

@@ -2,7 +2,10 @@ import { UserError } from '../../errors.ts';
 
 /** A user's reference to a pod. */
 export interface PodReference {
-  /** `name`, a static pod's name without the node's, or `namespace/name`. May begin with `pod/`. */
+  /**
+   * `name`, a static pod's name without the node's, or `namespace/name`. May begin with `pod/`. `deploy/web` means the
+   * pod of a workload, if no namespace of that name has such a pod.
+   */
   readonly pod: string;
   readonly namespace?: string | undefined;
   /** Suffix of the names of static pods. */
@@ -15,13 +18,35 @@ export function podsMeant<T>(
   reference: PodReference,
   metadataOf: (pod: T) => { name: string; namespace: string } | undefined,
 ): T[] {
-  const { namespace, name } = parseReference(reference);
+  const { nodeName, namespace } = reference;
+  const [kind = '', name = ''] = reference.pod.split('/');
+  const isWorkload = name !== '' && workloads.includes(kind.toLowerCase());
+  if (isWorkload && namespace !== undefined && namespace !== kind) {
+    return podsNamed(pods, { namespace, name }, nodeName, metadataOf);
+  }
+  const found = podsNamed(pods, parseReference(reference), nodeName, metadataOf);
+  if (found.length > 0 || !isWorkload) return found;
+  return podsNamed(pods, { namespace: undefined, name }, nodeName, metadataOf);
+}
+
+/** Kinds that run as one pod of their name here, as kubectl writes them. */
+const workloads: readonly string[] = [
+  ...['deploy', 'deployment', 'deployments', 'rs', 'replicaset', 'replicasets', 'sts', 'statefulset', 'statefulsets'],
+  ...['ds', 'daemonset', 'daemonsets', 'rc', 'replicationcontroller', 'replicationcontrollers', 'job', 'jobs'],
+];
+
+function podsNamed<T>(
+  pods: readonly T[],
+  { namespace, name }: ReturnType<typeof parseReference>,
+  nodeName: string,
+  metadataOf: (pod: T) => { name: string; namespace: string } | undefined,
+): T[] {
   const inNamespace = pods.filter((pod) => namespace === undefined || metadataOf(pod)?.namespace === namespace);
   const named = (wanted: (podName: string) => boolean): T[] =>
     inNamespace.filter((pod) => wanted(metadataOf(pod)?.name ?? ''));
   const steps = [
     named((podName) => podName === name),
-    named((podName) => podName === `${name}-${reference.nodeName}`),
+    named((podName) => podName === `${name}-${nodeName}`),
     named((podName) => podName.startsWith(`${name}-`)),
   ];
   return steps.find((step) => step.length > 0) ?? [];

@@ -34,6 +34,9 @@ describe('findSandbox', () => {
     ['kube-system/etcd', 'etcd'],
     ['pod/web', 'web'],
     ['b/dns', 'dns-b'],
+    ['deploy/web', 'web'],
+    ['Deployment/job', 'job'],
+    ['jobs/job', 'job'],
   ])('takes %s for the pod %s', (written, expected) => {
     expect(found(written)).toBe(expected);
   });
@@ -42,6 +45,15 @@ describe('findSandbox', () => {
     expect(found('dns', someSandboxes, 'a')).toBe('dns-a');
     expect(() => found('job', someSandboxes, 'a')).toThrow('no pod "job" in namespace a');
     expect(() => found('b/dns', someSandboxes, 'a')).toThrow('"b/dns" names another namespace than --namespace a');
+  });
+
+  test('takes a namespace before a workload of the same name', () => {
+    const pods = [
+      makeSandbox({ id: 'own', name: 'web' }),
+      makeSandbox({ id: 'of-jobs', name: 'web', namespace: 'jobs' }),
+    ];
+    expect(found('jobs/web', pods)).toBe('of-jobs');
+    expect(found('jobs/web', pods, 'default')).toBe('own');
   });
 
   test('knows a static pod by its short name whatever the name of the node', () => {
