@@ -53,7 +53,8 @@ describe('operating a declared pod', () => {
   });
 
   test('a stop waits until the containers have ended, and ps shows that they end', async () => {
-    await agent.write('slow.json', makePod('slow', { containers: [shell('app', 'trap "" TERM; sleep 1000')] }));
+    const slow = shell('app', 'trap "" TERM; until [ -e /tmp/end ]; do sleep 0.1; done');
+    await agent.write('slow.json', makePod('slow', { terminationGracePeriodSeconds: 600, containers: [slow] }));
     await agent.untilReady('slow');
     expect(await run('stop', 'slow', '--timeout', '1s')).toBe(
       'error: timed out before these pods had ended: slow-edge1\n' +
@@ -61,7 +62,11 @@ describe('operating a declared pod', () => {
     );
     expect(await run('ps', 'slow', '--no-headers')).toMatch(/^default +slow-edge1 +1\/1 +Terminating /);
     expect(await run('stop', 'slow', '--wait=false')).toBe('pod/slow-edge1 stopped\n');
+    expect(await run('exec', 'slow', '--', 'touch', '/tmp/end')).toBe('');
+    expect(await run('stop', 'slow')).toBe('pod/slow-edge1 stopped\n');
+    expect(await run('ps', 'slow', '--no-headers')).toMatch(/^default +slow-edge1 +0\/1 +Stopped /);
     await agent.remove('slow.json');
+    await agent.until(({ pods }) => pods.length === 1);
   });
 
   test('a held pod runs its revision on, and a rollback ends with unhold', async () => {

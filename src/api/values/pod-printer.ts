@@ -15,8 +15,8 @@ export function podStatusText(pod: Pod, worker?: PrintedWorker): string {
   const phase = pod.status?.phase ?? 'Pending';
   const isFinal = phase === 'Succeeded' || phase === 'Failed';
   // A stopped pod is Failed from the request on, so that it stays down; its containers may have long to end.
-  const isStopping = pod.status?.reason === 'Stopped' && worker?.state === 'terminating';
-  if (isTerminating(pod, worker) && (!isFinal || isStopping)) {
+  if (pod.status?.reason === 'Stopped') return worker?.state === 'terminating' ? 'Terminating' : 'Stopped';
+  if (isTerminating(pod, worker) && !isFinal) {
     return 'Terminating';
   }
   const phaseText = (pod.status?.reason ?? '') || phase;

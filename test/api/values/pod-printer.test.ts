@@ -106,7 +106,12 @@ describe('podStatusText', () => {
       { phase: 'Failed', reason: 'Stopped' },
       'terminating',
     ],
-    ['is Stopped once it has ended', 'Stopped', { phase: 'Failed', reason: 'Stopped' }, 'finished'],
+    [
+      'is Stopped once it has ended',
+      'Stopped',
+      { phase: 'Failed', reason: 'Stopped', containerStatuses: [makeStatus('main', ended(137, 'Error'))] },
+      'finished',
+    ],
     ['is Terminating while the worker cleans up', 'Terminating', { phase: 'Running' }, 'terminated'],
     [
       'is Completed while the worker terminates a pod that succeeded',

@@ -27,6 +27,11 @@ test.each([
   });
   const pod = makePod({ status: { phase: 'Running', containerStatuses: [status] } });
   const worker = { state: 'sync', working: false, pending: false, nextSyncAt: NOW + 10_000 } as const;
-  const node = { runtime: { name: 'fake' }, pressures: [], sources: [], pods: [] };
+  const node = {
+    runtime: { endpoint: 'unix:///x', chosenBecause: '', name: 'fake', version: '1' },
+    pressures: [],
+    sources: [],
+    pods: [],
+  };
   expect(explainPod({ pod, worker, node })).toMatchObject({ stage, nextTryAt: NOW + afterMs });
 });
