@@ -27,8 +27,18 @@ export function objectType(
 
 function refuse(object: ManifestObject, field: string, message: string): ManifestProblem {
   const kind = typeField(object.node, 'kind');
-  const hint = hintForApiVersion(kind?.kind === 'string' ? kind.value : 'Pod');
+  const hint = hintForOtherTool(object.node) ?? hintForApiVersion(kind?.kind === 'string' ? kind.value : 'Pod');
   return problemOf(object, { field, message, hint, severity: 'error' });
+}
+
+/** What makes manifests of a file of another tool. Returns undefined if it is none that is known. */
+function hintForOtherTool(node: ManifestNode): string | undefined {
+  if (typeField(node, 'kind') !== undefined) return undefined;
+  if (typeField(node, 'services')?.kind === 'object')
+    return 'This is a file of Docker Compose. Make manifests of it: kompose convert';
+  if (typeField(node, 'resources')?.kind === 'list')
+    return 'This is a kustomization. Make a manifest of it: kubectl kustomize FOLDER > FILE.yaml';
+  return undefined;
 }
 
 /** Finds the field by its exact name, else ignoring case, as Go does for these two names. */

@@ -77,6 +77,8 @@ describe('problems', () => {
     ['apiVersion: v1\nkind: Deployment\n', 'apiVersion "v1" is not supported', 'apiVersion: apps/v1'],
     ['apiVersion: v2\nkind: Pod\n', 'apiVersion "v2" is not supported', 'apiVersion: v1'],
     ['kind: Pod\n', 'apiVersion is missing', 'apiVersion: v1'],
+    ['services: {web: {image: nginx}}\n', 'apiVersion is missing', 'kompose convert'],
+    ['resources: [web.yaml]\n', 'apiVersion is missing', 'kubectl kustomize FOLDER'],
     ['- a\n', 'Expected an object, found a list', 'items of a List'],
     ['', 'The text declares nothing', 'apiVersion: v1'],
   ])('refuses %j by saying so', (text, message, hint) => {
