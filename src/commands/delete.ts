@@ -11,7 +11,8 @@ import { appliedTarget } from './applied/applied-target.ts';
 import { objectsOfFiles } from './applied/objects-of-files.ts';
 import { dryRunOption, isDryRun } from './apply.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { addWaitOptions, isEnding, untilEnded } from './pod/until-ended.ts';
+import { addWaitOptions } from './operate.ts';
+import { isEnding, untilEnded } from './pod/until-ended.ts';
 
 interface DeleteFlags {
   rootDir: string;

@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Pod } from '../api/types.ts';
 import type { OperationAction } from '../engine/operations/operation.ts';
 import { UserError } from '../errors.ts';
-import { addRuntimeOptions } from '../node/options/flags.ts';
+import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
 import { operate } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { declaredPods } from './pod/declared-pods.ts';
-import { addWaitOptions, untilEnded } from './pod/until-ended.ts';
+import { untilEnded } from './pod/until-ended.ts';
 
 interface OperateFlags {
   rootDir: string;
@@ -86,6 +86,15 @@ export function registerOperation(action: OperationAction): (program: Command, d
     if (action === 'restart') command.option('-c, --container <name>', 'restart this container alone');
     if (action === 'rollback') command.option('--to <revision>', 'number of the revision', parseRevision);
   };
+}
+
+/** Options of commands that end pods. */
+export function addWaitOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--wait <boolean>', 'wait until the pods have ended').choices(['true', 'false']).default('true'),
+    )
+    .option('--timeout <duration>', 'wait at most this long; a bare number is in seconds (default: no limit)', seconds);
 }
 
 function parseRevision(text: string): number {

@@ -1,8 +1,6 @@
-import { type Command, Option } from 'commander';
 import type { Pod } from '../../api/types.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
-import { seconds } from '../../node/options/flags.ts';
 import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
 import { visible } from '../../visible-text.ts';
 
@@ -26,13 +24,4 @@ export async function untilEnded(
   throw new UserError(`${signal.aborted ? 'timed out' : 'kubelet-ts ended'} before these pods had ended: ${names}`, {
     hint,
   });
-}
-
-/** Options of commands that end pods. */
-export function addWaitOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--wait <boolean>', 'wait until the pods have ended').choices(['true', 'false']).default('true'),
-    )
-    .option('--timeout <duration>', 'wait at most this long; a bare number is in seconds (default: no limit)', seconds);
 }
