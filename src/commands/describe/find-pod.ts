@@ -37,7 +37,7 @@ export async function findPod(
   return findKnownPod(await knownPods(deps, flags, snapshot), reference, flags, snapshot);
 }
 
-/** The same for several references. Without one, all pods there are now. Rejects if a reference matches none or several. */
+/** The same for several references. Without one, all pods that there are now. */
 export async function findPods(
   deps: CommandDeps,
   references: readonly string[],
