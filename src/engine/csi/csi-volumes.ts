@@ -4,6 +4,7 @@ import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import type { ClaimName, StorageLookup } from '../../api/values/persistent-volume.ts';
 import { errorMessage, RpcError, UserError } from '../../errors.ts';
 import type { CallOptions } from '../../cri/service.ts';
+import { allEnded } from '../../flow/all-ended.ts';
 import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
@@ -116,9 +117,7 @@ export class CSIVolumes {
   async tearDownPod(uid: string): Promise<void> {
     const podDir = this.deps.podDirs.podDir(uid);
     const specNames = new Set([...(await namesIn(publishedFolder(podDir))), ...(await namesIn(usesFolder(podDir)))]);
-    const results = await Promise.allSettled([...specNames].map((name) => this.tearDown(podDir, name)));
-    const failed = results.find(({ status }) => status === 'rejected');
-    if (failed?.status === 'rejected') throw failed.reason;
+    await allEnded([...specNames].map((name) => this.tearDown(podDir, name)));
   }
 
   /** Unstages the volumes of a driver that no pod uses, such as those that a crash left. */

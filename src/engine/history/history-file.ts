@@ -50,20 +50,20 @@ export async function readHistory(path: string): Promise<string> {
  * loss after `syncHistory`. Rejects with the error of the file system.
  */
 export async function appendHistory(path: string, lines: string, carried: () => string): Promise<void> {
-  await makeFolder(dirname(path), 0o700);
   let file = await openToAppend(path);
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw new Error(`${path} is not a regular file`);
-    const { size } = stats;
+    let { size } = stats;
     let text = `${(await isTorn(file, size)) ? '\n' : ''}${lines}`;
     if (size > 0 && size + Buffer.byteLength(text) > maxFileBytes) {
       await rename(path, olderHalf(path));
       await file.close();
       file = await openToAppend(path);
+      size = 0;
       text = carried() + lines;
     }
-    await appendWhole(file, text);
+    await appendWhole(file, size, text);
   } finally {
     await file.close();
   }
@@ -91,8 +91,7 @@ export function olderHalf(path: string): string {
 }
 
 /** Appends all of the text or nothing. */
-async function appendWhole(file: FileHandle, text: string): Promise<void> {
-  const { size } = await file.stat();
+async function appendWhole(file: FileHandle, size: number, text: string): Promise<void> {
   try {
     await file.appendFile(text);
   } catch (error) {
@@ -101,8 +100,15 @@ async function appendWhole(file: FileHandle, text: string): Promise<void> {
   }
 }
 
-function openToAppend(path: string): Promise<FileHandle> {
-  return open(path, appendFlags, 0o600);
+/** Makes the folder if it is missing. */
+async function openToAppend(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, appendFlags, 0o600);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    await makeFolder(dirname(path), 0o700);
+    return open(path, appendFlags, 0o600);
+  }
 }
 
 async function isTorn(file: FileHandle, size: number): Promise<boolean> {

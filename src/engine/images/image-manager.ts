@@ -41,7 +41,12 @@ export interface PullRequest {
   sandboxConfig: PodSandboxConfig;
   recorder: PodEventRecorder;
   signal: AbortSignal;
+  /** The answer of `askAhead`. */
+  askedImages?: AskedImages | undefined;
 }
+
+/** Answers about images by name. Each is used once, because a later container may find another state. */
+export type AskedImages = Map<string, Promise<Image | undefined>>;
 
 /** Makes the image of a container present before its creation. kubelet: images/image_manager.go */
 export class ImageManager {
@@ -80,6 +85,16 @@ export class ImageManager {
       throw new ContainerStartError(reasons.errImageNeverPull, message);
     }
     return this.pull(image, request);
+  }
+
+  /** Asks for the image of a container that is about to start, so that its start does not wait for the answer. */
+  askAhead({ image = '', ...container }: Container, signal: AbortSignal): AskedImages {
+    const name = this.isPulledAlways(container) ? undefined : pullReference(image);
+    if (name === undefined) return new Map();
+    const asked = this.imageStatus(name, signal);
+    // The start reports a failure.
+    asked.catch(() => undefined);
+    return new Map([[name, asked]]);
   }
 
   /**
@@ -134,10 +149,13 @@ export class ImageManager {
     return reference !== undefined && (await this.imageStatus(reference, signal).catch(() => undefined)) !== undefined;
   }
 
-  private async presentImage(image: string, { container, recorder, signal }: PullRequest): Promise<Image | undefined> {
+  private async presentImage(image: string, request: PullRequest): Promise<Image | undefined> {
+    const { container, recorder, signal, askedImages } = request;
     if (this.isPulledAlways(container)) return undefined;
     try {
-      return await this.imageStatus(image, signal);
+      const asked = askedImages?.get(image);
+      askedImages?.delete(image);
+      return await (asked ?? this.imageStatus(image, signal));
     } catch (error) {
       signal.throwIfAborted();
       const message = `Failed to inspect image "${image}": ${errorMessage(error)}`;

@@ -5,7 +5,9 @@ import type { Container, Pod } from '../../api/types.ts';
 import { expand } from '../../api/values/expand.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import { UserError } from '../../errors.ts';
+import { allEnded } from '../../flow/all-ended.ts';
 import { makeFolder } from '../../make-folder.ts';
+import { ifPresent } from '../host/if-present.ts';
 import { writeNewFile } from '../host/regular-file.ts';
 import { hostsFileContent, hostsFilePath, shouldMountHostsFile } from '../network/hosts-file.ts';
 import { bindSubPath, type SubPath, subPathTarget } from '../volumes/sub-path.ts';
@@ -18,6 +20,9 @@ const maxTerminationLogs = 5;
 
 type Mount = NonNullable<ContainerConfig['mounts']>[number];
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
+
+/** Writes the hosts file of a pod, with names that are added to this content. */
+type WriteHostsFile = (pod: Pod, content: string) => Promise<void>;
 
 interface MountRequest {
   pod: Pod;
@@ -40,13 +45,15 @@ interface MountRequest {
  */
 export async function containerMounts(
   request: MountRequest,
-  writeHostsFile: (pod: Pod, content: string) => Promise<void>,
+  writeHostsFile: WriteHostsFile,
 ): Promise<Mount[]> {
   const terminationLog = terminationLogPath(request);
   const mounts = generateContainerMounts(request, terminationLog);
   for (const subPath of subPathsOf(request)) await bindSubPath(subPath);
-  if (hasHostsFile(request)) await writeHostsFile(request.pod, await hostsFileOf(request.pod, request));
-  if (hasTerminationLog(request)) await makeTerminationLog(terminationLog);
+  await allEnded([
+    hasHostsFile(request) ? makeHostsFile(request, writeHostsFile) : undefined,
+    hasTerminationLog(request) ? makeTerminationLog(terminationLog) : undefined,
+  ]);
   return mounts;
 }
 
@@ -144,21 +151,26 @@ const propagations: Record<string, NonNullable<Mount['propagation']>> = {
 
 const absolute = (path: string): string => (path.startsWith('/') ? path : `/${path}`);
 
+async function makeHostsFile(request: MountRequest, write: WriteHostsFile): Promise<void> {
+  await write(request.pod, await hostsFileOf(request.pod, request));
+}
+
 /** Each container gets a new file, so that it never shows the message of its predecessor. */
 function terminationLogPath({ container, podDir }: MountRequest): string {
   return join(podDir, 'containers', container.name, randomBytes(4).toString('hex'));
 }
 
 async function makeTerminationLog(path: string): Promise<void> {
-  await makeFolder(dirname(path), 0o750);
+  const folder = dirname(path);
+  const old = await ifPresent(readdir(folder));
+  if (old === undefined) await makeFolder(folder, 0o750);
   // The next start tries again.
-  await removeOldLogs(dirname(path)).catch(() => undefined);
+  else await removeOldLogs(old.map((name) => join(folder, name))).catch(() => undefined);
   await writeNewFile(path, '', 0o666);
 }
 
 /** Every instance that may write to one of these files has ended. The kubelet keeps all until the pod is removed. */
-async function removeOldLogs(folder: string): Promise<void> {
-  const paths = (await readdir(folder)).map((name) => join(folder, name));
+async function removeOldLogs(paths: readonly string[]): Promise<void> {
   if (paths.length < maxTerminationLogs) return;
   const found = await Promise.all(paths.map(async (path) => ({ path, stats: await lstat(path) })));
   // Those without a message first, then the oldest.

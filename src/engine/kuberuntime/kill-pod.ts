@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import { hasSidecar, sidecarsOf } from '../../api/values/sidecars.ts';
 import { unlessNotFound } from '../../cri/errors.ts';
+import { allEnded } from '../../flow/all-ended.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
@@ -38,11 +39,9 @@ export async function killPod(
     const turn = before.length === 0 ? undefined : () => Promise.allSettled(before.map(stopOf));
     return killContainer(deps, pod, { containerID, name, podIPs: podStatus.ips, gracePeriodOverride, turn }, recorder);
   };
-  const stopped = await Promise.allSettled(running.map(({ name }) => stopOf(name)));
-  const sandboxes = await Promise.allSettled(
-    podStatus.sandboxStatuses.map(({ id }) => stopPodSandbox(deps.runtime, id)),
-  );
-  for (const result of [...stopped, ...sandboxes]) if (result.status === 'rejected') throw result.reason;
+  const stopped = running.map(({ name }) => stopOf(name));
+  await Promise.allSettled(stopped);
+  await allEnded([...stopped, ...podStatus.sandboxStatuses.map(({ id }) => stopPodSandbox(deps.runtime, id))]);
 }
 
 /** Stops a sandbox. A missing one counts as stopped. */

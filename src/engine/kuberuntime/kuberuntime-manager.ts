@@ -5,6 +5,7 @@ import { ContainerStartError } from '../container/container-start-error.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import type { PodCgroupResize } from '../container-manager/container-manager.ts';
 import type { PodRemover } from './pod-remover.ts';
+import type { AskedImages } from '../images/image-manager.ts';
 import type { ProbeResults } from '../container/probe-results.ts';
 import { formatPod } from '../../api/values/pod-names.ts';
 import { reasons } from '../view/reasons.ts';
@@ -49,6 +50,11 @@ export interface PodSync {
   removedContainers?: readonly string[];
   /** Runs that ended before this monotonic time cause no back-off. */
   retriedAtMonotonic?: number | undefined;
+}
+
+/** The sandbox of containers that start now. */
+interface ReadySandbox extends PodSandbox {
+  askedImages: AskedImages | undefined;
 }
 
 /** Carries out the actions of `computePodActions` over the CRI. kubelet: kuberuntime/kuberuntime_manager.go */
@@ -104,9 +110,12 @@ export class KuberuntimeManager {
     const init = at(pod.spec.initContainers ?? [], initContainersToStart(pod, actions));
     const containers = at(pod.spec.containers, actions.containersToStart);
     const ephemeral = at(pod.spec.ephemeralContainers ?? [], actions.ephemeralContainersToStart);
-    if (!actions.createSandbox && init.length + containers.length + ephemeral.length === 0) return results;
-    const sandbox = await podSandbox(this.deps, sync, actions, results);
-    if (sandbox === undefined) return results;
+    const [first] = [...ephemeral, ...init, ...containers];
+    if (!actions.createSandbox && first === undefined) return results;
+    const askedImages = first && this.deps.imageManager.askAhead(first, sync.signal);
+    const made = await podSandbox(this.deps, sync, actions, results);
+    if (made === undefined) return results;
+    const sandbox = { ...made, askedImages };
 
     // Step 7: start ephemeral containers, which have no back-off. A failed one does not hold up the others.
     for (const container of ephemeral) await this.startEphemeral(sync, container, sandbox, results);
@@ -144,7 +153,7 @@ export class KuberuntimeManager {
   private async start(
     sync: PodSync,
     container: Container,
-    sandbox: PodSandbox,
+    sandbox: ReadySandbox,
     results: SyncResult[],
   ): Promise<boolean> {
     const { pod, podStatus, recorder } = sync;
@@ -175,7 +184,7 @@ export class KuberuntimeManager {
   private async startEphemeral(
     sync: PodSync,
     container: Container,
-    sandbox: PodSandbox,
+    sandbox: ReadySandbox,
     results: SyncResult[],
   ): Promise<void> {
     const { metadata } = sync.pod;
@@ -192,7 +201,7 @@ export class KuberuntimeManager {
   private async startNow(
     sync: PodSync,
     container: Container,
-    sandbox: PodSandbox,
+    sandbox: ReadySandbox,
     results: SyncResult[],
   ): Promise<boolean> {
     const { pod } = sync;
@@ -206,6 +215,7 @@ export class KuberuntimeManager {
         podIPs: sandbox.podIPs,
         podSandboxID: sandbox.id,
         sandboxConfig: sandbox.config,
+        askedImages: sandbox.askedImages,
       });
       results.push({ action: 'startContainer', target });
       return true;

@@ -8,6 +8,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { ContainerConfig, Image, PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import { allEnded } from '../../flow/all-ended.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
 import {
@@ -24,7 +25,7 @@ import type { PodResources } from '../container-manager/resource-managers/pod-re
 import type { ContainerSets } from '../container-manager/resource-managers/resource-managers.ts';
 import { namesIn } from '../host/names-in.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
-import type { ImageManager } from '../images/image-manager.ts';
+import type { AskedImages, ImageManager } from '../images/image-manager.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
@@ -76,6 +77,7 @@ interface ContainerStart {
   volumes: ReadonlyMap<string, MountedVolume>;
   recorder: PodEventRecorder;
   signal: AbortSignal;
+  askedImages: AskedImages | undefined;
 }
 
 /**
@@ -156,7 +158,6 @@ async function containerConfig(
   { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
 ): Promise<ReturnType<typeof generateContainerConfig>> {
   const targetContainerID = targetID(pod, container, podStatus);
-  await makeFolder(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), 0o755);
   const { nodeIPs, allocatable } = node;
   const own = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
   const envs = [...(devices?.envs ?? []), ...own];
@@ -175,7 +176,7 @@ async function containerConfig(
     selinuxEnabled: node.selinuxEnabled,
   };
   const writeHostsFile: ServiceNames['writeHostsFile'] = (of, content) => serviceNames.writeHostsFile(of, content);
-  const mounts = await containerMounts(request, writeHostsFile).catch((error: unknown) => {
+  const making = containerMounts(request, writeHostsFile).catch((error: unknown) => {
     // The cause contains host details, so it is logged and left out of the pod's status.
     if (error instanceof UserError && error.cause !== undefined) {
       const facts = { pod: pod.metadata.name, containerName: container.name, err: error.cause };
@@ -183,6 +184,8 @@ async function containerConfig(
     }
     throw error;
   });
+  const logs = makeFolder(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), 0o755);
+  const [mounts] = await allEnded([making, logs]);
   return generateContainerConfig({
     pod,
     container,

@@ -7,7 +7,7 @@ import { ConfigObjects } from '../../../src/engine/config-objects/config-objects
 import { podEventRecorder } from '../../../src/engine/view/event-recorder.ts';
 import { ContainerStartError } from '../../../src/engine/container/container-start-error.ts';
 import type { DockerConfig } from '../../../src/engine/images/docker-config.ts';
-import { ImageManager } from '../../../src/engine/images/image-manager.ts';
+import { type AskedImages, ImageManager } from '../../../src/engine/images/image-manager.ts';
 import type { LayerIngest } from '../../../src/engine/images/layer-ingests.ts';
 import { PullCredentials } from '../../../src/engine/images/pull-credentials.ts';
 import { PullWatch } from '../../../src/engine/images/pull-watch.ts';
@@ -67,8 +67,13 @@ const makeManager = (
 
 const pod = makePod({ metadata: { uid: 'u1', annotations: { note: 'x' } } });
 
-function ensure(container: Partial<Container>, signal = new AbortController().signal): Promise<string> {
+function ensure(
+  container: Partial<Container>,
+  signal = new AbortController().signal,
+  askedImages?: AskedImages,
+): Promise<string> {
   const request = {
+    askedImages,
     pod,
     container: makeContainer({ image: 'app:1', ...container }),
     sandboxConfig: { metadata: { name: 'web' } },
@@ -98,6 +103,25 @@ const recorded = (): string[] =>
   );
 
 const pulls = (): string[] => runtime.requestsOf('pullImage').map(({ image }) => image?.image ?? '');
+
+test('an image asked for ahead is not asked for again by the first start that needs it', async () => {
+  runtime.addImage('app:1');
+  const container = makeContainer({ image: 'app:1', imagePullPolicy: 'IfNotPresent' });
+  const { signal } = new AbortController();
+  const asked = manager.askAhead(container, signal);
+  const asks = [runtime.requestsOf('imageStatus').length];
+  for (const name of ['first', 'second']) {
+    await ensure({ ...container, name }, signal, asked);
+    asks.push(runtime.requestsOf('imageStatus').length);
+  }
+  expect(asks).toEqual([1, 1, 2]);
+});
+
+test('an image that is pulled always is not asked for ahead', () => {
+  const container = makeContainer({ image: 'app:1', imagePullPolicy: 'Always' });
+  expect(manager.askAhead(container, new AbortController().signal)).toEqual(new Map());
+  expect(runtime.requestsOf('imageStatus')).toEqual([]);
+});
 
 describe('the pull policy', () => {
   test('IfNotPresent takes the image that is there', async () => {
