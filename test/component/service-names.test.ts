@@ -34,7 +34,7 @@ const hostsFile = (world: World, name: string): string => join(world.rootDir, 'p
 /** What `web` knows of `db`, as `address name`. */
 async function known(world: World, name = 'web'): Promise<string[]> {
   const lines = (await readFile(hostsFile(world, name), 'utf8')).split('\n');
-  return lines.filter((line) => /\tdb\t/.test(line)).map((line) => line.split('\t', 2).join(' '));
+  return lines.filter((line) => line.includes('\tdb\t')).map((line) => line.split('\t', 2).join(' '));
 }
 
 /** Starts `db`. */

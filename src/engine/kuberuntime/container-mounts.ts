@@ -43,10 +43,7 @@ interface MountRequest {
  * Makes the files that a container mounts: volume subpaths, hosts file and termination log. Resolves with all its
  * mounts. Rejects with a `UserError` if a mount is invalid.
  */
-export async function containerMounts(
-  request: MountRequest,
-  writeHostsFile: WriteHostsFile,
-): Promise<Mount[]> {
+export async function containerMounts(request: MountRequest, writeHostsFile: WriteHostsFile): Promise<Mount[]> {
   const terminationLog = terminationLogPath(request);
   const mounts = generateContainerMounts(request, terminationLog);
   for (const subPath of subPathsOf(request)) await bindSubPath(subPath);
