@@ -38,24 +38,44 @@ export interface WantedFigures {
   pressure?: boolean;
 }
 
-/** Returns undefined if this cgroup is in no hierarchy. */
+/** Figures that hardly change while no process of the cgroup runs. */
+export type StillUsage = Pick<CgroupUsage, 'memory' | 'tasks'>;
+
+/**
+ * Returns undefined if this cgroup is in no hierarchy. `known`: finds the still figures of an idle cgroup, or reads
+ * them. By default they are read.
+ */
 export function readCgroupUsage(
   files: Pick<KeptFiles, 'read' | 'readNumber'>,
   sources: CgroupSources,
   cgroup: string,
   wanted: WantedFigures,
+  known: (cpuNanos: number | undefined, read: () => StillUsage) => StillUsage = (_, read) => read(),
 ): CgroupUsage | undefined {
   const cpuNanos = readCPU(files, sources.cpu, cgroup);
-  const memory = sources.memory && readMemory(files, sources.memory, cgroup, wanted.swap);
+  const { memory, tasks } = known(cpuNanos, () => readStill(files, sources, cgroup, wanted));
   if (cpuNanos === undefined && memory === undefined) return undefined;
   const usage: CgroupUsage = {};
   if (cpuNanos !== undefined) usage.cpuNanos = cpuNanos;
   if (memory !== undefined) usage.memory = memory;
-  const tasks = wanted.tasks && sources.pids && files.readNumber(`${sources.pids.top}${cgroup}/pids.current`);
-  if (typeof tasks === 'number') usage.tasks = tasks;
+  if (tasks !== undefined) usage.tasks = tasks;
   const psi = wanted.pressure && sources.pressure !== undefined && readPressure(files, `${sources.pressure}${cgroup}`);
   if (psi) usage.psi = psi;
   return usage;
+}
+
+function readStill(
+  files: Pick<KeptFiles, 'read' | 'readNumber'>,
+  { memory, pids }: CgroupSources,
+  cgroup: string,
+  wanted: WantedFigures,
+): StillUsage {
+  const still: StillUsage = {};
+  const read = memory && readMemory(files, memory, cgroup, wanted.swap);
+  if (read !== undefined) still.memory = read;
+  const tasks = wanted.tasks && pids && files.readNumber(`${pids.top}${cgroup}/pids.current`);
+  if (typeof tasks === 'number') still.tasks = tasks;
+  return still;
 }
 
 /** CPU time in nanoseconds. Returns undefined if it is not counted. */

@@ -11,6 +11,12 @@ interface Deps {
   clock: Clock;
 }
 
+interface WantedSample {
+  cpuAndMemoryOnly: boolean;
+  /** True if one that asks wants no older figure, as eviction does. */
+  anew: boolean;
+}
+
 interface Sample {
   cpuAndMemoryOnly: boolean;
   startedAtMonotonic: number;
@@ -25,7 +31,7 @@ export class SampledStats implements StatsProvider {
   private newest: { cpuAndMemoryOnly: boolean; startedAtMonotonic: number; summary: Summary }[] = [];
   private underWay: Sample | undefined;
   /** The sample that begins when the one under way has ended. */
-  private next: { wanted: { cpuAndMemoryOnly: boolean }; result: Promise<Summary> } | undefined;
+  private next: { wanted: WantedSample; result: Promise<Summary> } | undefined;
 
   private measured: { startedAtMonotonic: number; result: Promise<MeasuredCgroup[]> } | undefined;
 
@@ -62,33 +68,34 @@ export class SampledStats implements StatsProvider {
   /** The sample under way if it began late enough, or else one that begins after it. */
   private sampleWithin(maxAgeMs: number, cpuAndMemoryOnly: boolean): Promise<Summary> {
     const { underWay, next } = this;
-    if (underWay === undefined && next === undefined) return this.begin(cpuAndMemoryOnly);
+    const anew = maxAgeMs === 0;
+    if (underWay === undefined && next === undefined) return this.begin({ cpuAndMemoryOnly, anew });
     const isYoung = underWay !== undefined && this.deps.clock.monotonic() - underWay.startedAtMonotonic < maxAgeMs;
     if (isYoung && (cpuAndMemoryOnly || !underWay.cpuAndMemoryOnly)) return underWay.result;
     if (next !== undefined) {
       // The larger sample serves both.
       next.wanted.cpuAndMemoryOnly &&= cpuAndMemoryOnly;
+      next.wanted.anew ||= anew;
       return next.result;
     }
-    return this.beginAfter(underWay?.result, cpuAndMemoryOnly);
+    return this.beginAfter(underWay?.result, { cpuAndMemoryOnly, anew });
   }
 
-  private beginAfter(before: Promise<unknown> | undefined, cpuAndMemoryOnly: boolean): Promise<Summary> {
-    const wanted = { cpuAndMemoryOnly };
+  private beginAfter(before: Promise<unknown> | undefined, wanted: WantedSample): Promise<Summary> {
     const ended = Promise.resolve(before).catch(() => undefined);
     const result = ended.then(() => {
       this.next = undefined;
-      return this.begin(wanted.cpuAndMemoryOnly);
+      return this.begin(wanted);
     });
     this.next = { wanted, result };
     return result;
   }
 
-  private begin(cpuAndMemoryOnly: boolean): Promise<Summary> {
+  private begin({ cpuAndMemoryOnly, anew }: WantedSample): Promise<Summary> {
     const startedAtMonotonic = this.deps.clock.monotonic();
     const measuring = async (): Promise<Summary> => {
       try {
-        const summary = await this.deps.sampler.sample({ cpuAndMemoryOnly });
+        const summary = await this.deps.sampler.sample({ cpuAndMemoryOnly, anew });
         const larger = cpuAndMemoryOnly ? this.newest.filter((sample) => !sample.cpuAndMemoryOnly) : [];
         this.newest = [{ cpuAndMemoryOnly, startedAtMonotonic, summary }, ...larger];
         return summary;

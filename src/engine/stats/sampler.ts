@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
-import type { WantedFigures } from './cgroup-usage.ts';
+import type { StillUsage, WantedFigures } from './cgroup-usage.ts';
 import type { DiskUsageCache } from './disk-usage-cache.ts';
 import type { DriverUsageCache } from './driver-usage-cache.ts';
 import { diskStats } from './figures.ts';
@@ -51,6 +51,8 @@ interface Reported {
 interface SampleContext extends Reported {
   cpuAndMemoryOnly: boolean;
   wanted: WantedFigures;
+  /** Undefined if every figure is read. */
+  idle: IdleCgroups<StillUsage> | undefined;
   swapFreeBytes: number | undefined;
 }
 
@@ -69,6 +71,8 @@ export class Sampler {
   /** Of samples without pods, because each sample forgets the pods that it did not read. */
   private readonly nodeReader: UsageReader;
   private readonly idle: IdleCgroups<CgroupFigures>;
+  /** Of samples with all figures, and of those with CPU and memory alone. */
+  private readonly still: Record<'all' | 'cpuAndMemory', IdleCgroups<StillUsage>>;
   private readonly paths: PodCgroupPaths;
   /** A process in the network of each sandbox, by its id. */
   private readonly networkPIDs = new Map<string, string>();
@@ -77,11 +81,15 @@ export class Sampler {
     this.reader = new UsageReader(deps);
     this.nodeReader = new UsageReader(deps);
     this.idle = new IdleCgroups(deps.clock);
+    this.still = { all: new IdleCgroups(deps.clock), cpuAndMemory: new IdleCgroups(deps.clock) };
     this.paths = new PodCgroupPaths({ sources: deps.host.cgroups, cgroupRoot: deps.cgroupRoot });
   }
 
-  /** A figure that cannot be read is left out. */
-  async sample({ cpuAndMemoryOnly = false } = {}): Promise<Summary> {
+  /**
+   * A figure that cannot be read is left out. `anew`: also reads the memory of cgroups that used no CPU since the last
+   * sample, which the kernel may have reclaimed. Else theirs is up to a minute old.
+   */
+  async sample({ cpuAndMemoryOnly = false, anew = true } = {}): Promise<Summary> {
     const { nodeName, podsCgroup, clock, disk, drivers } = this.deps;
     const pods = await this.deps.pods();
     this.retain(pods);
@@ -94,12 +102,15 @@ export class Sampler {
       ? {}
       : { swap: hasSwap(this.reader) ? 'measured' : 'unused', pressure: true };
     const kernel = readNodeStats(this.reader, { podsCgroup, wanted });
-    const context = { ...reported, cpuAndMemoryOnly, wanted, swapFreeBytes: kernel.swap?.swapAvailableBytes };
+    const still = this.still[cpuAndMemoryOnly ? 'cpuAndMemory' : 'all'];
+    const idle = anew ? undefined : still;
+    const context = { ...reported, cpuAndMemoryOnly, wanted, idle, swapFreeBytes: kernel.swap?.swapAvailableBytes };
     const measured: PodStats[] = [];
     for (const [index, pod] of pods.entries()) {
       if (index > 0 && index % podsATurn === 0) await clock.sleep(0);
       measured.push(this.readPod(pod, context));
     }
+    if (!anew) still.endSample();
     this.reader.endSample();
     return { node: { nodeName, ...kernel, ...this.nodeDisks(context) }, pods: measured };
   }
@@ -114,7 +125,7 @@ export class Sampler {
     const wanted: WantedFigures = { tasks: true };
     const kernel = readNodeStats(this.nodeReader, { podsCgroup, wanted });
     this.nodeReader.endSample();
-    const context = { ...reported, disks, cpuAndMemoryOnly: false, wanted, swapFreeBytes: undefined };
+    const context = { ...reported, disks, cpuAndMemoryOnly: false };
     return { node: { nodeName, ...kernel, ...this.nodeDisks(context) }, pods: [] };
   }
 
@@ -185,13 +196,14 @@ export class Sampler {
 
   private readPod(pod: StatsPod, context: SampleContext): PodStats {
     const { disk, drivers, rootDir, podOf } = this.deps;
-    const { cpuAndMemoryOnly, wanted, filesystems } = context;
+    const { cpuAndMemoryOnly, wanted, idle, filesystems } = context;
     const rootFs = filesystems.get(rootDir);
     const usage = cpuAndMemoryOnly ? undefined : disk.of(pod.uid);
     const runtime = context.pods.get(pod.uid);
     const reading = this.reader.read({
       cgroup: this.paths.ofPod(pod.uid),
       wanted: cpuAndMemoryOnly ? wanted : { ...wanted, tasks: true },
+      idle,
       runtime: { key: pod.uid, cpu: runtime?.cpu },
     });
     const containers = pod.containers.map((container) => {
@@ -200,6 +212,7 @@ export class Sampler {
         ...this.reader.read({
           cgroup: this.paths.ofContainer(pod.uid, container.id),
           wanted,
+          idle,
           runtime: { key: container.id, cpu: figures?.cpu },
         }),
         runtime: figures,
@@ -215,7 +228,11 @@ export class Sampler {
     return podStats(pod, containers, { ...reading, ...disks, runtime, network, pod: podOf(pod.uid) });
   }
 
-  private nodeDisks({ disks, filesystems, cpuAndMemoryOnly }: SampleContext): Pick<NodeStats, 'fs' | 'runtime'> {
+  private nodeDisks({
+    disks,
+    filesystems,
+    cpuAndMemoryOnly,
+  }: Pick<SampleContext, 'disks' | 'filesystems' | 'cpuAndMemoryOnly'>): Pick<NodeStats, 'fs' | 'runtime'> {
     if (cpuAndMemoryOnly) return {};
     const rootFs = filesystems.get(this.deps.rootDir);
     const { imageFs, containerFs } = disks;

@@ -7,8 +7,9 @@ import type { PodStats, Summary, VolumeStats } from './summary.ts';
  */
 export interface StatsProvider {
   /**
-   * The newest sample if it is at most `maxAgeMs` old, or else a new one. 0 asks for one that begins now. Figures that
-   * could not be read are absent. Waits at most some seconds for a runtime that does not answer. Rejects with the
+   * The newest sample if it is at most `maxAgeMs` old, or else a new one. 0 asks for one that begins now and reads
+   * everything. Else the memory of a cgroup that used no CPU may be a minute old. Figures that could not be read are
+   * absent. Waits at most some seconds for a runtime that does not answer. Rejects with the
    * signal's reason.
    */
   summary(request: SummaryRequest): Promise<Summary>;

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
-import { type CgroupUsage, readCgroupUsage, type WantedFigures } from './cgroup-usage.ts';
+import { type CgroupUsage, readCgroupUsage, type StillUsage, type WantedFigures } from './cgroup-usage.ts';
 import { CPURates } from './cpu-rates.ts';
+import type { IdleCgroups } from './idle-cgroups.ts';
 import { KeptFiles } from './kept-files.ts';
 import { KernelFiles } from './kernel-files.ts';
 import type { RuntimeCPU } from './runtime-figures.ts';
@@ -20,6 +21,8 @@ export interface UsageRequest {
   /** Path below the mount, empty for the root. */
   cgroup: string | undefined;
   wanted: WantedFigures;
+  /** The last still figures of the cgroup serve again while it is idle. */
+  idle?: IdleCgroups<StillUsage> | undefined;
   /** CPU time as the runtime reports it, for what has no cgroup, and a name for it. */
   runtime?: { key: string; cpu: RuntimeCPU | undefined };
 }
@@ -39,10 +42,12 @@ export class UsageReader {
     this.cgroupFiles = new KeptFiles(clock);
   }
 
-  read({ cgroup: path, wanted, runtime }: UsageRequest): Reading {
+  read({ cgroup: path, wanted, idle, runtime }: UsageRequest): Reading {
     const { cgroupFiles, host, clock, rates } = this;
     const time = new Date(clock.now()).toISOString();
-    const cgroup = path === undefined ? undefined : readCgroupUsage(cgroupFiles, host.cgroups, path, wanted);
+    const known = (cpuNanos: number | undefined, read: () => StillUsage): StillUsage =>
+      idle === undefined || path === undefined ? read() : idle.figuresOf(path, cpuNanos, read);
+    const cgroup = path === undefined ? undefined : readCgroupUsage(cgroupFiles, host.cgroups, path, wanted, known);
     if (path !== undefined && cgroup?.cpuNanos !== undefined)
       return { time, cgroup, usageNanoCores: rates.next(`cgroup ${path}`, cgroup.cpuNanos, clock.monotonic()) };
     const { key = '', cpu } = runtime ?? {};

@@ -7,11 +7,13 @@ let clock: FakeClock;
 let stats: SampledStats;
 /** Samples so far, as `full` or `small`. Each takes a second. */
 let samples: string[];
+/** For each sample, whether it read everything anew. */
+let anew: (boolean | undefined)[];
 let failure: Error | undefined;
 
 beforeEach(() => {
   clock = new FakeClock();
-  samples = [];
+  [samples, anew] = [[], []];
   failure = undefined;
   stats = new SampledStats({
     clock,
@@ -19,6 +21,7 @@ beforeEach(() => {
       sample: async (options) => {
         const name = `${options?.cpuAndMemoryOnly === true ? 'small' : 'full'} ${samples.length + 1}`;
         samples.push(name);
+        anew.push(options?.anew);
         await clock.sleep(1000);
         if (failure !== undefined) throw failure;
         return summaryOf(name);
@@ -52,6 +55,13 @@ test('0 asks for a sample that begins now: after the one under way, and once for
   await clock.advance(500);
   expect(await ask({ maxAgeMs: 0 }, { maxAgeMs: 0 }, { maxAgeMs: 501 })).toEqual(['full 2', 'full 2', 'full 1']);
   expect((await first).node.nodeName).toBe('full 1');
+});
+
+test('0 also asks for a sample that reads everything anew, for others that wait for it too', async () => {
+  await ask({ maxAgeMs: 1000 }, { maxAgeMs: 500 }, { maxAgeMs: 0 });
+  await ask({ maxAgeMs: 1000 });
+  await ask({ maxAgeMs: 0 });
+  expect(anew).toEqual([false, true, false, true]);
 });
 
 test('a small sample does not serve the one that needs all, but all serves both', async () => {

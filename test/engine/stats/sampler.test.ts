@@ -229,6 +229,27 @@ describe('a machine with cgroup v1', () => {
     expect(await asksIn(12)).toBe(12);
   });
 
+  test('reads the memory of an idle cgroup again after a minute, and at once for a sample that reads all anew', async () => {
+    const { sampler, top } = await samplerOf(treeV1, sourcesV1);
+    const bytesOf = async (anew: boolean): Promise<unknown> => {
+      const [measured] = (await sampler.sample({ anew })).pods;
+      return [measured?.memory?.usageBytes, measured?.containers[0]?.memory?.usageBytes];
+    };
+    const known = [200 * 1024, 100 * 1024];
+    expect(await bytesOf(false)).toEqual(known);
+    await writeAt(join(top, `memory${podV1}/memory.usage_in_bytes`), `${300 * 1024}\n`);
+    await clock.advance(10_000);
+    expect([await bytesOf(false), await bytesOf(true)]).toEqual([known, [300 * 1024, 100 * 1024]]);
+    await clock.advance(10_000);
+    expect(await bytesOf(false)).toEqual(known);
+    await clock.advance(40_000);
+    expect(await bytesOf(false)).toEqual([300 * 1024, 100 * 1024]);
+    await writeAt(join(top, `memory${podV1}/c1/memory.usage_in_bytes`), `${50 * 1024}\n`);
+    await writeAt(join(top, `cpuacct${podV1}/c1/cpuacct.usage`), '4000000001\n');
+    await clock.advance(10_000);
+    expect(await bytesOf(false)).toEqual([300 * 1024, 50 * 1024]);
+  });
+
   test('names no network for a pod in the network of the node', async () => {
     const { sampler } = await samplerOf(treeV1, sourcesV1);
     pods = [pod({ hasNetwork: false })];
