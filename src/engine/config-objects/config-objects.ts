@@ -31,9 +31,9 @@ interface Replacement {
 }
 
 /**
- * The ConfigMaps, Secrets, Services, classes and objects about storage that all sources declare now. If two sources declare one
- * object, the first one owns it until it no longer declares it. An immutable object keeps its first content until its
- * source removes it. After that it can be declared with other content.
+ * The ConfigMaps, Secrets, Services, classes and objects about storage that all sources declare now. If two sources
+ * declare one object, the first one owns it until it no longer declares it. An immutable object keeps its first content
+ * until its source removes it. After that it can be declared with other content.
  */
 export class ConfigObjects implements ConfigObjectLookup, NodeClassLookup, StorageLookup {
   private readonly bySource = new Map<string, ReadonlyMap<string, ConfigObject>>();

@@ -1,8 +1,8 @@
 /*
  * Runs on a thread of its own during a flood (`healthz-helper.ts`). scripts/generate bundles it into a text.
  *
- * INVARIANTS: the thread accepts from the descriptor of the main thread's server. The end of the thread would close that
- * descriptor, so no error ends it.
+ * INVARIANTS: the thread accepts from the descriptor of the main thread's server. The end of the thread would close
+ * that descriptor, so no error ends it.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { boundedServer } from '../http-server.ts';
