@@ -47,22 +47,19 @@ test.each<[string, string, Answer]>([
 });
 
 test.each([
-  ['another protocol', 'SSH-2.0-OpenSSH', 'no HTTP'],
-  ['another version', 'HTTP/2 200\r\n\r\n', 'no HTTP'],
+  ['another protocol', 'SSH-2.0-OpenSSH\r\n', 'this is not HTTP'],
+  ['another version', 'HTTP/2 200\r\n\r\n', 'this is not HTTP'],
   ['an interim status', 'HTTP/1.1 100 Continue\r\n\r\n', 'no status'],
-  ['a long status', 'HTTP/1.1 2000 OK\r\n\r\n', 'no status'],
-  ['a header without a name', head(': x'), 'a header without a name'],
   ['a head that never ends', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(20_000)}`, 'the head is too long'],
   ['a long head', head(`x: ${'x'.repeat(20_000)}`), 'the head is too long'],
+  ['a line that never ends', 'x'.repeat(20_000), 'the head is too long'],
   ['a negative length', head('content-length: -1'), 'the length is not a number'],
   ['two lengths in one', head('content-length: 1, 2'), 'the length is not a number'],
-  ['a length beside chunks', head('content-length: 1', 'transfer-encoding: chunked'), 'the length is not clear'],
-  ['another coding', head('transfer-encoding: gzip, chunked'), 'the length is not clear'],
-  ['a chunk without a size', `${head('transfer-encoding: chunked')}\r\n`, 'no size of a chunk'],
-  ['a chunk of an endless size', `${head('transfer-encoding: chunked')}${'1'.repeat(20)}`, 'no size of a chunk'],
-  ['an extension of a chunk', `${head('transfer-encoding: chunked')}1;a=b\r\n`, 'no size of a chunk'],
-  ['a chunk that is too long', `${head('transfer-encoding: chunked')}1\r\nab\r\n`, 'a chunk is longer than its size'],
-  ['a trailer', `${head('transfer-encoding: chunked')}0\r\nx: y\r\n\r\n`, 'a chunk is longer than its size'],
+  ['two lengths', head('content-length: 1', 'content-length: 2'), 'this is not HTTP'],
+  ['a chunk of an endless size', `${head('transfer-encoding: chunked')}${'1'.repeat(20_000)}`, 'the head is too long'],
+  ['a chunk of a negative size', `${head('transfer-encoding: chunked')}-5\r\nabcdefg`, 'a chunk of a negative size'],
+  ['a chunk that is too long', `${head('transfer-encoding: chunked')}1\r\nab\r\n`, 'this is not HTTP'],
+  ['endless trailers', `${head('transfer-encoding: chunked')}0\r\n${'x: y\r\n'.repeat(4000)}`, 'the head is too long'],
 ])('an answer with %s is refused', (_title, text, message) => {
   expect(() => read([text])).toThrow(message);
   expect(() => read(inParts(text))).toThrow(message);
