@@ -107,6 +107,16 @@ test('names of a Service that was removed while no agent ran are removed', async
   await box.world.until(async () => (await known(box.world)).length === 0);
 });
 
+test('with publishNotReadyAddresses a pod has its name while its init containers run', async () => {
+  const box = await boot();
+  box.source.setConfigObjects({ ...service('db'), publishNotReadyAddresses: true });
+  const initContainers = [{ name: 'prepare', image: 'registry.example/app:1' }];
+  box.source.set(pod('web'), pod('db', { spec: { initContainers } }));
+  await box.world.until(async () => (await known(box.world)).length > 0);
+  expect(await known(box.world)).toEqual(['10.88.0.3 db']);
+  expect(box.engine.phase('db-edge1')).toBe('Pending');
+});
+
 test('a pod on the host network has the address of the node', async () => {
   const box = await boot();
   box.source.set(pod('web'), pod('db', { spec: { hostNetwork: true } }));

@@ -133,8 +133,8 @@ export class ServiceNames {
     const { pods, isTerminating, statusOf, nodeIPs } = this.deps;
     return pods().flatMap(({ metadata: { uid, namespace, name, labels = {} }, spec }) => {
       const status = statusOf(uid);
-      const isRunning = status?.phase === 'Running' && !isTerminating(uid);
-      if (!isRunning) return [];
+      const hasEnded = status?.phase === 'Failed' || status?.phase === 'Succeeded';
+      if (status === undefined || hasEnded || isTerminating(uid)) return [];
       const ips = spec.hostNetwork === true ? nodeIPs : (status.podIPs ?? []).flatMap(({ ip = '' }) => ip);
       const { hostname = '', subdomain = '' } = spec;
       return [{ namespace, name, labels, hostname, subdomain, ips, isReady: isReady(status) }];
