@@ -30,7 +30,7 @@ test('job.yaml runs once', async () => {
 });
 
 test('services.yaml tests a server by the name of its Service', async () => {
-  expect(await agent.cli(['run-once', '--rm', manifest('services.yaml')])).toMatchObject({
+  expect(await agent.cli(['run-once', '--rm', '--exit-code-from', 'test', manifest('services.yaml')])).toMatchObject({
     code: 0,
     stdout: '[pod/test-edge1/wget] Hello\n',
   });
