@@ -17,8 +17,6 @@ interface Deps {
   faults: Pick<Faults, 'note'>;
   /** Defaults to `connectionLimit` of this process. */
   maxConnections?: number;
-  /** Called for each connection that is closed because there are too many. */
-  onCrowded?: () => void;
 }
 
 /**
@@ -61,12 +59,12 @@ export function httpServer(routes: Routes, deps: Deps): Server {
 /** A server whose clients are bounded in number and time, as that of `httpServer`. */
 export function boundedServer(
   listener: RequestListener,
-  { faults, maxConnections = ownConnectionLimit(), onCrowded = () => undefined }: Deps,
+  { faults, maxConnections = ownConnectionLimit() }: Deps,
 ): Server {
   const server = createServer({ ...requestTimes, connectionsCheckingInterval, maxHeaderSize }, listener);
   // One request a connection: else answers would pile up for a client that sends requests without reading.
   server.maxRequestsPerSocket = 1;
-  keepWithin(server, maxConnections, onCrowded);
+  keepWithin(server, maxConnections);
   answerClientErrors(server);
   server.on('error', (error) => {
     // Before the server listens, the caller gets the error.
@@ -126,7 +124,7 @@ export function ownConnectionLimit(): number {
   return connectionLimit(Number(soft));
 }
 
-function keepWithin(server: Server, maxConnections: number, onCrowded: () => void): void {
+function keepWithin(server: Server, maxConnections: number): void {
   const open = new Set<Socket>();
   /** Connections without a request, longest waiting first. */
   const waiting = new Set<Socket>();
@@ -144,7 +142,6 @@ function keepWithin(server: Server, maxConnections: number, onCrowded: () => voi
     if (open.size <= maxConnections) return;
     forget(longest);
     longest.destroy();
-    onCrowded();
   });
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     waiting.delete(socket);

@@ -2,8 +2,11 @@ import type { Server } from 'node:http';
 import type { Faults } from '../../flow/faults.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import { boundedServer, listening } from '../http-server.ts';
-import { healthzHandler, maxSilenceMs } from './healthz-handler.ts';
-import { startHealthzHelper } from './healthz-helper.ts';
+import { apiHandler } from './api-handler.ts';
+import { healthzMounts } from './healthz-checks.ts';
+
+/** Time for a client to read its answer. */
+const maxSilenceMs = 5000;
 
 /**
  * Serves `/healthz` and `/healthz/ping` without credentials: `ok`, or 500 with the reason. The kubelet checks only that
@@ -17,15 +20,11 @@ export async function serveHealthz(options: {
   faults: Pick<Faults, 'note'>;
 }): Promise<Server> {
   const { bindAddress: host, port, unhealthyBecause, faults } = options;
-  let isHelped = false;
-  const onCrowded = (): void => {
-    if (isHelped) return;
-    isHelped = true;
-    startHealthzHelper(server, unhealthyBecause, faults).catch((error: unknown) => {
-      faults.note('thread of healthz', error);
-    });
-  };
-  const server = boundedServer(healthzHandler(unhealthyBecause, faults), { faults, onCrowded });
+  const checks = [
+    { name: 'ping', unhealthyBecause: () => undefined },
+    { name: 'syncloop', unhealthyBecause, isShownOnlyFailing: true },
+  ];
+  const server = boundedServer(apiHandler({ mounts: healthzMounts(checks), faults }), { faults });
   server.setTimeout(maxSilenceMs);
   try {
     await listening(server, { host, port });
