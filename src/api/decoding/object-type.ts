@@ -31,7 +31,7 @@ function refuse(object: ManifestObject, field: string, message: string): Manifes
   return problemOf(object, { field, message, hint, severity: 'error' });
 }
 
-/** What makes manifests of a file of another tool. Returns undefined if it is none that is known. */
+/** Hint for the file of another tool. Returns undefined if the tool is not known. */
 function hintForOtherTool(node: ManifestNode): string | undefined {
   if (typeField(node, 'kind') !== undefined) return undefined;
   if (typeField(node, 'services')?.kind === 'object')

@@ -122,7 +122,7 @@ async function* signaturesOf(visit: RegistryVisit, digest: string): AsyncIterabl
     const signature = textOf(layer.annotations, signatureAnnotation);
     if (signature !== '') yield { payload: (await visit.blob(layer)).toString('base64'), signature };
   }
-  // Whatever type the index says: in that of a tag, cosign 3.1 writes another one.
+  // The type in the index is not compared: cosign 3.1 writes another one into the index of a tag.
   for (const referrer of (await visit.referrers(digest)).slice(0, maxReferrers)) {
     for (const layer of smallLayers(await layersOfReferrer(visit, referrer), bundleType)) {
       const kept = signatureOfBundle(await visit.blob(layer));
