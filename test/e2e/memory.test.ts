@@ -11,7 +11,9 @@ let agent: Agent;
 /** Its child is killed, and the container runs on. The trap comes first, because SIGTERM may follow the kill at once. */
 const hungry = makePod('hungry', {
   restartPolicy: 'Never',
-  containers: [shell('app', `trap "exit 0" TERM; tail /dev/zero; ${serve}`, { resources: { limits: { memory: '16Mi' } } })],
+  containers: [
+    shell('app', `trap "exit 0" TERM; tail /dev/zero; ${serve}`, { resources: { limits: { memory: '16Mi' } } }),
+  ],
 });
 
 const agentCgroup = '/kubelet-ts-e2e-agent';
