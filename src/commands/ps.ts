@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { problemText } from '../api/values/problem-text.ts';
 import { pressureText } from '../engine/view/pressure-text.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
@@ -12,6 +11,7 @@ import type { Painter } from './io/paint.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
 import type { ChoiceFlags } from './ps/chosen-pods.ts';
 import { podReasons } from './ps/pod-reasons.ts';
+import { problemLines } from './ps/problem-lines.ts';
 import { type ListedPod, podTable, shownRevisions } from './ps/pod-table.ts';
 
 interface PsFlags extends ChoiceFlags {
@@ -52,7 +52,9 @@ export function register(program: Command, deps: CommandDeps): void {
       const pods = await chosen(all, names, flags, snapshot?.nodeName ?? '');
       deps.stdout.write(await print(pods, snapshot, flags.headers));
       // A value without a line end would stand in one line with the first problem.
-      if (!/^(name|jsonpath|custom-columns)/.test(flags.output)) deps.stderr.write(warnings(snapshot));
+      if (!/^(name|jsonpath|custom-columns)/.test(flags.output)) {
+        deps.stderr.write(warnings(snapshot, flags.output === 'wide'));
+      }
     });
 }
 
@@ -61,13 +63,14 @@ Examples:
   kubelet-ts ps                 lists pods with their status, and why one is not Ready
   kubelet-ts ps -w              prints each pod again when it changes
   kubelet-ts ps -l app=web      lists pods with this label
-  kubelet-ts ps -o wide         adds address, node, last exit and the state of the pod worker
+  kubelet-ts ps -o wide         adds address, node, last exit, the state of the pod worker, and all problems of manifests
   kubelet-ts ps -o json         prints a Kubernetes List
   kubelet-ts get pod web -o yaml
   kubelet-ts ps -o jsonpath='{.items[*].status.podIP}'
   kubelet-ts ps -o custom-columns=NAME:.metadata.name,IP:.status.podIP
 
-Problems of manifests go to stderr, but not beside names, fields and columns of your choice. kubelet-ts explain POD explains a reason.`;
+Problems of manifests go to stderr, but not beside names, fields and columns of your choice. More than three are counted by file;
+-o wide prints each. kubelet-ts explain POD explains a reason.`;
 
 /** Leaves out the resource of kubectl: `get pods`, `get pod web`. */
 export function podNames(words: readonly string[]): string[] {
@@ -183,18 +186,12 @@ function objectOf(pods: readonly ListedPod[], isSingle: boolean): object {
   return { apiVersion: 'v1', kind: 'List', items: pods.map(toObject) };
 }
 
-/** More would scroll the table off the screen. */
-const maxWarnings = 50;
-
-function warnings(snapshot: EngineSnapshot | undefined): string {
-  const problems = snapshot?.sources.flatMap((source) => source.problems) ?? [];
+function warnings(snapshot: EngineSnapshot | undefined, isWide: boolean): string {
+  if (snapshot === undefined) return '';
   const now = Date.now();
-  const told = problems.toSorted((a, b) => a.severity.localeCompare(b.severity));
-  const lines = told.slice(0, maxWarnings).map((problem) => problemText(problem, now));
-  if (told.length > maxWarnings) lines.push(`and ${told.length - maxWarnings} more: kubelet-ts validate shows all`);
-  const pressures =
-    snapshot?.pressures.map((pressure) => visible(`warning: node ${pressureText(pressure, now)}`)) ?? [];
-  lines.unshift(...pressures);
-  if (snapshot?.runtime.error !== undefined) lines.unshift(visible(`error: ${snapshot.runtime.error}`));
+  const pressures = snapshot.pressures.map((pressure) => visible(`warning: node ${pressureText(pressure, now)}`));
+  const problems = snapshot.sources.flatMap((source) => source.problems);
+  const lines = [...pressures, ...problemLines(problems, now, isWide)];
+  if (snapshot.runtime.error !== undefined) lines.unshift(visible(`error: ${snapshot.runtime.error}`));
   return lines.map((line) => `${line}\n`).join('');
 }

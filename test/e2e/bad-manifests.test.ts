@@ -78,7 +78,15 @@ test('a folder of bad files takes no pod away, and ps says what is wrong with ea
     'web.json~: warning: ignored: it looks like an editor backup',
     'zzz.json: error: metadata.name: Pod default/web-edge1 is declared by web.json already (Give one of them another name.)',
   ];
-  for (const flags of [[], ['-o', 'wide'], ['-o', 'json']]) expect(await saidByPs(...flags)).toEqual(said);
+  expect(await saidByPs('-o', 'wide')).toEqual(said);
+  const summary = [
+    '6 more files: 1 error, 5 warnings',
+    'edited.json: 2 errors, 1 warning',
+    ...['folder.yaml', 'huge.yaml'].map((file) => `${file}: 1 error`),
+    'kubelet-ts ps -o wide prints each problem; kubelet-ts validate FILE shows its lines',
+    ...['link.yaml', 'pipe.yaml'].map((file) => `${file}: 1 error`),
+  ];
+  for (const flags of [[], ['-o', 'json']]) expect(await saidByPs(...flags)).toEqual(summary);
   for (const format of ['name', 'jsonpath={.kind}', 'custom-columns=K:.kind'])
     expect(await saidByPs('-o', format)).toEqual([]);
   expect((await agent.cli(['ps', '-o', 'name'])).stdout).toBe('pod/db-edge1\npod/edited-edge1\npod/web-edge1\n');
@@ -113,16 +121,16 @@ test('a file that was half-written runs as soon as it is whole', async () => {
 });
 
 test('kill -9 and a start beside the bad files leave every container as it is', async () => {
-  const before = { containers: await containers(), said: await saidByPs() };
+  const before = { containers: await containers(), said: await saidByPs('-o', 'wide') };
   await agent.kill9();
   await agent.start();
   for (const name of names) await agent.untilReady(name);
   await untilSaid('its last good revision stays in use');
-  expect({ containers: await containers(), said: await saidByPs() }).toEqual(before);
+  expect({ containers: await containers(), said: await saidByPs('-o', 'wide') }).toEqual(before);
 });
 
 test('a start without the folder stops nothing, and says how old is what runs; the folder may come late', async () => {
-  const before = { containers: await containers(), said: await saidByPs() };
+  const before = { containers: await containers(), said: await saidByPs('-o', 'wide') };
   await agent.kill9();
   await rename(agent.manifestsFolder, aside('elsewhere'));
   await agent.start();
@@ -135,7 +143,7 @@ test('a start without the folder stops nothing, and says how old is what runs; t
   expect(await containers()).toEqual(before.containers);
   await rename(aside('elsewhere'), agent.manifestsFolder);
   await untilSaid('its last good revision stays in use');
-  expect({ containers: await containers(), said: await saidByPs() }).toEqual(before);
+  expect({ containers: await containers(), said: await saidByPs('-o', 'wide') }).toEqual(before);
 });
 
 /** At once, also while the agent happens to read there. */
