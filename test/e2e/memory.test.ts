@@ -8,7 +8,7 @@ import { makePod, serve, shell } from './manifests.ts';
 
 let agent: Agent;
 
-/** Its child is killed, and the container runs on. The trap comes first, because SIGTERM may follow the kill at once. */
+/** Its child is killed, and the container runs on. The trap comes first, because SIGTERM may follow at once. */
 const hungry = makePod('hungry', {
   restartPolicy: 'Never',
   containers: [
