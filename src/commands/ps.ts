@@ -20,6 +20,8 @@ interface PsFlags extends ChoiceFlags {
   output: string;
   headers: boolean;
   watch?: boolean;
+  showLabels?: boolean;
+  labelColumns?: string[];
 }
 
 export function register(program: Command, deps: CommandDeps): void {
@@ -31,6 +33,9 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-n, --namespace <namespace>', 'list only this namespace')
     .option('-A, --all-namespaces', 'list all namespaces (default)')
     .option('-l, --selector <selector>', 'list only pods with these labels, such as app=web,tier!=test')
+    .option('--field-selector <selector>', 'list only pods with these fields, such as status.phase!=Running')
+    .option('-L, --label-columns <keys>', 'add a column for the label of each key (repeatable)', labelKeys)
+    .option('--show-labels', 'add a column of all labels')
     .option('--sort-by <path>', 'sort by a field, such as .status.startTime')
     .option('-o, --output <format>', 'wide, json, yaml, name, jsonpath=TEMPLATE or custom-columns=SPEC', 'table')
     .option('--no-headers', 'leave out the line of column names')
@@ -63,6 +68,8 @@ Examples:
   kubelet-ts ps                 lists pods with their status, and why one is not Ready
   kubelet-ts ps -w              prints each pod again when it changes
   kubelet-ts ps -l app=web      lists pods with this label
+  kubelet-ts ps -L app,tier     adds the columns APP and TIER
+  kubelet-ts ps --field-selector status.phase=Running
   kubelet-ts ps -o wide         adds address, node, last exit, the state of the pod worker, and all problems of manifests
   kubelet-ts ps -o json         prints a Kubernetes List
   kubelet-ts get pod web -o yaml
@@ -71,6 +78,15 @@ Examples:
 
 Problems of manifests go to stderr, but not beside names, fields and columns of your choice. More than three are counted by file;
 -o wide prints each. kubelet-ts explain POD explains a reason.`;
+
+/** Keys may be separated by commas too. */
+const labelKeys = (text: string, earlier: readonly string[] = []): string[] => [
+  ...earlier,
+  ...text
+    .split(',')
+    .map((key) => key.trim())
+    .filter((key) => key !== ''),
+];
 
 /** Leaves out the resource of kubectl: `get pods`, `get pod web`. */
 export function podNames(words: readonly string[]): string[] {
@@ -110,8 +126,9 @@ async function chosen(
   flags: PsFlags,
   nodeName: string,
 ): Promise<readonly ListedPod[]> {
-  if (names.length === 0 && flags.selector === undefined && flags.sortBy === undefined && flags.namespace === undefined)
-    return pods;
+  const { namespace, selector, fieldSelector, sortBy } = flags;
+  const isChoice = [namespace, selector, fieldSelector, sortBy].some((flag) => flag !== undefined);
+  if (names.length === 0 && !isChoice) return pods;
   const { chosenPods } = await import('./ps/chosen-pods.ts');
   return chosenPods(pods, names, flags, nodeName);
 }
@@ -125,7 +142,11 @@ async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedP
 type Printer = (pods: readonly ListedPod[], node: EngineSnapshot | undefined, headers: boolean) => Promise<string>;
 
 /** Prepares the output. Throws a `UserError` for a format that does not exist. */
-async function printerFor({ output }: PsFlags, isSingle: boolean, { stdout }: CommandDeps): Promise<Printer> {
+async function printerFor(
+  { output, labelColumns = [], showLabels = false }: PsFlags,
+  isSingle: boolean,
+  { stdout }: CommandDeps,
+): Promise<Printer> {
   const [format = '', argument = ''] = splitOnce(output);
   switch (format) {
     case 'table':
@@ -137,7 +158,8 @@ async function printerFor({ output }: PsFlags, isSingle: boolean, { stdout }: Co
         const reasons = await podReasons(shown, node, now);
         const painter = await painterFor(stdout);
         const maxWidth = stdout.isTTY === true ? stdout.columns : undefined;
-        return podTable(shown, { wide: format === 'wide', headers, now, reasons, maxWidth, painter });
+        const columns = { wide: format === 'wide', labelKeys: labelColumns, showLabels };
+        return podTable(shown, { ...columns, headers, now, reasons, maxWidth, painter });
       };
     case 'name':
       return (pods) =>

@@ -3,12 +3,14 @@ import { parseLabelSelector } from '../../api/values/label-selector.ts';
 import { UserError } from '../../errors.ts';
 import { compareValues, parseJSONPath, valuesAt } from '../output/json-path.ts';
 import { podsMeant } from '../pod/pods-meant.ts';
+import { parseFieldSelector } from './field-selector.ts';
 import type { ListedPod } from './pod-table.ts';
 
 export interface ChoiceFlags {
   namespace?: string;
   allNamespaces?: boolean;
   selector?: string;
+  fieldSelector?: string;
   sortBy?: string;
 }
 
@@ -16,14 +18,15 @@ export interface ChoiceFlags {
 export function chosenPods(
   pods: readonly ListedPod[],
   names: readonly string[],
-  { namespace, allNamespaces = false, selector, sortBy }: ChoiceFlags,
+  { namespace, allNamespaces = false, selector, fieldSelector, sortBy }: ChoiceFlags,
   nodeName: string,
 ): ListedPod[] {
   const own = allNamespaces ? undefined : namespace;
   const inNamespace = pods.filter(({ pod }) => own === undefined || pod.metadata.namespace === own);
   const named = names.length === 0 ? inNamespace : names.flatMap((name) => podsNamed(inNamespace, name, own, nodeName));
-  const isSelected = selector === undefined ? undefined : parseLabelSelector(selector);
-  const chosen = isSelected ? named.filter(({ pod }) => isSelected(pod.metadata.labels ?? {})) : named;
+  const hasLabels = selector === undefined ? () => true : parseLabelSelector(selector);
+  const hasFields = fieldSelector === undefined ? () => true : parseFieldSelector(fieldSelector);
+  const chosen = named.filter(({ pod }) => hasLabels(pod.metadata.labels ?? {}) && hasFields(pod));
   if (sortBy === undefined) return [...new Set(chosen)];
   const path = parseJSONPath(sortBy);
   const key = ({ pod }: ListedPod): unknown => valuesAt(pod, path)[0];

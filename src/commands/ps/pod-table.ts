@@ -21,6 +21,10 @@ export interface ShownPod {
 
 export interface TableOptions {
   wide: boolean;
+  /** Labels that have a column of their own. */
+  labelKeys?: readonly string[];
+  /** One column has all labels. */
+  showLabels?: boolean;
   headers: boolean;
   /** Milliseconds since the epoch. */
   now: number;
@@ -33,9 +37,14 @@ export interface TableOptions {
 /** The table of pods, as by kubectl. The column of reasons is left out if every pod is well. */
 export async function podTable(
   pods: readonly ShownPod[],
-  { wide, headers, now, reasons, maxWidth, painter }: TableOptions,
+  { wide, labelKeys = [], showLabels = false, headers, now, reasons, maxWidth, painter }: TableOptions,
 ): Promise<string> {
-  const columns = wide ? [...plainColumns, ...wideColumns] : plainColumns;
+  const columns = [
+    ...plainColumns,
+    ...(wide ? wideColumns : []),
+    ...labelKeys.map(labelColumn),
+    ...(showLabels ? [labelsColumn] : []),
+  ];
   const hasReasons = reasons.some((reason) => reason !== '');
   const names = [...columns.map(({ name }) => name), ...(hasReasons ? ['REASON'] : [])];
   const rows = pods.map((pod, index) => [
@@ -82,6 +91,21 @@ const wideColumns: readonly Column[] = [
   { name: 'LAST EXIT', value: ({ listed: { pod } }) => lastExitText(pod) || '<none>' },
   { name: 'WORKER', value: workerText },
 ];
+
+const labelsColumn: Column = {
+  name: 'LABELS',
+  value: ({ listed: { pod } }) =>
+    Object.entries(pod.metadata.labels ?? {})
+      .map(([key, value]) => `${key}=${value}`)
+      .sort()
+      .join(',') || '<none>',
+};
+
+/** kubectl: get.go formatLabelHeaders and table_printer.go labelValues */
+const labelColumn = (key: string): Column => ({
+  name: key.slice(key.lastIndexOf('/') + 1).toUpperCase(),
+  value: ({ listed: { pod } }) => pod.metadata.labels?.[key] ?? '<none>',
+});
 
 /** Such as `Running (update: ErrImagePull)`. */
 function statusText({ listed, update }: ShownPod): string {

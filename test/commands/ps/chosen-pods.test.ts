@@ -3,7 +3,7 @@ import { type ChoiceFlags, chosenPods } from '../../../src/commands/ps/chosen-po
 import { makePod } from '../../builders/pods.ts';
 
 const pods = [
-  makePod({ metadata: { name: 'web-edge1', labels: { app: 'web' } } }),
+  makePod({ metadata: { name: 'web-edge1', labels: { app: 'web' } }, status: { phase: 'Running' } }),
   makePod({ metadata: { name: 'db-edge1', labels: { app: 'db' } } }),
   makePod({ metadata: { name: 'dns-edge1', namespace: 'kube-system' } }),
 ].map((pod) => ({ pod }));
@@ -19,6 +19,8 @@ test.each<[what: string, names: string[], flags: ChoiceFlags, chosen: string[]]>
   ],
   ['a label', [], { selector: 'app=web' }, ['web-edge1']],
   ['a label that others have', [], { selector: 'app!=web' }, ['db-edge1', 'dns-edge1']],
+  ['a field', [], { fieldSelector: 'status.phase!=Running,metadata.namespace=default' }, ['db-edge1']],
+  ['a label and a field', [], { selector: 'app', fieldSelector: 'status.phase=Running' }, ['web-edge1']],
   ['names', ['db', 'pod/web', 'kube-system/dns'], {}, ['db-edge1', 'web-edge1', 'dns-edge1']],
   ['an order', [], { sortBy: '.metadata.name' }, ['db-edge1', 'dns-edge1', 'web-edge1']],
 ])('ps chooses by %s', (_what, names, flags, chosen) => {
