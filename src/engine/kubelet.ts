@@ -18,9 +18,15 @@ import type { Summary } from './stats/summary.ts';
 import { removeAllPods, type UnremovedPod } from './remove-all-pods.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { SyncLoopMonitor } from './sync-loop-monitor.ts';
-import { takeSnapshot } from './take-snapshot.ts';
+import { takeActivity, takeSnapshot } from './take-snapshot.ts';
 import type { KubeletEvent } from './view/events.ts';
-import type { EngineDeclarations, EngineSettling, EngineSnapshot, EngineView } from './view/snapshot.ts';
+import type {
+  EngineActivity,
+  EngineDeclarations,
+  EngineSettling,
+  EngineSnapshot,
+  EngineView,
+} from './view/snapshot.ts';
 
 /** How long a stop waits for syncs in flight. */
 const stopTimeoutMs = 2000;
@@ -108,6 +114,10 @@ export class Kubelet
       faults: faults.snapshot(),
       ...rest,
     };
+  }
+
+  activity(): EngineActivity {
+    return { nodeName: this.deps.node.nodeName, ...takeActivity(this.parts) };
   }
 
   async settled(): Promise<void> {

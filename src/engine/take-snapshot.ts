@@ -8,7 +8,7 @@ import { containerResize } from './in-place/container-resize.ts';
 import type { OutdatedResources } from './kuberuntime/actions/compute-resize-actions.ts';
 import type { KubeletParts } from './new-kubelet.ts';
 import type { OutgoingText } from './outgoing/outgoing-text.ts';
-import type { EngineSnapshot, PodSnapshot } from './view/snapshot.ts';
+import type { EngineActivity, EngineSnapshot, PodSnapshot } from './view/snapshot.ts';
 
 /** The engine's current state. The caller adds the fixed parts. */
 export function takeSnapshot(
@@ -37,6 +37,17 @@ export function takeSnapshot(
     sources: config.snapshot().map((source) => ({ ...source, problems: outgoing.problems(source.problems) })),
     pods: podSnapshots(parts, nodeIPs),
   };
+}
+
+/** What metrics count. The caller adds the fixed parts. */
+export function takeActivity(parts: KubeletParts): Omit<EngineActivity, 'nodeName'> {
+  const { pleg, workers } = parts;
+  const { lastRelistAt } = pleg;
+  const pods = knownPods(parts).map((declared) => ({
+    pod: withStatus(parts, declared),
+    state: workers.snapshot(declared.metadata.uid).state,
+  }));
+  return { ...(lastRelistAt === undefined ? {} : { lastRelistAt }), pods };
 }
 
 /** True if all running containers of a pod are those of its newest manifest. */
@@ -79,17 +90,23 @@ function knownPods({ podManager, workers }: KubeletParts): Pod[] {
   return [...declared, ...workers.pods().filter(({ metadata }) => !uids.has(metadata.uid))];
 }
 
+/** The pod with its ephemeral containers and its newest status. */
+function withStatus({ statusManager, ephemeral }: KubeletParts, declared: Pod): Pod {
+  const status = statusManager.get(declared.metadata.uid) ?? declared.status;
+  const effective = ephemeral.effective(declared);
+  return status === undefined ? effective : { ...effective, status };
+}
+
 function podSnapshot(
   parts: KubeletParts,
   declared: Pod,
   nodeIPs: readonly string[],
   replacedBy: string | undefined,
 ): PodSnapshot {
-  const { statusManager, workQueue, admission, workers, pullWatch, events, inPlaceUpdates, outgoing } = parts;
+  const { workQueue, admission, workers, pullWatch, events, inPlaceUpdates, outgoing } = parts;
   const { uid } = declared.metadata;
-  const status = statusManager.get(uid) ?? declared.status;
-  const effective = parts.ephemeral.effective(declared);
-  const pod = status === undefined ? effective : { ...effective, status: withNodeIPs(status, declared.spec, nodeIPs) };
+  const known = withStatus(parts, declared);
+  const pod = known.status === undefined ? known : { ...known, status: withNodeIPs(known.status, known.spec, nodeIPs) };
   const newest = inPlaceUpdates.nextOf(uid) ?? declared;
   const outdated = outdatedContainers(pod, newest, runsOf(parts, declared));
   const waitingUpdate = parts.operations.keptUpdate(declared) ?? inPlaceUpdates.waitOf(uid);

@@ -141,6 +141,20 @@ export interface WorkerSnapshot {
   nextSyncAt?: number;
 }
 
+/** What metrics count. It takes a small part of the time of a snapshot. */
+export interface EngineActivity {
+  nodeName: string;
+  lastRelistAt?: number;
+  /** Declared pods and those that are still terminating. */
+  pods: PodActivity[];
+}
+
+export interface PodActivity {
+  /** The pod with its current status, without the addresses of the node. */
+  pod: Pod;
+  state: PodWorkerState;
+}
+
 /** Read access to a running engine. */
 export interface EngineView {
   snapshot(): EngineSnapshot;

@@ -1,16 +1,16 @@
 import type { Clock } from '../../clock.ts';
 import type { DiskUsage, StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { Summary } from '../../engine/stats/summary.ts';
-import type { EngineView } from '../../engine/view/snapshot.ts';
+import type { EngineActivity, EngineView } from '../../engine/view/snapshot.ts';
 import { type BuildFacts, buildFamilies } from './build-families.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';
 import { engineGauges } from './engine-gauges.ts';
-import { type Family, textPage } from './family.ts';
+import { type Family, type LabelTexts, textPage } from './family.ts';
 import { HealthSLIs } from './health-slis.ts';
 import { type MachineFacts, readMachineFacts } from './machine.ts';
 import { HTTPCounts } from './http-counts.ts';
-import type { ProcessRegistry } from './process-registry.ts';
+import { ProcessMetrics } from './process-metrics.ts';
 import { resourceFamilies, scrapeError } from './resource-families.ts';
 
 /** Paths of the kubelet with metrics. */
@@ -43,7 +43,8 @@ const maxAgeMs = 1000;
 const maxMachineAgeMs = 300_000;
 
 /** The engine as the metrics see it. */
-export type MeasuredEngine = EngineView & Pick<StatsProvider, 'summary' | 'cgroups' | 'diskUsage'>;
+export type MeasuredEngine = Pick<EngineView, 'subscribe'> &
+  Pick<StatsProvider, 'summary' | 'cgroups' | 'diskUsage'> & { activity(): EngineActivity };
 
 /** All metrics of the agent. Counts from the start, and measures nothing until it is scraped. */
 export class AgentMetrics {
@@ -53,11 +54,12 @@ export class AgentMetrics {
   readonly http: HTTPCounts;
   /** What the checks of the servers report to. */
   readonly health = new HealthSLIs();
+  private readonly labelTexts: LabelTexts = new WeakMap();
   private readonly build: readonly Family[];
   private readonly clock: Pick<Clock, 'monotonic'>;
   private engine: MeasuredEngine | undefined;
   private machine: { readAtMonotonic: number; facts: Promise<MachineFacts> } | undefined;
-  private loaded: Promise<ProcessRegistry> | undefined;
+  private process: ProcessMetrics | undefined;
 
   /** Without facts, these families are missing. */
   constructor(clock: Pick<Clock, 'monotonic'>, facts?: BuildFacts) {
@@ -75,7 +77,7 @@ export class AgentMetrics {
 
   /** Metrics of one path in Prometheus' text format. Before an engine is followed, they lack what it knows. */
   async text(path: MetricsPath): Promise<Buffer> {
-    return textPage(await this.families(path));
+    return textPage(await this.families(path), this.labelTexts);
   }
 
   /** The same metrics in Prometheus' binary format. */
@@ -88,7 +90,8 @@ export class AgentMetrics {
     switch (path) {
       case '/metrics': {
         const disks = (await this.engine?.diskUsage().catch(() => undefined)) ?? { logs: [], claims: [] };
-        const ofProcess = await (await this.registry()).families();
+        this.process ??= new ProcessMetrics();
+        const ofProcess = await this.process.families();
         return [...this.counts.families(), ...this.http.families(), ...this.gauges(disks), ...this.build, ...ofProcess];
       }
       case '/metrics/probes':
@@ -105,14 +108,14 @@ export class AgentMetrics {
           this.engine?.cgroups({ maxAgeMs }).catch(() => []) ?? [],
           this.machineFacts(),
         ]);
-        const pods = this.engine?.snapshot().pods.map(({ pod }) => pod) ?? [];
+        const pods = this.engine?.activity().pods.map(({ pod }) => pod) ?? [];
         return summary === undefined ? [] : cadvisorFamilies(summary, cgroups, pods, machine);
       }
     }
   }
 
   private gauges(disks: DiskUsage): Family[] {
-    return this.engine === undefined ? [] : engineGauges(this.engine.snapshot(), disks);
+    return this.engine === undefined ? [] : engineGauges(this.engine.activity(), disks);
   }
 
   /** Returns undefined if nothing can be measured now. */
@@ -125,10 +128,5 @@ export class AgentMetrics {
     if (this.machine === undefined || nowMonotonic - this.machine.readAtMonotonic >= maxMachineAgeMs)
       this.machine = { readAtMonotonic: nowMonotonic, facts: readMachineFacts() };
     return this.machine.facts;
-  }
-
-  private registry(): Promise<ProcessRegistry> {
-    this.loaded ??= import('./process-registry.ts').then(({ ProcessRegistry: Loaded }) => new Loaded());
-    return this.loaded;
   }
 }

@@ -2,13 +2,13 @@ import type { Pod } from '../../api/types.ts';
 import { volumePlugin } from '../../api/values/volume-plugin.ts';
 import type { DiskUsage, LogUsage } from '../../engine/stats/stats-provider.ts';
 import type { FsStats, VolumeStats } from '../../engine/stats/summary.ts';
-import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
+import type { EngineActivity, PodActivity } from '../../engine/view/snapshot.ts';
 import type { Family, Sample } from './family.ts';
 import { Distribution, exponentialBuckets, Tally } from './tally.ts';
 
 /** The state of the engine now, for /metrics. Every pod is static. kubelet: metrics/metrics.go */
-export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, { logs, claims }: DiskUsage): Family[] {
-  const active = pods.filter(({ worker }) => worker.state === 'waiting' || worker.state === 'sync');
+export function engineGauges({ nodeName, pods, lastRelistAt }: EngineActivity, { logs, claims }: DiskUsage): Family[] {
+  const active = pods.filter(({ state }) => state === 'waiting' || state === 'sync');
   const ephemeral = pods.reduce((sum, { pod }) => sum + (pod.spec.ephemeralContainers ?? []).length, 0);
   const ofStatic = (count: number): Sample[] => [{ labels: { static: 'true' }, value: count }];
   return [
@@ -27,7 +27,7 @@ export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, { logs, c
     gauge(
       'kubelet_pleg_last_seen_seconds',
       'Timestamp in seconds when PLEG was last seen active.',
-      pleg.lastRelistAt === undefined ? [] : plain(pleg.lastRelistAt / 1000),
+      lastRelistAt === undefined ? [] : plain(lastRelistAt / 1000),
     ),
     gauge('kubelet_running_containers', 'Number of containers currently running', containerStates(pods)),
     gauge(
@@ -43,14 +43,14 @@ export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, { logs, c
 
 const containersPerPod = 'kubelet_containers_per_pod_count';
 
-function containerCounts(pods: readonly PodSnapshot[]): Sample[] {
+function containerCounts(pods: readonly PodActivity[]): Sample[] {
   const counts = new Distribution(exponentialBuckets(1, 2, 5));
   for (const { pod } of pods) counts.observe(pod.spec.containers.length);
   return counts.samples(containersPerPod);
 }
 
 /** kubelet: kubelet_pods.go updateRunningContainers; states of the runtime */
-function containerStates(pods: readonly PodSnapshot[]): Sample[] {
+function containerStates(pods: readonly PodActivity[]): Sample[] {
   const counts = new Map<string, number>();
   for (const { pod } of pods) {
     const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
@@ -62,11 +62,11 @@ function containerStates(pods: readonly PodSnapshot[]): Sample[] {
   return [...counts].map(([name, value]) => ({ labels: { container_state: name }, value }));
 }
 
-function lifecycles(pods: readonly PodSnapshot[]): Sample[] {
+function lifecycles(pods: readonly PodActivity[]): Sample[] {
   const known = ['sync', 'terminating', 'terminated'] as const;
   return known.map((lifecycle) => ({
     labels: { config: 'desired', lifecycle, static: 'true' },
-    value: pods.filter(({ worker }) => worker.state === lifecycle).length,
+    value: pods.filter(({ state }) => state === lifecycle).length,
   }));
 }
 
@@ -103,11 +103,11 @@ function claimFamilies(volumes: readonly VolumeStats[]): Family[] {
 }
 
 /** Volumes of pods that are to run, and of those that are not torn down yet. kubelet: volumemanager/metrics */
-function volumes(pods: readonly PodSnapshot[]): Sample[] {
-  const isDesired = ({ worker }: PodSnapshot): boolean => worker.state === 'sync';
-  const isMounted = ({ worker }: PodSnapshot): boolean => ['sync', 'terminating', 'terminated'].includes(worker.state);
+function volumes(pods: readonly PodActivity[]): Sample[] {
+  const isDesired = ({ state }: PodActivity): boolean => state === 'sync';
+  const isMounted = ({ state }: PodActivity): boolean => ['sync', 'terminating', 'terminated'].includes(state);
   const counts = new Tally();
-  const add = (of: readonly PodSnapshot[], state: string): void => {
+  const add = (of: readonly PodActivity[], state: string): void => {
     for (const { pod } of of) {
       for (const volume of mountedVolumes(pod)) counts.add({ plugin_name: volumePlugin(volume), state });
     }

@@ -19,10 +19,12 @@ export interface Sample {
   metricName?: string;
 }
 
+/** Texts of label objects that live longer than a page. */
+export type LabelTexts = WeakMap<Sample['labels'], string>;
+
 /** The families in Prometheus' text format 0.0.4. One without series is left out, as in the kubelet. */
-export function textPage(families: Iterable<Family>): Buffer {
+export function textPage(families: Iterable<Family>, known: LabelTexts = new WeakMap()): Buffer {
   // A page has thousands of samples of some hundred label objects, and few times.
-  const known = new Map<Sample['labels'], string>();
   const times = new Map<number, string>();
   const pages: Buffer[] = [];
   for (const { name, type, help, samples } of families) {
@@ -41,7 +43,12 @@ export function textPage(families: Iterable<Family>): Buffer {
   return Buffer.concat(pages);
 }
 
-function memoized<Key, Value>(known: Map<Key, Value>, key: Key, compute: (key: Key) => Value): Value {
+interface Memory<Key, Value> {
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): unknown;
+}
+
+function memoized<Key, Value>(known: Memory<Key, Value>, key: Key, compute: (key: Key) => Value): Value {
   let value = known.get(key);
   if (value === undefined) known.set(key, (value = compute(key)));
   return value;

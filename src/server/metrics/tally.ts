@@ -24,7 +24,7 @@ export class Tally {
   }
 
   samples(): Sample[] {
-    return [...this.counts.values()].map((count) => ({ ...count }));
+    return Array.from(this.counts.values(), ({ labels, value }) => ({ labels, value }));
   }
 }
 
@@ -37,19 +37,19 @@ interface Series {
 
 /** Distributes durations over buckets, by labels. */
 export class Distribution {
-  private readonly bounds: readonly number[];
+  private readonly bounds: readonly { value: number; labels: Labels }[];
   private readonly series = new Map<string, Series>();
 
   /** `bounds` are upper bounds, ascending. `plain`: without labels. It shows 0 before the first event. */
   constructor(bounds: readonly number[], { plain = false } = {}) {
-    this.bounds = bounds;
+    this.bounds = bounds.map((value) => ({ value, labels: { le: String(value) } }));
     if (plain) this.begin('', {});
   }
 
   observe(value: number, labels: Labels = {}): void {
     const key = Object.values(labels).join('\0');
     const series = this.series.get(key) ?? this.begin(key, labels);
-    const index = this.bounds.findIndex((bound) => value <= bound);
+    const index = this.bounds.findIndex((bound) => value <= bound.value);
     if (index !== -1) series.buckets[index] = (series.buckets[index] ?? 0) + 1;
     series.sum += value;
     series.count += 1;
@@ -71,11 +71,11 @@ export class Distribution {
       let below = 0;
       const cumulative = this.bounds.map((bound, index) => {
         below += buckets[index] ?? 0;
-        return bucketSample(name, labels, String(bound), below);
+        return bucketSample(name, labels, bound.labels, below);
       });
       return [
         ...cumulative,
-        bucketSample(name, labels, '+Inf', count),
+        bucketSample(name, labels, unbounded, count),
         { metricName: `${name}_sum`, labels, value: sum },
         { metricName: `${name}_count`, labels, value: count },
       ];
@@ -83,10 +83,12 @@ export class Distribution {
   }
 }
 
-const bucketSample = (name: string, labels: Labels, le: string, value: number): Sample => ({
+const unbounded: Labels = { le: '+Inf' };
+
+const bucketSample = (name: string, labels: Labels, further: Labels, value: number): Sample => ({
   metricName: `${name}_bucket`,
   labels,
-  further: { le },
+  further,
   value,
 });
 
