@@ -7,3 +7,6 @@ export const ownProgram = (): string =>
 
 /** What runs this program again with other arguments: they come after these. */
 export const ownArguments = (): string[] => (isSea() ? [] : [...process.execArgv, ownProgram()]);
+
+/** The same with the program that runs it. */
+export const ownCommandLine = (): string[] => [process.execPath, ...ownArguments()];

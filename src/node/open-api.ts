@@ -6,6 +6,7 @@ import { readRegularFile } from '../engine/host/regular-file.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
+import { ownCommandLine } from '../own-program.ts';
 import type { ApiEngine, ApiRuntime } from '../server/api/api-engine.ts';
 import { type AccessOptions, authorizationOf, closedBecause } from '../server/api/api-access.ts';
 import type { Access } from '../server/api/api-handler.ts';
@@ -117,6 +118,7 @@ async function openSecure(
     mounts: await mountsOf(options, deps, { readOnly: false }),
     faults,
     counts: deps.metrics.http,
+    program: ownCommandLine(),
     access: () => currentAccess,
     pair: current.pair,
     ...(current.clientCA !== undefined && { clientCA: current.clientCA }),
@@ -185,7 +187,14 @@ async function openReadOnly(options: NodeOptions, deps: Deps): Promise<{ close()
   const { serveReadOnly } = await import('../server/api/api-server.ts');
   const { address, readOnlyPort: port } = options;
   const mounts = await mountsOf(options, deps, { readOnly: true });
-  const server = await serveReadOnly({ address, port, mounts, faults: deps.faults, counts: deps.metrics.http });
+  const server = await serveReadOnly({
+    address,
+    port,
+    mounts,
+    faults: deps.faults,
+    counts: deps.metrics.http,
+    program: ownCommandLine(),
+  });
   deps.logger.warn({ address, port }, 'The read-only API serves pods and statistics to everybody');
   return {
     close: () => {

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Faults } from '../flow/faults.ts';
+import { ownCommandLine } from '../own-program.ts';
 import { serveHealthz } from '../server/api/healthz.ts';
 import type { NodeOptions } from './options/node-options.ts';
 
@@ -10,5 +11,11 @@ export function openHealthz(
   faults: Faults,
 ): Promise<Server> | undefined {
   if (healthzPort === 0) return undefined;
-  return serveHealthz({ bindAddress: healthzBindAddress, port: healthzPort, unhealthyBecause, faults });
+  return serveHealthz({
+    bindAddress: healthzBindAddress,
+    port: healthzPort,
+    unhealthyBecause,
+    faults,
+    program: ownCommandLine(),
+  });
 }

@@ -23,6 +23,7 @@ import { readStatsHost } from '../engine/stats/stats-host.ts';
 import { errorMessage } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
+import { raiseOwnPriority } from '../own-priority.ts';
 import { openPlugins } from '../plugins/open-plugins.ts';
 import { endsItsPods } from './agent-end.ts';
 import { keepProcesses } from './keep-processes.ts';
@@ -66,6 +67,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   const { options, sources, logger, faults, signal } = request;
   const credentials = await nodeCredentials(options, logger.child({ component: 'credentials' }));
   await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
+  raiseOwnPriority(logger);
   const runtime = await openNodeRuntime(request, onWaiting);
   const { connection } = runtime;
   const [{ cgroupDriver, cgroups }, machine, statsHost, logind] = await Promise.all([

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Faults } from '../flow/faults.ts';
+import { acceptMore } from './accept-more.ts';
 import { answerClientErrors } from './client-errors.ts';
 
 /**
@@ -17,6 +18,8 @@ interface Deps {
   faults: Pick<Faults, 'note'>;
   /** Defaults to `connectionLimit` of this process. */
   maxConnections?: number;
+  /** The command line of this program, which helps in a flood of connections. */
+  program?: readonly string[];
 }
 
 /**
@@ -34,8 +37,8 @@ const connectionsCheckingInterval = 1000;
 const maxHeaderSize = 8 * 1024;
 
 /**
- * An HTTP server for some paths. A slow or silent client does not affect others: beyond the limit, the connection that
- * has waited longest for its request is closed. A route that throws answers 500.
+ * An HTTP server for some paths. A slow or silent client does not affect others: beyond the limit, the connection is
+ * closed that has waited longest for the rest of its request, or else for all of it. A route that throws answers 500.
  */
 export function httpServer(routes: Routes, deps: Deps): Server {
   const { faults } = deps;
@@ -59,12 +62,12 @@ export function httpServer(routes: Routes, deps: Deps): Server {
 /** A server whose clients are bounded in number and time, as that of `httpServer`. */
 export function boundedServer(
   listener: RequestListener,
-  { faults, maxConnections = ownConnectionLimit() }: Deps,
+  { faults, program, maxConnections = ownConnectionLimit() }: Deps,
 ): Server {
   const server = createServer({ ...requestTimes, connectionsCheckingInterval, maxHeaderSize }, listener);
   // One request a connection: else answers would pile up for a client that sends requests without reading.
   server.maxRequestsPerSocket = 1;
-  keepWithin(server, maxConnections);
+  keepWithin(server, maxConnections, acceptMore(server, { faults, program, maxConnections }));
   answerClientErrors(server);
   server.on('error', (error) => {
     // Before the server listens, the caller gets the error.
@@ -124,7 +127,7 @@ export function ownConnectionLimit(): number {
   return connectionLimit(Number(soft));
 }
 
-function keepWithin(server: Server, maxConnections: number): void {
+function keepWithin(server: Server, maxConnections: number, onFlood: () => unknown): void {
   const open = new Set<Socket>();
   /** Connections without a request, longest waiting first. */
   const waiting = new Set<Socket>();
@@ -138,10 +141,13 @@ function keepWithin(server: Server, maxConnections: number): void {
     socket.once('close', () => {
       forget(socket);
     });
-    const [longest = socket] = waiting;
     if (open.size <= maxConnections) return;
-    forget(longest);
-    longest.destroy();
+    onFlood();
+    const [longest = socket] = waiting;
+    // On a busy machine, a silent client may only be late. Others send a whole head at once.
+    const closed = [...waiting].find(({ bytesRead }) => bytesRead > 0) ?? longest;
+    forget(closed);
+    closed.destroy();
   });
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     waiting.delete(socket);

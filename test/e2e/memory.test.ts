@@ -1,4 +1,5 @@
 import { appendFile, readFile, rmdir } from 'node:fs/promises';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readCgroupMounts } from '../../src/engine/container-manager/cgroup-mounts.ts';
@@ -37,6 +38,13 @@ test('the agent runs in the cgroup of kubeletCgroups', async () => {
   const tops = [...(await cgroupTops())];
   const processes = await Promise.all(tops.map((top) => readFile(join(top, agentCgroup, 'cgroup.procs'), 'utf8')));
   expect(processes).toEqual(tops.map(() => `${agent.pid}\n`));
+});
+
+test('the agent has a higher priority than the pods', async () => {
+  await agent.write('calm.yaml', makePod('calm', { containers: [shell('app', serve)] }));
+  await agent.untilReady('calm');
+  const { pid } = await agent.runningContainer('calm');
+  expect([getPriority(agent.pid), getPriority(pid)]).toEqual([-10, 0]);
 });
 
 test('the kernel has the settings that the kubelet requires', async () => {

@@ -62,6 +62,15 @@ test('clients that never finish their request keep no more connections than ther
   expect(open).toBeLessThanOrEqual(maxConnections);
 });
 
+test('of clients beyond the limit, one that began its request is dropped before one that is only late', async () => {
+  await serve(routes);
+  const late = await halfSent('');
+  for (let count = 0; count < 5 * maxConnections; count++) await halfSent('GET /ok HTTP/1.1\r\n');
+  expect(await get('/ok')).toBe('200 ok\n');
+  late.write('GET /ok HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  expect(await text(late)).toContain('200 OK');
+});
+
 test('a request under way is not dropped for those that only connect', async () => {
   const asked = new EventEmitter<{ request: [ServerResponse] }>();
   await serve({ 'GET /slow': (_request, response) => asked.emit('request', response) });

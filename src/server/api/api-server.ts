@@ -8,6 +8,7 @@ import type { HTTPCounts } from '../metrics/http-counts.ts';
 import { answerClientErrors } from '../client-errors.ts';
 import { listening, ownConnectionLimit } from '../http-server.ts';
 import { type Access, apiHandler } from './api-handler.ts';
+import { acceptMore } from '../accept-more.ts';
 import { limitConnections } from './connection-limit.ts';
 import { addHTTP2 } from './http2.ts';
 import type { Mount } from './route-table.ts';
@@ -28,6 +29,8 @@ interface ServerRequest {
   mounts: readonly Mount[];
   faults: Pick<Faults, 'note'>;
   counts: Pick<HTTPCounts, 'began'>;
+  /** The command line of this program, which helps in a flood of connections. */
+  program?: readonly string[];
 }
 
 export interface SecureServerRequest extends ServerRequest {
@@ -99,7 +102,7 @@ export async function serveReadOnly(request: ServerRequest): Promise<Server> {
 
 async function open(
   server: Server,
-  { address, port, mounts, faults, counts }: ServerRequest,
+  { address, port, mounts, faults, counts, program }: ServerRequest,
   access: (() => Access) | undefined,
 ): Promise<void> {
   const handle = apiHandler({ mounts, faults, ...(access && { access }) });
@@ -121,7 +124,8 @@ async function open(
     upgrades.set(response, { socket, head });
     handle(request, response);
   });
-  limitConnections(server, ownConnectionLimit());
+  const maxConnections = ownConnectionLimit();
+  limitConnections(server, maxConnections, acceptMore(server, { faults, program, maxConnections }));
   answerClientErrors(server);
   server.setTimeout(maxSilenceMs);
   server.on('error', (error) => {

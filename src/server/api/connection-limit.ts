@@ -2,11 +2,11 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Keeps a server within a number of connections, handshakes included: beyond it, closes the connection that has waited
- * longest for a request. Connections are told apart by the address of the client, because a TLS socket does not name
- * the one below it.
+ * Keeps a server within a number of connections, handshakes included: beyond it, calls `onFlood` and closes the
+ * connection that has waited longest for a request. Connections are told apart by the address of the client, because a
+ * TLS socket does not name the one below it.
  */
-export function limitConnections(server: Server, maxConnections: number): void {
+export function limitConnections(server: Server, maxConnections: number, onFlood: () => unknown): void {
   const open = new Map<string, Socket>();
   /** Connections without a request, longest waiting first. */
   const waiting = new Set<string>();
@@ -21,6 +21,7 @@ export function limitConnections(server: Server, maxConnections: number): void {
     });
     const [longest = peer] = waiting;
     if (open.size <= maxConnections) return;
+    onFlood();
     open.get(longest)?.destroy();
     open.delete(longest);
     waiting.delete(longest);

@@ -1,0 +1,29 @@
+import { getPriority, setPriority } from 'node:os';
+import { errorMessage } from './errors.ts';
+import type { Logger } from './logger.ts';
+
+/** nice value of an agent: pods that use all CPUs then delay its probes and answers less. */
+const agentNice = -10;
+
+/**
+ * Raises the priority of the main thread, and of threads and processes that it starts later. Keeps a nice value that
+ * was given to the process. Without CAP_SYS_NICE it only logs that.
+ */
+export function raiseOwnPriority(logger: Pick<Logger, 'debug'>): void {
+  try {
+    if (getPriority() === 0) setPriority(agentNice);
+  } catch (error) {
+    logger.debug({ err: errorMessage(error) }, 'The priority of this process stays as it is');
+  }
+}
+
+/** Starts a process with the priority from before `raiseOwnPriority`, because containers would inherit ours. */
+export function withoutOwnPriority<T>(start: () => T): T {
+  if (getPriority() !== agentNice) return start();
+  setPriority(0);
+  try {
+    return start();
+  } finally {
+    setPriority(agentNice);
+  }
+}

@@ -1,0 +1,89 @@
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { acceptMore } from '../../src/server/accept-more.ts';
+import { listening } from '../../src/server/http-server.ts';
+import { silentFaults } from '../fakes/silent-faults.ts';
+
+const program = [process.execPath, join(import.meta.dirname, '../../bin/kubelet-ts')];
+const maxConnections = 64;
+
+async function serve(): Promise<{ server: Server; port: number }> {
+  const server = createServer((_request, response) => response.end('ok'));
+  await listening(server, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { server, port: (server.address() as AddressInfo).port };
+}
+
+/** The most connections of 100 that the server accepts in one turn of the event loop. */
+async function mostInOneTurn(server: Server, port: number): Promise<number> {
+  let [accepted, most, inTurn] = [0, 0, 0];
+  const count = (): void => {
+    accepted += 1;
+    inTurn += 1;
+  };
+  server.on('connection', count);
+  const sockets = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'));
+  while (accepted < sockets.length) {
+    await nextTurn();
+    most = Math.max(most, inTurn);
+    inTurn = 0;
+  }
+  server.off('connection', count);
+  for (const socket of sockets) socket.destroy();
+  return most;
+}
+
+test('from the first flood on, a turn of the event loop accepts several connections', async () => {
+  const { server, port } = await serve();
+  const faults = silentFaults();
+  const onFlood = acceptMore(server, { faults, program, maxConnections });
+  expect(await mostInOneTurn(server, port)).toBe(1);
+  const first = onFlood();
+  expect(onFlood()).toBeUndefined();
+  await first;
+  expect(await mostInOneTurn(server, port)).toBe(1 + maxConnections / 8);
+  expect(await (await fetch(`http://127.0.0.1:${port}`)).text()).toBe('ok');
+  expect(faults.snapshot()).toEqual([]);
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+});
+
+test('without help the server goes on, and a flood a minute later tries again', async () => {
+  const { server, port } = await serve();
+  const faults = silentFaults();
+  let now = 0;
+  const onFlood = acceptMore(server, { faults, program: ['/bin/false'], maxConnections, now: () => now });
+  await onFlood();
+  const [{ part, count, message } = {}] = faults.snapshot();
+  expect([part, count, message]).toEqual(['server', 1, 'the process that returns a flooded socket ended with 1']);
+  now = 59_999;
+  expect(onFlood()).toBeUndefined();
+  now = 60_000;
+  await onFlood();
+  expect(faults.snapshot()).toMatchObject([{ part: 'server', count: 2 }]);
+  expect(await mostInOneTurn(server, port)).toBe(1);
+});
+
+test('a program that cannot start is a fault', async () => {
+  const { server } = await serve();
+  const faults = silentFaults();
+  await acceptMore(server, { faults, program: ['/nonexistent'], maxConnections })();
+  expect(faults.snapshot()).toMatchObject([{ part: 'server', message: 'spawn /nonexistent ENOENT' }]);
+});
+
+test('a server closed meanwhile gets no more connections', async () => {
+  const { server, port } = await serve();
+  const faults = silentFaults();
+  const more = acceptMore(server, { faults, program, maxConnections })();
+  await new Promise((resolve) => server.close(resolve));
+  await more;
+  await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+  expect(faults.snapshot()).toEqual([]);
+});
