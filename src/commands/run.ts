@@ -29,8 +29,9 @@ import { Reload } from '../node/reload.ts';
 import { ServiceManager } from '../node/service-manager.ts';
 import { nodeSources } from '../node/sources/node-sources.ts';
 import { takeScreenAgent } from './run/screen-agent.ts';
+import { endedByDownCode } from './service/systemd-unit.ts';
 import { keepWatchdog } from '../node/watchdog.ts';
-import { requireRoot, withAgent } from '../node/with-agent.ts';
+import { requireRoot, ShutdownRequest, withAgent } from '../node/with-agent.ts';
 
 interface RunFlags extends NodeFlags, LogFlags {
   tui: boolean;
@@ -82,11 +83,10 @@ async function run(manifests: readonly string[], flags: RunFlags, { stderr }: Co
     const { rootDir, nodeName, containerRuntimeEndpoint: runtimeEndpoint } = options;
     return runWithScreen({ rootDir, nodeName, runtimeEndpoint, theme: flags.theme, stderr });
   }
-  await runAgent(options, flags, manifests);
-  return 0;
+  return runAgent(options, flags, manifests);
 }
 
-async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readonly string[]): Promise<void> {
+async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readonly string[]): Promise<number> {
   keepHeapSmall();
   const screen = takeScreenAgent(process.env);
   const { logger, setVerbosity } = await createNodeLogger(options, flags, 'info', screen?.logFile);
@@ -163,6 +163,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
     api?.close();
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   }
+  return service.isThere && stopping.signal.reason instanceof ShutdownRequest ? endedByDownCode : 0;
 }
 
 /** Longest time of a stop besides the ends of the pods, in milliseconds. */

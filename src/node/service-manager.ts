@@ -43,6 +43,11 @@ export class ServiceManager {
     this.watchdogMs = this.socket !== undefined && isOurs ? watchdogMs(WATCHDOG_USEC) : undefined;
   }
 
+  /** True if systemd started the agent as a service. */
+  get isThere(): boolean {
+    return this.socket !== undefined;
+  }
+
   /** Sends the text that `systemctl status` shows. */
   async status(text: string): Promise<void> {
     await this.send([statusOf(text)]);

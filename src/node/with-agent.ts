@@ -35,6 +35,12 @@ export interface AgentRequest {
   onServing?: (() => void) | undefined;
 }
 
+/** Why an agent stops that a client of its control socket ended, as `down` does. */
+export class ShutdownRequest extends Error {
+  override readonly name = 'ShutdownRequest';
+  override readonly message = 'a shutdown was asked for';
+}
+
 /** Throws a `UserError` unless run as root. */
 export function requireRoot(): void {
   if (process.getuid?.() === 0) return;
@@ -87,7 +93,7 @@ export async function withAgent<T>(
     waitsFor: () => waitsFor?.message,
     starts: () => starts(),
     shutdown: () => {
-      stopping.abort(new Error('a shutdown was asked for'));
+      stopping.abort(new ShutdownRequest());
     },
     faults,
     logger: logger.child({ component: 'control' }),

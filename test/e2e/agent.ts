@@ -369,6 +369,15 @@ export class Agent {
     await this.#end('SIGKILL');
   }
 
+  /** Resolves to the exit of the agent when something has ended it. */
+  async exit(): Promise<{ code: number | null; signal: string | null }> {
+    if (this.#exited === undefined) throw new Error('the agent does not run');
+    const exit = await this.#exited;
+    this.#watch?.close();
+    this.#watch = undefined;
+    return exit;
+  }
+
   /** Ends the agent, its runtime, its containers, mounts and cgroups at once, as a power cut does. */
   async powerOff(): Promise<void> {
     await this.kill9();
@@ -412,13 +421,8 @@ export class Agent {
   }
 
   async #end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: string | null }> {
-    const exited = this.#exited;
-    if (exited === undefined) throw new Error('the agent does not run');
     this.#child?.kill(signal);
-    const exit = await exited;
-    this.#watch?.close();
-    this.#watch = undefined;
-    return exit;
+    return this.exit();
   }
 
   #readLine(line: string): void {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { endedByDownCode } from '../../src/commands/service/systemd-unit.ts';
 import { NotifySocket } from '../fakes/notify-socket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { startAgent } from './agent.ts';
@@ -46,4 +47,13 @@ test('a service manager sees start, watchdog, reload and stop', async () => {
   await notified('STOPPING=1 STATUS=Stopping, pods keep running');
   const senders = new Set(socket.journal.items.slice(1).map((one) => one.pid));
   expect(senders).toEqual(new Set([pid]));
+});
+
+test('down ends the agent of a service with the exit code after which systemd does not start it again', async () => {
+  const socket = await NotifySocket.open();
+  const agent = await startAgent({ environment: { NOTIFY_SOCKET: socket.path } });
+  onTestFinished(() => agent.cleanUp());
+  const exit = agent.exit();
+  expect(await agent.down()).toEqual({ code: 0, stdout: 'kubelet-ts stopped\n', stderr: '' });
+  expect(await exit).toEqual({ code: endedByDownCode, signal: null });
 });

@@ -1,3 +1,6 @@
+/** Exit code of an agent that `down` ended, so that systemd does not start it again. */
+export const endedByDownCode = 100;
+
 /**
  * The unit for systemd. Environment files and variables are those of kubeadm's drop-in for the kubelet, which replaces
  * the command line of a unit named `kubelet`.
@@ -32,6 +35,9 @@ ExecReload=/bin/kill -HUP $MAINPID
 KillMode=process
 Restart=always
 RestartSec=10
+# The exit code after kubelet-ts down, whose pods would come back otherwise.
+RestartPreventExitStatus=${endedByDownCode}
+SuccessExitStatus=${endedByDownCode}
 OOMScoreAdjust=-999
 LimitNOFILE=1048576
 TasksMax=infinity

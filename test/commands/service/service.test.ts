@@ -33,6 +33,9 @@ ExecReload=/bin/kill -HUP $MAINPID
 KillMode=process
 Restart=always
 RestartSec=10
+# The exit code after kubelet-ts down, whose pods would come back otherwise.
+RestartPreventExitStatus=100
+SuccessExitStatus=100
 OOMScoreAdjust=-999
 LimitNOFILE=1048576
 TasksMax=infinity
