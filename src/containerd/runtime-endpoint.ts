@@ -11,7 +11,7 @@ export interface RuntimeEndpointOptions {
   /** True if an earlier start made a managed containerd under the root-dir (`hasManagedContainerd`). */
   readonly recorded: boolean;
   readonly probe: (endpoint: string) => Promise<ProbeResult>;
-  /** The probe for an endpoint named by the user, which may wait. */
+  /** The probe for an endpoint named by the user, or with a runtime that does not answer. It may wait. */
   readonly probeNamed?: (endpoint: string) => Promise<ProbeResult>;
 }
 
@@ -32,8 +32,8 @@ export const wellKnownEndpoints: readonly string[] = [
 
 /**
  * Chooses the container runtime: the flag, the environment, the managed containerd that already runs our pods, the
- * first well-known socket that answers, a managed containerd. An endpoint named by the user must answer; others are
- * skipped.
+ * first well-known socket that answers, a managed containerd. An endpoint named by the user must answer. So must a
+ * well-known one with a listener, because a second runtime would run the pods of a busy one twice.
  */
 export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Promise<RuntimeEndpoint> {
   const { flag, env, recorded, probe, probeNamed = probe } = options;
@@ -49,18 +49,19 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
   }
   const passedOver: string[] = [];
   for (const endpoint of wellKnownEndpoints) {
-    const result = await probe(endpoint);
+    const first = await probe(endpoint);
+    const result = first.kind === 'failed' ? await probeNamed(endpoint) : first;
     switch (result.kind) {
       case 'answers':
         return { endpoint, managed: false, because: `${runtimeName(result)} answers on ${endpoint}.` };
       case 'denied':
+      case 'failed':
         // A user without permission for the machine's runtime may not start one either.
         throw failureOf(endpoint, result);
       case 'absent':
         break;
       case 'refused':
       case 'no-cri':
-      case 'failed':
         passedOver.push(`${endpoint} ${shortReason(result)}`);
     }
   }

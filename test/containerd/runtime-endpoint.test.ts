@@ -4,6 +4,7 @@ import { chooseRuntimeEndpoint, normalizeEndpoint } from '../../src/containerd/r
 
 const containerd: ProbeResult = { kind: 'answers', runtimeName: 'containerd', runtimeVersion: '1.7.24' };
 const crio: ProbeResult = { kind: 'answers', runtimeName: 'cri-o', runtimeVersion: '1.32.0' };
+const busy: ProbeResult = { kind: 'failed', reason: 'deadline', error: new Error('deadline') };
 const managed = 'unix:///var/lib/kubelet-ts/containerd/containerd.sock';
 
 /** A machine with these sockets; every other one is absent. */
@@ -84,6 +85,30 @@ describe('what was not named', () => {
     expect((await chooseRuntimeEndpoint(machine(sockets))).because).toBe(
       'kubelet-ts runs a containerd of its own: unix:///run/containerd/containerd.sock answers but has no CRI v1 (is its CRI plugin disabled?).',
     );
+  });
+
+  test('a well-known socket with a runtime that is too busy to answer is waited for', async () => {
+    const sockets = { 'unix:///run/containerd/containerd.sock': busy } as const;
+    const asked: string[] = [];
+    const probeNamed = (endpoint: string): Promise<ProbeResult> => {
+      asked.push(endpoint);
+      return Promise.resolve(containerd);
+    };
+    expect(await chooseRuntimeEndpoint({ ...machine(sockets), probeNamed })).toEqual({
+      endpoint: 'unix:///run/containerd/containerd.sock',
+      managed: false,
+      because: 'containerd 1.7.24 answers on unix:///run/containerd/containerd.sock.',
+    });
+    expect(asked).toEqual(['unix:///run/containerd/containerd.sock']);
+  });
+
+  test('without a wait, a runtime that is too busy to answer is an error', async () => {
+    const sockets = { 'unix:///run/containerd/containerd.sock': busy } as const;
+    await expect(chooseRuntimeEndpoint(machine(sockets))).rejects.toMatchObject({
+      message:
+        'The container runtime endpoint unix:///run/containerd/containerd.sock does not answer a CRI Version call: deadline',
+      hint: 'Look at the log of the runtime.',
+    });
   });
 
   test('a well-known socket that refuses this user is an error', async () => {
