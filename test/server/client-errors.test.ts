@@ -3,6 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 import { answerClientErrors } from '../../src/server/client-errors.ts';
 
@@ -77,3 +78,31 @@ test('a head that is too long is answered with 431', async () => {
   client.write(`GET / HTTP/1.1\r\nLong: ${'x'.repeat(20_000)}\r\n\r\n`);
   expect((await answer).split('\r\n')[0]).toBe('HTTP/1.1 431 Request Header Fields Too Large');
 });
+
+test('a request that came in time, but that this process was too busy to read, is answered', async () => {
+  const server = await serve();
+  server.on('request', (_request, response: ServerResponse) => response.end('ok'));
+  const hasSent = new Int32Array(new SharedArrayBuffer(4));
+  server.on('connection', (socket: Socket) => {
+    // The process is busy until the request has come.
+    Atomics.wait(hasSent, 0, 0);
+    server.emit('clientError', Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
+  });
+  const { port } = server.address() as AddressInfo;
+  const client = new Worker(clientOfItsOwnThread, { eval: true, workerData: { port, hasSent } });
+  const [answer] = (await once(client, 'message')) as [string];
+  expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 200 OK');
+});
+
+const clientOfItsOwnThread = `
+  const { connect } = require('node:net');
+  const { parentPort, workerData: { port, hasSent } } = require('node:worker_threads');
+  const socket = connect(port, '127.0.0.1');
+  socket.write('GET / HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n', () => {
+    Atomics.store(hasSent, 0, 1);
+    Atomics.notify(hasSent, 0);
+  });
+  let answer = '';
+  socket.on('data', (part) => (answer += part));
+  socket.on('error', () => undefined).on('close', () => parentPort.postMessage(answer));
+`;
