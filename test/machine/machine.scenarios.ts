@@ -1,10 +1,13 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makePod, serve, shell } from '../e2e/manifests.ts';
-import { pauseImageArchive } from '../../src/containerd/pause/pause-image.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Container } from '../../src/api/types.ts';
+import { dependsOnAnnotation } from '../../src/api/values/depends-on.ts';
+import { pauseImageArchive } from '../../src/containerd/pause/pause-image.ts';
+import type { Summary } from '../../src/engine/stats/summary.ts';
+import { hostFolder, makePod, serve, shell } from '../e2e/manifests.ts';
 import { Machine } from './machine.ts';
+import { setUpRuntime } from './set-up-runtime.ts';
 
 const manifests = '/etc/kubernetes/manifests';
 const slices = '/sys/fs/cgroup/kubepods.slice';
@@ -12,39 +15,28 @@ const slices = '/sys/fs/cgroup/kubepods.slice';
 const uid = (digit: number): string => `${String(digit).repeat(8)}-1111-2222-3333-444444444444`;
 
 let machine: Machine;
+/** What systemd says of the service when the package is installed. */
+let enabledByPackage: string;
 
 beforeAll(async () => {
-  const [made = '', payload = ''] = ['MACHINE', 'MACHINE_PAYLOAD'].map((name) => process.env[name]);
+  const names = ['MACHINE', 'MACHINE_PAYLOAD', 'MACHINE_FOLDER'];
+  const [made = '', payload = '', folder = ''] = names.map((name) => process.env[name]);
   await writeFile(join(payload, 'pause.tar'), await pauseImageArchive(process.arch, 'registry.k8s.io/pause:3.6'));
-  machine = await Machine.create(
-    made,
-    (await readdir(payload)).map((name) => join(payload, name)),
-  );
+  machine = await Machine.create({ made, payload, folder });
   await machine.boot();
-  // As docs/runtimes.md says: the packages of Debian, the cgroup driver systemd, and a network of pods.
-  await machine.run(`mkdir -p /etc/containerd /etc/cni/net.d ${manifests}`);
-  const changes = '-e "s/SystemdCgroup = false/SystemdCgroup = true/" -e "s@/opt/cni/bin@/usr/lib/cni@"';
-  await machine.run(`containerd config default | sed ${changes} > /etc/containerd/config.toml`);
-  await machine.write('/etc/cni/net.d/10-pods.conflist', JSON.stringify(podNetwork));
-  await machine.run('systemctl enable --now containerd');
-  for (const image of ['pause', 'busybox']) await machine.run(`ctr -n k8s.io images import /payload/${image}.tar`);
+  await setUpRuntime(machine);
+  await machine.run(`mkdir -p ${manifests} && dpkg -i /payload/*.deb`);
+  enabledByPackage = await machine.run('systemctl is-enabled kubelet-ts || true');
+  await machine.run('systemctl enable --now kubelet-ts');
 });
-afterAll(() => machine.remove());
-
-const podNetwork = {
-  cniVersion: '1.0.0',
-  name: 'pods',
-  plugins: [
-    {
-      type: 'bridge',
-      bridge: 'cni0',
-      isGateway: true,
-      ipMasq: true,
-      ipam: { type: 'host-local', ranges: [[{ subnet: '10.88.0.0/16' }]], routes: [{ dst: '0.0.0.0/0' }] },
-    },
-    { type: 'portmap', capabilities: { portMappings: true } },
-  ],
-};
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') {
+    const errors = task.result.errors?.map(({ message, diff }) => `${message}\n${diff ?? ''}`) ?? [];
+    process.stderr.write(`${[await machine.lastWords(), ...errors].join('\n')}\n`);
+  }
+  await machine.try(`rm -f ${manifests}/*`);
+});
+afterAll(() => machine.cutPower());
 
 async function declare(name: string, pod: object, digit?: number): Promise<void> {
   const { metadata } = pod as { metadata: object };
@@ -75,11 +67,20 @@ const property = (unit: string, name: string): Promise<string> =>
   machine.run(`systemctl show -p ${name} --value ${unit}`);
 /** What changes when a container restarts. */
 const containers = (): Promise<string> => machine.run('ctr -n k8s.io tasks ls -q | sort');
+/** The containers of a pod, also those that ended. */
+const containersOf = (pod: string): Promise<string> =>
+  machine.run(`ctr -n k8s.io containers ls -q 'labels."io.kubernetes.pod.name"==${pod}-machine' | sort`);
+const cgroupsAndContainers = (): Promise<string> =>
+  machine.run(`find /sys/fs/cgroup -path '*kubepods*' -type d; ctr -n k8s.io containers ls -q`);
+
+/** Restarts the agent with further flags. */
+async function restartWith(...flags: string[]): Promise<void> {
+  await machine.write('/etc/default/kubelet-ts', `KUBELET_EXTRA_ARGS="${flags.join(' ')}"\n`);
+  await machine.run('systemctl restart kubelet-ts');
+}
 
 test('the package installs, and systemctl enable --now waits until the engine runs', async () => {
-  await machine.run('dpkg -i /payload/*.deb');
-  expect(await machine.run('systemctl is-enabled kubelet-ts || true')).toBe('disabled');
-  await machine.run('systemctl enable --now kubelet-ts');
+  expect(enabledByPackage).toBe('disabled');
   expect(
     await Promise.all(['ActiveState', 'StatusText', 'NRestarts'].map((name) => property('kubelet-ts', name))),
   ).toEqual(['active', 'Running', '0']);
@@ -126,8 +127,8 @@ test('pods are slices of systemd with their limits, which a daemon-reload keeps'
   expect(await containers()).toBe(before);
 
   await machine.run(`rm ${manifests}/[gbe].json`);
-  await machine.until(`[ -z "$(find ${slices} -name '*pod?*.slice')" ]`);
-  await machine.until('[ -z "$(systemctl list-units --plain --no-legend kubepods-*pod?*.slice)" ]');
+  await machine.until(`[ -z "$(find ${slices} -name '*-pod*.slice')" ]`);
+  await machine.until(`[ -z "$(systemctl list-units --plain --no-legend 'kubepods*-pod*.slice')" ]`);
 });
 
 test('a container beyond its memory is killed, and reported as OOMKilled', async () => {
@@ -135,7 +136,6 @@ test('a container beyond its memory is killed, and reported as OOMKilled', async
   const memory = { limits: { memory: '32Mi' } };
   await declare('oom', makePod('oom', { restartPolicy: 'Never', containers: limited(memory, script) }));
   await machine.until('kubelet-ts ps -o json | grep -q OOMKilled');
-  await machine.run(`rm ${manifests}/oom.json`);
 });
 
 test('a reload, an agent that hangs, and a stop: the pods run on', async () => {
@@ -157,7 +157,104 @@ test('a reload, an agent that hangs, and a stop: the pods run on', async () => {
   await machine.run('systemctl start kubelet-ts');
   await untilReady('web');
   expect(await containers()).toBe(before);
-  await machine.run(`rm ${manifests}/web.json`);
+});
+
+test('run-once beside the agent: the output and exit code of a job, and nothing is left', async () => {
+  const script = 'cat /sys/fs/cgroup/memory.max; ip -o address show eth0 | grep -c "inet "; exit 3';
+  const job = makePod('job', {
+    hostNetwork: false,
+    restartPolicy: 'Never',
+    containers: limited({ limits: { memory: '64Mi' } }, script),
+  });
+  await machine.write('/root/job.json', JSON.stringify(job));
+  const { code, stdout, stderr } = await machine.try('kubelet-ts run-once --isolated /root/job.json');
+  expect({ code, stdout, stderr: stderr.replace(/run-[0-9a-f]{8}/, 'run-0') }).toEqual({
+    code: 3,
+    stdout: '67108864\n1',
+    stderr: 'default/job-run-0: failed: container app exited with code 3',
+  });
+  expect(await containersOf('job')).toBe('');
+  expect(await machine.run("find /sys/fs/cgroup -name 'run_*'; systemctl list-units --all --plain -q 'run_*'")).toBe(
+    '',
+  );
+});
+
+test('top agrees with the kernel, with an agent and without one', async () => {
+  const half = { cpu: '200m', memory: '64Mi' };
+  const busy = makePod('busy', { containers: limited({ requests: half, limits: half }, 'while :; do :; done') });
+  await declare('busy', busy, 4);
+  const volume = { name: 'data', emptyDir: { medium: 'Memory' as const } };
+  const fill = `dd if=/dev/zero of=/data/file bs=1M count=20; ${serve}`;
+  const mounts = [{ name: 'data', mountPath: '/data' }];
+  const full = shell('app', fill, { resources: { requests: half, limits: half }, volumeMounts: mounts });
+  await declare('full', makePod('full', { volumes: [volume], containers: [full] }), 5);
+  await untilReady('busy', 'full');
+  await topAgrees();
+  await machine.run('systemctl stop kubelet-ts');
+  await topAgrees();
+  await machine.run('systemctl start kubelet-ts');
+});
+
+/** Nanoseconds of CPU and bytes of memory of a pod. */
+async function kernelFigures(digit: number): Promise<{ cpu: number; memory: number }> {
+  const folder = `${slices}/kubepods-pod${uid(digit).replaceAll('-', '_')}.slice`;
+  const [memory, cpu] = (await machine.run(`cat ${folder}/memory.current ${folder}/cpu.stat`)).split('\n');
+  return { cpu: Number(cpu?.replace('usage_usec ', '')) * 1000, memory: Number(memory) };
+}
+
+async function topAgrees(): Promise<void> {
+  const [since, busyBefore] = [await machine.run('date -u +%FT%TZ'), await kernelFigures(4)];
+  let pods: Summary['pods'];
+  // Samples may be 15 seconds old.
+  do pods = (JSON.parse(await machine.run('kubelet-ts top -o json')) as Summary).pods;
+  while (pods.some(({ cpu }) => (cpu?.time ?? '') <= since));
+  const [busyAfter, fullNow] = [await kernelFigures(4), await kernelFigures(5)];
+  const [busy, full] = pods;
+  expect(pods.map(({ podRef }) => podRef.name)).toEqual(['busy-machine', 'full-machine']);
+  expect(busy?.cpu?.usageCoreNanoSeconds).toBeGreaterThanOrEqual(busyBefore.cpu);
+  expect(busy?.cpu?.usageCoreNanoSeconds).toBeLessThanOrEqual(busyAfter.cpu);
+  // Its limit is 200m.
+  expect(busy?.cpu?.usageNanoCores).toBeGreaterThan(150e6);
+  expect(busy?.cpu?.usageNanoCores).toBeLessThan(220e6);
+  expect(Math.abs((full?.memory?.usageBytes ?? 0) - fullNow.memory)).toBeLessThan(2 ** 20);
+  expect(full?.memory?.workingSetBytes).toBeGreaterThan(20 * 2 ** 20);
+}
+
+test.each([
+  {
+    resource: 'memory',
+    threshold: 'memory.available<1200Mi',
+    condition: 'MemoryPressure',
+    medium: 'Memory',
+    mebibytes: 800,
+  },
+  {
+    resource: 'ephemeral-storage',
+    threshold: 'nodefs.available<2Gi',
+    condition: 'DiskPressure',
+    medium: '',
+    mebibytes: 1600,
+  },
+] as const)('a node short of $resource evicts the pod that took it, which comes back', async (short) => {
+  const { resource, threshold, condition, medium, mebibytes } = short;
+  await restartWith(`--eviction-hard=${threshold}`, '--eviction-pressure-transition-period=5s');
+  const take = `until [ -e /control/take ]; do sleep 1; done; fallocate -l ${mebibytes}m /cache/file`;
+  const taking = shell('app', `${take}; ${serve}`, {
+    volumeMounts: ['cache', 'control'].map((name) => ({ name, mountPath: `/${name}` })),
+  });
+  const volumes = [{ name: 'cache', emptyDir: { medium } }, hostFolder('control', '/var/control')];
+  await declare('large', makePod('large', { volumes, containers: [taking] }));
+  await declare('calm', makePod('calm', { containers: limited({ requests: { memory: '32Mi' } }) }));
+  await untilReady('large', 'calm');
+  const calm = await containersOf('calm');
+  await machine.run('touch /var/control/take');
+  await machine.until('kubelet-ts ps -o json | grep -q "The node was low on resource"');
+  expect(await machine.run('kubelet-ts ps -o json')).toContain(`The node was low on resource: ${resource}.`);
+  expect((await machine.try('kubelet-ts ps')).stderr).toContain(`warning: node ${condition} for `);
+  await machine.run('rm /var/control/take');
+  await untilReady('large', 'calm');
+  expect(await containersOf('calm')).toBe(calm);
+  await restartWith();
 });
 
 test('a power cut and a reboot: pods come back, with the data of their claims', async () => {
@@ -185,44 +282,87 @@ test('a power cut and a reboot: pods come back, with the data of their claims', 
   await machine.until('systemctl is-active kubelet-ts');
   await untilReady('db');
   expect(await machine.run(starts)).toBe('2');
-  await machine.try('systemctl reboot');
-  await machine.until('[ $(cut -d. -f1 /proc/uptime) -lt 900 ]');
+  await machine.reboot();
   await machine.until('systemctl is-active kubelet-ts');
   await untilReady('db');
   expect(await machine.run(starts)).toBe('3');
   expect(await machine.run('find /var/lib/kubelet-ts -name "*.unusable" -o -name "*.part"')).toBe('');
-  await machine.run(`rm ${manifests}/*`);
 });
 
-test('logind waits for the pods, which end in order', async () => {
-  const flags = '--shutdown-grace-period=120s --shutdown-grace-period-critical-pods=40s';
-  await machine.run(`echo 'KUBELET_EXTRA_ARGS="${flags}"' > /etc/default/kubelet-ts && systemctl restart kubelet-ts`);
-  for (const [name, priority] of [
-    ['first', 1],
-    ['last', 2_000_000_000],
+test('a clock that is set forward and back by ten years: the pods run on, and others start', async () => {
+  await declare('web', makePod('web', { containers: limited({}) }));
+  await untilReady('web');
+  const before = await containersOf('web');
+  for (const [name, change] of [
+    ['later', '+10 years'],
+    ['earlier', '-20 years'],
   ] as const) {
-    const script = `trap "echo ${name} >> /notes/log; sync; exit 0" TERM; touch /tmp/ready; while :; do sleep 1; done`;
-    await declare(
-      name,
-      makePod(name, {
-        priority,
-        terminationGracePeriodSeconds: 40,
-        volumes: [{ name: 'notes', hostPath: { path: '/var/notes', type: 'DirectoryOrCreate' } }],
-        containers: [shell('app', script, { volumeMounts: [{ name: 'notes', mountPath: '/notes' }] })],
-      }),
-    );
+    await machine.run(`date -s "${change}"`);
+    await declare(name, makePod(name, { containers: limited({}) }));
+    await untilReady(name);
+    expect(await containersOf('web')).toBe(before);
   }
-  await untilReady('first', 'last');
+  expect(await property('kubelet-ts', 'NRestarts')).toBe('0');
+});
+
+test('logind waits for the pods, which end in order, and a clock ahead at the boot does no harm', async () => {
+  await restartWith('--shutdown-grace-period=120s', '--shutdown-grace-period-critical-pods=40s');
+  // The pod that others wait for takes the longest.
+  const pods = [
+    { name: 'app', seconds: 4, dependsOn: { annotations: { [dependsOnAnnotation]: 'db' } } },
+    { name: 'db', seconds: 2 },
+    { name: 'critical', seconds: 0, priority: 2_000_000_000 },
+  ];
+  const volumes = [hostFolder('notes', '/var/notes')];
+  for (const { name, seconds, dependsOn, priority } of pods) {
+    const script = `trap "sleep ${seconds}; echo ${name} >> /notes/log; exit 0" TERM; while :; do sleep 1; done`;
+    const container = shell('app', script, { volumeMounts: [{ name: 'notes', mountPath: '/notes' }] });
+    const spec = { terminationGracePeriodSeconds: 40, volumes, containers: [container] };
+    await declare(name, makePod(name, { ...dependsOn, ...(priority !== undefined && { priority }), ...spec }));
+  }
+  await untilReady('app', 'db', 'critical');
   await machine.until('systemd-inhibit --list | grep -q kubelet');
   await machine.powerOff();
-  await machine.boot();
-  expect(await machine.run('cat /var/notes/log')).toBe('first\nlast');
-  await machine.run(`rm ${manifests}/*`);
+  await machine.boot('-rtc', 'base=2040-01-01T00:00:00');
+  expect(await machine.run('cat /var/notes/log')).toBe('app\ndb\ncritical');
+  await untilReady('app', 'db', 'critical');
+  await restartWith();
 });
 
-test('down --all leaves nothing', async () => {
-  await machine.run('systemctl disable --now kubelet-ts');
-  await machine.run('kubelet-ts down --all');
-  expect(await machine.run(`find /sys/fs/cgroup -path '*kubepods*' -type d; ctr -n k8s.io containers ls -q`)).toBe('');
+test('down --all leaves nothing, neither of running pods nor of one that just ends', async () => {
+  const some = { requests: { cpu: '100m', memory: '32Mi' } };
+  const all = { cpu: '100m', memory: '32Mi' };
+  await declare('g', makePod('g', { containers: limited({ requests: all, limits: all }) }));
+  await declare('b', makePod('b', { containers: limited(some) }));
+  await declare('e', makePod('e', { containers: limited({}) }));
+  await declare('ends', makePod('ends', { containers: limited(some) }));
+  await untilReady('g', 'b', 'e', 'ends');
+  await machine.run(`rm ${manifests}/ends.json && kubelet-ts down --all`);
+  // systemd does not start the agent again.
+  await machine.until('[ "$(systemctl show -p ActiveState --value kubelet-ts)" = inactive ]');
+  expect(await property('kubelet-ts', 'SubState')).toBe('dead');
+  expect(await cgroupsAndContainers()).toBe('');
+  expect(await machine.run("systemctl list-units --all --plain -q 'kubepods*'")).toBe('');
   expect(await machine.run('mount | grep -c /var/lib/kubelet-ts/ || true')).toBe('0');
+});
+
+test('the executable installs its service in the place of the package: the pods run on', async () => {
+  await machine.run('systemctl start kubelet-ts');
+  await declare('web', makePod('web', { containers: limited({}) }));
+  await untilReady('web');
+  const before = await containers();
+  await machine.run('cp /usr/bin/kubelet-ts /usr/local/bin/ && dpkg -P kubelet-ts');
+  expect(await machine.run('systemctl is-enabled kubelet-ts || true')).toBe('');
+  await machine.run('kubelet-ts install-service');
+  expect(await machine.run('systemctl is-enabled kubelet-ts')).toBe('enabled');
+  await machine.run('systemctl start kubelet-ts');
+  await untilReady('web');
+  const pid = await property('kubelet-ts', 'MainPID');
+  expect(await machine.run(`readlink /proc/${pid}/exe`)).toBe('/usr/local/bin/kubelet-ts');
+  expect(await containers()).toBe(before);
+  await machine.run('kubelet-ts uninstall-service');
+  expect(await machine.run('ls /etc/systemd/system/kubelet-ts.service || true')).toBe('');
+  expect(await containers()).toBe(before);
+  await machine.run('kubelet-ts down --all');
+  expect(await cgroupsAndContainers()).toBe('');
 });

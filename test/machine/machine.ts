@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { freePorts } from '../e2e/free-ports.ts';
@@ -31,24 +31,13 @@ export class Machine {
     this.#port = port;
   }
 
-  /** Files that the machine finds in /payload. */
-  static async create(made: string, files: readonly string[]): Promise<Machine> {
-    const folder = await mkdtemp('/tmp/kts-machine-');
+  /** Its files are in `folder`. It finds the files of the folder `payload` in /payload. */
+  static async create({ made, payload, folder }: { made: string; payload: string; folder: string }): Promise<Machine> {
     const [port = 0] = await freePorts(1);
-    const machine = new Machine(folder, made, port);
-    try {
-      const payload = join(folder, 'payload');
-      await mkdir(payload);
-      for (const file of files) await cp(file, payload, { recursive: true });
-      await execa('mkfs.ext4', ['-q', '-F', '-d', payload, `${payload}.img`, '200M']);
-      await rm(payload, { recursive: true });
-      const base = join(made, 'disk.img');
-      await execa('qemu-img', ['create', '-q', '-f', 'qcow2', '-b', base, '-F', 'raw', join(folder, 'disk.qcow2')]);
-      return machine;
-    } catch (error) {
-      await machine.remove();
-      throw error;
-    }
+    await execa('mkfs.ext4', ['-q', '-F', '-d', payload, join(folder, 'payload.img'), '200M']);
+    const base = join(made, 'disk.img');
+    await execa('qemu-img', ['create', '-q', '-f', 'qcow2', '-b', base, '-F', 'raw', join(folder, 'disk.qcow2')]);
+    return new Machine(folder, made, port);
   }
 
   /** Switches it on. Resolves when it takes commands; its services may still start. */
@@ -63,19 +52,32 @@ export class Machine {
       ...['-drive', `file=${join(this.#folder, 'payload.img')},if=virtio,format=raw,readonly=on`],
       ...['-nic', `user,restrict=on,hostfwd=tcp:127.0.0.1:${this.#port}-:22,model=virtio-net-pci`],
     ];
-    this.#qemu = spawn('qemu-system-x86_64', [...words, ...flags], { stdio: ['ignore', 'ignore', 'inherit'] });
+    // An interrupted run leaves no machine.
+    const mortal = ['--pdeathsig', 'KILL', 'qemu-system-x86_64'];
+    this.#qemu = spawn('setpriv', [...mortal, ...words, ...flags], { stdio: ['ignore', 'ignore', 'inherit'] });
     this.#ended = once(this.#qemu, 'exit');
-    await this.answers();
+    await this.#answers();
     await this.run('mkdir -p /payload && mount -o ro /dev/vdb /payload');
   }
 
-  /** Resolves when it takes commands, after a reboot too. */
-  async answers(): Promise<void> {
+  /** Resolves when it has booted again and takes commands. */
+  async reboot(): Promise<void> {
+    const bootID = 'cat /proc/sys/kernel/random/boot_id';
+    const before = await this.run(bootID);
+    await this.try('systemctl reboot');
+    for (;;) {
+      await this.#answers();
+      const { code, stdout } = await this.try(bootID);
+      if (code === 0 && stdout !== before) return;
+      await pause();
+    }
+  }
+
+  async #answers(): Promise<void> {
     const until = Date.now() + bootDeadlineMs;
     while ((await this.try('true', 30_000)).code !== 0) {
       if (Date.now() > until || this.#qemu?.exitCode !== null) {
-        const log = await readFile(join(this.#folder, 'console.log'), 'utf8');
-        throw new Error(`the machine does not answer: ${log.slice(-2000)}`);
+        throw new Error(`the machine does not answer: ${await this.#console()}`);
       }
       await pause();
     }
@@ -111,15 +113,26 @@ export class Machine {
     if (code !== 0) throw new Error(`in ${deadlineS} s it did not become so: ${condition}`);
   }
 
+  /** The end of its journal, or of its console if it takes no commands. */
+  async lastWords(): Promise<string> {
+    const { code, stdout } = await this.try('journalctl --no-pager --output short-precise --lines 100', 60_000);
+    return code === 0 ? stdout : this.#console();
+  }
+
+  async #console(): Promise<string> {
+    return (await readFile(join(this.#folder, 'console.log'), 'utf8')).slice(-2000);
+  }
+
   /** Writes a file whose folder exists. */
   async write(path: string, content: string): Promise<void> {
     const base64 = Buffer.from(content).toString('base64');
     await this.run(`echo ${base64} | base64 -d > ${path}.part && mv ${path}.part ${path}`);
   }
 
-  /** As when somebody pulls the plug. */
+  /** As when somebody pulls the plug. Does nothing if it is off. */
   async cutPower(): Promise<void> {
-    this.#qemu?.kill('SIGKILL');
+    if (this.#qemu === undefined) return;
+    this.#qemu.kill('SIGKILL');
     await this.#off();
   }
 
@@ -133,11 +146,6 @@ export class Machine {
     await this.#ended;
     this.#qemu = undefined;
     await rm(join(this.#folder, 'ssh'), { force: true });
-  }
-
-  async remove(): Promise<void> {
-    if (this.#qemu?.exitCode === null) await this.cutPower();
-    await rm(this.#folder, { recursive: true, force: true });
   }
 }
 
