@@ -1,7 +1,11 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { basename, dirname, join } from 'node:path';
 import { execa } from 'execa';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { acceptMore } from '../../src/server/accept-more.ts';
+import { listening } from '../../src/server/http-server.ts';
+import { silentFaults } from '../fakes/silent-faults.ts';
 import { Agent } from './agent.ts';
 import { BareDebian } from './bare-debian.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -106,6 +110,15 @@ test('the executable and the program of npm take turns over a pod that runs on',
     expect(pod.status?.containerStatuses?.[0]?.restartCount).toBe(0);
     expect(await agent.runningContainer('web')).toEqual(web);
   }
+});
+
+test('the executable returns a flooded socket to its agent', async () => {
+  const server = createServer();
+  await listening(server, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => void server.close());
+  const faults = silentFaults();
+  await acceptMore(server, { faults, program: [executable], maxConnections: 64 })();
+  expect(faults.snapshot()).toEqual([]);
 });
 
 test('the screen of the executable runs its commands', async () => {
