@@ -10,6 +10,7 @@ import type { OpenPod, PodFlags } from './pod/open-pod.ts';
 import { type PodContainer, podTitle, type SelectedPod } from './pod/select-pod.ts';
 
 export interface LogsFlags extends PodFlags {
+  selector?: string;
   container?: string;
   allContainers?: boolean;
   follow?: boolean;
@@ -25,9 +26,11 @@ export interface LogsFlags extends PodFlags {
 
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('logs'))
-    .description('Print the logs of the containers of a pod')
-    .usage('[options] POD')
-    .argument('<pod>', 'name, name without the node, or namespace/name')
+    .description('Print the logs of the containers of pods')
+    .usage('[options] POD [CONTAINER]')
+    .argument('[pod]', 'name, name without the node, or namespace/name')
+    .argument('[container]', 'container, as with -c')
+    .option('-l, --selector <selector>', 'print the logs of all containers of pods with these labels, such as app=web')
     .option('-c, --container <name>', 'container (default: the default container of the pod)')
     .option('--all-containers', 'print the logs of all containers of the pod')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
@@ -40,10 +43,8 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--prefix', 'print the pod and the container before each line')
     .option('--limit-bytes <bytes>', 'stop after this number of bytes of each container', positiveNumber)
     .addHelpText('after', examples)
-    .action(async (podName: string, flags: LogsFlags) => {
-      const options = readOptions(flags, Date.now());
-      const { withPod } = await import('./pod/open-pod.ts');
-      await withPod(deps, podName, flags, (opened) => printLogs(deps, opened, flags, options));
+    .action(async (podName: string | undefined, container: string | undefined, flags: LogsFlags) => {
+      await logs(deps, podName, withContainer(flags, container));
     });
 }
 
@@ -52,6 +53,7 @@ Examples:
   kubelet-ts logs web                         prints the log of the default container of pod web
   kubelet-ts logs -f --tail 10 web -c app     prints the last 10 lines, then new ones
   kubelet-ts logs --all-containers --prefix web
+  kubelet-ts logs -f -l app=web               follows all containers of the pods with this label, as they are now
   kubelet-ts logs -p web                      prints the log of the crashed instance`;
 
 /** The reader's options from the flags. Throws a `UserError` if they contradict each other. */
@@ -72,40 +74,96 @@ export function readOptions(flags: LogsFlags, now: number): Omit<ReadLogsOptions
   };
 }
 
-/** One log to print. */
-interface Source {
-  container: PodContainer;
-  path: string;
+/** Throws a `UserError` if the container is named twice, and differently. */
+function withContainer(flags: LogsFlags, container: string | undefined): LogsFlags {
+  if (container === undefined) return flags;
+  if (flags.container !== undefined && flags.container !== container) {
+    throw new UserError(`two containers are named: ${visible(container)} and ${visible(flags.container)}`);
+  }
+  return { ...flags, container };
 }
 
-export async function printLogs(
-  deps: CommandDeps,
-  opened: OpenPod,
-  flags: LogsFlags,
-  options: Omit<ReadLogsOptions, 'path'>,
-): Promise<void> {
+async function logs(deps: CommandDeps, podName: string | undefined, flags: LogsFlags): Promise<void> {
+  const options = readOptions(flags, Date.now());
+  const { selector } = flags;
+  if ((podName === undefined) === (selector === undefined)) {
+    throw new UserError(
+      podName === undefined ? 'name a pod, or choose pods with -l' : 'name a pod or use -l, not both',
+      { hint: 'kubelet-ts ps --show-labels lists the pods.' },
+    );
+  }
+  const { withPod, withLabelledPods } = await import('./pod/open-pod.ts');
+  if (podName !== undefined) {
+    await withPod(deps, podName, flags, async (opened) => {
+      await printLogs(deps, await sourcesOf(deps, opened, flags), options);
+    });
+  } else if (selector !== undefined) {
+    const { parseLabelSelector } = await import('../api/values/label-selector.ts');
+    await withLabelledPods(deps, parseLabelSelector(selector), flags, async (pods) => {
+      await printLogs(deps, await sourcesOfAll(deps, pods, flags), options);
+    });
+  }
+}
+
+/** One log to print. */
+interface Source {
+  opened: OpenPod;
+  container: PodContainer;
+  path: string;
+  prefix: string;
+}
+
+/** The logs of one pod that the flags choose. Rejects with a `UserError` if there is none yet. */
+async function sourcesOf(deps: CommandDeps, opened: OpenPod, flags: LogsFlags): Promise<Source[]> {
   const { runtime, pod } = opened;
   const sources: Source[] = [];
   for (const container of await chosenContainers(deps, pod, flags)) {
     const attempt = chosenAttempt(container.attempts, flags);
     if (attempt === undefined) throw noAttempt(opened, container.name, flags);
     const { status } = await runtime.containerStatus({ containerId: attempt.id });
-    sources.push({ container, path: status?.logPath ?? '' });
+    const prefix = flags.prefix === true ? visible(`[pod/${pod.name}/${container.name}] `) : '';
+    sources.push({ opened, container, path: status?.logPath ?? '', prefix });
   }
+  return sources;
+}
+
+/** The same for several pods. A pod without a log has a warning, unless none has one. */
+async function sourcesOfAll(deps: CommandDeps, pods: readonly OpenPod[], flags: LogsFlags): Promise<Source[]> {
+  const sources: Source[] = [];
+  const failures: UserError[] = [];
+  for (const opened of pods) {
+    const allContainers = flags.container === undefined;
+    try {
+      sources.push(...(await sourcesOf(deps, opened, { ...flags, allContainers, prefix: true })));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      failures.push(error);
+    }
+  }
+  const [first] = failures;
+  if (sources.length === 0) {
+    throw (
+      first ??
+      new UserError(`no pod has the labels ${visible(flags.selector ?? '')}`, {
+        hint: 'kubelet-ts ps --show-labels lists the labels of all pods.',
+      })
+    );
+  }
+  for (const { message } of failures) deps.stderr.write(`warning: ${visible(message)}\n`);
+  return sources;
+}
+
+async function printLogs(
+  deps: CommandDeps,
+  sources: readonly Source[],
+  options: Omit<ReadLogsOptions, 'path'>,
+): Promise<void> {
   const stopped = new AbortController();
   // Each write reports the error of the stream.
   deps.stdout.on('error', () => undefined);
+  const wholeLines = sources.length > 1;
   const print = (source: Source): Promise<void> =>
-    printLog(
-      deps,
-      opened,
-      source,
-      { ...options, signal: stopped.signal },
-      {
-        prefix: flags.prefix === true ? visible(`[pod/${pod.name}/${source.container.name}] `) : '',
-        wholeLines: sources.length > 1,
-      },
-    );
+    printLog(deps, source, { ...options, signal: stopped.signal }, wholeLines);
   try {
     if (options.follow === true) await Promise.all(sources.map(print));
     else for (const source of sources) await print(source);
@@ -118,10 +176,9 @@ export async function printLogs(
 
 async function printLog(
   { stdout, stderr }: CommandDeps,
-  opened: OpenPod,
-  { container, path }: Source,
+  { opened, container, path, prefix }: Source,
   options: Omit<ReadLogsOptions, 'path'>,
-  { prefix, wholeLines }: { prefix: string; wholeLines: boolean },
+  wholeLines: boolean,
 ): Promise<void> {
   const [{ readLogs }, { writeFully }, { LinePrefixer }, { watchContainerEnd }] = await Promise.all([
     import('../engine/logs/read-logs.ts'),

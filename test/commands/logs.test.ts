@@ -8,6 +8,7 @@ import type { CommandDeps } from '../../src/commands/io/deps.ts';
 import { LinePrefixer } from '../../src/node/log/line-prefixer.ts';
 import { readOptions, register as registerLogs, type LogsFlags } from '../../src/commands/logs.ts';
 import { willRestart } from '../../src/commands/pod/watch-container-end.ts';
+import type { Container } from '../../src/cri/types.ts';
 import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -50,6 +51,7 @@ describe('logs', () => {
     [['web', '-c', 'side', '--since-time', '2024-05-06T07:08:10Z'], 'two\n'],
     [['web', '-c', 'side', '--limit-bytes', '3'], 'one'],
     [['web', '-c', 'side', '--follow'], 'one of side-0\ntwo\n'],
+    [['web', 'side', '--tail', '1'], 'two\n'],
     [['web', '--all-containers', '--prefix', '--tail', '1'], '[pod/web/app] two\n[pod/web/side] two\n'],
   ])('%j prints %j', async (args, expected) => {
     const deps = makeDeps(await runtimeWithLogs());
@@ -83,6 +85,65 @@ describe('logs', () => {
     );
   });
 
+  describe('-l', () => {
+    async function runtimeWithPods(): Promise<RuntimeService> {
+      const logPath = join(directory, 'one.log');
+      await writeFile(logPath, '2024-05-06T07:08:09Z stdout F said\n');
+      const sandbox = (name: string, app: string, createdAt = 1n) => ({
+        ...makeSandbox({ name, labels: { app }, createdAt }),
+        metadata: { name, namespace: 'default', uid: `uid-${name}-${createdAt}`, attempt: 0 },
+      });
+      const container = (name: string, uid: string, state: Container['state']) => {
+        const labels = { 'io.kubernetes.container.name': name, 'io.kubernetes.pod.uid': uid };
+        return makeContainer({ id: `${name}-${uid}`, name, labels, state });
+      };
+      const sandboxes = [
+        sandbox('web-b', 'web'),
+        sandbox('web-a', 'web', 1n),
+        sandbox('web-a', 'web', 2n),
+        sandbox('db', 'db'),
+        sandbox('idle', 'idle'),
+        sandbox('web-idle', 'web'),
+      ];
+      const containers = [
+        container('app', 'uid-web-b-1', 'CONTAINER_RUNNING'),
+        container('side', 'uid-web-b-1', 'CONTAINER_RUNNING'),
+        container('old', 'uid-web-a-1', 'CONTAINER_RUNNING'),
+        container('app', 'uid-web-a-2', 'CONTAINER_RUNNING'),
+        container('db', 'uid-db-1', 'CONTAINER_EXITED'),
+        container('app', 'uid-idle-1', 'CONTAINER_CREATED'),
+        container('app', 'uid-web-idle-1', 'CONTAINER_CREATED'),
+      ];
+      const logPaths = Object.fromEntries(containers.map(({ id }) => [id, logPath]));
+      return makeRuntime(sandboxes, containers, { logPaths });
+    }
+    const waits = 'warning: container "app" in pod "web-idle" is waiting to start\n';
+
+    test.each([
+      [['-l', 'app=web'], '[pod/web-a/app] said\n[pod/web-b/app] said\n[pod/web-b/side] said\n', waits],
+      [['-l', 'app=web', '-c', 'app'], '[pod/web-a/app] said\n[pod/web-b/app] said\n', waits],
+      [['-l', 'app in (db,cache)', '-n', 'default', '-f'], '[pod/db/db] said\n', ''],
+    ])(
+      '%j prints the logs of all containers of the pods, each line with its container',
+      async (args, stdout, stderr) => {
+        const deps = makeDeps(await runtimeWithPods());
+        await logs(deps, ...args);
+        expect(deps.printed).toEqual({ stdout, stderr, exitCode: undefined });
+      },
+    );
+
+    test.each([
+      [['-l', 'app=nothing'], 'no pod has the labels app=nothing'],
+      [['-l', 'app=web', '-n', 'kube-system'], 'no pod has the labels app=web'],
+      [['-l', 'app=idle'], 'container "app" in pod "idle" is waiting to start'],
+      [['-l', 'app=web', '-c', 'none'], 'container "none" not found in pod default/web-a'],
+      [['-l', 'a b c'], '"a b c" is not a label selector'],
+      [[], 'name a pod, or choose pods with -l'],
+    ])('%j is an error if no log is there', async (args, message) => {
+      await expect(logs(makeDeps(await runtimeWithPods()), ...args)).rejects.toThrow(message);
+    });
+  });
+
   test('ends quietly when nobody reads any more', async () => {
     const stdout = new Writable({
       write: (_chunk, _encoding, done) => {
@@ -100,6 +161,9 @@ describe('logs', () => {
     [['--since-time', 'yesterday'], 'It must be a time such as 2024-05-06T07:08:09Z.'],
     [['--since', '5m', '--since-time', '2024-05-06T07:08:09Z'], 'use only one of --since and --since-time'],
     [['--all-containers', '-c', 'app'], 'use only one of --all-containers and --container'],
+    [['--all-containers', 'app'], 'use only one of --all-containers and --container'],
+    [['app', '-c', 'side'], 'two containers are named: app and side'],
+    [['-l', 'app=web'], 'name a pod or use -l, not both'],
   ])('refuses %j', async (args, message) => {
     await expect(logs(makeDeps(await runtimeWithLogs()), 'web', ...args)).rejects.toThrow(message);
   });

@@ -50,7 +50,12 @@ export function makeRuntime(
     listPodSandbox: () => Promise.resolve({ items: [...sandboxes] }),
     listContainers: (request) => {
       const name = request?.filter?.labelSelector?.['io.kubernetes.container.name'];
-      const matching = containers.filter(({ labels }) => !name || labels['io.kubernetes.container.name'] === name);
+      const uid = request?.filter?.labelSelector?.['io.kubernetes.pod.uid'];
+      const matching = containers.filter(
+        ({ labels }) =>
+          (!name || labels['io.kubernetes.container.name'] === name) &&
+          (labels['io.kubernetes.pod.uid'] ?? uid) === uid,
+      );
       return Promise.resolve({ containers: matching });
     },
     containerStatus: (request) => {

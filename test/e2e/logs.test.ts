@@ -14,12 +14,13 @@ beforeAll(async () => {
   agent = await startAgent({
     manifests: {
       'web.yaml': makePod('web', {
+        labels: { app: 'web' },
         containers: [
           shell('app', `echo one; sleep 1.1; echo two; sleep 0.2; echo three >&2; ${serve}`),
           shell('side', `echo aside; ${serve}`),
         ],
       }),
-      'crash.yaml': makePod('crash', { containers: [shell('app', 'echo try; exit 1')] }),
+      'crash.yaml': makePod('crash', { labels: { app: 'crash' }, containers: [shell('app', 'echo try; exit 1')] }),
       'big.yaml': makePod('big', { restartPolicy: 'Never', containers: [shell('app', binary)] }),
     },
   });
@@ -76,6 +77,22 @@ test('--all-containers --prefix says whose each line is', async () => {
       ].join('\n'),
     ),
   );
+});
+
+test('-l -f follows all containers of the pods with these labels', async () => {
+  const follow = agent.spawn(['logs', '-f', '-l', 'app in (web,crash)']);
+  let seen = '';
+  follow.stdout.on('data', (chunk) => (seen += String(chunk)));
+  const wanted = ['[pod/crash-edge1/app] try', '[pod/web-edge1/app] three', '[pod/web-edge1/side] aside'];
+  while (!wanted.every((line) => seen.includes(`${line}\n`))) await once(follow.stdout, 'data');
+  follow.kill();
+  await follow;
+  const { stdout } = await logs('-l', 'app=web');
+  expect(stdout.split('\n')).toEqual([
+    ...['one', 'two', 'three'].map((line) => `[pod/web-edge1/app] ${line}`),
+    '[pod/web-edge1/side] aside',
+    '',
+  ]);
 });
 
 test('bytes come through a pipe as they were written', async () => {

@@ -110,9 +110,12 @@ async function argumentsOf(command: Command, before: readonly string[], deps: Co
   if (command.commands.length > 0 && given === 0) {
     return command.commands.map((one) => ({ word: one.name(), description: one.description() }));
   }
-  if (!/^pods?$/.test(argument?.name() ?? '')) return [];
+  const name = argument?.name() ?? '';
+  if (!/^(pods?|container)$/.test(name)) return [];
   const snapshot = await deps.snapshot(rootDirOf(before));
-  return snapshot === undefined ? [] : podNames(snapshot, valueOf(before, '-n', '--namespace'));
+  if (snapshot === undefined) return [];
+  if (name === 'container') return containerNames(snapshot, positional(command, before)[0]);
+  return podNames(snapshot, valueOf(before, '-n', '--namespace'));
 }
 
 /** The words that are neither flags nor their values. */

@@ -1,14 +1,14 @@
 import { hostname } from 'node:os';
 import type { Pod } from '../../api/types.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import type { PodSnapshot } from '../../engine/view/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import { AgentSilentError } from '../../server/control/control-call.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { type SelectedPod, selectPod } from './select-pod.ts';
+import { labelledPods, type SelectedPod, selectPod } from './select-pod.ts';
 import { whyNotStarted } from './why-not-started.ts';
 
 /** Flags of every command that works on one pod. */
@@ -34,26 +34,48 @@ export async function withPod<T>(
   flags: PodFlags,
   use: (opened: OpenPod) => Promise<T>,
 ): Promise<T> {
-  const { rootDir, namespace } = flags;
   return withRuntime(deps.connect(flags), async ({ runtime }) => {
-    const snapshot = await agentSnapshot(rootDir, deps.stderr);
+    const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
     const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
-    const pod = await selectPod(runtime, { pod: podName, namespace, nodeName }, snapshot);
-    const why = (containerName: string): string | undefined => {
-      const own = snapshot?.pods.find(({ pod: { metadata } }) => metadata.uid === pod.uid);
-      return own && whyNotStarted(own, containerName);
-    };
-    let known = snapshot;
-    const declaredPod = async (): Promise<Pod | undefined> => {
-      known = await fetchSnapshot(controlSocketPath(rootDir)).catch((error: unknown) => {
-        // A stuck agent may continue later with its last plan for the pod.
-        if (error instanceof AgentSilentError) return known;
-        throw error;
-      });
-      return known?.pods.map(podOf).find(({ metadata }) => metadata.uid === pod.uid);
-    };
-    return use({ runtime, pod, declaredPod, why });
+    const pod = await selectPod(runtime, { pod: podName, namespace: flags.namespace, nodeName }, snapshot);
+    return use(openPod(runtime, pod, snapshot, flags));
   });
+}
+
+/** The same for all pods whose labels `isSelected` accepts, sorted by namespace and name. */
+export async function withLabelledPods<T>(
+  deps: CommandDeps,
+  isSelected: (labels: Record<string, string>) => boolean,
+  flags: PodFlags,
+  use: (opened: OpenPod[]) => Promise<T>,
+): Promise<T> {
+  return withRuntime(deps.connect(flags), async ({ runtime }) => {
+    const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
+    const pods = await labelledPods(runtime, { isSelected, namespace: flags.namespace }, snapshot);
+    return use(pods.map((pod) => openPod(runtime, pod, snapshot, flags)));
+  });
+}
+
+function openPod(
+  runtime: RuntimeService,
+  pod: SelectedPod,
+  snapshot: EngineSnapshot | undefined,
+  { rootDir }: PodFlags,
+): OpenPod {
+  const why = (containerName: string): string | undefined => {
+    const own = snapshot?.pods.find(({ pod: { metadata } }) => metadata.uid === pod.uid);
+    return own && whyNotStarted(own, containerName);
+  };
+  let known = snapshot;
+  const declaredPod = async (): Promise<Pod | undefined> => {
+    known = await fetchSnapshot(controlSocketPath(rootDir)).catch((error: unknown) => {
+      // A stuck agent may continue later with its last plan for the pod.
+      if (error instanceof AgentSilentError) return known;
+      throw error;
+    });
+    return known?.pods.map(podOf).find(({ metadata }) => metadata.uid === pod.uid);
+  };
+  return { runtime, pod, declaredPod, why };
 }
 
 const podOf = ({ pod }: PodSnapshot): Pod => pod;

@@ -41,8 +41,45 @@ export async function selectPod(
   known?: KnownNode,
 ): Promise<SelectedPod> {
   const { items } = await runtime.listPodSandbox();
+  return podOfSandbox(runtime, findSandbox(items, reference, known), known);
+}
+
+/**
+ * All pods in the runtime's listing with labels that `isSelected` accepts, sorted by namespace and name. The labels are
+ * those of the manifest if an agent knows the pod.
+ */
+export async function labelledPods(
+  runtime: RuntimeService,
+  { isSelected, namespace }: { isSelected: (labels: Record<string, string>) => boolean; namespace: string | undefined },
+  known?: KnownNode,
+): Promise<SelectedPod[]> {
+  const { items } = await runtime.listPodSandbox();
+  const declared = new Map((known?.pods ?? []).map(({ pod: { metadata } }) => [metadata.uid, metadata.labels ?? {}]));
+  const found = items.filter(
+    ({ metadata, labels }) =>
+      (namespace === undefined || metadata?.namespace === namespace) &&
+      isSelected(declared.get(metadata?.uid ?? '') ?? labels),
+  );
+  // The last of a name wins in the map: the one in use.
+  const inUse = new Map(
+    found
+      .sort(byUse)
+      .reverse()
+      .map((sandbox) => [fullName(sandbox), sandbox]),
+  );
+  const pods: SelectedPod[] = [];
+  for (const [, sandbox] of [...inUse].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    pods.push(await podOfSandbox(runtime, sandbox, known));
+  }
+  return pods;
+}
+
+async function podOfSandbox(
+  runtime: RuntimeService,
+  sandbox: PodSandbox,
+  known: KnownNode | undefined,
+): Promise<SelectedPod> {
   const declaredPods = (known?.pods ?? []).map(({ pod }) => pod);
-  const sandbox = findSandbox(items, reference, known);
   const { uid = '', name = '', namespace = '' } = sandbox.metadata ?? {};
   const { containers } = await runtime.listContainers({ filter: { labelSelector: { [criLabels.podUID]: uid } } });
   const declared = declaredPods.find(({ metadata }) => metadata.uid === uid);
@@ -65,9 +102,7 @@ export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodRefe
       hint: 'Name one as namespace/name.',
     });
   }
-  const [newest] = found.sort(
-    (a, b) => Number(isReady(b)) - Number(isReady(a)) || Number(b.createdAt - a.createdAt) || b.id.localeCompare(a.id),
-  );
+  const [newest] = found.sort(byUse);
   if (newest !== undefined) return newest;
   const [declared] = podsMeant(known?.pods ?? [], reference, ({ pod }) => pod.metadata);
   if (declared !== undefined) throw notStarted(declared);
@@ -81,6 +116,10 @@ export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodRefe
     known,
   );
 }
+
+/** Orders the sandboxes of a pod: a ready one first, then the newest. */
+const byUse = (a: PodSandbox, b: PodSandbox): number =>
+  Number(isReady(b)) - Number(isReady(a)) || Number(b.createdAt - a.createdAt) || b.id.localeCompare(a.id);
 
 /** An agent's data about its node. Undefined without an agent. */
 export interface KnownNode {

@@ -52,6 +52,10 @@ test.each<[typed: string[], words: string[]]>([
     ['app', 'side'],
   ],
   [['logs', '-c', 'co'], ['coredns']],
+  [
+    ['logs', '-f', 'web', ''],
+    ['app', 'side'],
+  ],
   [['logs', 'web', '--container=a'], ['--container=app']],
   [['logs', 'web', '--container', '=', 'a'], ['app']],
   [
