@@ -9,12 +9,14 @@ import type { CommandDeps } from './io/deps.ts';
 import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
 import { parseReference } from './pod/pods-meant.ts';
 import {
-  conditionNamed,
+  type FieldCondition,
   givenUpBecause,
   isConditionMet,
+  parseCondition,
   type WaitCondition,
   waitConditions,
   waitingText,
+  wantedText,
 } from './wait/wait-condition.ts';
 import { snapshotsAtEvents } from '../server/control/snapshots-at-events.ts';
 
@@ -23,21 +25,25 @@ const defaultTimeoutMs = 60_000;
 interface WaitFlags {
   rootDir: string;
   namespace?: string;
-  for: WaitCondition;
+  all?: boolean;
+  selector?: string;
+  for: WaitCondition | FieldCondition;
   timeout?: number;
 }
 
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('wait'))
     .description('Wait until pods are Ready, completed, updated or deleted')
-    .argument('<pods...>', 'names of pods: name, name-node or namespace/name')
+    .usage('[options] [POD...]')
+    .argument('[pods...]', 'names of pods: name, name-node or namespace/name')
+    .option('--all', 'wait for all pods that are declared at the time')
+    .option('-l, --selector <selector>', 'wait for all of these pods with these labels, such as app=web')
     .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
     .addOption(conditionOption())
     .option('--timeout <duration>', 'give up after this long; a bare number is in seconds (default: 1m)', seconds)
     .addHelpText('after', examples)
     .action(async (words: string[], flags: WaitFlags) => {
-      const names = podNames(words, flags.namespace);
-      await waitForPods(names, flags);
+      const names = await waitForPods(await podsMeant(words, flags), flags);
       for (const name of names) deps.stdout.write(`pod/${visible(name)} condition met\n`);
     });
 }
@@ -48,6 +54,7 @@ The condition concerns the manifests now on disk, also right after an edit:
   updated    the edited manifest runs, Ready or not, and the previous one has ended
   completed  the pod has completed
   deleted    the pod is gone
+The forms of kubectl condition=TYPE[=VALUE] and jsonpath={PATH}[=VALUE] are known too.
 wait also waits for a pod that is not declared yet, and for an agent that does not run yet. Exits with 1 at the timeout,
 and with --for updated as soon as the pod was rolled back.
 
@@ -56,18 +63,45 @@ Examples:
   kubelet-ts wait kube-system/etcd --timeout 2m
   kubelet-ts wait --for=condition=Ready pod/web
   kubelet-ts wait job --for completed
-  kubelet-ts wait web --for updated`;
+  kubelet-ts wait web --for updated
+  kubelet-ts wait --all --timeout 5m
+  kubelet-ts wait web --for=jsonpath='{.status.phase}'=Running`;
 
-/** Accepts kubectl's form of the conditions too: `condition=Ready`, `delete`. */
 function conditionOption(): Option {
   const option = new Option('--for <condition>', 'condition to wait for').choices(waitConditions).default('ready');
   const { parseArg } = option;
-  return option.argParser((text) => parseArg?.(conditionNamed(text), 'ready') ?? text);
+  return option.argParser((text) => parseCondition(text) ?? parseArg?.(text, 'ready') ?? text);
 }
+
+/** The names of the pods that are meant, in a state of the agent if it is known. */
+type PodsMeant = (snapshot: EngineSnapshot | undefined) => readonly string[];
+
+/** Throws a `UserError` unless either names or one of `--all` and `--selector` choose the pods. */
+async function podsMeant(words: readonly string[], { namespace, all, selector }: WaitFlags): Promise<PodsMeant> {
+  const isOfAll = all === true || selector !== undefined;
+  const isKind = words.length === 1 && isPodKind(words[0]);
+  if (isOfAll ? words.length > 0 && !isKind : words.length === 0) {
+    throw new UserError(isOfAll ? 'name pods, or use --all or -l, not both' : 'name pods, or use --all or -l');
+  }
+  if (!isOfAll) {
+    const names = podNames(words, namespace);
+    return () => names;
+  }
+  const { parseLabelSelector } = await import('../api/values/label-selector.ts');
+  const isSelected = selector === undefined ? () => true : parseLabelSelector(selector);
+  return (snapshot) => {
+    const chosen = (snapshot?.pods ?? [])
+      .map(({ pod: { metadata } }) => metadata)
+      .filter((one) => (namespace === undefined || one.namespace === namespace) && isSelected(one.labels ?? {}));
+    return [...new Set(chosen.map((metadata) => `${metadata.namespace}/${metadata.name}`))];
+  };
+}
+
+const isPodKind = (word = ''): boolean => ['pod', 'pods', 'po'].includes(word);
 
 /** Names in the form `name` or `namespace/name`, from words such as `pod/web` or `pod web`. */
 function podNames(words: readonly string[], namespace: string | undefined): string[] {
-  const named = words.length > 1 && ['pod', 'pods', 'po'].includes(words[0] ?? '') ? words.slice(1) : words;
+  const named = words.length > 1 && isPodKind(words[0]) ? words.slice(1) : words;
   return named.map((word) => {
     const reference = parseReference({ pod: word, namespace });
     return reference.namespace === undefined ? reference.name : `${reference.namespace}/${reference.name}`;
@@ -75,10 +109,10 @@ function podNames(words: readonly string[], namespace: string | undefined): stri
 }
 
 /**
- * Checks the manifests now on disk at once, and again at every event of the agent. Rejects on a timeout or if the agent
- * ends.
+ * Checks the manifests now on disk at once, and again at every event of the agent. Resolves with the names of the pods.
+ * Without a pod only `deleted` is met. Rejects on a timeout or if the agent ends.
  */
-async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<void> {
+async function waitForPods(meant: PodsMeant, flags: WaitFlags): Promise<readonly string[]> {
   const socket = controlSocketPath(resolve(flags.rootDir));
   const timeout = AbortSignal.timeout(flags.timeout ?? defaultTimeoutMs);
   await waitForAgent(socket, timeout).catch((error: unknown) => {
@@ -88,16 +122,20 @@ async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<
       cause: error,
     });
   });
+  const everMeant = new Set<string>();
   let last: EngineSnapshot | undefined;
   for await (const snapshot of snapshotsAtEvents(socket, timeout)) {
-    if (names.every((name) => isConditionMet(name, flags.for, snapshot))) return;
+    for (const name of meant(snapshot)) everMeant.add(name);
+    const names = flags.for === 'deleted' ? [...everMeant] : meant(snapshot);
+    const isAny = names.length > 0 || flags.for === 'deleted';
+    if (isAny && names.every((name) => isConditionMet(name, flags.for, snapshot))) return names;
     for (const name of names) {
       const because = givenUpBecause(name, flags.for, snapshot);
       if (because !== undefined) throw rolledBack(name, because);
     }
     last = snapshot;
   }
-  throw notMet(names, flags, { snapshot: last, ...(!timeout.aborted && { why: 'kubelet-ts ended' }) });
+  throw notMet(meant(last), flags, { snapshot: last, ...(!timeout.aborted && { why: 'kubelet-ts ended' }) });
 }
 
 function rolledBack(name: string, because: string): UserError {
@@ -111,9 +149,10 @@ function notMet(
   { for: condition }: WaitFlags,
   { why = 'timed out', snapshot }: { why?: string; snapshot: EngineSnapshot | undefined },
 ): UserError {
+  if (names.length === 0) throw new UserError(`${why} before a pod was declared`);
   const waiting = names.filter((name) => snapshot === undefined || !isConditionMet(name, condition, snapshot));
   const texts = waiting.map((name) => (snapshot === undefined ? name : `${name} (${waitingText(name, snapshot)})`));
-  return new UserError(`${why} before these pods were ${condition}: ${texts.join(', ')}`, {
+  return new UserError(`${why} before these pods ${wantedText(condition)}: ${texts.join(', ')}`, {
     hint: 'kubelet-ts ps shows their state.',
   });
 }

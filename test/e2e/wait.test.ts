@@ -63,6 +63,45 @@ test('an edit that cannot start is waited for, and ps shows it in the row of the
   expect(await wait('--for', 'updated')).toEqual(met);
 });
 
+test('all pods, pods with a label, and a field are waited for', async () => {
+  const waitWith = (...args: string[]): Promise<object> => agent.cli(['wait', ...args]);
+  const job = { labels: { app: 'job' }, restartPolicy: 'Never', containers: [shell('app', 'exit 0')] } as const;
+  await agent.write('job.yaml', makePod('job', { ...job, containers: [...job.containers] }));
+  expect(await waitWith('job', '--for=jsonpath={.status.phase}=Succeeded')).toEqual({
+    code: 0,
+    stdout: 'pod/job condition met\n',
+    stderr: '',
+  });
+  expect(await waitWith('-l', 'app=job', '--for', 'completed')).toEqual({
+    code: 0,
+    stdout: 'pod/default/job-edge1 condition met\n',
+    stderr: '',
+  });
+  expect(await waitWith('--all', '--timeout', '1s')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'error: timed out before these pods were ready: default/job-edge1 (Completed)\n' +
+      'hint: kubelet-ts ps shows their state.\n',
+  });
+  await agent.remove('job.yaml');
+  expect(await waitWith('job', '--for', 'deleted')).toMatchObject({ code: 0 });
+  expect(await waitWith('pods', '--all')).toEqual({
+    code: 0,
+    stdout: 'pod/default/web-edge1 condition met\n',
+    stderr: '',
+  });
+});
+
+test.each([
+  [[], 'name pods, or use --all or -l'],
+  [['web', '--all'], 'name pods, or use --all or -l, not both'],
+  [['web', '--for', 'happy'], "error: option '--for <condition>' argument 'happy' is invalid."],
+])('wait %j is a mistake', async (words, message) => {
+  const { stderr } = await agent.cli(['wait', ...words]);
+  expect(stderr).toContain(message);
+});
+
 test('a manifest that is removed is waited for to its end', async () => {
   await agent.remove('web.yaml');
   expect(await wait('--for', 'deleted')).toEqual(met);

@@ -2,21 +2,46 @@ import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { Pod } from '../../api/types.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
+import { type JSONPath, parseJSONPath, valuesAt, valueText } from '../output/json-path.ts';
 
 export const waitConditions = ['ready', 'completed', 'updated', 'deleted'] as const;
 export type WaitCondition = (typeof waitConditions)[number];
 
-/** Our name of a condition as written for kubectl. Returns other texts as they are. */
-export function conditionNamed(text: string): string {
+/** A value in the pod, as wanted by `jsonpath=…` and by `condition=…` of another condition than Ready. */
+export interface FieldCondition {
+  /** As written. */
+  text: string;
+  path: JSONPath;
+  /** Undefined: any value that is not empty. */
+  value: string | undefined;
+}
+
+/**
+ * A condition from its text. Accepts kubectl's forms too, such as `jsonpath={.status.phase}=Running` and `delete`.
+ * Returns undefined for a text that is none. Throws a `UserError` if its path is none.
+ */
+export function parseCondition(text: string): WaitCondition | FieldCondition | undefined {
   if (/^condition=ready(=true)?$/i.test(text)) return 'ready';
-  return text === 'delete' ? 'deleted' : text;
+  if (text === 'delete') return 'deleted';
+  const [, type, wanted = 'True'] = /^condition=([\w./-]+)(?:=(\w+))?$/.exec(text) ?? [];
+  if (type !== undefined) {
+    const value = wanted.slice(0, 1).toUpperCase() + wanted.slice(1).toLowerCase();
+    return { text, path: parseJSONPath(`.status.conditions[?(@.type=="${type}")].status`), value };
+  }
+  const [, path, value] = /^jsonpath=(\{.*\}|[^=]+)(?:=(.*))?$/s.exec(text) ?? [];
+  if (path !== undefined) return { text, path: parseJSONPath(path), value };
+  return waitConditions.find((condition) => condition === text);
 }
 
 /**
  * True if the pod meets the condition. `updated`: only the currently declared manifest runs. All conditions but
  * `deleted` are about that manifest, not about earlier revisions that still run.
  */
-export function isConditionMet(name: string, condition: WaitCondition, snapshot: EngineSnapshot): boolean {
+export function isConditionMet(
+  name: string,
+  condition: WaitCondition | FieldCondition,
+  snapshot: EngineSnapshot,
+): boolean {
   const revisions = revisionsOf(name, snapshot);
   if (condition === 'deleted') return revisions.length === 0;
   const declared = revisions.find(({ replacedBy }) => replacedBy === undefined);
@@ -24,6 +49,7 @@ export function isConditionMet(name: string, condition: WaitCondition, snapshot:
   const { pod, worker, outdatedContainers = [], waitingUpdate } = declared;
   const isEnding = worker.state === 'terminating' || worker.state === 'terminated';
   const isCurrent = !isEnding && outdatedContainers.length === 0 && waitingUpdate === undefined;
+  if (typeof condition !== 'string') return isCurrent && hasField(pod, condition);
   switch (condition) {
     case 'ready':
       return isCurrent && isReady(pod);
@@ -35,7 +61,11 @@ export function isConditionMet(name: string, condition: WaitCondition, snapshot:
 }
 
 /** Why the declared manifest of a pod will not run, such as a rollback. Returns undefined if it still may. */
-export function givenUpBecause(name: string, condition: WaitCondition, snapshot: EngineSnapshot): string | undefined {
+export function givenUpBecause(
+  name: string,
+  condition: WaitCondition | FieldCondition,
+  snapshot: EngineSnapshot,
+): string | undefined {
   const declared = revisionsOf(name, snapshot).find(({ replacedBy }) => replacedBy === undefined);
   const { reason, message } = declared?.waitingUpdate ?? {};
   return condition === 'updated' && reason === reasons.rolledBack ? message : undefined;
@@ -55,6 +85,16 @@ function revisionsOf(name: string, { pods, nodeName }: EngineSnapshot): PodSnaps
 function isNamed({ metadata }: Pod, name: string, nodeName: string): boolean {
   const names = [metadata.name, metadata.name.slice(0, -nodeName.length - 1)];
   return names.some((own) => own === name || `${metadata.namespace}/${own}` === name);
+}
+
+function hasField(pod: Pod, { path, value }: FieldCondition): boolean {
+  const texts = valuesAt(pod, path).map(valueText);
+  return texts.some((text) => (value === undefined ? text !== '' : text === value));
+}
+
+/** The end of "before these pods …". */
+export function wantedText(condition: WaitCondition | FieldCondition): string {
+  return typeof condition === 'string' ? `were ${condition}` : `had ${condition.text}`;
 }
 
 const isReady = ({ status }: Pod): boolean =>

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
-  conditionNamed,
   givenUpBecause,
   isConditionMet,
+  parseCondition,
   type WaitCondition,
   waitConditions,
   waitingText,
+  wantedText,
 } from '../../../src/commands/wait/wait-condition.ts';
 import type { PodWorkerState } from '../../../src/engine/view/pod-worker-state.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../../src/engine/view/snapshot.ts';
@@ -75,9 +76,29 @@ test.each([
   ['condition=ready=true', 'ready'],
   ['delete', 'deleted'],
   ['completed', 'completed'],
-  ['condition=Ready=false', 'condition=Ready=false'],
+  ['happy', undefined],
 ])("kubectl's condition %s is %s", (text, condition) => {
-  expect(conditionNamed(text)).toBe(condition);
+  expect(parseCondition(text)).toBe(condition);
+});
+
+test.each([
+  ['jsonpath={.status.phase}=Running', true],
+  ['jsonpath=.status.phase=Running', true],
+  ["jsonpath={.status.conditions[?(@.type=='Ready')].status}=True", true],
+  ['jsonpath={.status.phase}=Succeeded', false],
+  ['jsonpath={.status.phase}', true],
+  ['jsonpath={.status.podIP}', false],
+  ['condition=Ready=false', false],
+  ['condition=Initialized', false],
+])('for a Ready pod, %s is %s', (text, isMet) => {
+  const condition = parseCondition(text);
+  expect(condition !== undefined && isConditionMet('web', condition, snapshotOf(ready))).toBe(isMet);
+  expect(condition !== undefined && wantedText(condition)).toBe(`had ${text}`);
+});
+
+test('a field of a pod that will be replaced is not that of its manifest', () => {
+  const condition = parseCondition('jsonpath={.status.phase}=Running') ?? 'ready';
+  expect(isConditionMet('web', condition, snapshotOf({ ...ready, waitingUpdate: noRoom }))).toBe(false);
 });
 
 test.each<[string, Revision, WaitCondition, string | undefined]>([
