@@ -566,7 +566,6 @@ const rooms = {
       'node/doctor',
     ],
   ],
-  'commands/wait': ['conditions of `wait`', ['api/values', 'engine/view']],
   'commands/run': ['the screen around an agent', ['engine/view', 'tui', 'server/control', 'node/options', 'node/log']],
   'commands/io': ['terminal, JSON, YAML and tables', ['api/text', 'cri/streaming', 'tui', 'node']],
   'commands/diff': ['text of `diff`', ['node/diff']],
@@ -613,6 +612,7 @@ const rooms = {
   ],
   'commands/doctor': ['text of `doctor`', ['node/doctor/checks', 'commands/io']],
   'commands/output': ['jsonpath and custom columns, as by kubectl', ['commands/io']],
+  'commands/wait': ['conditions of `wait`', ['api/values', 'engine/view', 'commands/output']],
   'commands/ps': [
     'rows, choice and watch of `ps`',
     [
@@ -658,14 +658,16 @@ const rooms = {
     ],
   ],
   'commands/images': [
-    'images: list, pull, load, bundle, tag and prune',
+    'images: list, pull, load, bundle, tag, remove and prune',
     [
+      'api/text',
       'api/values',
       'cri',
       'containerd',
       'containerd/pause',
       'engine/config-objects',
       'engine/config',
+      'engine/container',
       'engine/images',
       'engine/outgoing',
       'server/control',

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
@@ -7,6 +8,7 @@ import type { ListedEvent } from './events/past-events.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 
 interface EventsFlags extends PodFlags {
+  for?: string;
   output?: 'json';
   types?: 'Normal' | 'Warning';
   watch?: boolean;
@@ -20,11 +22,15 @@ export function register(program: Command, deps: CommandDeps): void {
     .argument('[pod]', 'name, name without the node, or namespace/name (default: all pods)')
     .option('-n, --namespace <namespace>', 'list only events of this namespace')
     .option('-w, --watch', 'then print new events, until stopped, also those of the next agent')
+    .option('--for <pod>', 'list only events of this pod, such as pod/web; the same as POD')
     .addOption(new Option('--types <type>', 'list only events of this type').choices(['Normal', 'Warning']))
     .addOption(new Option('-o, --output <format>', 'json: one object a line').choices(['json']))
     .option('--no-headers', 'leave out the line of column names')
     .addHelpText('after', examples)
-    .action((pod: string | undefined, flags: EventsFlags) => events(deps, pod, flags));
+    .action((pod: string | undefined, flags: EventsFlags) => {
+      if (pod !== undefined && flags.for !== undefined) throw new UserError('name the pod once: as POD or with --for');
+      return events(deps, pod ?? flags.for, flags);
+    });
 }
 
 const examples = `

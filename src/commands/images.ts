@@ -5,6 +5,7 @@ import type { BundleFlags } from './images/bundle-images.ts';
 import type { ListFlags } from './images/list-images.ts';
 import type { ImageFlags } from './images/open-images.ts';
 import type { PruneFlags } from './images/prune-images.ts';
+import type { RemoveFlags } from './images/remove-images.ts';
 import type { PullFlags } from './images/pull-images.ts';
 
 export function register(program: Command, deps: CommandDeps): void {
@@ -25,6 +26,12 @@ export function register(program: Command, deps: CommandDeps): void {
     .description('Give an image one more name')
     .action(async (image: string, name: string, flags: ImageFlags) => {
       await (await import('./images/tag-image.ts')).tagImage(image, name, flags, deps);
+    });
+  addRuntimeOptions(images.command('rm <images...>').alias('rmi'))
+    .description('Remove images by name or id')
+    .option('-f, --force', 'remove them even if a declared pod or a container uses them', false)
+    .action(async (names: string[], flags: RemoveFlags) => {
+      await (await import('./images/remove-images.ts')).removeImages(names, flags, deps);
     });
   addRuntimeOptions(images.command('prune'))
     .description('Remove the images that no container and no declared pod uses')
@@ -74,6 +81,7 @@ Examples:
   kubelet-ts images bundle -o all.tar         writes the images of all pods of the running agent
   kubelet-ts images load app.tar              loads an archive of docker save, podman save or images bundle
   kubelet-ts images tag localhost/app:1 localhost/app:2
+  kubelet-ts images rm localhost/app:1        removes it, unless a pod uses it
   kubelet-ts images prune --dry-run           lists the images that nothing uses
 
 kubelet-ts run loads the archives in <root-dir>/images/ at its start.`;

@@ -184,7 +184,7 @@ const meanings: Readonly<Record<string, string>> = {
   load: 'images load',
   prune: 'images prune',
   tag: 'images tag',
-  rmi: 'images prune',
+  rmi: 'images rm',
   version: '--version',
   info: 'doctor',
   create: 'apply',

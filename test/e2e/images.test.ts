@@ -213,3 +213,22 @@ test('images load takes several archives, and images list shows them', async () 
   const names = listed.stdout.split('\n').map((line) => line.split(' ')[0]);
   expect(names).toEqual(expect.arrayContaining(['IMAGE', 'localhost/busybox:1', 'localhost/flock:1']));
 });
+
+test('images rm refuses an image that a declared pod uses, and names the pod', async () => {
+  const image = `${registry.host}/rm/app:1`;
+  expect(await agent.cli(['images', 'pull', image])).toMatchObject({ code: 0 });
+  const starts = { image, imagePullPolicy: 'Never' };
+  await agent.write('rm.yaml', makePod('rm', { containers: [shell('app', serve, starts)] }));
+  await agent.untilReady('rm');
+  expect(await agent.cli(['images', 'rm', image])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      `error: image ${image} is used by pod default/rm-edge1\n` +
+      'hint: No image was removed. --force removes it nevertheless.\n',
+  });
+  // Several names here are of this image.
+  const { code, stdout } = await agent.cli(['images', 'rm', '--force', image]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(`^Removed image: .*${image}`) as string });
+  expect((await agent.cli(['images', 'list'])).stdout).not.toContain(image);
+});

@@ -85,6 +85,9 @@ const optionOf = (options: readonly Option[], flag: string): Option | undefined 
 /** Flags whose values are names in a snapshot. */
 const namedOptions: readonly string[] = ['--namespace', '--container', '--target', '--remove'];
 
+/** True for `--for <pod>`. */
+const isPod = (option: Option | undefined): boolean => option?.flags.endsWith('<pod>') ?? false;
+
 /** Values of a flag. Empty if they are not known, such as those of a path. */
 async function valuesOf(
   option: Option | undefined,
@@ -93,9 +96,10 @@ async function valuesOf(
   deps: CompletionDeps,
 ): Promise<Candidate[]> {
   if (option?.argChoices !== undefined) return option.argChoices.map((word) => ({ word }));
-  if (!namedOptions.includes(option?.long ?? '')) return [];
+  if (!namedOptions.includes(option?.long ?? '') && !isPod(option)) return [];
   const snapshot = await deps.snapshot(rootDirOf(before));
   if (snapshot === undefined) return [];
+  if (isPod(option)) return podNames(snapshot, valueOf(before, '-n', '--namespace'));
   if (option?.long === '--namespace') return namespaceNames(snapshot);
   const [pod] = positional(command, before);
   return option?.long === '--remove' ? ephemeralNames(snapshot, pod) : containerNames(snapshot, pod);

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../../src/commands/io/deps.ts';
 import { complete } from '../../../src/commands/completion/complete.ts';
 import { register as registerCompletion } from '../../../src/commands/completion.ts';
+import { register as registerEvents } from '../../../src/commands/events.ts';
 import { register as registerImages } from '../../../src/commands/images.ts';
 import { register as registerLogs } from '../../../src/commands/logs.ts';
 import { register as registerWait } from '../../../src/commands/wait.ts';
@@ -22,7 +23,7 @@ const snapshot = {
 
 async function words(...typed: string[]): Promise<string[]> {
   const program = new Command();
-  for (const register of [registerCompletion, registerImages, registerLogs, registerWait]) {
+  for (const register of [registerCompletion, registerEvents, registerImages, registerLogs, registerWait]) {
     register(program, {} as CommandDeps);
   }
   const candidates = await complete(typed, {
@@ -34,7 +35,7 @@ async function words(...typed: string[]): Promise<string[]> {
 }
 
 test.each<[typed: string[], words: string[]]>([
-  [[''], ['completion', 'images', 'logs', 'wait']],
+  [[''], ['completion', 'events', 'images', 'logs', 'wait']],
   [['lo'], ['logs']],
   [
     ['logs', ''],
@@ -69,6 +70,7 @@ test.each<[typed: string[], words: string[]]>([
     ['wait', 'web', ''],
     ['web', 'default/dns', 'kube-system/dns'],
   ],
+  [['events', '--for', 'w'], ['web']],
   [['wait', 'web', '--for', 'de'], ['deleted']],
   [
     ['wait', '--for', '='],
@@ -80,7 +82,7 @@ test.each<[typed: string[], words: string[]]>([
   ],
   [
     ['images', ''],
-    ['load', 'pull', 'bundle', 'list', 'tag', 'prune'],
+    ['load', 'pull', 'bundle', 'list', 'tag', 'rm', 'prune'],
   ],
   [['images', 'load', ''], []],
   [['unknown', ''], []],
