@@ -39,7 +39,7 @@ type IntegerType = 'int32' | 'int64' | 'uint32';
 const nanosecondsPerMillisecond = 1_000_000;
 
 /** Errors, and warnings, that are reported in full. The rest is only counted. */
-const maxFindings = 50;
+export const maxFindings = 50;
 
 class Decoder {
   readonly #schema: ObjectSchema;

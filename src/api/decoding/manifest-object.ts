@@ -2,7 +2,7 @@ import type { ManifestNode } from '../text/manifest-node.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { notShownMessage } from '../text/problem-list.ts';
 import type { FieldError } from '../values/field-errors.ts';
-import { decodeObject } from './decode-object.ts';
+import { decodeObject, maxFindings } from './decode-object.ts';
 import type { ManifestDocument } from './manifest-document.ts';
 import type { ObjectSchema } from './object-schema.ts';
 import { podSchema } from './pod-field.ts';
@@ -34,12 +34,27 @@ export function brokenRule({ field, type, message, hint }: FieldError): FieldPro
   return { field, message: `${type}: ${message}`, ...(hint !== undefined && { hint }), severity: 'error' };
 }
 
-/** Decodes an object as a type of the schema. The value is undefined if the object has errors. */
+interface DecodedObject {
+  /** Undefined if the object has errors. */
+  value: Record<string, unknown> | undefined;
+  /** What could be decoded of an object with errors. Undefined without errors, and with too many. */
+  partial: PartialObject | undefined;
+  problems: ManifestProblem[];
+}
+
+/** An object without its fields that have errors. */
+export interface PartialObject {
+  value: Record<string, unknown>;
+  /** Paths of those fields in the object. */
+  brokenFields: string[];
+}
+
+/** Decodes an object as a type of the schema. */
 export function decodeManifestObject(
   typeName: string,
   { document, node, path }: ManifestObject,
   schema: ObjectSchema = podSchema,
-): { value: Record<string, unknown> | undefined; problems: ManifestProblem[] } {
+): DecodedObject {
   const { value, findings } = decodeObject(schema, typeName, node);
   const problems = findings.map(({ start, field, message, hint, severity }) => ({
     origin: document.origin,
@@ -49,7 +64,10 @@ export function decodeManifestObject(
     ...(hint === undefined ? {} : { hint }),
     severity,
   }));
-  return { value: problems.some(({ severity }) => severity === 'error') ? undefined : value, problems };
+  const brokenFields = findings.filter(({ severity }) => severity === 'error').map(({ field }) => field);
+  if (brokenFields.length === 0) return { value, partial: undefined, problems };
+  const partial = brokenFields.length < maxFindings ? { value, brokenFields } : undefined;
+  return { value: undefined, partial, problems };
 }
 
 /** The reader's warnings about a document. */

@@ -33,6 +33,8 @@ function canonicalField(field: ObjectField, written: unknown): unknown {
 }
 
 function canonicalValue(kind: FieldKind, value: unknown): unknown {
+  // An item or a value of a map that could not be decoded.
+  if (value === undefined) return zeroValue(kind);
   if (kind.type === 'object')
     return canonicalObject(kind.name, typeof value === 'object' && value !== null ? value : {});
   if (kind.type === 'list') return Array.isArray(value) ? value.map((item) => canonicalValue(kind.element, item)) : [];

@@ -8,6 +8,7 @@ import {
 } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import type { Pod, RawPod } from '../types.ts';
+import { followsFrom } from '../decoding/follows-from.ts';
 import { doubtfulFields } from '../validation/doubtful-fields.ts';
 import { unsafeTexts } from '../validation/unsafe-texts.ts';
 import { type FieldError, validatePod } from '../validation/validate-pod.ts';
@@ -39,12 +40,39 @@ export interface LoadResult {
  * kubelet: config/common.go tryDecodeSinglePod
  */
 export function loadPodObject(object: ManifestObject, options: StaticPodOptions): LoadResult {
-  const { value, problems: decodeProblems } = decodeManifestObject('Pod', object);
-  if (value === undefined) return { problems: decodeProblems };
-  // Safe cast: the decoder's schema is generated from the declarations of `RawPod`.
+  const { value, partial, problems: decodeProblems } = decodeManifestObject('Pod', object);
+  const locate = (problem: FieldProblem): ManifestProblem => problemOf(object, problem);
+  // Safe casts: the decoder's schema is generated from the declarations of `RawPod`.
+  if (value === undefined) {
+    const raw = partial && ({ ...partial.value, apiVersion: 'v1', kind: 'Pod' } as RawPod);
+    const further = raw ? furtherErrors(raw, partial.brokenFields, options) : [];
+    return { problems: [...decodeProblems, ...further.map(locate)] };
+  }
   const raw: RawPod = { ...value, apiVersion: 'v1', kind: 'Pod' };
-  const { problems, ...loaded } = toValidPod(raw, options, (problem) => problemOf(object, problem));
+  const { problems, ...loaded } = toValidPod(raw, options, locate);
   return { ...loaded, problems: [...decodeProblems, ...problems] };
+}
+
+/**
+ * Errors of a pod without the fields that could not be decoded. Leaves out errors that may come from their absence.
+ */
+export function furtherErrors(raw: RawPod, brokenFields: readonly string[], options: StaticPodOptions): FieldProblem[] {
+  const isNameless = (raw.metadata?.name ?? '') === '';
+  const named = isNameless ? { ...raw, metadata: { ...raw.metadata, name: 'unnamed' } } : raw;
+  const broken = isNameless ? [...brokenFields, 'metadata.name'] : brokenFields;
+  const pod = toStaticPod(named, options);
+  const own = validatePod(pod).filter((error) => !followsFrom(error, broken));
+  const hasNoName = isNameless && !brokenFields.some((field) => /^metadata(\.name)?$/.test(field));
+  return [...(hasNoName ? [noName] : []), ...errorProblems(own, named, pod)];
+}
+
+const noName: FieldProblem = { field: 'metadata.name', message: 'A name is needed', severity: 'error' };
+
+function errorProblems(errors: readonly FieldError[], raw: RawPod, pod: Pod): FieldProblem[] {
+  return firstProblems(errors, (error) => ({
+    ...brokenRule(error),
+    ...(error.field === 'metadata.name' && { hint: hintForName(raw, pod) }),
+  }));
 }
 
 /** Makes a decoded pod a static pod of this node and validates the result. `locate` adds the place of a field. */
@@ -53,9 +81,7 @@ export function toValidPod(
   options: StaticPodOptions,
   locate: (problem: FieldProblem) => ManifestProblem,
 ): LoadResult {
-  if ((raw.metadata?.name ?? '') === '') {
-    return { problems: [locate({ field: 'metadata.name', message: 'A name is needed', severity: 'error' })] };
-  }
+  if ((raw.metadata?.name ?? '') === '') return { problems: furtherErrors(raw, [], options).map(locate) };
   const pod = toStaticPod(raw, options);
   const broken = validatePod(pod);
   const errors = broken.length > 0 ? broken : refusedByLoader(pod);
@@ -71,11 +97,7 @@ export function toValidPod(
       ).map(locate),
     };
   }
-  const problems = firstProblems(errors, (error) => ({
-    ...brokenRule(error),
-    ...(error.field === 'metadata.name' && { hint: hintForName(raw, pod) }),
-  }));
-  return { problems: problems.map(locate) };
+  return { problems: errorProblems(errors, raw, pod).map(locate) };
 }
 
 function dependsOnPlace(

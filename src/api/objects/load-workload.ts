@@ -1,5 +1,10 @@
-import { type LoadResult, toValidPod } from './load-pod.ts';
-import { decodeManifestObject, type ManifestObject, problemOf } from '../decoding/manifest-object.ts';
+import { furtherErrors, type LoadResult, toValidPod } from './load-pod.ts';
+import {
+  decodeManifestObject,
+  type FieldProblem,
+  type ManifestObject,
+  problemOf,
+} from '../decoding/manifest-object.ts';
 import type { StaticPodOptions } from './static-pod.ts';
 import type { PersistentVolumeClaim } from '../values/persistent-volume.ts';
 import { toClaim } from './load-storage-object.ts';
@@ -22,15 +27,18 @@ export function loadWorkload(
     const hint = 'Write a Job, and let the cron of this machine give it to run-once.';
     return { problems: [problemOf(object, { field: 'kind', message, hint, severity: 'error' })] };
   }
-  const { value, problems } = decodeManifestObject(kind, object);
-  if (value === undefined) return { problems };
+  const { value, partial, problems } = decodeManifestObject(kind, object);
+  if (value === undefined) {
+    const further = partial ? errorsOfTemplate({ ...partial.value, kind }, partial.brokenFields, options) : [];
+    return { problems: [...problems, ...further.map((problem) => problemOf(object, problem))] };
+  }
   // Safe cast: the decoder's schema and this type are made from the same declarations.
   const workload: Workload = { ...value, kind };
   problems.push(...workloadProblems(workload).map((problem) => problemOf(object, problem)));
   const { spec, path } = specWithTemplate(workload);
   if (!spec.template) return { problems };
-  const { problems: ofPod, ...loaded } = toValidPod(workloadPod(workload), options, ({ field, ...problem }) =>
-    problemOf(object, { field: isOfWorkload(field) ? field : `${path}.template.${field}`, ...problem }),
+  const { problems: ofPod, ...loaded } = toValidPod(workloadPod(workload), options, (problem) =>
+    problemOf(object, inWorkload(problem, path)),
   );
   problems.push(...ofPod);
   const isBroken = problems.some(({ severity }) => severity === 'error');
@@ -38,6 +46,29 @@ export function loadWorkload(
   const claims = claimsOf(workload);
   return { ...(!wantsNoPod(workload) && loaded), ...(claims.length > 0 && { claims }), problems };
 }
+
+/** Errors of the pod template of a workload with fields that could not be decoded. */
+function errorsOfTemplate(
+  workload: Workload,
+  brokenFields: readonly string[],
+  options: StaticPodOptions,
+): FieldProblem[] {
+  const { spec, path } = specWithTemplate(workload);
+  const template = `${path}.template`;
+  const outside = brokenFields.filter((field) => !field.startsWith(`${template}.`) && !isOfWorkload(field));
+  // Claim templates become volumes, and without a template there is no pod.
+  const isRead = outside.every(
+    (field) => !template.startsWith(field) && !field.startsWith('spec.volumeClaimTemplates'),
+  );
+  if (spec.template === undefined || !isRead) return [];
+  const broken = brokenFields.map((field) => (isOfWorkload(field) ? field : field.replace(`${template}.`, '')));
+  return furtherErrors(workloadPod(workload), broken, options).map((problem) => inWorkload(problem, path));
+}
+
+const inWorkload = ({ field, ...problem }: FieldProblem, path: string): FieldProblem => ({
+  field: isOfWorkload(field) ? field : `${path}.template.${field}`,
+  ...problem,
+});
 
 /** The claims stay declared while the workload asks for no pod, as in a StatefulSet that is scaled to zero. */
 function claimsOf(workload: Workload): PersistentVolumeClaim[] {

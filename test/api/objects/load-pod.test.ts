@@ -82,16 +82,14 @@ describe('loadPod', () => {
   });
 
   test('needs a name', () => {
-    expect(loadPod('apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n', options).problems).toEqual([
-      {
-        origin: options.origin,
-        line: 3,
-        column: 1,
-        field: 'metadata.name',
-        message: 'A name is needed',
-        severity: 'error',
-      },
-    ]);
+    expect(loadPod('apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n', options).problems[0]).toEqual({
+      origin: options.origin,
+      line: 3,
+      column: 1,
+      field: 'metadata.name',
+      message: 'A name is needed',
+      severity: 'error',
+    });
   });
 
   test('says what a pod asks for in vain', () => {
