@@ -6,8 +6,12 @@ import type { Pod, ResourceList } from '../types.ts';
 /** Amounts by resource name. */
 export type ResourceTotals = ReadonlyMap<string, Quantity>;
 
-/** Caches the totals by spec, which does not change, because each new pod is compared with all others. */
+/**
+ * Caches of totals by spec, which does not change: each new pod is compared with all others, and each sample of the
+ * statistics asks for limits.
+ */
 const knownRequests = new WeakMap<core.PodSpec, ResourceTotals>();
+const knownLimits = new WeakMap<core.PodSpec, ResourceTotals>();
 
 /**
  * The total requests of a loaded pod: its pod-level requests, else those of its containers. kubelet:
@@ -23,9 +27,14 @@ export function podRequests({ spec }: Pick<Pod, 'spec'>): ResourceTotals {
 
 /** The total limits of a pod. Overhead counts only for resources with a limit. kubelet: helpers.go PodLimits */
 export function podLimits(pod: Pick<Pod, 'spec'>): ResourceTotals {
-  const limits = podTotals(pod.spec, 'limits');
-  const overhead = [...toTotals(pod.spec.overhead)].filter(([name]) => (limits.get(name) ?? zeroQuantity).nanos !== 0n);
-  return sumResources(limits, new Map(overhead));
+  const known = knownLimits.get(pod.spec);
+  if (known !== undefined) return known;
+  const ofContainers = podTotals(pod.spec, 'limits');
+  const isLimited = (name: string): boolean => (ofContainers.get(name) ?? zeroQuantity).nanos !== 0n;
+  const overhead = [...toTotals(pod.spec.overhead)].filter(([name]) => isLimited(name));
+  const limits = sumResources(ofContainers, new Map(overhead));
+  knownLimits.set(pod.spec, limits);
+  return limits;
 }
 
 /**

@@ -4,6 +4,12 @@ interface Base {
   rate: number | undefined;
 }
 
+interface Counter {
+  base: Base;
+  /** The newest sample that had it. */
+  sample: number;
+}
+
 /** Shorter times between two samples give no useful average, and longer ones no current one. */
 const window = { minMs: 400, maxMs: 120_000 };
 
@@ -12,23 +18,30 @@ const window = { minMs: 400, maxMs: 120_000 };
  * kubelet: stats/cri_stats_provider.go getAndUpdateContainerUsageNanoCores
  */
 export class CPURates {
-  private before = new Map<string, Base>();
-  private now = new Map<string, Base>();
+  private readonly counters = new Map<string, Counter>();
+  private sample = 0;
 
   /**
    * The usage since an earlier sample. `nanos` is the counter and `atMs` its time, both of one kind for a key. Returns
    * undefined for a counter that is new or began again.
    */
   next(key: string, nanos: number, atMs: number): number | undefined {
-    const base = nextBase(this.before.get(key), nanos, atMs);
-    this.now.set(key, base);
+    const known = this.counters.get(key);
+    const base = nextBase(known?.base, nanos, atMs);
+    if (known === undefined) this.counters.set(key, { base, sample: this.sample });
+    else {
+      known.base = base;
+      known.sample = this.sample;
+    }
     return base.rate;
   }
 
   /** Ends a sample. */
   endSample(): void {
-    this.before = this.now;
-    this.now = new Map();
+    this.counters.forEach(({ sample }, key) => {
+      if (sample !== this.sample) this.counters.delete(key);
+    });
+    this.sample += 1;
   }
 }
 

@@ -5,7 +5,8 @@ import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
 import type { Meter } from '../view/meter.ts';
-import { treeUsage } from '../volumes/disk-usage.ts';
+import { treeUsage, type TreeUsage } from '../volumes/disk-usage.ts';
+import { flatUsage } from '../volumes/flat-usage.ts';
 import type { MeasuredVolume } from '../volumes/measured-volume.ts';
 import { diskStats } from './figures.ts';
 import { hasDiskLimit } from './has-disk-limit.ts';
@@ -117,7 +118,7 @@ export class DiskUsageCache {
   private async measure(pod: StatsPod): Promise<PodDiskUsage> {
     const logs = new Map<string, UsedDisk>();
     for (const { name } of pod.containers) {
-      const used = await this.used(containerLogsDirectory(this.deps.podLogsDir, pod, name));
+      const used = await this.used(containerLogsDirectory(this.deps.podLogsDir, pod, name), ofLogs);
       if (used !== undefined) logs.set(name, used);
     }
     const volumes = await this.measureVolumes(pod);
@@ -134,7 +135,7 @@ export class DiskUsageCache {
       if (by === 'driver') continue;
       const filesystem = await filesystems.read(path);
       const disk = filesystem && { time: new Date(clock.now()).toISOString(), ...filesystem };
-      const used = by === 'files' ? await this.used(path) : disk;
+      const used = by === 'files' ? await this.used(path, ofTree) : disk;
       if (used === undefined) continue;
       volumes.push({ ...diskStats(used, filesystem), name, ...(pvcRef && { pvcRef }) });
     }
@@ -149,11 +150,11 @@ export class DiskUsageCache {
     return { time, usedBytes: file.blocks * blockBytes, inodesUsed: 1 };
   }
 
-  private async used(path: string): Promise<UsedDisk | undefined> {
+  private async used(path: string, measure: (path: string) => Promise<TreeUsage>): Promise<UsedDisk | undefined> {
     const { clock, meter, logger } = this.deps;
     const startedAtMonotonic = clock.monotonic();
     try {
-      const { bytes, inodes } = await treeUsage(path, (usage) => usage.inodes >= maxInodes);
+      const { bytes, inodes } = await measure(path);
       const seconds = (clock.monotonic() - startedAtMonotonic) / 1000;
       meter?.observe('kubelet_volume_metric_collection_duration_seconds', seconds, { metric_source: 'du' });
       return { time: new Date(clock.now()).toISOString(), usedBytes: Number(bytes), inodesUsed: inodes };
@@ -164,3 +165,8 @@ export class DiskUsageCache {
     }
   }
 }
+
+const ofTree = (path: string): Promise<TreeUsage> => treeUsage(path, (usage) => usage.inodes >= maxInodes);
+
+/** The runtime alone writes there, and there are many such folders. */
+const ofLogs = async (path: string): Promise<TreeUsage> => (await flatUsage(path)) ?? ofTree(path);

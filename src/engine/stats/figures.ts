@@ -6,50 +6,59 @@ import type { Reading } from './usage-reader.ts';
 
 /** CPU usage of a reading. Returns undefined if neither its cgroup nor the runtime reports it. */
 export function cpuStats({ time, cgroup, usageNanoCores }: Reading, runtime?: RuntimeCPU): CPUStats | undefined {
-  const rate = usageNanoCores === undefined ? {} : { usageNanoCores };
-  if (cgroup?.cpuNanos !== undefined) {
-    const { cpuNanos, psi } = cgroup;
-    return { time, ...rate, usageCoreNanoSeconds: cpuNanos, ...(psi?.cpu && { psi: psi.cpu }) };
-  }
-  if (runtime === undefined) return undefined;
-  return { time: new Date(runtime.at).toISOString(), ...rate, usageCoreNanoSeconds: runtime.nanos };
+  if (cgroup?.cpuNanos === undefined)
+    return runtime && cpuUsage(new Date(runtime.at).toISOString(), usageNanoCores, runtime.nanos);
+  const stats = cpuUsage(time, usageNanoCores, cgroup.cpuNanos);
+  if (cgroup.psi?.cpu) stats.psi = cgroup.psi.cpu;
+  return stats;
+}
+
+/** Here and below figures are assigned one by one, because a sample has hundreds of these. */
+function cpuUsage(time: string, usageNanoCores: number | undefined, usageCoreNanoSeconds: number): CPUStats {
+  const stats: CPUStats = { time };
+  if (usageNanoCores !== undefined) stats.usageNanoCores = usageNanoCores;
+  stats.usageCoreNanoSeconds = usageCoreNanoSeconds;
+  return stats;
 }
 
 /** Memory of a cgroup. kubelet: stats/helper.go cadvisorInfoToCPUandMemoryStats */
 export function memoryStats({ memory, psi }: CgroupUsage, time: string): MemoryStats | undefined {
   if (memory === undefined) return undefined;
   const { usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults, limitBytes } = memory;
-  return {
-    time,
-    ...(limitBytes !== undefined && { availableBytes: Math.max(0, limitBytes - workingSetBytes) }),
-    usageBytes,
-    workingSetBytes,
-    ...(rssBytes !== undefined && { rssBytes }),
-    ...(pageFaults !== undefined && { pageFaults }),
-    ...(majorPageFaults !== undefined && { majorPageFaults }),
-    ...(psi?.memory && { psi: psi.memory }),
-  };
+  const stats: MemoryStats = { time };
+  if (limitBytes !== undefined) stats.availableBytes = Math.max(0, limitBytes - workingSetBytes);
+  stats.usageBytes = usageBytes;
+  stats.workingSetBytes = workingSetBytes;
+  if (rssBytes !== undefined) stats.rssBytes = rssBytes;
+  if (pageFaults !== undefined) stats.pageFaults = pageFaults;
+  if (majorPageFaults !== undefined) stats.majorPageFaults = majorPageFaults;
+  if (psi?.memory) stats.psi = psi.memory;
+  return stats;
 }
 
 /** Swap of a cgroup. kubelet: stats/helper.go cadvisorInfoToSwapStats */
 export function swapStats({ memory }: CgroupUsage, time: string): SwapStats | undefined {
   const { swapBytes, swapLimitBytes } = memory ?? {};
   if (swapBytes === undefined) return undefined;
-  return {
-    time,
-    ...(swapLimitBytes !== undefined && { swapAvailableBytes: Math.max(0, swapLimitBytes - swapBytes) }),
-    swapUsageBytes: swapBytes,
-  };
+  const stats: SwapStats = { time };
+  if (swapLimitBytes !== undefined) stats.swapAvailableBytes = Math.max(0, swapLimitBytes - swapBytes);
+  stats.swapUsageBytes = swapBytes;
+  return stats;
 }
 
 /** The part of a disk that images, writable layers, logs or volumes take. Free space is that of the whole disk. */
 export function diskStats(used: Pick<FsStats, 'time' | 'usedBytes' | 'inodesUsed'>, disk?: FilesystemFigures): FsStats {
   const { time, usedBytes, inodesUsed } = used;
-  return {
-    time,
-    ...(disk && { availableBytes: disk.availableBytes, capacityBytes: disk.capacityBytes }),
-    ...(usedBytes !== undefined && { usedBytes }),
-    ...(disk && { inodesFree: disk.inodesFree, inodes: disk.inodes }),
-    ...(inodesUsed !== undefined && { inodesUsed }),
-  };
+  const stats: FsStats = { time };
+  if (disk) {
+    stats.availableBytes = disk.availableBytes;
+    stats.capacityBytes = disk.capacityBytes;
+  }
+  if (usedBytes !== undefined) stats.usedBytes = usedBytes;
+  if (disk) {
+    stats.inodesFree = disk.inodesFree;
+    stats.inodes = disk.inodes;
+  }
+  if (inodesUsed !== undefined) stats.inodesUsed = inodesUsed;
+  return stats;
 }

@@ -4,6 +4,8 @@ interface Known<Figures> {
   cpuNanos: number;
   readAtMonotonic: number;
   figures: Figures;
+  /** The newest sample that had the cgroup. */
+  sample: number;
 }
 
 /** The kernel may free memory of a cgroup, or write its pages to a disk, while none of its processes runs. */
@@ -14,28 +16,32 @@ const maxAgeMs = 60_000;
  * manager/container.go nextHousekeepingInterval
  */
 export class IdleCgroups<Figures> {
-  private before = new Map<string, Known<Figures>>();
-  private now = new Map<string, Known<Figures>>();
+  private readonly known = new Map<string, Known<Figures>>();
+  private sample = 0;
 
   constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
 
   /** Calls `read` unless the CPU time is that of the sample before. `cpuNanos`: undefined if it is not known. */
   figuresOf(path: string, cpuNanos: number | undefined, read: () => Figures): Figures {
-    const known = this.before.get(path);
+    const known = this.known.get(path);
     const nowMonotonic = this.clock.monotonic();
     const isIdle = known?.cpuNanos === cpuNanos && cpuNanos !== undefined;
     if (known !== undefined && isIdle && nowMonotonic - known.readAtMonotonic < maxAgeMs) {
-      this.now.set(path, known);
+      known.sample = this.sample;
       return known.figures;
     }
     const figures = read();
-    if (cpuNanos !== undefined) this.now.set(path, { cpuNanos, readAtMonotonic: nowMonotonic, figures });
+    if (cpuNanos !== undefined) {
+      this.known.set(path, { cpuNanos, readAtMonotonic: nowMonotonic, figures, sample: this.sample });
+    }
     return figures;
   }
 
   /** Ends a sample. Cgroups that it did not read are forgotten. */
   endSample(): void {
-    this.before = this.now;
-    this.now = new Map();
+    this.known.forEach(({ sample }, path) => {
+      if (sample !== this.sample) this.known.delete(path);
+    });
+    this.sample += 1;
   }
 }

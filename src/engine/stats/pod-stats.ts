@@ -49,16 +49,14 @@ export function containerStats(
   const cpu = cpuStats(reading, runtime?.cpu);
   const memory = cgroup?.memory ? memoryStats(cgroup, time) : runtime?.memory;
   const swap = cgroup?.memory ? containerSwap(reading) : runtime?.swap;
-  return {
-    name,
-    startTime: new Date(startedAt).toISOString(),
-    ...(cpu && { cpu }),
-    ...(memory && { memory }),
-    ...(runtime?.writableLayer && { rootfs: diskStats(runtime.writableLayer, layerDisk) }),
-    ...(logs && { logs: diskStats(logs, rootFs) }),
-    ...(swap && { swap }),
-    ...(cgroup?.psi?.io && { io: { time, psi: cgroup.psi.io } }),
-  };
+  const stats: ContainerStats = { name, startTime: new Date(startedAt).toISOString() };
+  if (cpu) stats.cpu = cpu;
+  if (memory) stats.memory = memory;
+  if (runtime?.writableLayer) stats.rootfs = diskStats(runtime.writableLayer, layerDisk);
+  if (logs) stats.logs = diskStats(logs, rootFs);
+  if (swap) stats.swap = swap;
+  if (cgroup?.psi?.io) stats.io = { time, psi: cgroup.psi.io };
+  return stats;
 }
 
 /** Without a cgroup and without figures of the runtime, a pod uses as much as its containers together. */
@@ -71,23 +69,24 @@ export function podStats(
   const cpu = cpuStats(reading, runtime?.cpu) ?? sumCPU(containers);
   const memory = cgroup?.memory ? memoryStats(cgroup, time) : (runtime?.memory ?? sumMemory(containers));
   const network = reading.network ?? runtime?.network;
-  const volume = [...reading.driverVolumes, ...(disk?.volumes ?? [])];
   const ephemeralStorage = ephemeralStorageStats(containers, disk, rootFs, pod);
   const processCount = cgroup?.tasks ?? runtime?.processCount;
   const swap = cgroup && swapStats(cgroup, time);
-  return {
+  const stats: PodStats = {
     podRef: { name, namespace, uid },
     startTime: new Date(startedAt).toISOString(),
     containers,
-    ...(cpu && { cpu }),
-    ...(memory && { memory }),
-    ...(network && { network }),
-    ...(volume.length > 0 && { volume }),
-    ...(ephemeralStorage && { 'ephemeral-storage': ephemeralStorage }),
-    ...(processCount !== undefined && { process_stats: { process_count: processCount } }),
-    ...(swap && { swap }),
-    ...(cgroup?.psi?.io && { io: { time, psi: cgroup.psi.io } }),
   };
+  if (cpu) stats.cpu = cpu;
+  if (memory) stats.memory = memory;
+  if (network) stats.network = network;
+  const volumes = disk?.volumes ?? [];
+  if (reading.driverVolumes.length + volumes.length > 0) stats.volume = [...reading.driverVolumes, ...volumes];
+  if (ephemeralStorage) stats['ephemeral-storage'] = ephemeralStorage;
+  if (processCount !== undefined) stats.process_stats = { process_count: processCount };
+  if (swap) stats.swap = swap;
+  if (cgroup?.psi?.io) stats.io = { time, psi: cgroup.psi.io };
+  return stats;
 }
 
 /** A container can use the free swap of the machine, up to its limit. */
@@ -103,17 +102,22 @@ function ephemeralStorageStats(
   rootFs: FilesystemFigures | undefined,
   pod: Pod | undefined,
 ): FsStats | undefined {
-  const onDisk = new Set((pod?.spec.volumes ?? []).filter(isLocalEphemeral).map(({ name }) => name));
-  const parts: FsStats[] = [
-    ...containers.flatMap(({ rootfs, logs }) => [rootfs, logs].filter((part) => part !== undefined)),
-    ...(disk?.volumes ?? []).filter(({ name }) => onDisk.has(name)),
-    ...(disk?.hostsFile ? [disk.hostsFile] : []),
-  ];
-  const [newest] = parts.map(({ time }) => time).toSorted((a, b) => (a > b ? -1 : 1));
-  if (newest === undefined) return undefined;
-  const usedBytes = parts.reduce((sum, part) => sum + (part.usedBytes ?? 0), 0);
-  const inodesUsed = parts.reduce((sum, part) => sum + (part.inodesUsed ?? 0), 0);
-  return diskStats({ time: newest, usedBytes, inodesUsed }, rootFs);
+  const sum = { time: '', usedBytes: 0, inodesUsed: 0 };
+  const add = (part: FsStats | undefined): void => {
+    if (part === undefined) return;
+    if (part.time > sum.time) sum.time = part.time;
+    sum.usedBytes += part.usedBytes ?? 0;
+    sum.inodesUsed += part.inodesUsed ?? 0;
+  };
+  for (const { rootfs, logs } of containers) {
+    add(rootfs);
+    add(logs);
+  }
+  for (const volume of disk?.volumes ?? []) {
+    if (pod?.spec.volumes?.some((declared) => declared.name === volume.name && isLocalEphemeral(declared))) add(volume);
+  }
+  add(disk?.hostsFile);
+  return sum.time === '' ? undefined : diskStats(sum, rootFs);
 }
 
 /** kubelet: pkg/volume/util/util.go IsLocalEphemeralVolume */

@@ -56,6 +56,13 @@ interface SampleContext extends Reported {
   swapFreeBytes: number | undefined;
 }
 
+interface KnownNetwork {
+  /** A process in it. */
+  pid: string;
+  text: string;
+  stats: NetworkStats;
+}
+
 /** Time between two looks at writable layers, unless a pod has a limit on disk. */
 const layersPeriodMs = 55_000;
 /** Time for which eviction, which needs no usage of images, knows their disk. */
@@ -74,8 +81,8 @@ export class Sampler {
   /** Of samples with all figures, and of those with CPU and memory alone. */
   private readonly still: Record<'all' | 'cpuAndMemory', IdleCgroups<StillUsage>>;
   private readonly paths: PodCgroupPaths;
-  /** A process in the network of each sandbox, by its id. */
-  private readonly networkPIDs = new Map<string, string>();
+  /** The network of each sandbox as last read, by its id. */
+  private readonly networks = new Map<string, KnownNetwork>();
 
   constructor(private readonly deps: SamplerDeps) {
     this.reader = new UsageReader(deps);
@@ -252,13 +259,19 @@ export class Sampler {
     const { files, host } = this.reader;
     const readWith = (pid: string | undefined): string | undefined =>
       pid === undefined ? undefined : files.readList(`${host.procFolder}/${pid}/net/dev`);
-    const known = readWith(this.networkPIDs.get(sandboxID));
-    if (known !== undefined) return networkStats(known, time);
-    const pid = this.firstProcess(this.paths.ofContainer(uid, sandboxID));
-    const text = readWith(pid);
+    const known = this.networks.get(sandboxID);
+    let pid = known?.pid;
+    let text = readWith(pid);
+    if (text === undefined) {
+      pid = this.firstProcess(this.paths.ofContainer(uid, sandboxID));
+      text = readWith(pid);
+    }
     if (pid === undefined || text === undefined) return undefined;
-    this.networkPIDs.set(sandboxID, pid);
-    return networkStats(text, time);
+    // Most networks are quiet, and reading the text takes longer than comparing it.
+    if (known?.pid === pid && known.text === text) return { ...known.stats, time };
+    const stats = networkStats(text, time);
+    this.networks.set(sandboxID, { pid, text, stats });
+    return stats;
   }
 
   private firstProcess(cgroup: string | undefined): string | undefined {
@@ -275,7 +288,7 @@ export class Sampler {
     const sandboxes = new Set(pods.map(({ sandboxID }) => sandboxID));
     const ids = [...sandboxes, ...pods.flatMap(({ containers }) => containers.map(({ id }) => id))];
     this.paths.retain(new Set(pods.map(({ uid }) => uid)), new Set(ids));
-    for (const id of this.networkPIDs.keys()) if (!sandboxes.has(id)) this.networkPIDs.delete(id);
+    for (const id of this.networks.keys()) if (!sandboxes.has(id)) this.networks.delete(id);
   }
 }
 

@@ -49,7 +49,7 @@ export class UsageReader {
       idle === undefined || path === undefined ? read() : idle.figuresOf(path, cpuNanos, read);
     const cgroup = path === undefined ? undefined : readCgroupUsage(cgroupFiles, host.cgroups, path, wanted, known);
     if (path !== undefined && cgroup?.cpuNanos !== undefined)
-      return { time, cgroup, usageNanoCores: rates.next(`cgroup ${path}`, cgroup.cpuNanos, clock.monotonic()) };
+      return { time, cgroup, usageNanoCores: rates.next(path, cgroup.cpuNanos, clock.monotonic()) };
     const { key = '', cpu } = runtime ?? {};
     return { time, cgroup, usageNanoCores: cpu && rates.next(`runtime ${key}`, cpu.nanos, cpu.at) };
   }

@@ -3,7 +3,7 @@ import { ifPresent } from '../host/if-present.ts';
 import { walkTree } from '../host/walk-tree.ts';
 
 /** Block size of `stat`'s counts, on every file system. */
-const blockBytes = 512n;
+export const blockBytes = 512n;
 
 /** Disk usage of a folder and its content. */
 export interface TreeUsage {
