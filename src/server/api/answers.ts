@@ -23,7 +23,7 @@ export function send(
   headers: Readonly<Record<string, string>>,
   body: string | Buffer,
 ): void {
-  const bytes = Buffer.from(body as string);
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   response.writeHead(status, { ...headers, 'content-length': bytes.length });
   response.end(response.req.method === 'HEAD' ? undefined : bytes);
 }

@@ -6,7 +6,7 @@ import { type BuildFacts, buildFamilies } from './build-families.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';
 import { engineGauges } from './engine-gauges.ts';
-import { type Family, type LabelTexts, textPage } from './family.ts';
+import { type Family, type LabelTexts, type LongFamily, textPage } from './family.ts';
 import { HealthSLIs } from './health-slis.ts';
 import { type MachineFacts, readMachineFacts } from './machine.ts';
 import { HTTPCounts } from './http-counts.ts';
@@ -55,6 +55,8 @@ export class AgentMetrics {
   /** What the checks of the servers report to. */
   readonly health = new HealthSLIs();
   private readonly labelTexts: LabelTexts = new WeakMap();
+  /** Lengths of the last pages. */
+  private readonly pageBytes = new Map<MetricsPath, number>();
   private readonly build: readonly Family[];
   private readonly clock: Pick<Clock, 'monotonic'>;
   private engine: MeasuredEngine | undefined;
@@ -77,7 +79,9 @@ export class AgentMetrics {
 
   /** Metrics of one path in Prometheus' text format. Before an engine is followed, they lack what it knows. */
   async text(path: MetricsPath): Promise<Buffer> {
-    return textPage(await this.families(path), this.labelTexts);
+    const page = textPage(await this.families(path), this.labelTexts, this.pageBytes.get(path));
+    this.pageBytes.set(path, page.length);
+    return page;
   }
 
   /** The same metrics in Prometheus' binary format. */
@@ -86,7 +90,7 @@ export class AgentMetrics {
     return binaryMetrics(await this.families(path));
   }
 
-  private async families(path: MetricsPath): Promise<Family[]> {
+  private async families(path: MetricsPath): Promise<(Family | LongFamily)[]> {
     switch (path) {
       case '/metrics': {
         const disks = (await this.engine?.diskUsage().catch(() => undefined)) ?? { logs: [], claims: [] };

@@ -3,8 +3,9 @@ import type { MeasuredCgroup } from '../../engine/stats/measured-cgroups.ts';
 import type { FsStats, InterfaceStats, MemoryStats, PSIStats, Summary } from '../../engine/stats/summary.ts';
 import { type Usage, usagesOf } from './cadvisor-usages.ts';
 import { cgroupFamilies } from './cgroup-families.ts';
-import type { Family, Sample } from './family.ts';
+import type { Family, LongFamily, Sample } from './family.ts';
 import type { MachineFacts } from './machine.ts';
+import { memoized } from './memoized.ts';
 
 /**
  * Metrics of /metrics/cadvisor: those that the statistics have. `pods` are those that are known now, for the ids and
@@ -15,29 +16,30 @@ export function cadvisorFamilies(
   cgroups: readonly MeasuredCgroup[],
   pods: readonly Pod[],
   machine: MachineFacts,
-): Family[] {
+): (Family | LongFamily)[] {
   const usages = usagesOf(summary, cgroups, pods);
   const instantOf = memoized(Date.parse);
-  function* samplesOf(read: Reader): Iterable<Sample> {
-    for (const usage of usages) {
-      for (const { value, time, further } of read(usage)) {
-        // Figures of a runtime may have no time.
-        const at = time === '' ? undefined : instantOf(time);
-        if (value !== undefined) yield { labels: usage.labels, further, value, at };
-      }
-    }
-  }
-  const figures = (name: string, help: string, read: Reader, type: Family['type'] = 'gauge'): Family => ({
+  const interfaceLabels = memoized((name) => ({ interface: name }));
+  const figures = (name: string, help: string, read: Reader, type: Family['type'] = 'gauge'): LongFamily => ({
     name,
     type,
     help,
-    samples: samplesOf(read),
+    each: (emit) => {
+      for (const usage of usages) {
+        read(usage, (value, time = '', further) => {
+          // Figures of a runtime may have no time.
+          if (value !== undefined) emit(usage.labels, further, value, time === '' ? undefined : instantOf(time));
+        });
+      }
+    },
   });
-  const network = (name: string, help: string, read: (of: InterfaceStats) => number | undefined): Family =>
+  const network = (name: string, help: string, read: (of: InterfaceStats) => number | undefined): LongFamily =>
     figures(
       `container_network_${name}_total`,
       `Cumulative count of ${help}`,
-      (usage) => perInterface(usage, read),
+      ({ network: measured }, figure) => {
+        for (const one of measured?.interfaces ?? []) figure(read(one), measured?.time, interfaceLabels(one.name));
+      },
       'counter',
     );
   const facts = { machine_id: machine.machineID, system_uuid: machine.systemUUID, boot_id: machine.bootID };
@@ -51,16 +53,16 @@ export function cadvisorFamilies(
     name: string,
     resource: string,
     of: (usage: Usage) => { time: string; psi?: PSIStats } | undefined,
-  ): Family[] =>
+  ): LongFamily[] =>
     (['full', 'some'] as const).map((share) =>
       figures(
         `container_pressure_${name}_${share === 'full' ? 'stalled' : 'waiting'}_seconds_total`,
         share === 'full'
           ? `Total time duration no tasks in the container could make progress due to ${resource} congestion.`
           : `Total time duration tasks in the container have waited due to ${resource} congestion.`,
-        (usage) => {
-          const { time = '', psi } = of(usage) ?? {};
-          return [{ value: psi && psi[share].total / 1e6, time }];
+        (usage, figure) => {
+          const { time, psi } = of(usage) ?? {};
+          figure(psi && psi[share].total / 1e6, time);
         },
         'counter',
       ),
@@ -77,51 +79,63 @@ export function cadvisorFamilies(
     figures(
       'container_cpu_usage_seconds_total',
       'Cumulative cpu time consumed in seconds.',
-      ({ cpu }) => [{ value: seconds(cpu?.usageCoreNanoSeconds), ...at(cpu), further: ofAllCPUs }],
+      ({ cpu }, figure) => {
+        figure(seconds(cpu?.usageCoreNanoSeconds), cpu?.time, ofAllCPUs);
+      },
       'counter',
     ),
-    figures('container_fs_inodes_free', 'Number of available Inodes', ({ fs }) => ofDevice(fs, fs?.inodesFree)),
-    figures('container_fs_inodes_total', 'Number of Inodes', ({ fs }) => ofDevice(fs, fs?.inodes)),
+    figures(
+      'container_fs_inodes_free',
+      'Number of available Inodes',
+      ofDevice((fs) => fs.inodesFree),
+    ),
+    figures(
+      'container_fs_inodes_total',
+      'Number of Inodes',
+      ofDevice((fs) => fs.inodes),
+    ),
     figures(
       'container_fs_limit_bytes',
       'Number of bytes that can be consumed by the container on this filesystem.',
-      ({ fs }) => ofDevice(fs, fs?.capacityBytes),
+      ofDevice((fs) => fs.capacityBytes),
     ),
     figures(
       'container_fs_usage_bytes',
       'Number of bytes that are consumed by the container on this filesystem.',
-      ({ fs }) => ofDevice(fs, fs?.usedBytes),
+      ofDevice((fs) => fs.usedBytes),
     ),
-    figures('container_last_seen', 'Last time a container was seen by the exporter', ({ cpu, memory }) => {
+    figures('container_last_seen', 'Last time a container was seen by the exporter', ({ cpu, memory }, figure) => {
       const time = cpu?.time ?? memory?.time;
-      return time === undefined ? [] : [{ value: Math.floor(Date.parse(time) / 1000), time }];
+      if (time !== undefined) figure(Math.floor(instantOf(time) / 1000), time);
     }),
     figures(
       'container_memory_failures_total',
       'Cumulative count of memory allocation failures.',
-      ({ memory: { time, pageFaults, majorPageFaults } = noMemory }) => [
-        { value: pageFaults, time, further: minorFaults },
-        { value: majorPageFaults, time, further: majorFaults },
+      ({ memory: { time, pageFaults, majorPageFaults } = noMemory }, figure) => {
+        figure(pageFaults, time, minorFaults);
+        figure(majorPageFaults, time, majorFaults);
         // Both scopes count the processes below.
-        { value: pageFaults, time, further: minorFaultsBelow },
-        { value: majorPageFaults, time, further: majorFaultsBelow },
-      ],
+        figure(pageFaults, time, minorFaultsBelow);
+        figure(majorPageFaults, time, majorFaultsBelow);
+      },
       'counter',
     ),
-    figures('container_memory_rss', 'Size of RSS in bytes.', ({ memory }) => [
-      { value: memory?.rssBytes, ...at(memory) },
-    ]),
-    figures('container_memory_swap', 'Container swap usage in bytes.', ({ swap }) => [
-      { value: swap?.swapUsageBytes, ...at(swap) },
-    ]),
+    figures('container_memory_rss', 'Size of RSS in bytes.', ({ memory }, figure) => {
+      figure(memory?.rssBytes, memory?.time);
+    }),
+    figures('container_memory_swap', 'Container swap usage in bytes.', ({ swap }, figure) => {
+      figure(swap?.swapUsageBytes, swap?.time);
+    }),
     figures(
       'container_memory_usage_bytes',
       'Current memory usage in bytes, including all memory regardless of when it was accessed',
-      ({ memory }) => [{ value: memory?.usageBytes, ...at(memory) }],
+      ({ memory }, figure) => {
+        figure(memory?.usageBytes, memory?.time);
+      },
     ),
-    figures('container_memory_working_set_bytes', 'Current working set in bytes.', ({ memory }) => [
-      { value: memory?.workingSetBytes, ...at(memory) },
-    ]),
+    figures('container_memory_working_set_bytes', 'Current working set in bytes.', ({ memory }, figure) => {
+      figure(memory?.workingSetBytes, memory?.time);
+    }),
     network('receive_bytes', 'bytes received', ({ rxBytes }) => rxBytes),
     network('receive_errors', 'errors encountered while receiving', ({ rxErrors }) => rxErrors),
     network('transmit_bytes', 'bytes transmitted', ({ txBytes }) => txBytes),
@@ -129,7 +143,9 @@ export function cadvisorFamilies(
     figures(
       'container_processes',
       'Number of processes running inside the container.',
-      ({ processes, cpu, cgroup }) => [{ value: processes, ...at(cpu ?? cgroup) }],
+      ({ processes, cpu, cgroup }, figure) => {
+        figure(processes, (cpu ?? cgroup)?.time);
+      },
     ),
     ...pressures('cpu', 'CPU', ({ cpu }) => cpu),
     ...pressures('memory', 'memory', ({ memory }) => memory),
@@ -138,7 +154,9 @@ export function cadvisorFamilies(
     figures(
       'container_start_time_seconds',
       'Start time of the container since unix epoch in seconds.',
-      ({ startTime, cpu }) => (cpu === undefined ? [] : [{ value: Date.parse(startTime) / 1000, ...at(cpu) }]),
+      ({ startTime, cpu }, figure) => {
+        if (cpu !== undefined) figure(instantOf(startTime) / 1000, cpu.time);
+      },
     ),
     plain('machine_cpu_cores', 'Number of logical CPU cores.', machine.cores, facts),
     plain('machine_cpu_physical_cores', 'Number of physical CPU cores.', machine.physicalCores, facts),
@@ -150,14 +168,9 @@ export function cadvisorFamilies(
   return families.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** A figure without a value is left out. */
-interface Figure {
-  value: number | undefined;
-  time: string;
-  /** Labels besides those of the usage. */
-  further?: Sample['labels'];
-}
-type Reader = (usage: Usage) => Figure[];
+/** Takes a figure. One without a value is left out. `further`: labels besides those of the usage. */
+type Figure = (value: number | undefined, time: string | undefined, further?: Sample['labels']) => void;
+type Reader = (usage: Usage, figure: Figure) => void;
 
 const versionHelp =
   "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.";
@@ -170,25 +183,10 @@ const majorFaultsBelow = { failure_type: 'pgmajfault', scope: 'hierarchy' };
 /** The statistics do not name the device. */
 const ofNoDevice = { device: '' };
 
-const at = (measured: { time: string } | undefined): { time: string } => ({ time: measured?.time ?? '' });
-
 const seconds = (nanos: number | undefined): number | undefined => (nanos === undefined ? undefined : nanos / 1e9);
 
-const ofDevice = (fs: FsStats | undefined, value: number | undefined): Figure[] => [
-  { value, ...at(fs), further: ofNoDevice },
-];
-
-function perInterface({ network }: Usage, read: (of: InterfaceStats) => number | undefined): Figure[] {
-  if (network === undefined) return [];
-  return (network.interfaces ?? []).map((of) => ({ value: read(of), ...at(network), further: { interface: of.name } }));
-}
-
-/** Computes a value once for each key. */
-function memoized<Value>(compute: (key: string) => Value): (key: string) => Value {
-  const known = new Map<string, Value>();
-  return (key) => {
-    const value = known.get(key) ?? compute(key);
-    known.set(key, value);
-    return value;
+const ofDevice =
+  (read: (fs: FsStats) => number | undefined): Reader =>
+  ({ fs }, figure) => {
+    if (fs !== undefined) figure(read(fs), fs.time, ofNoDevice);
   };
-}

@@ -3,42 +3,49 @@ import type { DiskCounters } from '../../engine/stats/disk-counters.ts';
 import type { MeasuredCgroup } from '../../engine/stats/measured-cgroups.ts';
 import type { InterfaceCounters } from '../../engine/stats/network-stats.ts';
 import type { Usage } from './cadvisor-usages.ts';
-import type { Family, Sample } from './family.ts';
+import type { Family, LongFamily, Sample } from './family.ts';
 import type { MachineFacts } from './machine.ts';
+import { memoized } from './memoized.ts';
 
-interface Figure {
-  value: number | undefined;
-  further?: Sample['labels'];
-}
+/** Takes a figure. One without a value is left out. */
+type Figure = (value: number | undefined, further?: Sample['labels']) => void;
 type Row = Pick<Usage, 'labels'> & { cgroup: MeasuredCgroup; at: number };
 type Reader = (cgroup: MeasuredCgroup) => number | undefined;
 
 /** Families that files of cgroups give. kubelet: cadvisor metrics/prometheus.go */
-export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts): Family[] {
+export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts): LongFamily[] {
   const rows = usages.flatMap(({ labels, cgroup }): Row[] =>
     cgroup === undefined ? [] : [{ labels, cgroup, at: Date.parse(cgroup.time) }],
   );
+  const deviceLabels = memoized((name) => ({ device: name === '' ? '' : `/dev/${name}` }));
+  const interfaceLabels = memoized((name) => ({ interface: name }));
   const disks = rows.flatMap(({ cgroup }) => cgroup.disks ?? []);
-  function* samplesOf(read: (cgroup: MeasuredCgroup) => Figure[], hasTime: boolean): Iterable<Sample> {
-    for (const { labels, cgroup, at } of rows) {
-      for (const { value, further } of read(cgroup))
-        if (value !== undefined) yield { labels, further, value, at: hasTime ? at : undefined };
-    }
-  }
   const family = (
     name: string,
     type: Family['type'],
     help: string,
-    read: (cgroup: MeasuredCgroup) => Figure[],
+    read: (cgroup: MeasuredCgroup, figure: Figure) => void,
     hasTime = true,
-  ): Family => ({ name: `container_${name}`, type, help, samples: samplesOf(read, hasTime) });
-  const gauge = (name: string, help: string, read: Reader): Family =>
-    family(name, 'gauge', help, (cgroup) => [{ value: read(cgroup) }]);
-  const counter = (name: string, help: string, read: Reader): Family =>
-    family(name, 'counter', help, (cgroup) => [{ value: read(cgroup) }]);
+  ): LongFamily => ({
+    name: `container_${name}`,
+    type,
+    help,
+    each: (emit) => {
+      for (const { labels, cgroup, at } of rows) {
+        read(cgroup, (value, further) => {
+          if (value !== undefined) emit(labels, further, value, hasTime ? at : undefined);
+        });
+      }
+    },
+  });
+  const plain = (read: Reader) => (cgroup: MeasuredCgroup, figure: Figure) => {
+    figure(read(cgroup));
+  };
+  const gauge = (name: string, help: string, read: Reader): LongFamily => family(name, 'gauge', help, plain(read));
+  const counter = (name: string, help: string, read: Reader): LongFamily => family(name, 'counter', help, plain(read));
   // Limits are facts, without a time at which they were measured.
-  const spec = (name: string, help: string, read: Reader): Family =>
-    family(`spec_${name}`, 'gauge', help, (cgroup) => [{ value: read(cgroup) }], false);
+  const spec = (name: string, help: string, read: Reader): LongFamily =>
+    family(`spec_${name}`, 'gauge', help, plain(read), false);
   /** Of pods and containers by device, and of the node as its disks count it. */
   const io = (
     name: string,
@@ -48,17 +55,17 @@ export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts):
       ofNode,
       ofDevice,
     }: { ofNode?: (disk: DiskCounters) => number; ofDevice?: (of: DeviceUsage) => number | undefined },
-  ): Family =>
-    family(`fs_${name}`, type, help, ({ of, details }) => {
+  ): LongFamily =>
+    family(`fs_${name}`, type, help, ({ of, details }, figure) => {
       if (ofNode !== undefined && of === 'node')
-        return disks.map((disk) => ({ value: ofNode(disk), further: { device: `/dev/${disk.name}` } }));
-      if (ofDevice === undefined) return [];
-      return details.devices.map((one) => ({ value: ofDevice(one), further: { device: deviceName(disks, one) } }));
+        for (const disk of disks) figure(ofNode(disk), deviceLabels(disk.name));
+      else if (ofDevice !== undefined)
+        for (const one of details.devices) figure(ofDevice(one), deviceLabels(deviceName(disks, one)));
     });
-  const network = (name: string, help: string, read: (of: InterfaceCounters) => number): Family =>
-    family(`network_${name}_total`, 'counter', `Cumulative count of packets ${help}`, ({ interfaces = [] }) =>
-      interfaces.map((one) => ({ value: read(one), further: { interface: one.name } })),
-    );
+  const network = (name: string, help: string, read: (of: InterfaceCounters) => number): LongFamily =>
+    family(`network_${name}_total`, 'counter', `Cumulative count of packets ${help}`, ({ interfaces = [] }, figure) => {
+      for (const one of interfaces) figure(read(one), interfaceLabels(one.name));
+    });
   return [
     counter(
       'cpu_cfs_periods_total',
@@ -140,7 +147,9 @@ export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts):
       'Maximum number of threads allowed inside the container, infinity if value is zero',
       ({ details }) => details.maxThreads,
     ),
-    family('ulimits_soft', 'gauge', ulimitsHelp, ({ openFilesLimit: value }) => [{ value, further: openFiles }]),
+    family('ulimits_soft', 'gauge', ulimitsHelp, ({ openFilesLimit }, figure) => {
+      figure(openFilesLimit, openFiles);
+    }),
   ];
 }
 
@@ -159,6 +168,5 @@ const limited =
     details.cpu.quotaMicros === undefined ? undefined : read(details.cpu);
 
 function deviceName(disks: readonly DiskCounters[], { device }: DeviceUsage): string {
-  const name = disks.find(({ number }) => number === device)?.name;
-  return name === undefined ? '' : `/dev/${name}`;
+  return disks.find(({ number }) => number === device)?.name ?? '';
 }

@@ -3,8 +3,27 @@ export interface Family {
   name: string;
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
-  /** Read once. A long list is made while it is read, because thousands of objects cost garbage collection. */
   samples: Iterable<Sample>;
+}
+
+/** A metric that calls out its hundreds of series, because an object for each would cost garbage collection. */
+export type LongFamily = Omit<Family, 'samples'> & { each: (emit: Emit) => void };
+
+/** Takes the parts of a sample. */
+export type Emit = (
+  labels: Sample['labels'],
+  further: Sample['further'],
+  value: number,
+  at: number | undefined,
+  metricName?: string,
+) => void;
+
+/** Calls out the samples of a family. */
+export function eachSample(family: Family | LongFamily, emit: Emit): void {
+  if ('each' in family) family.each(emit);
+  else
+    for (const { labels, further, value, at, metricName } of family.samples)
+      emit(labels, further, value, at, metricName);
 }
 
 /** Samples may share label objects. */
@@ -22,25 +41,46 @@ export interface Sample {
 /** Texts of label objects that live longer than a page. */
 export type LabelTexts = WeakMap<Sample['labels'], string>;
 
-/** The families in Prometheus' text format 0.0.4. One without series is left out, as in the kubelet. */
-export function textPage(families: Iterable<Family>, known: LabelTexts = new WeakMap()): Buffer {
+/** Characters that become bytes at once, because a longer text lives longer, and is copied by garbage collection. */
+const chunkLength = 16 * 1024;
+/** Most bytes of a chunk and a further line. */
+const maxChunkBytes = 64 * 1024;
+
+/**
+ * The families in Prometheus' text format 0.0.4. One without series is left out, as in the kubelet. `expectedBytes`:
+ * the length of an earlier page. V8 collects all garbage after some megabytes of bytes, so a page is made in one piece.
+ */
+export function textPage(
+  families: Iterable<Family | LongFamily>,
+  known: LabelTexts = new WeakMap(),
+  expectedBytes = 0,
+): Buffer {
   // A page has thousands of samples of some hundred label objects, and few times.
   const times = new Map<number, string>();
-  const pages: Buffer[] = [];
-  for (const { name, type, help, samples } of families) {
-    const texts = [`# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`];
-    const header = texts.length;
-    for (const { labels, further, value, at, metricName = name } of samples) {
+  let page = Buffer.allocUnsafeSlow(expectedBytes + maxChunkBytes);
+  let length = 0;
+  let text = '';
+  const flush = (): void => {
+    if (Buffer.byteLength(text) > page.length - length) page = Buffer.concat([page], 2 * (page.length + text.length));
+    length += page.write(text, length);
+    text = '';
+  };
+  for (const family of families) {
+    const { name, help, type } = family;
+    let header = `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`;
+    eachSample(family, (labels, further, value, at, metricName = name) => {
       const pairs = memoized(known, labels, pairsText);
       const more = further === undefined ? '' : memoized(known, further, pairsText);
-      texts.push(metricName);
-      if (pairs !== '' || more !== '') texts.push('{', pairs, pairs === '' || more === '' ? '' : ',', more, '}');
-      texts.push(' ', numberText(value), at === undefined ? '\n' : memoized(times, at, timeText));
-    }
-    // Each family becomes bytes at once, because a text that lives longer is copied by garbage collection.
-    if (texts.length > header) pages.push(Buffer.from(texts.join('')));
+      const all = pairs === '' || more === '' ? pairs + more : `${pairs},${more}`;
+      text += header + metricName;
+      header = '';
+      if (all !== '') text += `{${all}}`;
+      text += ` ${numberText(value)}${at === undefined ? '\n' : memoized(times, at, timeText)}`;
+      if (text.length >= chunkLength) flush();
+    });
   }
-  return Buffer.concat(pages);
+  flush();
+  return page.subarray(0, length);
 }
 
 interface Memory<Key, Value> {
@@ -56,10 +96,15 @@ function memoized<Key, Value>(known: Memory<Key, Value>, key: Key, compute: (key
 
 const timeText = (at: number): string => ` ${at}\n`;
 
-const pairsText = (labels: Sample['labels']): string =>
-  Object.entries(labels)
-    .map(([name, value]) => `${name}="${escaped(value).replaceAll('"', String.raw`\"`)}"`)
-    .join(',');
+function pairsText(labels: Sample['labels']): string {
+  let text = '';
+  for (const name of Object.keys(labels)) {
+    const value = escaped(labels[name] ?? '');
+    const quoted = value.includes('"') ? value.replaceAll('"', String.raw`\"`) : value;
+    text += `${text === '' ? '' : ','}${name}="${quoted}"`;
+  }
+  return text;
+}
 
 function numberText(value: number): string {
   if (value === Infinity) return '+Inf';

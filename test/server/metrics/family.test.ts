@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { textPage } from '../../../src/server/metrics/family.ts';
+import { type Emit, textPage } from '../../../src/server/metrics/family.ts';
 import { Distribution } from '../../../src/server/metrics/tally.ts';
 
 test('a page has labels, then further ones, times, and escaped texts', () => {
@@ -42,4 +42,31 @@ test('the bound of a bucket is the last label', () => {
     'runs_count{probe="liveness"} 1',
     '',
   ]);
+});
+
+test('a page of any length has every sample, also of a family that calls them out', () => {
+  const numbers = Array.from({ length: 5000 }, (_, index) => index);
+  const labels = { pod: 'wéb', text: 'x'.repeat(50) };
+  const list = {
+    name: 'listed',
+    type: 'gauge',
+    help: 'List.',
+    samples: numbers.map((value) => ({ labels, value })),
+  } as const;
+  const called = {
+    ...({ name: 'called', type: 'gauge', help: 'Called out.' } as const),
+    each: (emit: Emit) => {
+      for (const value of numbers) emit(labels, { of: 'each' }, value, 7);
+    },
+  } as const;
+  const pairs = `pod="wéb",text="${'x'.repeat(50)}"`;
+  const lines = [
+    '# HELP listed List.\n# TYPE listed gauge',
+    ...numbers.map((value) => `listed{${pairs}} ${value}`),
+    '# HELP called Called out.\n# TYPE called gauge',
+    ...numbers.map((value) => `called{${pairs},of="each"} ${value} 7`),
+    '',
+  ];
+  for (const expectedBytes of [0, 1_000_000])
+    expect(textPage([list, called], new WeakMap(), expectedBytes).toString()).toBe(lines.join('\n'));
 });
