@@ -5,7 +5,7 @@ import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { build } from 'esbuild';
-import { bundleOptions, only, ownBuilds, withoutChildProcess } from './bundle-options.mjs';
+import { bundleOptions, only, ownBuilds, quickScript, withoutChildProcess } from './bundle-options.mjs';
 import { cacheName, withCompiler } from './compile/compiler.mjs';
 import { joinStart } from './join-start.mjs';
 
@@ -39,3 +39,4 @@ await withCompiler((compile) =>
     ...Object.entries(ownBuilds).map(([name, commands]) => buildOwn(name, commands, compile)),
   ]),
 );
+await writeFile('dist/ps/quick.cjs', await quickScript());

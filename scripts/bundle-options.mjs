@@ -1,6 +1,7 @@
 // What the bundles of dist/ and of the executable have in common, for esbuild.
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { build } from 'esbuild';
 
 /** Bundles of commands whose start counts. bin/kubelet-ts has the same list. */
 export const ownBuilds = { agent: ['run', 'run-once'], ps: ['ps'], top: ['top'], ui: ['ui'] };
@@ -51,3 +52,16 @@ export const bundleOptions = {
   // Never loaded here: only ink's development tools and gRPC's statistics use them, and both stay off.
   external: ['react-devtools-core', '@grpc/proto-loader'],
 };
+
+/** The script of a common `ps`, as a CommonJS module. Its dynamic imports are in it. */
+export async function quickScript(root) {
+  const { outputFiles } = await build({
+    ...bundleOptions,
+    absWorkingDir: root,
+    entryPoints: ['src/commands/ps/quick-ps.ts'],
+    legalComments: 'none',
+    format: 'cjs',
+    write: false,
+  });
+  return outputFiles[0].text;
+}

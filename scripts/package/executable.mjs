@@ -8,8 +8,9 @@ import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { build, transform } from 'esbuild';
 import { inject } from 'postject';
-import { bundleOptions, only, ownBuilds, withoutChildProcess } from '../bundle-options.mjs';
+import { bundleOptions, only, ownBuilds, quickScript, withoutChildProcess } from '../bundle-options.mjs';
 import { withCompiler } from '../compile/compiler.mjs';
+import { alignment, packed, packStart } from './pack.mjs';
 import { joinStart, loaderOf, scriptOf } from '../join-start.mjs';
 
 const root = join(import.meta.dirname, '../..');
@@ -17,6 +18,9 @@ const require = createRequire(import.meta.url);
 
 /** Node replaces this text in its copy when something is injected. From the manual of Node. */
 const sentinelFuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+
+/** Bytes of the ELF note in front of the blob, modulo its alignment. */
+const noteHeadBytes = 28;
 
 /**
  * Loads Node's own modules when the module that imports them runs. As imports of the bundle, all would be loaded at
@@ -96,7 +100,7 @@ async function commonJS(text) {
 }
 
 /** The script that Node starts: bin/kubelet-ts, whose import() gets the bundles from inside the executable. */
-async function entryScript() {
+async function entryScript(places) {
   const text = await readFile(join(root, 'bin/kubelet-ts'), 'utf8');
   const { code } = await transform(text.replace(/^#!.*/, ''), {
     format: 'cjs',
@@ -105,51 +109,82 @@ async function entryScript() {
   return `${await readFile(join(root, 'scripts/package/require-asset.cjs'), 'utf8')}
 (function (require) {${code}
 })(module.exports);
+function quickScript(module, require) {${await quickScript(root)}}
+function places() {return ${JSON.stringify(places)}}
 `;
 }
 
-/** Writes a script and its compiled code. Returns both as assets, by name. */
-async function writeScript({ folder, compile }, name, text, bundle) {
+/** A script and its compiled code, by name. */
+async function compiledScript({ folder, compile }, name, text, bundle) {
   const script = join(folder, `${name}.js`);
   const cache = join(folder, `${name}.cache`);
   await writeFile(script, text);
   await compile(script, cache, bundle);
-  return { [`${name}.js`]: script, [`${name}.cache`]: cache };
+  return [
+    [`${name}.js`, Buffer.from(text)],
+    [`${name}.cache`, await readFile(cache)],
+  ];
 }
 
 /** Chunks have no compiled code, because a command uses few of them. */
-async function writeOwnScripts(target, name, commands) {
+async function compiledBundle(target, name, commands) {
   const { start, onUse } = await ownScripts(commands);
-  const assets = await writeScript(target, name, start, name);
-  for (const [chunk, text] of onUse) {
-    assets[`${name}/${chunk}`] = join(target.folder, `${name}-${chunk}`);
-    await writeFile(assets[`${name}/${chunk}`], text);
-  }
-  return assets;
+  const chunks = onUse.map(([chunk, text]) => [`${name}/${chunk}`, Buffer.from(text)]);
+  return [...(await compiledScript(target, name, start, name)), ...chunks];
 }
 
 /** Writes the executable for this architecture. The file is replaced at once, so a running one keeps running. */
 export async function makeExecutable(output) {
   const folder = await mkdtemp(join(tmpdir(), 'kubelet-ts-executable-'));
-  const file = (name) => join(folder, name);
   try {
     const main = await mainScript();
-    const assets = await withCompiler((compile) =>
+    const files = await withCompiler((compile) =>
       Promise.all([
-        writeScript({ folder, compile }, 'main', main, 'main'),
-        ...Object.entries(ownBuilds).map(([name, commands]) => writeOwnScripts({ folder, compile }, name, commands)),
+        compiledScript({ folder, compile }, 'main', main, 'main'),
+        ...Object.entries(ownBuilds).map(([name, commands]) => compiledBundle({ folder, compile }, name, commands)),
       ]),
     );
-    await writeFile(file('entry.cjs'), await entryScript());
-    const config = { main: file('entry.cjs'), output: file('blob'), disableExperimentalSEAWarning: true };
-    await writeFile(file('config.json'), JSON.stringify({ ...config, assets: Object.assign({}, ...assets) }));
-    await execa(process.execPath, ['--experimental-sea-config', file('config.json')]);
-    await execa('strip', ['-o', file('kubelet-ts'), process.execPath]);
-    await inject(file('kubelet-ts'), 'NODE_SEA_BLOB', await readFile(file('blob')), { sentinelFuse });
+    const { pack, places } = packed(files.flat());
+    const made = join(folder, 'kubelet-ts');
+    await execa('strip', ['-o', made, process.execPath]);
+    await writeFile(made, withoutEnvFile(await readFile(made)));
+    await inject(made, 'NODE_SEA_BLOB', await alignedBlob(folder, pack, await entryScript(places)), { sentinelFuse });
+    if ((await readFile(made)).indexOf(packStart) % alignment !== 0) throw new Error('the pack is not aligned');
     await mkdir(dirname(output), { recursive: true });
-    await execa('install', ['-m', '0755', file('kubelet-ts'), `${output}.${process.pid}`]);
+    await execa('install', ['-m', '0755', made, `${output}.${process.pid}`]);
     await rename(`${output}.${process.pid}`, output);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Node without its options for files of variables. It would read the file of `run-once --env-file` before the program
+ * starts, and take its own options from there. Their names get a character that a command line rarely has.
+ */
+function withoutEnvFile(node) {
+  for (const option of ['--env-file', '--env-file-if-exists']) {
+    const name = Buffer.from(`\0${option}\0`);
+    const at = node.indexOf(name);
+    if (at < 0 || node.includes(name, at + 1)) throw new Error(`this Node does not have ${option} exactly once`);
+    node.write(option.replace('e', '\x01'), at + 1);
+  }
+  return node;
+}
+
+/** The blob of Node with the script and the pack, which is aligned once the blob is in the executable. */
+async function alignedBlob(folder, pack, entry) {
+  const main = join(folder, 'entry.cjs');
+  const output = join(folder, 'blob');
+  const assets = { pack: join(folder, 'pack') };
+  const config = { main, output, assets, useCodeCache: true, disableExperimentalSEAWarning: true };
+  await writeFile(assets.pack, pack);
+  await writeFile(join(folder, 'config.json'), JSON.stringify(config));
+  const blobOf = async (script) => {
+    await writeFile(main, script);
+    await execa(process.execPath, ['--experimental-sea-config', join(folder, 'config.json')]);
+    return readFile(output);
+  };
+  const before = (noteHeadBytes + (await blobOf(entry)).indexOf(packStart)) % alignment;
+  return blobOf(`${entry}${' '.repeat((alignment - before) % alignment)}`);
 }

@@ -2,6 +2,7 @@ const { Buffer } = require('node:buffer');
 
 /** require() of the executable: a bundle from inside it, or one of Node's own modules. */
 module.exports = function requireAsset(name) {
+  if (name === '../dist/ps/quick.cjs') return quickPs();
   const file = /^\.\.\/dist\/(?:([a-z-]+)\/)?main\.c?js$/.exec(name);
   if (file === null) return ownModule(name);
   const [, bundle = 'main'] = file;
@@ -27,14 +28,23 @@ module.exports = function requireAsset(name) {
   return start.exports;
 };
 
+/** Part of this script, so that it needs no loader. executable.mjs writes `quickScript` and `places`. */
+function quickPs() {
+  const loaded = { exports: {} };
+  quickScript(loaded, ownModule);
+  return loaded.exports;
+}
+
 /** A module of Node. Libraries try others, which only make them faster: Node would warn of each on stderr. */
 function ownModule(name) {
-  if (require('node:module').isBuiltin(name)) return require(name);
+  const found = process.getBuiltinModule(name);
+  if (found !== undefined) return found;
   throw Object.assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' });
 }
 
-/** A file from inside the executable. */
+/** A file from inside the executable, without a copy. */
 function asset(name) {
   const { getRawAsset } = require('node:sea');
-  return Buffer.from(getRawAsset(name));
+  const [offset, length] = places()[name];
+  return Buffer.from(getRawAsset('pack'), offset, length);
 }

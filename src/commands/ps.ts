@@ -1,18 +1,18 @@
 import type { Command } from 'commander';
-import { pressureText } from '../engine/view/pressure-text.ts';
+import { nodeWarnings } from '../engine/listing/node-warnings.ts';
+import { podTable } from '../engine/listing/pod-table.ts';
+import { type ListedPod, shownRevisions } from '../engine/listing/shown-revisions.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { withRuntime } from '../node/with-runtime.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { formatTable } from './io/format-table.ts';
 import { objectText } from './io/json-text.ts';
-import type { Painter } from './io/paint.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
 import type { ChoiceFlags } from './ps/chosen-pods.ts';
-import { podReasons } from './ps/pod-reasons.ts';
-import { problemLines } from './ps/problem-lines.ts';
-import { type ListedPod, podTable, shownRevisions } from './ps/pod-table.ts';
+import { emptyText, linesText, printedTable } from './ps/table-text.ts';
 
 interface PsFlags extends ChoiceFlags {
   rootDir: string;
@@ -152,14 +152,11 @@ async function printerFor(
     case 'table':
     case 'wide':
       return async (pods, node, headers) => {
-        if (pods.length === 0) return headers ? 'No pods.\n' : '';
-        const shown = shownRevisions(pods);
-        const now = Date.now();
-        const reasons = await podReasons(shown, node, now);
-        const painter = await painterFor(stdout);
-        const maxWidth = stdout.isTTY === true ? stdout.columns : undefined;
+        if (pods.length === 0) return emptyText(headers);
         const columns = { wide: format === 'wide', labelKeys: labelColumns, showLabels };
-        return podTable(shown, { ...columns, headers, now, reasons, maxWidth, painter });
+        const table = await podTable(pods, node, { ...columns, now: Date.now() });
+        const { rows, ...printed } = await printedTable(table, { headers, stdout });
+        return formatTable(rows, printed);
       };
     case 'name':
       return (pods) =>
@@ -187,13 +184,6 @@ async function printerFor(
   }
 }
 
-/** Loads what colours need only for a terminal. */
-async function painterFor(stdout: CommandDeps['stdout']): Promise<Painter> {
-  if (stdout.isTTY !== true) return (_style, text) => text;
-  const [{ paint }, { isColoured }] = await Promise.all([import('./io/paint.ts'), import('./io/terminal.ts')]);
-  return paint(isColoured(stdout));
-}
-
 function splitOnce(output: string): string[] {
   const at = output.indexOf('=');
   return at < 0 ? [output] : [output.slice(0, at), output.slice(at + 1)];
@@ -208,12 +198,5 @@ function objectOf(pods: readonly ListedPod[], isSingle: boolean): object {
   return { apiVersion: 'v1', kind: 'List', items: pods.map(toObject) };
 }
 
-function warnings(snapshot: EngineSnapshot | undefined, isWide: boolean): string {
-  if (snapshot === undefined) return '';
-  const now = Date.now();
-  const pressures = snapshot.pressures.map((pressure) => visible(`warning: node ${pressureText(pressure, now)}`));
-  const problems = snapshot.sources.flatMap((source) => source.problems);
-  const lines = [...pressures, ...problemLines(problems, now, isWide)];
-  if (snapshot.runtime.error !== undefined) lines.unshift(visible(`error: ${snapshot.runtime.error}`));
-  return lines.map((line) => `${line}\n`).join('');
-}
+const warnings = (snapshot: EngineSnapshot | undefined, isWide: boolean): string =>
+  snapshot === undefined ? '' : linesText(nodeWarnings(snapshot, { wide: isWide, now: Date.now() }));

@@ -77,6 +77,7 @@ function get(socketPath: string, path: string): Promise<{ status: number | undef
 test.each([
   ['/v1/agent', 'Agent'],
   ['/v1/snapshot', 'Snapshot'],
+  ['/v1/pod-table?wide', 'PodTable'],
   ['/v1/stats', 'Summary'],
   ['/v1/applied', 'AppliedList'],
 ])('the answer of %s is a %s', async (path, schema) => {

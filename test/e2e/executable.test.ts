@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { basename, dirname, join } from 'node:path';
 import { execa } from 'execa';
@@ -74,6 +74,26 @@ test('the executable runs where no Node is, and under the name of the kubelet', 
   const web = join(repository, 'manifests/web.yaml');
   const { code, stderr } = await agent.cli(['validate', web]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+});
+
+// Node has an option of this name, and would take its own options from the file.
+test('the file of --env-file is read by the program, not by Node', async () => {
+  const job = makePod('env', { restartPolicy: 'Never', containers: [shell('app', 'echo "$NODE_OPTIONS $COLOUR"')] });
+  const file = join(agent.rootDir, 'job.env');
+  await writeFile(file, 'NODE_OPTIONS=--no-such-option\nCOLOUR=blue\n');
+  const input = JSON.stringify(job);
+  expect(await agent.cli(['run-once', '--env-file', file, '-'], { input })).toEqual({
+    code: 0,
+    stdout: '--no-such-option blue\n',
+    stderr: expect.any(String) as string,
+  });
+  for (const words of [['--env-file', '/none.env'], ['--env-file=/none.env']]) {
+    const { code, stderr } = await agent.cli(['run-once', ...words, '-'], { input });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: "error: --env-file: ENOENT: no such file or directory, open '/none.env'\n",
+    });
+  }
 });
 
 test('the executable runs a pod once, and an agent with a pod', async () => {

@@ -93,7 +93,7 @@ describe.each(['with a running agent', 'without an agent'])('ps %s', (condition)
     expect(await ps('-n', 'nobody')).toEqual({ code: 0, stderr: warning(), stdout: ['No pods.', ''] });
   });
 
-  test('loads gRPC only to ask the runtime itself', async () => {
+  test('loads gRPC only to ask the runtime itself, and a small script alone if the agent makes the table', async () => {
     const coverage = join(agent.rootDir, `coverage-${hasAgent}`);
     const [command = '', ...words] = agent.commandLine(['ps']);
     await execa(command, words, { env: { ...agent.environment, NODE_V8_COVERAGE: coverage } });
@@ -102,6 +102,7 @@ describe.each(['with a running agent', 'without an agent'])('ps %s', (condition)
     const chunks = result.map(({ url }) => url).filter((url) => url.includes('/dist/'));
     const texts = await Promise.all(chunks.map((url) => readFile(new URL(url), 'utf8')));
     expect(texts.some((text) => text.includes('grpc-node-js/'))).toBe(!hasAgent);
+    if (hasAgent) expect(chunks.map((url) => url.split('/dist/')[1])).toEqual(['ps/quick.cjs']);
   });
 
   test('loads what takes Node long only to ask the runtime itself', async () => {

@@ -28,17 +28,21 @@ const withoutWarning = ({ code, stdout, stderr }: CommandResult): CommandResult 
 };
 
 test('of an agent that is stopped commands say so, and go on without it', async () => {
-  const [ps, logs, exec, describe, diff] = await Promise.all([
+  const [ps, table, logs, exec, describe, diff] = await Promise.all([
     agent.cli(['ps', '-o', 'name']),
+    agent.cli(['ps', '--no-headers']),
     agent.cli(['logs', 'web']),
     agent.cli(['exec', 'web', '--', 'sh', '-c', 'exit 7']),
     agent.cli(['describe', 'web']),
     agent.cli(['diff', agent.manifestsFolder, '--hostname-override', 'edge1']),
   ]);
   expect(
-    [ps, logs, exec, { ...describe, stdout: /^Name: .*$/m.exec(describe.stdout)?.[0] ?? '' }, diff].map(withoutWarning),
+    [ps, table, logs, exec, { ...describe, stdout: /^Name: .*$/m.exec(describe.stdout)?.[0] ?? '' }, diff].map(
+      withoutWarning,
+    ),
   ).toEqual([
     { code: 0, stdout: 'pod/web-edge1\n', stderr: '' },
+    { code: 0, stdout: expect.stringMatching(/^default +web-edge1 +1\/1 +Running +0 +\S+\n$/) as string, stderr: '' },
     { code: 0, stdout: 'hello\n', stderr: '' },
     { code: 7, stdout: '', stderr: '' },
     { code: 0, stdout: expect.stringMatching(/web-edge1/) as string, stderr: '' },

@@ -1,56 +1,14 @@
 import { visible } from '../../visible-text.ts';
+import { alignTable, isPlain, type TableOptions } from './align-table.ts';
 
-const gap = '   ';
-
-interface TableOptions {
-  /** Width of the terminal. The last column is cut to fit. Not cut if undefined. */
-  maxWidth?: number | undefined;
-  /** Colours the cell of a row and a column, after it has its width. */
-  style?: ((text: string, row: number, column: number) => string) | undefined;
-}
-
-/**
- * Rows as aligned columns, three spaces apart, as by kubectl, without trailing spaces. Makes control characters
- * visible.
- */
-export async function formatTable(
-  rows: readonly (readonly string[])[],
-  { maxWidth, style = (text) => text }: TableOptions = {},
-): Promise<string> {
+/** Rows as aligned columns, by `alignTable`. Makes control characters visible. */
+export async function formatTable(rows: readonly (readonly string[])[], options: TableOptions = {}): Promise<string> {
   const texts = rows.map((row) => row.map(visible));
-  const widthOf = await measureFor(texts.flat());
-  const widths: number[] = [];
-  for (const row of texts) {
-    for (const [column, text] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(text));
-  }
-  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + gap.length, 0);
-  const room = Math.max(minLastColumn, (maxWidth ?? Infinity) - before);
-  const cell = (text: string, column: number): string => {
-    const isLast = column === widths.length - 1;
-    return isLast ? cut(text, room, widthOf) : text + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(text)));
-  };
-  return texts
-    .map((row, index) => {
-      const cells = row.map(cell);
-      const filled = cells.findLastIndex((text) => text.trim() !== '') + 1;
-      const shown = cells.slice(0, filled).map((text, column) => (column === filled - 1 ? text.trimEnd() : text));
-      return `${shown.map((text, column) => style(text, index, column)).join(gap)}\n`;
-    })
-    .join('');
-}
-
-/** Columns of a last column that are always shown. */
-const minLastColumn = 16;
-
-function cut(text: string, room: number, widthOf: (text: string) => number): string {
-  if (widthOf(text) <= room) return text;
-  let kept = text;
-  while (kept !== '' && widthOf(kept) > room - 1) kept = kept.slice(0, -1);
-  return `${kept.trimEnd()}…`;
+  return alignTable(texts, await measureFor(texts.flat()), options);
 }
 
 /** Columns on a terminal. The library is loaded only if needed, because its tables of Unicode take 25 ms to load. */
 async function measureFor(texts: readonly string[]): Promise<(text: string) => number> {
-  if (texts.every((text) => /^[ -~]*$/.test(text))) return (text) => text.length;
+  if (texts.every(isPlain)) return (text) => text.length;
   return (await import('widest-line')).default;
 }

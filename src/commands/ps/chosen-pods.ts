@@ -3,8 +3,8 @@ import { parseLabelSelector } from '../../api/values/label-selector.ts';
 import { UserError } from '../../errors.ts';
 import { compareValues, parseJSONPath, valuesAt } from '../output/json-path.ts';
 import { podsMeant } from '../pod/pods-meant.ts';
+import type { ListedPod } from '../../engine/listing/shown-revisions.ts';
 import { parseFieldSelector } from './field-selector.ts';
-import type { ListedPod } from './pod-table.ts';
 
 export interface ChoiceFlags {
   namespace?: string;

@@ -5,7 +5,7 @@ import { fetchSnapshot, followEvents } from '../../server/control/control-client
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { untilNextAgent } from '../pod/until-next-agent.ts';
-import type { ListedPod } from './pod-table.ts';
+import type { ListedPod } from '../../engine/listing/shown-revisions.ts';
 
 /** Shortest time between two looks at an agent with many events. */
 const pauseMs = 200;

@@ -34,8 +34,10 @@ export function sendRefusal(response: ServerResponse, { status, message, hint }:
 }
 
 export function sendJSON({ unread }: Pick<ControlContext, 'unread'>, response: ServerResponse, value: unknown): void {
-  response.writeHead(200, { 'content-type': 'application/json' });
   // Sends bytes, because Node would keep a text beside its bytes, with two bytes a letter if it has one `…`.
-  response.end(Buffer.from(JSON.stringify(value)));
+  const bytes = Buffer.from(JSON.stringify(value));
+  // Without its length, Node would send it in chunks.
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
+  response.end(bytes);
   unread.note(response);
 }

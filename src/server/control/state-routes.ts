@@ -1,10 +1,18 @@
+import { systemClock } from '../../clock.ts';
+import type { PodTable } from '../../engine/listing/pod-table.ts';
 import { metricsContentType, metricsPaths } from '../metrics/agent-metrics.ts';
 import { Refusal, sendJSON } from './control-answer.ts';
 import type { ControlContext, ControlRoutes } from './control-route.ts';
 
+/** The table of `ps`, and the lines that it prints on stderr. */
+export interface AgentTable extends PodTable {
+  warnings: string[];
+}
+
 /**
  * The state of the node.
  * - `GET /v1/snapshot`; with `settled`, once it includes what is on disk now.
+ * - `GET /v1/pod-table`: the cells that `ps` prints; with `wide`, as for `-o wide`.
  * - `GET /v1/history` of one pod.
  * - `GET /v1/stats`: the statistics, at most `maxAge` milliseconds old; with `cpuAndMemoryOnly`, these figures alone.
  * - `GET /v1/metrics`: for Prometheus, with `path` that of another page, such as `/metrics/resource`.
@@ -15,6 +23,20 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
       const engine = await context.engineFor(call);
       if (call.query.has('settled')) await engine.settled();
       sendJSON(context, call.response, { pid: process.pid, ...engine.snapshot() });
+    },
+    'GET /v1/pod-table': async (call) => {
+      const engine = await context.engineFor(call);
+      const [{ podTable }, { nodeWarnings }] = await Promise.all([
+        import('../../engine/listing/pod-table.ts'),
+        import('../../engine/listing/node-warnings.ts'),
+      ]);
+      const snapshot = engine.snapshot();
+      const options = { wide: call.query.has('wide'), now: systemClock.now() };
+      const table: AgentTable = {
+        ...(await podTable(snapshot.pods, snapshot, options)),
+        warnings: nodeWarnings(snapshot, options),
+      };
+      sendJSON(context, call.response, table);
     },
     'GET /v1/history': async (call) => {
       const engine = await context.engineFor(call);

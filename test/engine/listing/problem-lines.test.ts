@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ManifestProblem } from '../../../src/api/text/manifest-problem.ts';
-import { problemLines } from '../../../src/commands/ps/problem-lines.ts';
+import { problemLines } from '../../../src/engine/listing/problem-lines.ts';
 
 const now = 0;
 

@@ -1,7 +1,7 @@
 import { boundedText } from '../../bounded-text.ts';
 import { humanDuration } from '../../api/values/pod-printer.ts';
-import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
-import type { ListedPod, ShownPod } from './pod-table.ts';
+import type { EngineSnapshot } from '../view/snapshot.ts';
+import type { ListedPod, ShownPod } from './shown-revisions.ts';
 
 /** Longest reason where no terminal bounds it, in characters. */
 const maxReasonLength = 200;
@@ -16,7 +16,7 @@ export async function podReasons(
   now: number,
 ): Promise<string[]> {
   if (node === undefined || pods.every((shown) => isWell(shown, node))) return pods.map(() => '');
-  const { explainPod } = await import('../../engine/explain/explain-pod.ts');
+  const { explainPod } = await import('../explain/explain-pod.ts');
   return pods.map((shown) => {
     if (isWell(shown, node)) return '';
     const { listed, update } = shown;

@@ -6,39 +6,40 @@ import {
   readyText,
   restartsText,
 } from '../../api/values/pod-printer.ts';
-import type { PodSnapshot } from '../../engine/view/snapshot.ts';
-import type { Painter } from '../io/paint.ts';
-import { formatTable } from '../io/format-table.ts';
+import type { EngineSnapshot } from '../view/snapshot.ts';
+import { podReasons } from './pod-reasons.ts';
+import { type ListedPod, type ShownPod, shownRevisions } from './shown-revisions.ts';
 
-/** A pod with data that only a running agent has. */
-export type ListedPod = Pick<PodSnapshot, 'pod'> & Partial<PodSnapshot>;
+export type StatusColour = 'gray' | 'green' | 'yellow' | 'red';
 
-/** One pod of the list: its current revision and the one that will replace it. */
-export interface ShownPod {
-  listed: ListedPod;
-  update?: ListedPod;
+/** The list of pods, as cells. Plain data, because the agent sends it to `ps`. */
+export interface PodTable {
+  columns: string[];
+  /** `colour` is that of the column STATUS. */
+  rows: { cells: string[]; colour: StatusColour }[];
 }
 
-export interface TableOptions {
+interface TableOptions {
   wide: boolean;
   /** Labels that have a column of their own. */
   labelKeys?: readonly string[];
   /** One column has all labels. */
   showLabels?: boolean;
-  headers: boolean;
   /** Milliseconds since the epoch. */
   now: number;
-  /** Why each pod is not Ready. Empty for a pod that is. */
-  reasons: readonly string[];
-  maxWidth?: number | undefined;
-  painter: Painter;
 }
 
-/** The table of pods, as by kubectl. The column of reasons is left out if every pod is well. */
+/**
+ * The table of pods, as by kubectl: each pod once, with the reason why it is not Ready if the state of the `node` is
+ * known. The column of reasons is left out if every pod is well.
+ */
 export async function podTable(
-  pods: readonly ShownPod[],
-  { wide, labelKeys = [], showLabels = false, headers, now, reasons, maxWidth, painter }: TableOptions,
-): Promise<string> {
+  pods: readonly ListedPod[],
+  node: EngineSnapshot | undefined,
+  { wide, labelKeys = [], showLabels = false, now }: TableOptions,
+): Promise<PodTable> {
+  const shown = shownRevisions(pods);
+  const reasons = await podReasons(shown, node, now);
   const columns = [
     ...plainColumns,
     ...(wide ? wideColumns : []),
@@ -46,23 +47,18 @@ export async function podTable(
     ...(showLabels ? [labelsColumn] : []),
   ];
   const hasReasons = reasons.some((reason) => reason !== '');
-  const names = [...columns.map(({ name }) => name), ...(hasReasons ? ['REASON'] : [])];
-  const rows = pods.map((pod, index) => [
-    ...columns.map(({ value }) => value(pod, now)),
-    ...(hasReasons ? [reasons[index] ?? ''] : []),
-  ]);
-  const style = (text: string, row: number, column: number): string => {
-    if (headers && row === 0) return painter('bold', text);
-    const pod = pods[headers ? row - 1 : row];
-    return names[column] === 'STATUS' && pod !== undefined ? painter(statusColour(pod), text) : text;
+  return {
+    columns: [...columns.map(({ name }) => name), ...(hasReasons ? ['REASON'] : [])],
+    rows: shown.map((pod, index) => ({
+      cells: [...columns.map(({ value }) => value(pod, now)), ...(hasReasons ? [reasons[index] ?? ''] : [])],
+      colour: statusColour(pod),
+    })),
   };
-  return formatTable(headers ? [names, ...rows] : rows, { maxWidth, style });
 }
 
-function statusColour(shown: ShownPod): Parameters<Painter>[0] {
-  const { pod } = shown.listed;
+function statusColour({ listed: { pod, worker } }: ShownPod): StatusColour {
   const isReady = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-  const text = podStatusText(pod, shown.listed.worker);
+  const text = podStatusText(pod, worker);
   if (text === 'Completed' || text === 'Succeeded') return 'gray';
   if (isReady && text === 'Running') return 'green';
   return /^(Running|NotReady|Pending|ContainerCreating|PodInitializing|Terminating|WaitingForPods|Init:\d)/.test(text)
@@ -121,20 +117,4 @@ function workerText({ listed: { pod, worker, pulls = [] }, update }: ShownPod): 
     ...(pod.spec.ephemeralContainers ?? []).map(({ name }) => name),
     ...[...pulls, ...(update?.pulls ?? [])].map((pull) => `pulling ${pullText(pull)}`),
   ].join(', ');
-}
-
-/** Each pod once: the running revision before an ending one, before a waiting one. */
-export function shownRevisions(pods: readonly ListedPod[]): ShownPod[] {
-  const byName = new Map<string, ListedPod[]>();
-  for (const listed of pods) {
-    const key = `${listed.pod.metadata.namespace}/${listed.pod.metadata.name}`;
-    byName.set(key, [...(byName.get(key) ?? []), listed]);
-  }
-  return [...byName.values()].flatMap((revisions) => {
-    const earlier = revisions.filter(({ replacedBy }) => replacedBy !== undefined);
-    const declared = revisions.find(({ replacedBy }) => replacedBy === undefined);
-    if (earlier.length === 0) return revisions.map((listed) => ({ listed }));
-    const listed = earlier.find(({ worker }) => worker?.state === 'sync') ?? earlier[0];
-    return listed === undefined ? [] : [{ listed, ...(declared && { update: declared }) }];
-  });
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type ListedPod, shownRevisions } from '../../src/commands/ps/pod-table.ts';
-import type { PodWorkerState } from '../../src/engine/view/pod-worker-state.ts';
-import { makePod } from '../builders/pods.ts';
+import { type ListedPod, shownRevisions } from '../../../src/engine/listing/shown-revisions.ts';
+import type { PodWorkerState } from '../../../src/engine/view/pod-worker-state.ts';
+import { makePod } from '../../builders/pods.ts';
 
 function revision(name: string, uid: string, state: PodWorkerState, replacedBy?: string): ListedPod {
   const worker = { state, working: false, pending: false };

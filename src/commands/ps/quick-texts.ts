@@ -1,0 +1,63 @@
+import type { AgentTable } from '../../server/control/state-routes.ts';
+import { plainAnswer } from '../../server/control/plain-answer.ts';
+import { controlSocketPath, defaultRootDir } from '../../server/control/socket-paths.ts';
+import { alignTable, isPlain } from '../io/align-table.ts';
+import { emptyText, linesText, printedTable, type Terminal } from './table-text.ts';
+
+/** An agent that is slower may be stuck. */
+const timeoutMs = 500;
+
+interface QuickFlags {
+  rootDir: string | undefined;
+  wide: boolean;
+  headers: boolean;
+}
+
+/** The output of a command. */
+interface Texts {
+  stdout: string;
+  stderr: string;
+}
+
+/**
+ * The output of a common `ps`, for which the agent makes the table. Resolves to undefined if the whole command must
+ * run: for other flags, without an agent, and for one that does not answer or has no such table.
+ */
+export async function quickTexts(words: readonly string[], terminal: () => Terminal): Promise<Texts | undefined> {
+  const flags = quickFlags(words);
+  if (flags === undefined) return undefined;
+  const { wide, headers, rootDir = process.env['KUBELET_TS_ROOT_DIR'] ?? defaultRootDir } = flags;
+  const answer = await plainAnswer(controlSocketPath(rootDir), `/v1/pod-table${wide ? '?wide' : ''}`, timeoutMs);
+  const table = answer === undefined ? undefined : parsed(answer);
+  // Other letters may be wider, and control characters must be made visible.
+  if (!table?.rows.every(({ cells }) => cells.every(isPlain))) return undefined;
+  const { rows, ...printed } = await printedTable(table, { headers, stdout: terminal() });
+  return {
+    stdout: table.rows.length === 0 ? emptyText(headers) : alignTable(rows, (cell) => cell.length, printed),
+    stderr: linesText(table.warnings),
+  };
+}
+
+function parsed(answer: string): AgentTable | undefined {
+  try {
+    return JSON.parse(answer) as AgentTable;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns undefined if there are other words. */
+function quickFlags(words: readonly string[]): QuickFlags | undefined {
+  const flags: QuickFlags = { rootDir: undefined, wide: false, headers: true };
+  const rest = [...words];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (word === '--no-headers') flags.headers = false;
+    else if (/^(-o|--output=)wide$/.test(word)) flags.wide = true;
+    else if (/^(-o|--output)$/.test(word) && rest[0] === 'wide') flags.wide = rest.shift() === 'wide';
+    else if (word === '--root-dir' && rest.length > 0) flags.rootDir = rest.shift();
+    else if (word.startsWith('--root-dir=')) flags.rootDir = word.slice('--root-dir='.length);
+    else if (word === '--container-runtime-endpoint' && rest.length > 0) rest.shift();
+    else if (word !== '-A' && word !== '--all-namespaces') return undefined;
+  }
+  return flags;
+}
