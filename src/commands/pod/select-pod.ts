@@ -1,6 +1,7 @@
 import { criLabels } from '../../engine/container/labels.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
 import type { Pod } from '../../api/types.ts';
+import { newestFirst } from '../../cri/newest-first.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Container, PodSandbox } from '../../cri/types.ts';
 import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
@@ -210,13 +211,13 @@ function containersByName(containers: readonly Container[], declared: Pod | unde
   for (const name of [...initNames, ...regularNames, ...ephemeralNames]) attemptsOf.set(name, []);
   for (const container of [...containers].sort((a, b) => Number(a.createdAt - b.createdAt))) {
     const name = container.labels[criLabels.containerName] ?? '';
-    attemptsOf.set(name, [container, ...(attemptsOf.get(name) ?? [])]);
+    attemptsOf.set(name, [...(attemptsOf.get(name) ?? []), container]);
   }
   return [...attemptsOf].map(([name, attempts]) => ({
     name,
     isInit: initNames.includes(name),
     isEphemeral: ephemeralNames.includes(name),
-    attempts,
+    attempts: attempts.sort(newestFirst),
   }));
 }
 

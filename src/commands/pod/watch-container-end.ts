@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import { systemClock } from '../../clock.ts';
 import { isNotFound } from '../../cri/errors.ts';
+import { newestFirst } from '../../cri/newest-first.ts';
 import { criLabels } from '../../engine/container/labels.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import type { OpenPod } from './open-pod.ts';
@@ -32,7 +33,7 @@ async function hasFinished({ runtime, pod, declaredPod }: OpenPod, containerName
   const { containers } = await runtime.listContainers({
     filter: { labelSelector: { [criLabels.podUID]: pod.uid, [criLabels.containerName]: containerName } },
   });
-  const [newest] = containers.sort((a, b) => Number(b.createdAt - a.createdAt));
+  const [newest] = containers.sort(newestFirst);
   if (newest === undefined) return true;
   if (newest.state !== 'CONTAINER_EXITED') return false;
   try {

@@ -1,6 +1,7 @@
 import { dependsOnAnnotation } from '../../api/values/depends-on.ts';
 import { boundedText } from '../../bounded-text.ts';
 import { unlessNotFound } from '../../cri/errors.ts';
+import { newestFirst } from '../../cri/newest-first.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { CallOptions } from '../../cri/service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
@@ -251,15 +252,6 @@ async function present<T>(reads: readonly Promise<T | undefined>[]): Promise<T[]
   const settled = await Promise.all(reads.map(unlessNotFound));
   return settled.filter((value) => value !== undefined);
 }
-
-interface Made {
-  metadata: { attempt: number } | undefined;
-  createdAt: bigint;
-}
-
-/** By attempt first, because the clock of the timestamps may be set back. The kubelet compares only timestamps. */
-const newestFirst = (a: Made, b: Made): number =>
-  (b.metadata?.attempt ?? 0) - (a.metadata?.attempt ?? 0) || Number(b.createdAt - a.createdAt);
 
 /** CRI times are nanoseconds. */
 const millis = (nanos: bigint): number => Number(nanos / 1_000_000n);

@@ -8,6 +8,7 @@ import {
   selectPod,
 } from '../../../src/commands/pod/select-pod.ts';
 import type { KnownPod } from '../../../src/commands/pod/why-not-started.ts';
+import type { Container } from '../../../src/cri/types.ts';
 import { makeContainer, makeSandbox, makeRuntime } from '../runtime-listings.ts';
 
 const nodeName = 'node1';
@@ -187,6 +188,13 @@ describe('the containers of a pod', () => {
       ['app', false, ['app-1', 'app-0']],
       ['side', false, ['side-0']],
     ]);
+  });
+
+  test('come newest first after the clock was set back, as at a boot without a battery', async () => {
+    const attempt = (number: number, createdAt: bigint): Container =>
+      makeContainer({ id: `app-${number}`, name: 'app', createdAt, metadata: { name: 'app', attempt: number } });
+    const runtime = makeRuntime([makeSandbox({ name: 'web-node1' })], [attempt(0, 9n), attempt(1, 2n)]);
+    expect(summary(await selectPod(runtime, { pod: 'web', nodeName }))).toEqual([['app', false, ['app-1', 'app-0']]]);
   });
 
   test('come as the manifest has them when an agent runs the pod', async () => {
