@@ -226,7 +226,7 @@ test.each([
     threshold: 'memory.available<1200Mi',
     condition: 'MemoryPressure',
     medium: 'Memory',
-    mebibytes: 800,
+    mebibytes: 650,
   },
   {
     resource: 'ephemeral-storage',

@@ -123,10 +123,10 @@ export class Machine {
     return (await readFile(join(this.#folder, 'console.log'), 'utf8')).slice(-2000);
   }
 
-  /** Writes a file whose folder exists. */
+  /** Writes a file whose folder exists. The agent sees it whole, because all is one file system. */
   async write(path: string, content: string): Promise<void> {
     const base64 = Buffer.from(content).toString('base64');
-    await this.run(`echo ${base64} | base64 -d > ${path}.part && mv ${path}.part ${path}`);
+    await this.run(`echo ${base64} | base64 -d > /root/part && mv /root/part ${path}`);
   }
 
   /** As when somebody pulls the plug. Does nothing if it is off. */
