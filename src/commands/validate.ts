@@ -20,6 +20,7 @@ import {
 } from '../node/sources/read-manifests.ts';
 import { withNodeClasses } from '../node/sources/with-node-classes.ts';
 import { isColoured } from './io/terminal.ts';
+import { undeclaredObjects } from './validate/undeclared-objects.ts';
 import { inFileOrder, validationJSON, validationSummary } from './validate/validation-report.ts';
 
 interface ValidateFlags extends NodeFlags {
@@ -59,13 +60,20 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   const { paths, urls } = isNamed ? { paths: manifests, urls: [] } : namedManifests([], options);
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
   const { nodeName, featureGates } = options;
-  const files = await readManifests({ manifests: paths, nodeName, featureGates, stdin, kustomizations });
+  const files = await readManifests({
+    manifests: paths,
+    nodeName,
+    featureGates,
+    stdin,
+    kustomizations,
+    allPlaces: true,
+  });
   const remote = await Promise.all(urls.map((url) => readURL(options, url)));
   const update = withNodeClasses(joined([files, ...remote]), options.runtimeClasses);
   const absent = options.offline
     ? await (await import('./validate/absent-images.ts')).absentImages(update, () => deps.connect(options))
     : [];
-  const found = [...options.warnings, ...update.problems, ...absent];
+  const found = [...options.warnings, ...update.problems, ...undeclaredObjects(update), ...absent];
   const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };
   if (problems.some(({ severity }) => severity === 'error')) deps.setExitCode(brokenManifestExitCode);

@@ -12,6 +12,7 @@ import { followsFrom } from '../decoding/follows-from.ts';
 import { doubtfulFields } from '../validation/doubtful-fields.ts';
 import { unsafeTexts } from '../validation/unsafe-texts.ts';
 import { type FieldError, validatePod } from '../validation/validate-pod.ts';
+import { objectReferences } from '../values/config-object-references.ts';
 import { dependsOn, dependsOnField, type DependsOnPlace, validateDependsOn } from '../values/depends-on.ts';
 import type { ClassPlace } from '../values/resolve-classes.ts';
 import { validateInPlace } from '../values/in-place.ts';
@@ -90,7 +91,7 @@ export function toValidPod(
       pod,
       isUIDDerived: raw.metadata?.uid === undefined,
       ...dependsOnPlace(pod, locate),
-      ...classPlaces(pod, locate),
+      ...classPlaces(pod, options.allPlaces ?? false, locate),
       problems: firstProblems(
         [...unsupportedFields(pod, options.featureGates), ...doubtfulFields(raw)],
         (problem) => problem,
@@ -111,18 +112,19 @@ function dependsOnPlace(
 }
 
 function classPlaces(
-  { metadata, spec }: Pod,
+  pod: Pod,
+  areAllWanted: boolean,
   locate: (problem: FieldProblem) => ManifestProblem,
 ): Pick<LoadResult, 'classPlaces'> {
-  const named = (['runtimeClassName', 'priorityClassName'] as const).filter((field) => (spec[field] ?? '') !== '');
-  if (named.length === 0) return {};
-  const places = named.map((name): ClassPlace => {
-    const field: ClassPlace['field'] = `spec.${name}`;
+  const { runtimeClassName = '', priorityClassName = '' } = pod.spec;
+  if (!areAllWanted && runtimeClassName === '' && priorityClassName === '') return {};
+  const named = objectReferences(pod).filter(({ kind }) => areAllWanted || kind.endsWith('Class'));
+  const places = named.map(({ field }): ClassPlace => {
     const { origin, line, column } = locate({ field, message: '', severity: 'error' });
     const place = { origin, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
-    return { podUID: metadata.uid, field, ...place };
+    return { podUID: pod.metadata.uid, field, ...place };
   });
-  return { classPlaces: places };
+  return places.length === 0 ? {} : { classPlaces: places };
 }
 
 /** The rules apply to the name with the node suffix; the hint concerns the name in the manifest. */

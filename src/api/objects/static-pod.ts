@@ -17,6 +17,8 @@ export interface StaticPodNode {
    * Defaults to an error.
    */
   cronJobs?: 'refuse' | 'runOnce' | undefined;
+  /** True if the places where pods name ConfigMaps, Secrets and claims are wanted beside those of classes. */
+  allPlaces?: boolean | undefined;
 }
 
 /** The facts besides the manifest that make a static pod of this node. */

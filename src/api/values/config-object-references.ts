@@ -1,44 +1,69 @@
-import { type ConfigData, configObjectKey } from './config-object.ts';
+import { configObjectKey } from './config-object.ts';
 import type { Pod } from '../types.ts';
+
+/** One place in a pod that names another object. */
+export interface ObjectReference {
+  kind: 'ConfigMap' | 'Secret' | 'PersistentVolumeClaim' | 'CSIDriver' | 'RuntimeClass' | 'PriorityClass';
+  name: string;
+  /** Such as `Secret/default/registry`, by `configObjectKey`. */
+  key: string;
+  field: string;
+  /** True if the pod also starts without it. */
+  isOptional: boolean;
+}
 
 /**
  * Keys of the ConfigMaps and Secrets that a pod uses in variables, volumes and imagePullSecrets, of its classes, and of
  * its claims and CSI drivers, without repeats.
  */
-export function configObjectReferences({ metadata: { namespace }, spec }: Pod): string[] {
-  const references: [kind: ConfigData['kind'], name: string | undefined][] = [];
-  for (const { env = [], envFrom = [] } of [...(spec.initContainers ?? []), ...spec.containers]) {
-    for (const { configMapRef, secretRef } of envFrom) {
-      if (configMapRef) references.push(['ConfigMap', configMapRef.name]);
-      if (secretRef) references.push(['Secret', secretRef.name]);
+export function configObjectReferences(pod: Pod): string[] {
+  return [...new Set(objectReferences(pod).map(({ key }) => key))];
+}
+
+/** The same with their places, each place once. */
+export function objectReferences({ metadata: { namespace }, spec }: Pod): ObjectReference[] {
+  const found: ObjectReference[] = [];
+  const add = (
+    kind: ObjectReference['kind'],
+    named: { name?: string | undefined; optional?: boolean | undefined } | undefined,
+    field: string,
+  ): void => {
+    const { name, optional = false } = named ?? {};
+    if (name === undefined || name === '') return;
+    const isOfNamespace = kind === 'ConfigMap' || kind === 'Secret' || kind === 'PersistentVolumeClaim';
+    const key = isOfNamespace ? configObjectKey({ kind, namespace, name }) : configObjectKey({ kind, name });
+    found.push({ kind, name, key, field, isOptional: optional });
+  };
+  for (const list of ['initContainers', 'containers'] as const) {
+    for (const [index, { env = [], envFrom = [] }] of (spec[list] ?? []).entries()) {
+      const container = `spec.${list}[${index}]`;
+      for (const [at, { configMapRef, secretRef }] of envFrom.entries()) {
+        add('ConfigMap', configMapRef, `${container}.envFrom[${at}].configMapRef.name`);
+        add('Secret', secretRef, `${container}.envFrom[${at}].secretRef.name`);
+      }
+      for (const [at, { valueFrom: { configMapKeyRef, secretKeyRef } = {} }] of env.entries()) {
+        add('ConfigMap', configMapKeyRef, `${container}.env[${at}].valueFrom.configMapKeyRef.name`);
+        add('Secret', secretKeyRef, `${container}.env[${at}].valueFrom.secretKeyRef.name`);
+      }
     }
-    for (const { valueFrom: { configMapKeyRef, secretKeyRef } = {} } of env) {
-      if (configMapKeyRef) references.push(['ConfigMap', configMapKeyRef.name]);
-      if (secretKeyRef) references.push(['Secret', secretKeyRef.name]);
+  }
+  for (const [index, { configMap, secret, projected, csi, persistentVolumeClaim }] of (spec.volumes ?? []).entries()) {
+    const volume = `spec.volumes[${index}]`;
+    add('ConfigMap', configMap, `${volume}.configMap.name`);
+    add('Secret', secret && { name: secret.secretName, optional: secret.optional }, `${volume}.secret.secretName`);
+    for (const [at, source] of (projected?.sources ?? []).entries()) {
+      add('ConfigMap', source.configMap, `${volume}.projected.sources[${at}].configMap.name`);
+      add('Secret', source.secret, `${volume}.projected.sources[${at}].secret.name`);
     }
+    add('Secret', csi?.nodePublishSecretRef, `${volume}.csi.nodePublishSecretRef.name`);
+    const { claimName } = persistentVolumeClaim ?? {};
+    add('PersistentVolumeClaim', { name: claimName }, `${volume}.persistentVolumeClaim.claimName`);
+    add('CSIDriver', { name: csi?.driver }, `${volume}.csi.driver`);
   }
-  for (const { configMap, secret, projected } of spec.volumes ?? []) {
-    if (configMap) references.push(['ConfigMap', configMap.name]);
-    if (secret) references.push(['Secret', secret.secretName]);
-    for (const source of projected?.sources ?? []) {
-      if (source.configMap) references.push(['ConfigMap', source.configMap.name]);
-      if (source.secret) references.push(['Secret', source.secret.name]);
-    }
+  for (const [index, secret] of (spec.imagePullSecrets ?? []).entries()) {
+    add('Secret', secret, `spec.imagePullSecrets[${index}].name`);
   }
-  for (const { csi } of spec.volumes ?? []) {
-    if (csi?.nodePublishSecretRef) references.push(['Secret', csi.nodePublishSecretRef.name]);
-  }
-  for (const { name } of spec.imagePullSecrets ?? []) references.push(['Secret', name]);
-  const keys = references.flatMap(([kind, name]) =>
-    name === undefined ? [] : [configObjectKey({ kind, namespace, name })],
-  );
-  for (const { persistentVolumeClaim, csi } of spec.volumes ?? []) {
-    const name = persistentVolumeClaim?.claimName;
-    if (name !== undefined) keys.push(configObjectKey({ kind: 'PersistentVolumeClaim', namespace, name }));
-    if (csi) keys.push(configObjectKey({ kind: 'CSIDriver', name: csi.driver }));
-  }
-  const { runtimeClassName = '', priorityClassName = '' } = spec;
-  if (runtimeClassName !== '') keys.push(configObjectKey({ kind: 'RuntimeClass', name: runtimeClassName }));
-  if (priorityClassName !== '') keys.push(configObjectKey({ kind: 'PriorityClass', name: priorityClassName }));
-  return [...new Set(keys)];
+  add('RuntimeClass', { name: spec.runtimeClassName }, 'spec.runtimeClassName');
+  add('PriorityClass', { name: spec.priorityClassName }, 'spec.priorityClassName');
+  return found;
 }

@@ -8,10 +8,10 @@ import { systemPriorityClasses } from './pod-priority.ts';
 /** Fields of a pod that name a class. */
 export type ClassField = 'spec.runtimeClassName' | 'spec.priorityClassName';
 
-/** Place of a class name in a manifest. */
+/** Place of a class name in a manifest, or of the name of another object if those are wanted. */
 export interface ClassPlace extends Pick<ManifestProblem, 'origin' | 'line' | 'column'> {
   podUID: string;
-  field: ClassField;
+  field: string;
 }
 
 /** Why a pod cannot start with the class that it names. */

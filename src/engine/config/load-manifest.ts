@@ -8,10 +8,10 @@ import type { ManifestProblem } from '../view/events.ts';
 export function loadManifest(
   bytes: Uint8Array,
   origin: string,
-  { nodeName, featureGates, cronJobs }: StaticPodNode,
+  { nodeName, featureGates, cronJobs, allPlaces }: StaticPodNode,
   source: SourceName = 'file',
 ): Manifests {
-  return loadManifests(bytes, { origin, nodeName, featureGates, cronJobs, source, hash: podUIDHash });
+  return loadManifests(bytes, { origin, nodeName, featureGates, cronJobs, allPlaces, source, hash: podUIDHash });
 }
 
 /** True if all problems are warnings. */

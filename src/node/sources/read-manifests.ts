@@ -39,7 +39,7 @@ export interface ManifestsRequest extends StaticPodNode {
 
 /** Reads manifests once, by the rules of the file source. Returns everything they declare, with all problems. */
 export async function readManifests(request: ManifestsRequest): Promise<SourceUpdate> {
-  const { manifests, nodeName, featureGates, cronJobs, stdin, kustomizations = [] } = request;
+  const { manifests, nodeName, featureGates, cronJobs, allPlaces, stdin, kustomizations = [] } = request;
   const paths = manifests.filter((manifest) => manifest !== '-').map((path) => resolve(path));
   const missing = (await Promise.all(paths.map(missingPath))).flatMap((problem) => problem ?? []);
   const present = paths.filter((path) => !missing.some(({ origin }) => origin === path));
@@ -48,6 +48,7 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
     nodeName,
     featureGates,
     cronJobs,
+    allPlaces,
     fileCheckFrequencyMs: Infinity,
     clock: systemClock,
     logger: silent,
@@ -55,7 +56,9 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
   const read = await source.read();
   const built = await buildAll(kustomizations);
   const texts = [...(stdin === undefined ? [] : [{ origin: stdinOrigin, bytes: stdin }]), ...built.texts];
-  const typed = texts.map(({ bytes, origin }) => loadManifest(bytes, origin, { nodeName, featureGates, cronJobs }));
+  const typed = texts.map(({ bytes, origin }) =>
+    loadManifest(bytes, origin, { nodeName, featureGates, cronJobs, allPlaces }),
+  );
   const { dependsOnPlaces, ...all } = joinManifests([read, ...typed]);
   const startOrder = startOrderProblems(all.pods, dependsOnPlaces);
   const problems = [...missing, ...built.problems, ...all.problems, ...startOrder];
