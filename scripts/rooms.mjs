@@ -521,6 +521,7 @@ const rooms = {
       'cri/streaming',
       'engine/container',
       'engine/container-manager',
+      'engine/kuberuntime/actions',
       'engine/logs',
       'engine/view',
       'engine/config',

@@ -123,6 +123,11 @@ async function runAndReport(
     onKubelet: (kubelet) => {
       logEvents(kubelet, logger);
     },
+    onStop: ({ pods, seconds }) => {
+      const names = pods.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
+      // With -o json the output of the pods stands alone there.
+      if (flags.output !== 'json') deps.stderr.write(`Stopping ${visible(names.join(', '))} (up to ${seconds} s)…\n`);
+    },
   }).finally(() => deps.stderr.write(ci?.end() ?? ''));
   await isolated?.close({ isEmpty: run.unremoved.length === 0 });
   const { results, exitCode } = run;

@@ -136,8 +136,12 @@ describe.concurrent('results and output', () => {
   );
 
   test('--rm leaves nothing of the pods', inTurn, async () => {
-    const web = makePod('web', { containers: [shell('app', serve)] });
-    expect(await node.runOnce(web, '--rm')).toMatchObject({ code: 0 });
+    const web = makePod('web', { terminationGracePeriodSeconds: 25, containers: [shell('app', serve)] });
+    expect(await node.runOnce(web, '--rm')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'Stopping default/web-edge1 (up to 25 s)…\ndefault/web-edge1: ready\n',
+    });
     expect(await node.agent.cli(['ps', '-o', 'name'])).toMatchObject({ code: 0, stdout: '' });
     expect((await node.agent.down()).stdout).toBe('');
   });
@@ -279,7 +283,9 @@ describe.concurrent('failures and their ends', () => {
     expect(await node.runOnce(job, '--rm', '--timeout', '10s')).toEqual({
       code: 124,
       stdout: 'begun\n',
-      stderr: 'default/job-edge1: timed out: not done after 10s: container app still runs\n',
+      stderr:
+        'Stopping default/job-edge1 (up to 2 s)…\n' +
+        'default/job-edge1: timed out: not done after 10s: container app still runs\n',
     });
   });
 
@@ -344,7 +350,10 @@ describe.concurrent('failures and their ends', () => {
       expect(await readFile(report, 'utf8')).toContain('the run was killed before its end');
       run.kill(signal);
       const { exitCode, stderr } = await run;
-      expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: 'default/job-edge1: interrupted\n' });
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 130,
+        stderr: 'Stopping default/job-edge1 (up to 2 s)…\ndefault/job-edge1: interrupted\n',
+      });
       expect(await readFile(report, 'utf8')).toContain('<error message="interrupted" type="interrupted"');
       const connection = await node.agent.connect();
       expect((await connection.runtime.listPodSandbox({ filter: {} })).items).toEqual([]);

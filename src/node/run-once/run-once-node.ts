@@ -2,7 +2,13 @@ import type { Writable } from 'node:stream';
 import type { Pod } from '../../api/types.ts';
 import { systemClock } from '../../clock.ts';
 import type { Kubelet } from '../../engine/kubelet.ts';
+import {
+  containerGracePeriodSeconds,
+  MINIMUM_GRACE_PERIOD_SECONDS,
+} from '../../engine/kuberuntime/actions/termination-grace-period.ts';
+import { computeStopOrder } from '../../engine/lifecycle/stop-order.ts';
 import type { UnremovedPod } from '../../engine/remove-all-pods.ts';
+import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { Faults } from '../../flow/faults.ts';
 import type { NodeOptions } from '../options/node-options.ts';
@@ -29,6 +35,8 @@ export interface RunOnceRequest extends DeclaredRequest {
   /** True for prefixes of lines in colours. */
   isColoured: boolean;
   onKubelet: (kubelet: Kubelet) => void;
+  /** Called before the removal of pods that still run. It takes at most `seconds` if they stop in time. */
+  onStop: (stopping: { pods: readonly Pod[]; seconds: number }) => void;
 }
 
 export interface RunOnceResult {
@@ -80,6 +88,7 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
         return podResult(snapshot?.pod ?? declared, outcome, { ...request, podLogsDir: options.podLogsDir });
       }),
     );
+    if (request.remove) announceStop(kubelet.snapshot().pods, request.onStop);
     const unremoved = request.remove ? await kubelet.removeAllPods() : [];
     await logs.end();
     stopping.abort();
@@ -95,6 +104,20 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
     };
   });
 }
+
+function announceStop(known: readonly PodSnapshot[], onStop: RunOnceRequest['onStop']): void {
+  const pods = known.filter(({ pod }) => runs(pod)).map(({ pod }) => pod);
+  if (pods.length === 0) return;
+  // Each step begins when the one before has ended.
+  const steps = computeStopOrder(pods).map((step) => Math.max(...step.map(gracePeriodSeconds)));
+  onStop({ pods, seconds: steps.reduce((sum, step) => sum + step, 0) });
+}
+
+const runs = ({ status }: Pod): boolean =>
+  status?.containerStatuses?.some(({ state }) => state?.running !== undefined) ?? false;
+
+const gracePeriodSeconds = (pod: Pod): number =>
+  Math.max(containerGracePeriodSeconds(pod, undefined, ''), MINIMUM_GRACE_PERIOD_SECONDS);
 
 async function failure(running: Promise<void>): Promise<never> {
   await running;
