@@ -10,7 +10,7 @@ import { build, transform } from 'esbuild';
 import { inject } from 'postject';
 import { bundleOptions, only, ownBuilds, quickScript, withoutChildProcess } from '../bundle-options.mjs';
 import { withCompiler } from '../compile/compiler.mjs';
-import { alignment, packed, packStart } from './pack.mjs';
+import { packed } from './pack.mjs';
 import { joinStart, loaderOf, scriptOf } from '../join-start.mjs';
 
 const root = join(import.meta.dirname, '../..');
@@ -18,9 +18,6 @@ const require = createRequire(import.meta.url);
 
 /** Node replaces this text in its copy when something is injected. From the manual of Node. */
 const sentinelFuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
-
-/** Bytes of the ELF note in front of the blob, modulo its alignment. */
-const noteHeadBytes = 28;
 
 /**
  * Loads Node's own modules when the module that imports them runs. As imports of the bundle, all would be loaded at
@@ -148,8 +145,7 @@ export async function makeExecutable(output) {
     const made = join(folder, 'kubelet-ts');
     await execa('strip', ['-o', made, process.execPath]);
     await writeFile(made, withoutEnvFile(await readFile(made)));
-    await inject(made, 'NODE_SEA_BLOB', await alignedBlob(folder, pack, await entryScript(places)), { sentinelFuse });
-    if ((await readFile(made)).indexOf(packStart) % alignment !== 0) throw new Error('the pack is not aligned');
+    await inject(made, 'NODE_SEA_BLOB', await blobOf(folder, pack, await entryScript(places)), { sentinelFuse });
     await mkdir(dirname(output), { recursive: true });
     await execa('install', ['-m', '0755', made, `${output}.${process.pid}`]);
     await rename(`${output}.${process.pid}`, output);
@@ -172,19 +168,14 @@ function withoutEnvFile(node) {
   return node;
 }
 
-/** The blob of Node with the script and the pack, which is aligned once the blob is in the executable. */
-async function alignedBlob(folder, pack, entry) {
-  const main = join(folder, 'entry.cjs');
-  const output = join(folder, 'blob');
-  const assets = { pack: join(folder, 'pack') };
-  const config = { main, output, assets, useCodeCache: true, disableExperimentalSEAWarning: true };
-  await writeFile(assets.pack, pack);
-  await writeFile(join(folder, 'config.json'), JSON.stringify(config));
-  const blobOf = async (script) => {
-    await writeFile(main, script);
-    await execa(process.execPath, ['--experimental-sea-config', join(folder, 'config.json')]);
-    return readFile(output);
-  };
-  const before = (noteHeadBytes + (await blobOf(entry)).indexOf(packStart)) % alignment;
-  return blobOf(`${entry}${' '.repeat((alignment - before) % alignment)}`);
+/** The blob that Node finds in an executable: the script that it starts, and the pack. */
+async function blobOf(folder, pack, entry) {
+  const file = (name) => join(folder, name);
+  await writeFile(file('entry.cjs'), entry);
+  await writeFile(file('pack'), pack);
+  const config = { main: file('entry.cjs'), output: file('blob'), assets: { pack: file('pack') } };
+  const settings = { useCodeCache: true, disableExperimentalSEAWarning: true };
+  await writeFile(file('config.json'), JSON.stringify({ ...config, ...settings }));
+  await execa(process.execPath, ['--experimental-sea-config', file('config.json')]);
+  return readFile(file('blob'));
 }
