@@ -22,8 +22,12 @@ const readPeriodMs = 5000;
 const recordsPerTurn = 64;
 /** Waits for the kernel's log of a kill that a runtime has reported. A slow serial console delays that log. */
 const kernelWaitsMs = [0, 50, 200, 1000];
-/** All signs of one kill come within this time. A container's further kills within it are counted, not reported. */
-const sameKillMs = 10_000;
+/** A container's further kills within this time are counted, not reported. */
+const quietMs = 10_000;
+/** The latest sign of a kill comes within this time, also on a machine that hardly gets on. */
+const lateSignMs = 120_000;
+/** Latest kills of a container that await further signs. */
+const maxAwaiting = 64;
 /** Runtimes put a container directly below its pod, or one cgroup further down. Containers name those below. */
 const maxStepsToContainer = 2;
 /** Containers whose latest report is remembered. */
@@ -50,11 +54,22 @@ interface Deps {
   logger: Logger;
 }
 
+/** A source of signs. It has one sign for a kill, or one for several. */
+type Sign = 'kernel' | 'runtime' | 'end' | 'cgroup' | 'podCgroup';
+
+interface Kill {
+  atMonotonic: number;
+  /** The sources that have it. */
+  signs: Set<Sign>;
+}
+
 /** Kills of one container that were reported or counted. */
 interface Reported {
   atMonotonic: number;
   /** Kills since then. */
   more: number;
+  /** The latest ones, oldest first. */
+  kills: Kill[];
 }
 
 /**
@@ -62,7 +77,8 @@ interface Reported {
  * the runtime, and the cgroups of pods. Only the first has process and figures, so the others make it be read. If it
  * does not have the kill, they are reported without. kubelet: oom/oom_watcher_linux.go
  *
- * INVARIANT: the signs of one kill lead to one event.
+ * INVARIANT: the signs of one kill lead to one event. A sign belongs to the oldest kill of its container that has none
+ * of its source, else it is of a new kill.
  */
 export class OOMWatcher {
   private readonly ooms = new KernelOOMs();
@@ -102,23 +118,23 @@ export class OOMWatcher {
   }
 
   /** Called when the runtime reports that a process of this container was killed. Does not reject. */
-  killedIn(containerID: string, signal: AbortSignal): Promise<void> {
+  killedIn(containerID: string, signal: AbortSignal, sign: Sign = 'runtime'): Promise<void> {
     return this.reporting(signal, async () => {
       const container = await this.deps.findContainer(containerID);
-      if (container === undefined || (await this.isInKernelLog(containerID, signal))) return;
+      if (container === undefined || (await this.isOfKnownKill(containerID, sign, signal))) return;
       const { pod, name, limit } = container;
-      this.report(containerID, { pod, containerName: name, message: plainOOMText(limit), isSystem: false });
+      this.report(containerID, { pod, containerName: name, message: plainOOMText(limit), isSystem: false, sign });
     });
   }
 
   /** Called when the cgroup of this pod counts a kill, and those of these containers. Does not reject. */
   async killedInPod(podUID: string, containerIDs: readonly string[], signal: AbortSignal): Promise<void> {
-    for (const id of containerIDs) await this.killedIn(id, signal);
+    for (const id of containerIDs) await this.killedIn(id, signal, 'cgroup');
     if (containerIDs.length > 0) return;
     await this.reporting(signal, async () => {
       const pod = this.deps.findPod(podUID);
-      if (pod === undefined || (await this.isInKernelLog(podUID, signal))) return;
-      this.report(podUID, { pod, message: plainOOMText(undefined), isSystem: false });
+      if (pod === undefined || (await this.isOfKnownKill(podUID, 'podCgroup', signal))) return;
+      this.report(podUID, { pod, message: plainOOMText(undefined), isSystem: false, sign: 'podCgroup' });
     });
   }
 
@@ -127,7 +143,7 @@ export class OOMWatcher {
     if (event.type !== 'ContainerDied' || event.end?.reason !== 'OOMKilled') return;
     // An earlier agent has reported it. A kill of another process of the container may have been long ago.
     if (event.end.finishedAt < this.startedAt || this.reported.has(event.id)) return;
-    await this.killedIn(event.id, signal);
+    await this.killedIn(event.id, signal, 'end');
   }
 
   private async reporting(signal: AbortSignal, report: () => Promise<void>): Promise<void> {
@@ -138,17 +154,24 @@ export class OOMWatcher {
     }
   }
 
-  /** True if the kernel's log has a kill in this container or pod within the time that its signs take. */
-  private async isInKernelLog(key: string, signal: AbortSignal): Promise<boolean> {
-    const { clock } = this.deps;
-    const sinceMonotonic = clock.monotonic() - sameKillMs;
-    const isReported = (): boolean => (this.reported.get(key)?.atMonotonic ?? -Infinity) >= sinceMonotonic;
+  /** True if the sign is one more of a known kill in this container or pod, or of one that the kernel logs now. */
+  private async isOfKnownKill(key: string, sign: Sign, signal: AbortSignal): Promise<boolean> {
     for (const waitMs of kernelWaitsMs) {
-      if (isReported() || this.kernelLog === undefined) break;
-      if (waitMs > 0) await clock.sleep(waitMs, { signal });
+      if (this.addSign(key, sign)) return true;
+      if (this.kernelLog === undefined) return false;
+      if (waitMs > 0) await this.deps.clock.sleep(waitMs, { signal });
       await this.readKernelLog(signal);
     }
-    return isReported();
+    return this.addSign(key, sign);
+  }
+
+  /** Adds the sign to the oldest kill without one of its source. Returns false if there is none. */
+  private addSign(key: string, sign: Sign): boolean {
+    const sinceMonotonic = this.deps.clock.monotonic() - lateSignMs;
+    const { kills = [] } = this.reported.get(key) ?? {};
+    const kill = kills.find(({ atMonotonic, signs }) => atMonotonic >= sinceMonotonic && !signs.has(sign));
+    kill?.signs.add(sign);
+    return kill !== undefined;
   }
 
   /** One read runs at a time. */
@@ -180,36 +203,52 @@ export class OOMWatcher {
       const container = await this.deps.findContainer(containerID);
       if (container?.pod.uid !== pod.uid) continue;
       const message = containerOOMText(oom, pod.uid, containerID);
-      this.report(containerID, { pod, containerName: container.name, message, isSystem });
+      if (this.addSign(containerID, 'kernel')) return;
+      this.report(containerID, { pod, containerName: container.name, message, isSystem, sign: 'kernel' });
       return;
     }
-    this.report(pod.uid, { pod, message: containerOOMText(oom, pod.uid, ''), isSystem });
+    if (this.addSign(pod.uid, 'kernel')) return;
+    this.report(pod.uid, { pod, message: containerOOMText(oom, pod.uid, ''), isSystem, sign: 'kernel' });
   }
 
+  /** Reports a new kill, known by its first sign. */
   private report(
     key: string,
-    { isSystem, message, ...where }: { pod: PodRef; containerName?: string; message: string; isSystem: boolean },
+    {
+      isSystem,
+      message,
+      sign,
+      ...where
+    }: { pod: PodRef; containerName?: string; message: string; isSystem: boolean; sign: Sign },
   ): void {
     const { clock, emit } = this.deps;
-    const nowMonotonic = clock.monotonic();
+    const kill: Kill = { atMonotonic: clock.monotonic(), signs: new Set([sign]) };
     const last = this.reported.get(key);
-    if (last !== undefined && nowMonotonic - last.atMonotonic < sameKillMs) {
+    if (last !== undefined && kill.atMonotonic - last.atMonotonic < quietMs) {
       last.more += 1;
+      for (const one of new Set([where.pod.uid, key])) this.awaitSigns(this.reported.get(one), kill);
       return;
     }
-    this.remember(where.pod.uid, nowMonotonic);
-    this.remember(key, nowMonotonic);
+    for (const one of new Set([where.pod.uid, key])) this.remember(one, kill);
     const more =
       last === undefined || last.more === 0 ? '' : `; at least ${last.more} more kills since the last report`;
     const recorded = { type: 'Recorded', eventType: 'Warning', reason: reasons.oomKilling } as const;
     emit({ ...recorded, message: message + more, hint: oomHint(isSystem), ...where });
   }
 
-  private remember(key: string, atMonotonic: number): void {
+  private remember(key: string, kill: Kill): void {
+    const { kills = [] } = this.reported.get(key) ?? {};
     this.reported.delete(key);
-    this.reported.set(key, { atMonotonic, more: 0 });
+    const reported = { atMonotonic: kill.atMonotonic, more: 0, kills };
+    this.reported.set(key, reported);
+    this.awaitSigns(reported, kill);
     const [oldest] = this.reported.keys();
     if (oldest !== undefined && this.reported.size > maxRemembered) this.reported.delete(oldest);
+  }
+
+  private awaitSigns(reported: Reported | undefined, kill: Kill): void {
+    reported?.kills.push(kill);
+    if ((reported?.kills.length ?? 0) > maxAwaiting) reported?.kills.shift();
   }
 }
 

@@ -138,6 +138,35 @@ describe('a kill in a container', () => {
     expect(recorded()).toEqual([plain]);
   });
 
+  test('is one event if its signs come a minute apart, and the next kill is another one', async () => {
+    logged.push(...cgroupKill(tail));
+    await clock.advance(60_000);
+    const late = [
+      watcher.killedIn(containerID, signal),
+      watcher.killedInPod(podUID, [containerID], signal),
+      watcher.killedInPod(podUID, [], signal),
+    ];
+    await clock.advance(5000);
+    await Promise.all(late);
+    expect(recorded()).toEqual([whole]);
+    const next = watcher.killedIn(containerID, signal);
+    await clock.advance(5000);
+    await next;
+    expect(recorded()).toEqual([whole, plain]);
+  });
+
+  test('that the kernel logs a minute after the runtime has reported it is one event', async () => {
+    const reported = watcher.killedIn(containerID, signal);
+    await clock.advance(60_000);
+    await reported;
+    logged.push(...cgroupKill(tail));
+    await clock.advance(10_000);
+    expect(recorded()).toEqual([plain]);
+    logged.push(...cgroupKill(tail));
+    await clock.advance(10_000);
+    expect(recorded()).toEqual([plain, whole]);
+  });
+
   test('says if the limit was that of the pod, or of a cgroup above', async () => {
     logged.push(...cgroupKill(tail, { limitCgroup: podCgroup }));
     await clock.advance(15_000);
