@@ -121,6 +121,15 @@ describe.each(['with a running agent', 'without an agent'])('ps %s', (condition)
     });
   });
 
+  test('an output that takes nothing is an error', async () => {
+    const words = ['-c', 'exec "$@" >/dev/full', 'sh', ...agent.commandLine(['ps'])];
+    const { exitCode, stderr } = await execa('sh', words, { env: agent.environment, reject: false });
+    expect({ exitCode, stderr: stderr.split('\n').at(-1) }).toEqual({
+      exitCode: 1,
+      stderr: 'error: the output cannot be written: ENOSPC: no space left on device, write',
+    });
+  });
+
   test('-o name names them for scripts', async () => {
     expect(await ps('-o', 'name')).toEqual({
       code: 0,
