@@ -10,7 +10,7 @@ import { type Family, type LabelTexts, type LongFamily, textPage } from './famil
 import { HealthSLIs } from './health-slis.ts';
 import { type MachineFacts, readMachineFacts } from './machine.ts';
 import { HTTPCounts } from './http-counts.ts';
-import { ProcessMetrics } from './process-metrics.ts';
+import type { ProcessRegistry } from './process-registry.ts';
 import { resourceFamilies, scrapeError } from './resource-families.ts';
 
 /** Paths of the kubelet with metrics. */
@@ -61,7 +61,7 @@ export class AgentMetrics {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private engine: MeasuredEngine | undefined;
   private machine: { readAtMonotonic: number; facts: Promise<MachineFacts> } | undefined;
-  private process: ProcessMetrics | undefined;
+  private loaded: Promise<ProcessRegistry> | undefined;
 
   /** Without facts, these families are missing. */
   constructor(clock: Pick<Clock, 'monotonic'>, facts?: BuildFacts) {
@@ -94,8 +94,7 @@ export class AgentMetrics {
     switch (path) {
       case '/metrics': {
         const disks = (await this.engine?.diskUsage().catch(() => undefined)) ?? { logs: [], claims: [] };
-        this.process ??= new ProcessMetrics();
-        const ofProcess = await this.process.families();
+        const ofProcess = await (await this.registry()).families();
         return [...this.counts.families(), ...this.http.families(), ...this.gauges(disks), ...this.build, ...ofProcess];
       }
       case '/metrics/probes':
@@ -132,5 +131,9 @@ export class AgentMetrics {
     if (this.machine === undefined || nowMonotonic - this.machine.readAtMonotonic >= maxMachineAgeMs)
       this.machine = { readAtMonotonic: nowMonotonic, facts: readMachineFacts() };
     return this.machine.facts;
+  }
+  private registry(): Promise<ProcessRegistry> {
+    this.loaded ??= import('./process-registry.ts').then(({ ProcessRegistry: Loaded }) => new Loaded());
+    return this.loaded;
   }
 }
