@@ -213,9 +213,9 @@ async function topAgrees(): Promise<void> {
   expect(pods.map(({ podRef }) => podRef.name)).toEqual(['busy-machine', 'full-machine']);
   expect(busy?.cpu?.usageCoreNanoSeconds).toBeGreaterThanOrEqual(busyBefore.cpu);
   expect(busy?.cpu?.usageCoreNanoSeconds).toBeLessThanOrEqual(busyAfter.cpu);
-  // Its limit is 200m.
+  // Its limit is 200m, of which half a second may have one period of 100 ms more or less.
   expect(busy?.cpu?.usageNanoCores).toBeGreaterThan(150e6);
-  expect(busy?.cpu?.usageNanoCores).toBeLessThan(220e6);
+  expect(busy?.cpu?.usageNanoCores).toBeLessThan(250e6);
   expect(Math.abs((full?.memory?.usageBytes ?? 0) - fullNow.memory)).toBeLessThan(2 ** 20);
   expect(full?.memory?.workingSetBytes).toBeGreaterThan(20 * 2 ** 20);
 }

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 const hourMs = 3_600_000;
 
-/** By hand: no part of `npm test`, because QEMU without KVM takes most of an hour. */
+/** By hand: no part of `npm test`, because QEMU without KVM takes half an hour. */
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
