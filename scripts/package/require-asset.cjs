@@ -1,4 +1,6 @@
+/* global quickScript, places -- written by executable.mjs */
 const { Buffer } = require('node:buffer');
+const process = require('node:process');
 
 /** require() of the executable: a bundle from inside it, or one of Node's own modules. */
 module.exports = function requireAsset(name) {

@@ -1,9 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { Server as SocketServer } from 'node:net';
+import { createServer, type Server as SocketServer } from 'node:net';
 import type { Faults } from '../flow/faults.ts';
 
+/**
+ * Length of the queue of new connections. With a shorter queue, a flood keeps others out for seconds. The maximum of
+ * Linux is 4096.
+ */
+export const backlog = 4096;
 /** Connections that a turn of the event loop accepts in a flood, beside one. */
 const maxMore = 31;
 /** Time for the other process to return the socket, in milliseconds. */
@@ -52,12 +57,13 @@ async function duplicate(server: Server, [command = '', ...words]: readonly stri
   const all = new Promise<void>((resolve) => {
     let missing = count;
     child.on('message', (_message, more) => {
-      adopt(server, more as SocketServer);
+      adopt(server, more as RawSocket);
       missing -= 1;
       if (missing === 0) resolve();
     });
   });
-  child.send('socket', server, () => undefined);
+  // Not the server itself: the process would accept connections until its end, and lose them.
+  child.send('socket', rawSocketOf(server), () => undefined);
   child.unref();
   child.channel?.unref();
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
@@ -65,15 +71,24 @@ async function duplicate(server: Server, [command = '', ...words]: readonly stri
   await all;
 }
 
-/** Makes the connections of one socket those of the server, until the server is closed. */
-function adopt(server: Server, more: SocketServer): void {
+/** A socket as Node hands it to processes and servers. */
+type RawSocket = SocketServer & { readonly raw: true };
+
+/** Safe cast: Node sends the handle of a server too (node: lib/internal/child_process.js net.Native). */
+const rawSocketOf = (server: Server): RawSocket => (server as unknown as { _handle: RawSocket })._handle;
+
+/** Makes the connections of one more descriptor those of the server, until the server is closed. */
+function adopt(server: Server, socket: RawSocket): void {
+  const more = createServer({ allowHalfOpen: true, noDelay: true });
   const close = (): void => void more.close();
-  more.unref();
   more.on('error', (error) => server.emit('error', error));
-  more.on('connection', (socket) => {
-    if (server.listening) server.emit('connection', socket);
-    else socket.destroy();
+  more.on('connection', (connection) => {
+    if (server.listening) server.emit('connection', connection);
+    else connection.destroy();
   });
+  // The queue is that of the socket, so its length is set anew.
+  more.listen(socket, backlog);
+  more.unref();
   if (server.listening) server.once('close', close);
   else close();
 }

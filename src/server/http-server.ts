@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Faults } from '../flow/faults.ts';
-import { acceptMore } from './accept-more.ts';
+import { acceptMore, backlog } from './accept-more.ts';
 import { answerClientErrors } from './client-errors.ts';
 
 /**
@@ -27,11 +27,6 @@ interface Deps {
  * connection.
  */
 const requestTimes = { headersTimeout: 2000, requestTimeout: 5000, keepAliveTimeout: 2000 };
-/**
- * Length of the queue of new connections. With a shorter queue, a flood keeps others out for seconds. The maximum of
- * Linux is 4096.
- */
-const backlog = 4096;
 /** Milliseconds between two checks for slow clients. */
 const connectionsCheckingInterval = 1000;
 const maxHeaderSize = 8 * 1024;

@@ -55,6 +55,21 @@ test('from the first flood on, a turn of the event loop accepts several connecti
   await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
 });
 
+test('no connection is lost while the socket is on its way', async () => {
+  const { server, port } = await serve();
+  const more = { isThere: false };
+  const first = acceptMore(server, { faults: silentFaults(), program, maxConnections })()?.then(() => {
+    more.isThere = true;
+  });
+  const answers: string[] = [];
+  while (!more.isThere) {
+    const asked = Array.from({ length: 20 }, () => fetch(`http://127.0.0.1:${port}`).then((answer) => answer.text()));
+    answers.push(...(await Promise.all(asked)));
+  }
+  await first;
+  expect(new Set(answers)).toEqual(new Set(['ok']));
+});
+
 test('without help the server goes on, and a flood a minute later tries again', async () => {
   const { server, port } = await serve();
   const faults = silentFaults();

@@ -237,8 +237,9 @@ export class OOMWatcher {
   }
 
   private remember(key: string, kill: Kill): void {
-    const { kills = [] } = this.reported.get(key) ?? {};
+    const earlier = this.reported.get(key)?.kills ?? [];
     this.reported.delete(key);
+    const kills = earlier.filter(({ atMonotonic }) => atMonotonic >= kill.atMonotonic - lateSignMs);
     const reported = { atMonotonic: kill.atMonotonic, more: 0, kills };
     this.reported.set(key, reported);
     this.awaitSigns(reported, kill);

@@ -17,7 +17,8 @@ export async function makeHostFolder(): Promise<{ path: string; remove: () => Pr
   await execa('mount', ['--make-shared', shared]);
   const remove = async (): Promise<void> => {
     server.close();
-    await execa('umount', [shared]);
+    // With what a pod mounted there, if its hook did not come to unmount it.
+    await execa('umount', ['-l', shared]);
     await rm(path, { recursive: true });
   };
   return { path, remove };
