@@ -113,7 +113,7 @@ interface Source {
   prefix: string;
 }
 
-/** The logs of one pod that the flags choose. Rejects with a `UserError` if there is none yet. */
+/** The logs of one pod that the flags choose. Rejects with a `UserError` if the pod has no such log yet. */
 async function sourcesOf(deps: CommandDeps, opened: OpenPod, flags: LogsFlags): Promise<Source[]> {
   const { runtime, pod } = opened;
   const sources: Source[] = [];

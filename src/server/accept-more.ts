@@ -26,10 +26,10 @@ interface Deps {
 }
 
 /**
- * Returns a function to be called in a flood of connections. From its first call on, each turn of the event loop
- * accepts several connections. The returned promise is that of a try. Otherwise every client waits a turn for each
- * connection of the flood, because libuv accepts one for each descriptor and turn (libuv: src/unix/stream.c
- * uv__server_io). Node cannot duplicate a descriptor. So a process gets the socket, returns it several times, and ends.
+ * Returns a function to be called in a flood of connections. Its first call duplicates the descriptor of the socket,
+ * and returns a promise of that. Then each turn of the event loop accepts several connections: libuv accepts one for
+ * each descriptor and turn (libuv: src/unix/stream.c uv__server_io). Node cannot duplicate a descriptor. So a process
+ * gets the socket, returns it several times, and ends.
  */
 export function acceptMore(server: Server, deps: Deps): () => Promise<void> | undefined {
   const { faults, program, maxConnections, now = () => performance.now() } = deps;

@@ -51,7 +51,7 @@ export async function removeImages(names: readonly string[], flags: RemoveFlags,
 /** Shortest start of an id that is taken for one. */
 const minIDLength = 6;
 
-/** The image of that name, digest, id or start of an id. Throws a `UserError` if there is none, or several. */
+/** Finds an image by name, digest, id or start of an id. Throws a `UserError` unless exactly one image has it. */
 function imageNamed(name: string, images: readonly Image[]): Image {
   const key = imageKey(name);
   const named = images.find((image) => imageKeys(image).includes(key));

@@ -18,7 +18,7 @@ export interface FieldCondition {
 
 /**
  * A condition from its text. Accepts kubectl's forms too, such as `jsonpath={.status.phase}=Running` and `delete`.
- * Returns undefined for a text that is none. Throws a `UserError` if its path is none.
+ * Returns undefined if the text is not a condition. Throws a `UserError` if its path is not a JSONPath.
  */
 export function parseCondition(text: string): WaitCondition | FieldCondition | undefined {
   if (/^condition=ready(=true)?$/i.test(text)) return 'ready';

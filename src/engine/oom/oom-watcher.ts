@@ -165,7 +165,7 @@ export class OOMWatcher {
     return this.addSign(key, sign);
   }
 
-  /** Adds the sign to the oldest kill without one of its source. Returns false if there is none. */
+  /** Adds the sign to the oldest kill that lacks a sign of this source. Returns false if every kill has one. */
   private addSign(key: string, sign: Sign): boolean {
     const sinceMonotonic = this.deps.clock.monotonic() - lateSignMs;
     const { kills = [] } = this.reported.get(key) ?? {};

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 
 /**
  * Keeps a server within a number of connections, handshakes included: beyond it, calls `onFlood` and closes the
- * connection that has waited longest for a request. Connections are told apart by the address of the client, because a
- * TLS socket does not name the one below it.
+ * connection that has waited longest for a request. The address of the client identifies a connection, because a TLS
+ * socket does not name the socket below it.
  */
 export function limitConnections(server: Server, maxConnections: number, onFlood: () => unknown): void {
   const open = new Map<string, Socket>();
