@@ -165,9 +165,8 @@ describe.concurrent.each(containerdReleases())('orphan shims of containerd $rele
       }
       // From 1.7 on containerd ends it itself.
       if ((await shims()).length > 0) await warnings.next((text) => text === endedText);
-      // A process that was killed is there until the kernel has ended it.
-      while ((await shims()).length > 0);
-      expect((await processesOf(id)).map(({ commandLine }) => commandLine)).toEqual([]);
+      // A process that was killed is there until the kernel has ended it. containerd's own clean-up runs for a moment, too.
+      while ((await processesOf(id)).length > 0);
       expect((await mountsBelow(rootDir)).filter((mount) => mount.includes(id))).toEqual([]);
     },
   );
