@@ -10,7 +10,7 @@ import type { Faults } from '../flow/faults.ts';
  */
 export const backlog = 4096;
 /** Connections that a turn of the event loop accepts in a flood, beside one. */
-const maxMore = 31;
+const maxMore = 63;
 /** Time for the other process to return the socket, in milliseconds. */
 const limitMs = 10_000;
 /** Time until a failed try is repeated, in milliseconds. */
@@ -26,15 +26,15 @@ interface Deps {
 }
 
 /**
- * Returns a function to be called in a flood of connections. Its first call duplicates the descriptor of the socket,
- * and returns a promise of that. Then each turn of the event loop accepts several connections: libuv accepts one for
- * each descriptor and turn (libuv: src/unix/stream.c uv__server_io). Node cannot duplicate a descriptor. So a process
- * gets the socket, returns it several times, and ends.
+ * Returns a function to be called in a flood of connections, or before one. Its first call duplicates the descriptor
+ * of the socket, and returns a promise of that. Then each turn of the event loop accepts several connections: libuv
+ * accepts one for each descriptor and turn (libuv: src/unix/stream.c uv__server_io). Node cannot duplicate a
+ * descriptor. So a process gets the socket, returns it several times, and ends.
  */
 export function acceptMore(server: Server, deps: Deps): () => Promise<void> | undefined {
   const { faults, program, maxConnections, now = () => performance.now() } = deps;
   // A request is read in the turn after its connection was accepted, which must still be open then.
-  const count = Math.min(maxMore, Math.floor(maxConnections / 8));
+  const count = Math.min(maxMore, Math.floor(maxConnections / 4));
   let nextTryAt = program === undefined || count === 0 ? Infinity : -Infinity;
   return () => {
     if (now() < nextTryAt) return undefined;
@@ -54,6 +54,8 @@ async function duplicate(server: Server, [command = '', ...words]: readonly stri
     timeout: limitMs,
     killSignal: 'SIGKILL',
   });
+  // Each descriptor is closed with the server.
+  server.setMaxListeners(server.getMaxListeners() + count);
   const all = new Promise<void>((resolve) => {
     let missing = count;
     child.on('message', (_message, more) => {
@@ -79,7 +81,7 @@ const rawSocketOf = (server: Server): RawSocket => (server as unknown as { _hand
 
 /** Makes the connections of one more descriptor those of the server, until the server is closed. */
 function adopt(server: Server, socket: RawSocket): void {
-  const more = createServer({ allowHalfOpen: true, noDelay: true });
+  const more = createServer({ allowHalfOpen: true });
   const close = (): void => void more.close();
   more.on('error', (error) => server.emit('error', error));
   more.on('connection', (connection) => {

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Faults } from '../flow/faults.ts';
 import { acceptMore, backlog } from './accept-more.ts';
 import { answerClientErrors } from './client-errors.ts';
+import { WaitingClients } from './waiting-clients.ts';
 
 /**
  * Handlers of one server, keyed `GET /path`. `{name}` in a path stands for one part. Other methods and paths are
@@ -21,6 +22,9 @@ interface Deps {
   /** The command line of this program, which helps in a flood of connections. */
   program?: readonly string[];
 }
+
+/** Time until a server prepares for its first flood, in milliseconds: the agent has started its pods. */
+const prepareAfterMs = 2000;
 
 /**
  * Time limits of a client in milliseconds: for the head, for the whole request, and until the next one on the same
@@ -59,10 +63,16 @@ export function boundedServer(
   listener: RequestListener,
   { faults, program, maxConnections = ownConnectionLimit() }: Deps,
 ): Server {
-  const server = createServer({ ...requestTimes, connectionsCheckingInterval, maxHeaderSize }, listener);
+  const server = createServer(
+    { ...requestTimes, connectionsCheckingInterval, maxHeaderSize, noDelay: false },
+    listener,
+  );
   // One request a connection: else answers would pile up for a client that sends requests without reading.
   server.maxRequestsPerSocket = 1;
-  keepWithin(server, maxConnections, acceptMore(server, { faults, program, maxConnections }));
+  const more = acceptMore(server, { faults, program, maxConnections });
+  keepWithin(server, maxConnections, more);
+  const prepare = (): unknown => (server.listening ? more() : undefined);
+  if (program !== undefined) server.once('listening', () => setTimeout(prepare, prepareAfterMs).unref());
   answerClientErrors(server);
   server.on('error', (error) => {
     // Before the server listens, the caller gets the error.
@@ -124,8 +134,7 @@ export function ownConnectionLimit(): number {
 
 function keepWithin(server: Server, maxConnections: number, onFlood: () => unknown): void {
   const open = new Set<Socket>();
-  /** Connections without a request, longest waiting first. */
-  const waiting = new Set<Socket>();
+  const waiting = new WaitingClients<Socket>();
   const forget = (socket: Socket): void => {
     open.delete(socket);
     waiting.delete(socket);
@@ -138,9 +147,7 @@ function keepWithin(server: Server, maxConnections: number, onFlood: () => unkno
     });
     if (open.size <= maxConnections) return;
     onFlood();
-    const [longest = socket] = waiting;
-    // On a busy machine, a silent client may only be late. Others send a whole head at once.
-    const closed = [...waiting].find(({ bytesRead }) => bytesRead > 0) ?? longest;
+    const closed = waiting.first() ?? socket;
     forget(closed);
     closed.destroy();
   });

@@ -52,7 +52,7 @@ async function agentSocket(): Promise<{ path: string; world: World }> {
   const server = await serveControlSocket(path, {
     view: Promise.resolve(engine.kubelet),
     applied,
-    metrics: { text: () => Promise.resolve(Buffer.of()) },
+    metrics: { text: (path) => Promise.resolve(Buffer.from(`# ${path}\n`)) },
     shutdown: () => undefined,
     waitsFor: () => undefined,
     faults: silentFaults(),
@@ -100,6 +100,14 @@ test('a refusal is a Sentence', async () => {
   const { status, type, body } = await get(path, '/v1/metrics?path=/nothing');
   expect({ status, type }).toEqual({ status: 404, type: 'text/plain' });
   expect(differences('Sentence', body)).toEqual([]);
+});
+
+test.each([
+  ['/v1/metrics', '/metrics'],
+  ['/v1/metrics?path=/metrics/cadvisor', '/metrics/cadvisor'],
+])('the answer of %s is the page %s', async (url, page) => {
+  const { path } = await agentSocket();
+  expect(await get(path, url)).toEqual({ status: 200, type: 'text/plain', body: `# ${page}\n` });
 });
 
 test.each([

@@ -40,7 +40,7 @@ async function measured(): Promise<{ world: World; engine: Engine; metrics: Agen
       { name: 'data', pvcRef: { name: 'disk', namespace: 'default' }, ...claimed },
       { name: 'cache', ...claimed },
     ],
-    containers: [{ name: 'main', ...usage, logs: { time, usedBytes: 77 } }],
+    containers: [{ name: 'main', ...usage, logs: { time, usedBytes: 77 }, rootfs: { time, usedBytes: 55 } }],
   });
   return { world, engine, metrics };
 }
@@ -82,9 +82,11 @@ describe('a scrape', () => {
     const page = await pageOf(metrics, '/metrics/cadvisor');
     const { containerID = '', image = '' } = engine.pod('web-edge1')?.pod.status?.containerStatuses?.[0] ?? {};
     const name = containerID.replace(/^.*:\/\//, '');
-    expect([...seriesOf(page, 'container_cpu'), ...seriesOf(page, 'container_network_receive_b')]).toEqual([
+    const names = ['cpu', 'fs_usage', 'network_receive_b'].flatMap((one) => seriesOf(page, `container_${one}`));
+    expect(names).toEqual([
       'container_cpu_usage_seconds_total{container="",id="",image="",name="",namespace="default",pod="web-edge1",cpu="total"} 2 1767323045000',
       `container_cpu_usage_seconds_total{container="main",id="",image="${image}",name="${name}",namespace="default",pod="web-edge1",cpu="total"} 2 1767323045000`,
+      `container_fs_usage_bytes{container="main",id="",image="${image}",name="${name}",namespace="default",pod="web-edge1",device=""} 55 1767323045000`,
       'container_network_receive_bytes_total{container="",id="",image="",name="",namespace="default",pod="web-edge1",interface="eth0"} 5 1767323045000',
     ]);
   });
@@ -113,7 +115,10 @@ describe('a scrape', () => {
       },
       {
         ...{ of: 'container', path: '/kubepods/pod1/c1', pod, container: 'main', runtimeID: 'c1', time },
-        ...{ details: { cpu, memory: { ...limits, limitBytes: 64 }, devices: [device] }, openFilesLimit: 1024 },
+        ...{
+          details: { cpu, memory: { ...limits, limitBytes: 64, oomKills: 2, failures: 3 }, devices: [device] },
+          openFilesLimit: 1024,
+        },
       },
     ];
     const page = await pageOf(metrics, '/metrics/cadvisor');
@@ -126,8 +131,15 @@ describe('a scrape', () => {
     const name = containerID.replace(/^.*:\/\//, '');
     const ofMain = `container="main",id="/kubepods/pod1/c1",image="${image}",name="${name}",${inPod}`;
     const at = Date.parse(time);
-    const names = ['cpu_cfs', 'fs_reads_t', 'memory_usage', 'network_receive_b', 'network_receive_packets_t'];
-    const series = [...names, 'processes', 'spec_memory_swap', 'ulimits'].flatMap((one) =>
+    const names = [
+      'cpu_cfs',
+      'fs_reads_t',
+      'memory_failcnt',
+      'memory_usage',
+      'network_receive_b',
+      'network_receive_packets_t',
+    ];
+    const series = [...names, 'oom_events', 'processes', 'spec_memory_swap', 'ulimits'].flatMap((one) =>
       seriesOf(page, `container_${one}`),
     );
     expect(series).toEqual([
@@ -136,11 +148,13 @@ describe('a scrape', () => {
       `container_cpu_cfs_throttled_seconds_total{${ofMain}} 0.5 ${at}`,
       `container_fs_reads_total{${ofNode},device="/dev/sda"} 10 ${at}`,
       `container_fs_reads_total{${ofMain},device="/dev/sda"} 2 ${at}`,
+      `container_memory_failcnt{${ofMain}} 3 ${at}`,
       `container_memory_usage_bytes{${ofPods}} 9 ${at}`,
       `container_memory_usage_bytes{${ofPod}} 4000 ${at}`,
       `container_memory_usage_bytes{${ofMain}} 4000 ${at}`,
       `container_network_receive_bytes_total{${ofSandbox},interface="eth0"} 5 ${at}`,
       `container_network_receive_packets_total{${ofSandbox},interface="eth0"} 7 ${at}`,
+      `container_oom_events_total{${ofMain}} 2 ${at}`,
       expect.stringMatching(/^container_processes{/),
       expect.stringMatching(/^container_spec_memory_swap_limit_bytes{.*id="\/"/),
       `container_spec_memory_swap_limit_bytes{${ofPods}} 0`,
@@ -149,13 +163,14 @@ describe('a scrape', () => {
       `container_spec_memory_swap_limit_bytes{${ofMain}} 0`,
       `container_ulimits_soft{${ofMain},ulimit="max_open_files"} 1024 ${at}`,
     ]);
-    expect(await promtoolFaults(page)).toEqual(cadvisorFaults);
+    const failcntFault = 'container_memory_failcnt counter metrics should have "_total" suffix';
+    expect(await promtoolFaults(page)).toEqual([...cadvisorFaults, failcntFault]);
   });
 
   test.each(metricsPaths)('of %s has the same families in both formats', async (path) => {
     const { metrics } = await measured();
     const text = await pageOf(metrics, path);
-    const reader = new BinaryReader(await metrics.binary(path));
+    const reader = new BinaryReader(Buffer.concat([...(await metrics.binaryParts(path))]));
     const families: string[] = [];
     while (reader.pos < reader.len) {
       const { name = '', type = '' } = MetricFamily.decode(reader, reader.uint32());
@@ -260,6 +275,58 @@ describe('a scrape', () => {
       'kubelet_admission_rejections_total{reason="UnexpectedAdmissionError"} 1',
       'kubelet_evictions{eviction_signal="emptydirfs.limit"} 1',
       'kubelet_image_pull_duration_seconds_count{image_size_in_bytes="0-10MB"} 1',
+    ]);
+  });
+
+  test('counts pods that made way for others, and shows how pods are now', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const metrics = new AgentMetrics(world.clock);
+    const engine = await world.boot({ sources: [source], meter: metrics.counts });
+    metrics.follow(engine.kubelet);
+    const podOf = (name: string, priority: number, containers = 1): Pod => {
+      const resources = { requests: { cpu: '750m', memory: '10Mi' } };
+      const named = Array.from({ length: containers }, (_, index) => ({
+        name: `c${index}`,
+        image: 'app:1',
+        resources,
+      }));
+      return makeStaticPod(name, { uid: name, spec: { containers: named, priority } });
+    };
+    source.set(podOf('low', 1, 2));
+    await world.until(() => engine.isReady('low-edge1'));
+    source.set(podOf('low', 1, 2), podOf('high', 5));
+    await world.until(() => engine.isReady('high-edge1'));
+    await world.until(() => engine.pod('low-edge1')?.pod.status?.reason === 'UnexpectedAdmissionError');
+    const page = await pageOf(metrics, '/metrics');
+    const names = ['preemptions', 'running_pods', 'desired_pods', 'containers_per_pod_count_bucket', 'working_pods'];
+    expect(names.flatMap((name) => seriesOf(page, `kubelet_${name}`))).toEqual([
+      'kubelet_preemptions{preemption_signal="cpu"} 1',
+      'kubelet_running_pods 1',
+      'kubelet_desired_pods{static="true"} 2',
+      ...['1', '2', '4', '8', '16', '+Inf'].map(
+        (bound) => `kubelet_containers_per_pod_count_bucket{le="${bound}"} ${bound === '1' ? 1 : 2}`,
+      ),
+      'kubelet_working_pods{config="desired",lifecycle="sync",static="true"} 1',
+      'kubelet_working_pods{config="desired",lifecycle="terminating",static="true"} 0',
+      'kubelet_working_pods{config="desired",lifecycle="terminated",static="true"} 0',
+    ]);
+  });
+
+  test('asks for figures that are at most a second old, and only then are pods measured', async () => {
+    const { world, metrics } = await measured();
+    const asked: unknown[] = [];
+    world.stats.instead = (request) => {
+      // That of eviction, which measures the node, can be aborted.
+      if (request.signal === undefined) asked.push(request);
+      return Promise.reject(new Error('no usage'));
+    };
+    await world.pass(60_000);
+    await pageOf(metrics, '/metrics/resource');
+    await pageOf(metrics, '/metrics/cadvisor');
+    expect(asked).toEqual([
+      { maxAgeMs: 1000, cpuAndMemoryOnly: true },
+      { maxAgeMs: 1000, cpuAndMemoryOnly: false },
     ]);
   });
 

@@ -3,9 +3,16 @@ import type { Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { Faults } from '../../src/flow/faults.ts';
-import { connectionLimit, httpServer, listening, type Routes, sendText } from '../../src/server/http-server.ts';
+import {
+  boundedServer,
+  connectionLimit,
+  httpServer,
+  listening,
+  type Routes,
+  sendText,
+} from '../../src/server/http-server.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 
@@ -90,6 +97,15 @@ test('a head that does not come within two seconds is answered with 408', async 
   expect(answer).toContain('408 Request Timeout');
 });
 
+test.each([
+  [8000, '200 OK'],
+  [8 * 1024, '431 Request Header Fields Too Large'],
+])('a head with a field of %i bytes is answered with %s', async (bytes, status) => {
+  await serve(routes);
+  const head = `GET /ok HTTP/1.1\r\nHost: x\r\nConnection: close\r\nLong: ${'x'.repeat(bytes)}\r\n\r\n`;
+  expect((await text(await halfSent(head))).split('\r\n')[0]).toBe(`HTTP/1.1 ${status}`);
+});
+
 test('a client has two seconds for the head of a request, five for all of it, and two between two requests', async () => {
   await serve(routes);
   const { headersTimeout, requestTimeout, keepAliveTimeout } = server;
@@ -141,4 +157,23 @@ test('of requests that are sent without reading an answer one is answered, so th
   socket.write('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(20));
   await text(socket);
   expect(answered).toBe(1);
+});
+
+test('a server prepares for its first flood 2 s after it listens', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  // The program ends without the socket, which is noted.
+  const noted = new Promise((resolve) => {
+    const note = (_part: string, error: unknown): void => {
+      resolve(error);
+    };
+    server = boundedServer(() => undefined, { faults: { note }, program: ['/bin/false'] });
+  });
+  await listening(server, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => void server.close());
+  expect(vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(2000);
+  expect(await noted).toMatchObject({ message: 'the process that returns a flooded socket ended with 1' });
 });

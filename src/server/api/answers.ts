@@ -1,5 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
+/** A longer text is sent as bytes, because Node would keep it beside its bytes. */
+const maxTextLength = 4096;
+
 const plainText = 'text/plain; charset=utf-8';
 
 /** Answers with a line of text, as Go's net/http reports an error. */
@@ -23,9 +26,10 @@ export function send(
   headers: Readonly<Record<string, string>>,
   body: string | Buffer,
 ): void {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  response.writeHead(status, { ...headers, 'content-length': bytes.length });
-  response.end(response.req.method === 'HEAD' ? undefined : bytes);
+  // Node sends a short text and the head in one piece.
+  const content = typeof body === 'string' && body.length > maxTextLength ? Buffer.from(body) : body;
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(content) });
+  response.end(response.req.method === 'HEAD' ? undefined : content);
 }
 
 /** A refusal of a request, with the text that the kubelet answers. */

@@ -41,9 +41,9 @@ export interface HandlerOptions {
 export interface MountDeps {
   engine: ApiEngine;
   runtime: ApiRuntime;
-  clock: Pick<Clock, 'now' | 'sleep'>;
+  clock: Pick<Clock, 'now' | 'sleep' | 'after'>;
   options: HandlerOptions;
-  metrics: Pick<AgentMetrics, 'text' | 'binary' | 'health'>;
+  metrics: Pick<AgentMetrics, 'parts' | 'binaryParts' | 'health'>;
   configuration: KubeletConfiguration;
   /** Folder of the system logs, normally /var/log. */
   systemLogs: string;
@@ -90,7 +90,7 @@ export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }):
       ['stats'],
       [{ methods: ['GET', 'POST'], pattern: 'summary', produces: json, handle: (call) => answerSummary(deps, call) }],
     ),
-    ...metricsPaths.map((path) => metricsMount(path, deps.metrics)),
+    ...metricsPaths.map((path) => metricsMount(path, deps)),
   ];
   if (readOnly || !options.enableDebuggingHandlers) return [...mounts, ...disabledMounts()];
   return [...mounts, ...debugMounts(deps)];

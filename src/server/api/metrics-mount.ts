@@ -1,16 +1,20 @@
-import { promisify } from 'node:util';
-import { constants, gzip } from 'node:zlib';
+import type { Clock } from '../../clock.ts';
 import {
   type AgentMetrics,
   binaryContentType,
   metricsContentType,
   type MetricsPath,
 } from '../metrics/agent-metrics.ts';
-import { send } from './answers.ts';
 import type { Mount } from './route-table.ts';
+import { sendParts } from './send-parts.ts';
+
+interface Deps {
+  metrics: Pick<AgentMetrics, 'parts' | 'binaryParts'>;
+  clock: Pick<Clock, 'after'>;
+}
 
 /** kubelet: server/server.go InstallDefaultHandlers; its header is that of component-base/metrics/http.go */
-export const metricsMount = (path: MetricsPath, metrics: Pick<AgentMetrics, 'text' | 'binary'>): Mount => ({
+export const metricsMount = (path: MetricsPath, { metrics, clock }: Deps): Mount => ({
   path,
   subresources: ['metrics'],
   handle: async ({ request, response }) => {
@@ -19,15 +23,9 @@ export const metricsMount = (path: MetricsPath, metrics: Pick<AgentMetrics, 'tex
       'content-type': `${isBinary ? binaryContentType : metricsContentType}; escaping=${escaping}`,
       'process-start-time-unix': String(Math.floor(performance.timeOrigin / 1000)),
     };
-    const page = isBinary ? Buffer.from(await metrics.binary(path)) : await metrics.text(path);
-    if (acceptsGzip(request.headers['accept-encoding'])) {
-      send(
-        response,
-        200,
-        { ...headers, 'content-encoding': 'gzip' },
-        await promisify(gzip)(page, { level: constants.Z_BEST_SPEED }),
-      );
-    } else send(response, 200, headers, page);
+    const isZipped = acceptsGzip(request.headers['accept-encoding']);
+    const parts = await (isBinary ? metrics.binaryParts(path) : metrics.parts(path));
+    await sendParts(response, { headers, parts, isZipped, clock });
   },
 });
 

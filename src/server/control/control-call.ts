@@ -294,7 +294,7 @@ export async function noteAgentProcess(socketPath: string): Promise<void> {
 }
 
 /** The last recorded agent process, if it still runs. */
-async function readAgentProcess(socketPath: string): Promise<ProcessIdentity | undefined> {
+export async function readAgentProcess(socketPath: string): Promise<ProcessIdentity | undefined> {
   const text = await readlink(holderPath(socketPath)).catch(() => undefined);
   const agent = text === undefined ? undefined : parseHolder(text);
   return agent !== undefined && (await isRunning(agent)) ? agent : undefined;

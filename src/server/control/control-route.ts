@@ -6,6 +6,7 @@ import type { StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { EngineDeclarations, EngineSettling, EngineView } from '../../engine/view/snapshot.ts';
 import type { AgentMetrics } from '../metrics/agent-metrics.ts';
 import type { ChangeFeed } from './change-feed.ts';
+import type { EventFeed } from './event-feed.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** The engine as the control socket uses it. */
@@ -43,6 +44,8 @@ export interface ControlContext {
   metrics: Pick<AgentMetrics, 'text'>;
   /** Streams changes of the snapshot to all readers. */
   changes: Pick<ChangeFeed, 'add'>;
+  /** Streams events to all readers. */
+  events: Pick<EventFeed, 'add'>;
   /** Bounds the answers that clients do not read. */
   unread: UnreadAnswers;
   shutdown: () => void;

@@ -11,6 +11,7 @@ import { makeFolder } from '../../make-folder.ts';
 import { httpServer, listening } from '../http-server.ts';
 import { ActionLog } from './action-log.ts';
 import { ChangeFeed } from './change-feed.ts';
+import { EventFeed } from './event-feed.ts';
 import { Refusal } from './control-answer.ts';
 import { AgentSilentError, noteAgentProcess } from './control-call.ts';
 import { fetchAgent } from './control-client.ts';
@@ -83,7 +84,7 @@ export async function serveControlSocket(
   };
   const unread = new UnreadAnswers({ maxBytes: maxUnreadBytes, clock: systemClock });
   const changes = new ChangeFeed({ clock: systemClock, unread });
-  const context = { ...deps, engineFor, unread, changes };
+  const context = { ...deps, engineFor, unread, changes, events: new EventFeed(unread) };
   const actions = new ActionLog();
   const server = httpServer(controlRoutes(context, { actions, logger }), { faults });
   await makeFolder(dirname(path), 0o700);

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.ts';
 
 /** Milliseconds that an answer may be unread before it counts. Our own clients give up after this time. */
-export const graceMs = 2000;
+const graceMs = 2000;
 
 interface Deps {
   /** Limit on unread bytes of all clients. Answers within their `graceMs` may take as much again. */
@@ -28,8 +28,16 @@ export class UnreadAnswers {
 
   /** Must be called after each write to an answer. */
   note(response: ServerResponse): void {
-    this.#follow(response);
-    if (!this.#behindSince.has(response)) this.#behindSince.set(response, this.#deps.clock.monotonic());
+    this.noteAll([response]);
+  }
+
+  /** The same for writes to several answers. */
+  noteAll(responses: Iterable<ServerResponse>): void {
+    const now = this.#deps.clock.monotonic();
+    for (const response of responses) {
+      this.#follow(response);
+      if (!this.#behindSince.has(response)) this.#behindSince.set(response, now);
+    }
     for (const answer of this.#behindSince.keys()) if (answer.writableLength === 0) this.#behindSince.delete(answer);
     this.#bound();
   }

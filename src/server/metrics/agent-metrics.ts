@@ -6,7 +6,7 @@ import { type BuildFacts, buildFamilies } from './build-families.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';
 import { engineGauges } from './engine-gauges.ts';
-import { type Family, type LabelTexts, type LongFamily, textPage } from './family.ts';
+import { type Family, type LabelTexts, type LongFamily, textParts } from './family.ts';
 import { HealthSLIs } from './health-slis.ts';
 import { type MachineFacts, readMachineFacts } from './machine.ts';
 import { HTTPCounts } from './http-counts.ts';
@@ -55,8 +55,6 @@ export class AgentMetrics {
   /** What the checks of the servers report to. */
   readonly health = new HealthSLIs();
   private readonly labelTexts: LabelTexts = new WeakMap();
-  /** Lengths of the last pages. */
-  private readonly pageBytes = new Map<MetricsPath, number>();
   private readonly build: readonly Family[];
   private readonly clock: Pick<Clock, 'monotonic'>;
   private engine: MeasuredEngine | undefined;
@@ -79,15 +77,18 @@ export class AgentMetrics {
 
   /** Metrics of one path in Prometheus' text format. Before an engine is followed, they lack what it knows. */
   async text(path: MetricsPath): Promise<Buffer> {
-    const page = textPage(await this.families(path), this.labelTexts, this.pageBytes.get(path));
-    this.pageBytes.set(path, page.length);
-    return page;
+    return Buffer.concat(Array.from(await this.parts(path), (part) => Buffer.from(part)));
+  }
+
+  /** The same page in parts. Each one is overwritten when the second one after it is taken. */
+  async parts(path: MetricsPath): Promise<Generator<Buffer, void>> {
+    return textParts(await this.families(path), this.labelTexts);
   }
 
   /** The same metrics in Prometheus' binary format. */
-  async binary(path: MetricsPath): Promise<Uint8Array> {
-    const { binaryMetrics } = await import('./binary-format.ts');
-    return binaryMetrics(await this.families(path));
+  async binaryParts(path: MetricsPath): Promise<Generator<Buffer, void>> {
+    const { binaryParts } = await import('./binary-format.ts');
+    return binaryParts(await this.families(path));
   }
 
   private async families(path: MetricsPath): Promise<(Family | LongFamily)[]> {

@@ -8,21 +8,29 @@ const types: Readonly<Record<Family['type'], MetricType>> = {
   histogram: 'HISTOGRAM',
 };
 
+/** Bytes of a part at least, but for the last one. */
+const partBytes = 16 * 1024;
+
 /**
  * The families in Prometheus' binary format: each one behind its length. One without series is left out, as in the
- * text. client_golang: expfmt/encode.go FmtProtoDelim
+ * text. A family is not read before the parts ahead of it are taken. client_golang: expfmt/encode.go FmtProtoDelim
  */
-export function binaryMetrics(families: Iterable<Family | LongFamily>): Uint8Array {
-  const writer = new BinaryWriter();
+export function* binaryParts(families: Iterable<Family | LongFamily>): Generator<Buffer, void> {
+  let texts: Uint8Array[] = [];
   for (const family of families) {
     const { name, help, type } = family;
     const samples = samplesOf(family);
     const metric =
       type === 'histogram' ? histograms(name, samples) : samples.map((sample) => singleMetric(type, sample));
     if (metric.length === 0) continue;
+    const writer = new BinaryWriter();
     MetricFamily.encode({ name, help, type: types[type], metric }, writer.fork()).join();
+    texts.push(writer.finish());
+    if (texts.reduce((sum, { length }) => sum + length, 0) < partBytes) continue;
+    yield Buffer.concat(texts);
+    texts = [];
   }
-  return writer.finish();
+  if (texts.length > 0) yield Buffer.concat(texts);
 }
 
 function samplesOf(family: Family | LongFamily): Sample[] {

@@ -1,3 +1,5 @@
+import { chunkLength, TextParts } from '../../text-parts.ts';
+
 /** One metric with all its series, as a scrape shows them. */
 export interface Family {
   name: string;
@@ -41,30 +43,18 @@ export interface Sample {
 /** Texts of label objects that live longer than a page. */
 export type LabelTexts = WeakMap<Sample['labels'], string>;
 
-/** Characters that become bytes at once, because a longer text lives longer, and is copied by garbage collection. */
-const chunkLength = 16 * 1024;
-/** Most bytes of a chunk and a further line. */
-const maxChunkBytes = 64 * 1024;
-
 /**
- * The families in Prometheus' text format 0.0.4. One without series is left out, as in the kubelet. `expectedBytes`:
- * the length of an earlier page. V8 collects all garbage after some megabytes of bytes, so a page is made in one piece.
+ * The families in Prometheus' text format 0.0.4. One without series is left out, as in the kubelet. A page of thousands
+ * of series comes in parts. A family is not read before the parts ahead of it are taken.
  */
-export function textPage(
+export function* textParts(
   families: Iterable<Family | LongFamily>,
   known: LabelTexts = new WeakMap(),
-  expectedBytes = 0,
-): Buffer {
+): Generator<Buffer, void> {
   // A page has thousands of samples of some hundred label objects, and few times.
   const times = new Map<number, string>();
-  let page = Buffer.allocUnsafeSlow(expectedBytes + maxChunkBytes);
-  let length = 0;
+  const page = new TextParts();
   let text = '';
-  const flush = (): void => {
-    if (Buffer.byteLength(text) > page.length - length) page = Buffer.concat([page], 2 * (page.length + text.length));
-    length += page.write(text, length);
-    text = '';
-  };
   for (const family of families) {
     const { name, help, type } = family;
     let header = `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`;
@@ -76,11 +66,15 @@ export function textPage(
       header = '';
       if (all !== '') text += `{${all}}`;
       text += ` ${numberText(value)}${at === undefined ? '\n' : memoized(times, at, timeText)}`;
-      if (text.length >= chunkLength) flush();
+      if (text.length < chunkLength) return;
+      page.add(text);
+      text = '';
     });
+    yield* page.taken();
   }
-  flush();
-  return page.subarray(0, length);
+  page.add(text);
+  page.end();
+  yield* page.taken();
 }
 
 interface Memory<Key, Value> {

@@ -71,12 +71,16 @@ test('a token file is read, and a mistake in it is named without the token', () 
   expect(() => parseTokens('a,b,c\na,d,e', 't.csv')).toThrow('t.csv: line 2: the token occurs twice');
 });
 
-test('names of Go become names of OpenSSL', () => {
+test('names of Go become names of OpenSSL, and no version is older than 1.2', () => {
   const names = ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256', 'TLS_AES_128_GCM_SHA256'];
   expect(tlsLimits({ tlsMinVersion: 'VersionTLS13', tlsCipherSuites: names })).toEqual({
     minVersion: 'TLSv1.3',
     ciphers: 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256',
   });
+  const versions = ['', 'VersionTLS10', 'VersionTLS11', 'VersionTLS12'];
+  expect(versions.map((tlsMinVersion) => tlsLimits({ tlsMinVersion, tlsCipherSuites: [] }))).toEqual(
+    versions.map(() => ({ minVersion: 'TLSv1.2' })),
+  );
   expect(() => tlsLimits({ tlsMinVersion: '', tlsCipherSuites: ['NOSUCH'] })).toThrow(
     "Cipher suite NOSUCH not supported or doesn't exist",
   );

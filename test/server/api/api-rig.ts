@@ -71,11 +71,16 @@ const idleRuntime = {
   checkpointContainer: refuse,
 };
 
+/** A page of metrics in these parts. */
+export function* inParts(...parts: readonly string[]): Generator<Buffer, void> {
+  for (const part of parts) yield Buffer.from(part);
+}
+
 /** The handlers of a node with pod `web`. */
 export function apiDeps(runtime: Partial<ApiRuntime> = {}): MountDeps {
   const metrics = {
-    text: (path: string) => Promise.resolve(Buffer.from(`# metrics of ${path}\n`)),
-    binary: (path: string) => Promise.resolve(Buffer.from(`binary metrics of ${path}`)),
+    parts: (path: string) => Promise.resolve(inParts(`# metrics of ${path}\n`)),
+    binaryParts: (path: string) => Promise.resolve(inParts(`binary metrics of ${path}`)),
     health: new HealthSLIs(),
   };
   return {
@@ -100,6 +105,7 @@ interface RigOptions {
   setVerbosity?: MountDeps['setVerbosity'];
   engine?: ApiEngine;
   clock?: MountDeps['clock'];
+  metrics?: MountDeps['metrics'];
 }
 
 /** A real server with an authority for its clients. */

@@ -53,6 +53,15 @@ test('every kind of credentials gets the status of the kubelet', async () => {
   });
 });
 
+test('a certificate has the groups of its organizations', async () => {
+  const rules = [{ users: [], groups: ['readers'], verbs: ['get'], resources: ['nodes/pods'] }];
+  const rig = await ApiRig.open({ access: { authorization: { kind: 'policy', rules } } });
+  const member = await rig.authority.issue('erin', { organizations: ['writers', 'readers'] });
+  const other = await rig.authority.issue('erin', { organizations: ['writers'] });
+  const answers = [await rig.short('GET /pods', { client: member }), await rig.short('GET /pods', { client: other })];
+  expect(answers.map((answer) => answer.slice(0, 3))).toEqual(['200', '403']);
+});
+
 test('metrics need their own right, and come in the format of Prometheus', async () => {
   const rules = [{ users: ['carol'], groups: [], verbs: ['get'], resources: ['nodes/metrics'] }];
   const rig = await ApiRig.open({ access: { authorization: { kind: 'policy', rules } } });
@@ -189,6 +198,11 @@ test('a stream without a byte for the time-out is closed on both sides', async (
     '101 hello from the runtime\n',
   );
   await rig.untilClosed();
+});
+
+test('a client has 30 s for a request', async () => {
+  const { secure } = await ApiRig.open();
+  expect(secure.server.requestTimeout).toBe(30_000);
 });
 
 test('a head above 32 KiB is refused', async () => {

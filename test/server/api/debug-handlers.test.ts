@@ -7,12 +7,12 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { execa } from 'execa';
 import { Profile } from 'pprof-format';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { journalArguments } from '../../../src/server/api/system-logs.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { ApiRig } from './api-rig.ts';
 
-test.each(['profile', 'heap'])('the %s of this process is one that pprof reads', async (name) => {
+test.each(['profile', 'trace', 'heap', 'allocs'])('the %s of this process is one that pprof reads', async (name) => {
   const rig = await ApiRig.open();
   const client = await rig.authority.issue('carol');
   const path = `/debug/pprof/${name}?seconds=1`;
@@ -26,6 +26,36 @@ test.each(['profile', 'heap'])('the %s of this process is one that pprof reads',
   const names = profile.function.map((one) => profile.stringTable.strings[Number(one.name)]);
   expect(profile.sample.length).toBeGreaterThan(0);
   expect(names.every((one) => one !== undefined && one !== '')).toBe(true);
+  const units = profile.sampleType.map((one) => profile.stringTable.strings[Number(one.type)]);
+  expect(units).toEqual(name === 'profile' || name === 'trace' ? ['samples', 'cpu'] : ['inuse_space']);
+});
+
+test('a heap without a time is that of one second', async () => {
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  const askedAt = performance.now();
+  expect((await rig.short('GET /debug/pprof/heap', { client })).slice(0, 3)).toBe('200');
+  expect(performance.now() - askedAt).toBeGreaterThan(990);
+});
+
+test.each(['block', 'mutex', 'threadcreate'])('the profile %s is empty', async (name) => {
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  const path = `/debug/pprof/${name}`;
+  const asked = get({ host: '127.0.0.1', port: rig.port, path, rejectUnauthorized: false, ...client });
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  expect(Profile.decode(gunzipSync(await buffer(answer))).sample).toEqual([]);
+});
+
+test('the command line has no arguments of the command', async () => {
+  const { argv } = process;
+  onTestFinished(() => {
+    process.argv = argv;
+  });
+  process.argv = ['node', 'kubelet-ts', 'run', '--manifest-url', 'https://box.example/?token=secret'];
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  expect(await rig.short('GET /debug/pprof/cmdline', { client })).toBe('200 node\0kubelet-ts\0run');
 });
 
 test('one profile is taken at a time', async () => {

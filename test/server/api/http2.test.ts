@@ -1,6 +1,12 @@
 import { once } from 'node:events';
-import { type ClientHttp2Session, connect, type Settings } from 'node:http2';
+import type { ServerResponse } from 'node:http';
+import { type ClientHttp2Session, connect, constants, type Settings } from 'node:http2';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { addHTTP2 } from '../../../src/server/api/http2.ts';
+import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { ApiRig } from './api-rig.ts';
 
 async function session(rig: ApiRig): Promise<ClientHttp2Session> {
@@ -57,6 +63,51 @@ test('one connection over HTTP/2 has at most 16 requests at a time', async () =>
   });
   const [settings] = (await once(client, 'remoteSettings')) as [Settings];
   expect(settings.maxConcurrentStreams).toBe(16);
+});
+
+test('a stream is no request of HTTP/2', async () => {
+  const exec = (): Promise<{ url: string }> => Promise.resolve({ url: 'http://127.0.0.1:1/exec/token' });
+  const rig = await ApiRig.open({ runtime: { exec } });
+  const answer = await get(await session(rig), '/exec/default/web/a?output=1', 'POST');
+  expect(answer).toBe('500 Upgrade request required\n');
+});
+
+test('requests beyond the limit over all connections are refused, and can be sent again', async () => {
+  const { cert, key } = await (await CertificateAuthority.make('ca')).issue('node');
+  const server = createServer({ cert, key, ALPNProtocols: ['h2', 'http/1.1'] }).listen(0, '127.0.0.1');
+  const end = addHTTP2(server, { maxRequests: 2, maxSilenceMs: 60_000, idleMs: 60_000 });
+  await once(server, 'listening');
+  onTestFinished(() => {
+    end();
+    server.close();
+  });
+  const answers: ServerResponse[] = [];
+  const begun = new Promise<void>((resolve) => {
+    server.on('request', (_request, response) => {
+      answers.push(response);
+      if (answers.length === 2) resolve();
+    });
+  });
+  const open = (): ClientHttp2Session => {
+    const { port } = server.address() as AddressInfo;
+    const made = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+    onTestFinished(() => {
+      made.destroy();
+    });
+    return made;
+  };
+  const [first, second] = [open(), open()];
+  const early = [get(first, '/'), get(second, '/')];
+  await begun;
+  const refused = second.request({ ':path': '/' });
+  await expect(once(refused, 'response')).rejects.toMatchObject({ code: 'ERR_HTTP2_STREAM_ERROR' });
+  expect(refused.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM);
+  for (const response of answers.splice(0)) response.end('ok');
+  expect(await Promise.all(early)).toEqual(['200 ok', '200 ok']);
+  const again = get(second, '/');
+  while (answers.length === 0) await nextTurn();
+  answers[0]?.end('again');
+  expect(await again).toBe('200 again');
 });
 
 test('a certificate that is replaced breaks no connection, and there is none that fails', async () => {

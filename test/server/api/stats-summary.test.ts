@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import type { SummaryRequest } from '../../../src/engine/stats/stats-provider.ts';
 import type { CPUStats, PodStats, Summary } from '../../../src/engine/stats/summary.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { summaryParts } from '../../../src/server/api/stats-summary.ts';
 import { ApiRig, engineWith } from './api-rig.ts';
 
 const time = '2024-01-02T03:04:05.678Z';
@@ -25,7 +27,10 @@ const summary: Summary = {
 const ofNode = (usage: CPUStats): Summary => ({ ...summary, node: { ...summary.node, cpu: usage } });
 
 /** Returns the answer of a node that samples these one after the other, and what was asked of it meanwhile. */
-async function asked(query: string, ...samples: Summary[]): Promise<{ body: string; asked: unknown[] }> {
+async function asked(
+  query: string,
+  ...samples: Summary[]
+): Promise<{ body: string; asked: unknown[]; problems: unknown[] }> {
   const seen: unknown[] = [];
   const next = (request: SummaryRequest): Promise<Summary> => {
     seen.push(request);
@@ -34,10 +39,10 @@ async function asked(query: string, ...samples: Summary[]): Promise<{ body: stri
   const sleep = (ms: number): Promise<void> => Promise.resolve(void seen.push(`waited ${ms} ms`));
   const rig = await ApiRig.open({
     engine: { ...engineWith([]), summary: next },
-    clock: { now: () => Date.parse(time), sleep },
+    clock: { ...systemClock, now: () => Date.parse(time), sleep },
   });
   const answer = await rig.short(`GET /stats/summary${query}`, { client: await rig.authority.issue('carol') });
-  return { body: answer.replace(/^200 /, ''), asked: seen };
+  return { body: answer.replace(/^200 /, ''), asked: seen, problems: rig.problems };
 }
 
 test('pods without a running container are left out, and times are in whole seconds', async () => {
@@ -78,4 +83,29 @@ test('a client that comes seldom gets CPU usage as well, half a second later', a
     { maxAgeMs: 500, cpuAndMemoryOnly: false },
   ]);
   expect((JSON.parse(body) as Summary).node.cpu?.usageNanoCores).toBe(1);
+});
+
+test('a summary that fails in its middle is cut there, and the failure itself is noted', async () => {
+  const failure = new Error('no start');
+  const pods = Array.from({ length: 1500 }, (_, at) => pod(`web-${at}`, [{ name: 'app', startTime: time, cpu }]));
+  const broken: PodStats = {
+    ...pod('broken', [{ name: 'app', startTime: time }]),
+    toJSON(): never {
+      throw failure;
+    },
+  } as PodStats;
+  const { body, problems } = await asked('', { ...summary, pods: [...pods, broken] });
+  expect(problems).toEqual([failure]);
+  expect({
+    isBegun: body.includes('"name": "web-0"'),
+    isEnded: body.includes('Error') || body.endsWith(']\n}'),
+  }).toEqual({ isBegun: true, isEnded: false });
+});
+
+test.each([0, 1, 300])('a summary of %i pods is one JSON text, of parts with at most 128 KiB', (count) => {
+  const pods = Array.from({ length: count }, (_, at) => pod(`web-${at}`, [{ name: 'größe', startTime: time, cpu }]));
+  const parts = [...summaryParts({ ...summary, pods }, false)].map((part) => Buffer.from(part));
+  const text = JSON.stringify({ ...summary, pods }, undefined, 1).replaceAll(time, cut);
+  expect(Buffer.concat(parts).toString()).toBe(text);
+  expect(parts.map(({ length }) => length <= 128 * 1024)).toEqual(parts.map(() => true));
 });

@@ -5,7 +5,7 @@ import { chmod, symlink, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Logger } from '../../../src/logger.ts';
 import { ActionLog } from '../../../src/server/control/action-log.ts';
 import { call } from '../../../src/server/control/control-call.ts';
@@ -74,6 +74,15 @@ test('requests that are not reads are logged with the client that the kernel kno
       status: 200,
     },
   ]);
+});
+
+test('a command under sudo says who called it', async () => {
+  vi.stubEnv('SUDO_USER', 'ada');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { socketPath, actions, logged } = await serve();
+  await act(socketPath);
+  await actions.written();
+  expect(logged).toEqual([expect.objectContaining({ userAgent: `${myself} (sudo ada)` })]);
 });
 
 test('a client that lies about itself, and leaves before the answer, is named by the kernel', async () => {

@@ -2,7 +2,7 @@ import { RequestRefused } from '../../../src/errors.ts';
 import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -35,6 +35,7 @@ import type { ControlledEngine } from '../../../src/server/control/control-route
 import type { ControlGroup } from '../../../src/server/control/group-socket.ts';
 import type { Logger } from '../../../src/logger.ts';
 import { serveControlSocket } from '../../../src/server/control/control-socket.ts';
+import { ownConnectionLimit } from '../../../src/server/http-server.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -304,6 +305,26 @@ describe('the socket', () => {
     });
     await close();
     expect(await readdir(join(shared.path, '../..'))).toEqual([]);
+  });
+
+  test('has a limit of connections of its own, also beside a flood on that of a group', async () => {
+    shared = { path: join(path, '../../control/default/kubelet-ts.sock'), group: { name: 'ops', gid: 12_345 } };
+    await serve();
+    const open = async (socketPath: string): Promise<Socket> => {
+      const socket = connect(socketPath).on('error', () => undefined);
+      onTestFinished(() => void socket.destroy());
+      await once(socket, 'connect');
+      return socket;
+    };
+    // Of silent clients, the one that has waited longest is closed.
+    const own = await open(path);
+    const first = await open(shared.path);
+    const closed = once(first, 'close');
+    for (let count = 0; count < ownConnectionLimit(); count++) await open(shared.path);
+    await closed;
+    own.write('GET /v1/agent HTTP/1.1\r\nHost: x\r\n\r\n');
+    const [answer] = (await once(own.setEncoding('utf8'), 'data')) as [string];
+    expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 200 OK');
   });
 
   test('has no second one for a group any more once the agent runs without', async () => {

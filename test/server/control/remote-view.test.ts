@@ -30,12 +30,19 @@ let socketPath: string;
 let clock: FakeClock;
 let snapshot: EngineSnapshot;
 const readers = new Set<(event: KubeletEvent) => void>();
+/** What was asked for when statistics were. */
+const samples: object[] = [];
+const podUsage = {
+  podRef: { uid: 'u1', name: 'web-edge1', namespace: 'default' },
+  ...{ startTime: '', containers: [], cpu: { time: '', usageNanoCores: 5 }, memory: { time: '', workingSetBytes: 7 } },
+};
 
 beforeEach(async () => {
   socketPath = join(await temporaryFolder(), 'agent', 'kubelet-ts.sock');
   clock = new FakeClock();
   snapshot = first;
   readers.clear();
+  samples.length = 0;
 });
 
 async function serve() {
@@ -48,7 +55,11 @@ async function serve() {
     pastRevisions: () => [],
     addEphemeralContainer: () => Promise.reject(new Error('nobody asks')),
     removeEphemeralContainer: () => Promise.reject(new Error('nobody asks')),
-    summary: () => Promise.reject(new Error('nobody asks')),
+    summary: (request: object) => {
+      samples.push(request);
+      const node = { nodeName: 'edge1', startTime: '' };
+      return Promise.resolve({ node, pods: [podUsage] });
+    },
     subscribe: (listener: (told: KubeletEvent) => void) => {
       readers.add(listener);
       return () => readers.delete(listener);
@@ -82,6 +93,13 @@ async function until(isSo: () => boolean): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+test('asks for a sample that another screen may have taken before', async () => {
+  await serve();
+  const view = await open();
+  expect(await view.usage()).toEqual([{ uid: 'u1', nanoCores: 5, memoryBytes: 7 }]);
+  expect(samples).toEqual([{ maxAgeMs: 4000, cpuAndMemoryOnly: true }]);
+});
 
 test('delivers an event once the snapshot includes it', async () => {
   await serve();

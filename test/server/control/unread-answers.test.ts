@@ -6,11 +6,12 @@ import { promisify } from 'node:util';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { Faults } from '../../../src/flow/faults.ts';
 import { httpServer, listening } from '../../../src/server/http-server.ts';
-import { graceMs, UnreadAnswers } from '../../../src/server/control/unread-answers.ts';
+import { UnreadAnswers } from '../../../src/server/control/unread-answers.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 
 const answerBytes = 32 * 1024 * 1024;
+const graceMs = 2000;
 
 let clock: FakeClock;
 

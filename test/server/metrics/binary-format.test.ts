@@ -1,8 +1,11 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { expect, test } from 'vitest';
 import { MetricFamily } from '../../../src/server/generated/prometheus.ts';
-import { binaryMetrics } from '../../../src/server/metrics/binary-format.ts';
+import { binaryParts } from '../../../src/server/metrics/binary-format.ts';
+import type { Family } from '../../../src/server/metrics/family.ts';
 import { Distribution } from '../../../src/server/metrics/tally.ts';
+
+const pageOf = (...families: Parameters<typeof binaryParts>): Buffer => Buffer.concat([...binaryParts(...families)]);
 
 function decoded(bytes: Uint8Array): MetricFamily[] {
   const reader = new BinaryReader(bytes);
@@ -13,7 +16,7 @@ function decoded(bytes: Uint8Array): MetricFamily[] {
 
 test('a family is written with the numbers of its fields, behind its length', () => {
   const samples = [{ labels: { a: 'b' }, value: 1.5, at: 300 }];
-  const bytes = binaryMetrics([{ name: 'up', type: 'gauge', help: 'H', samples }]);
+  const bytes = pageOf([{ name: 'up', type: 'gauge', help: 'H', samples }]);
   const label = '0a 06 0a 01 61 12 01 62';
   const gauge = '12 09 09 00 00 00 00 00 00 f8 3f';
   const time = '30 ac 02';
@@ -27,7 +30,7 @@ test('series of a histogram become one metric for each set of labels', () => {
   runs.observe(2, { probe: 'startup' });
   const help = 'Runs.';
   expect(
-    decoded(binaryMetrics([{ name: 'runs_seconds', type: 'histogram', help, samples: runs.samples('runs_seconds') }])),
+    decoded(pageOf([{ name: 'runs_seconds', type: 'histogram', help, samples: runs.samples('runs_seconds') }])),
   ).toEqual([
     {
       name: 'runs_seconds',
@@ -65,7 +68,7 @@ test('zero is written, further labels follow, and a family without series is lef
   const samples = [{ labels: { pod: 'web' }, further: { interface: 'eth0' }, value: 0 }];
   expect(
     decoded(
-      binaryMetrics([
+      pageOf([
         { name: 'none', type: 'gauge', help: '', samples: [] },
         { name: 'sent_total', type: 'counter', help: '', samples },
       ]),
@@ -86,4 +89,21 @@ test('zero is written, further labels follow, and a family without series is lef
       ],
     },
   ]);
+});
+
+test('a long page comes in parts, each read when it is wanted', () => {
+  const read: string[] = [];
+  function* families(): Generator<Family> {
+    for (const name of ['long', 'short', 'last']) {
+      read.push(name);
+      const samples = Array.from({ length: name === 'long' ? 5000 : 1 }, (_, value) => ({ labels: {}, value }));
+      yield { name, type: 'gauge', help: '', samples };
+    }
+  }
+  const parts = binaryParts(families());
+  const [first] = [parts.next().value ?? Buffer.alloc(0)];
+  expect(read).toEqual(['long']);
+  const rest = [...parts];
+  expect(rest).toHaveLength(1);
+  expect(Buffer.concat([first, ...rest])).toEqual(pageOf([...families()]));
 });

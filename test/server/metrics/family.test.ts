@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
-import { type Emit, textPage } from '../../../src/server/metrics/family.ts';
+import { type Emit, type Family, textParts } from '../../../src/server/metrics/family.ts';
 import { Distribution } from '../../../src/server/metrics/tally.ts';
+
+const pageOf = (...of: Parameters<typeof textParts>): string =>
+  Array.from(textParts(...of), (part) => part.toString()).join('');
 
 test('a page has labels, then further ones, times, and escaped texts', () => {
   const labels = { pod: 'web', text: 'a "b"\\\n' };
-  const page = textPage([
+  const page = pageOf([
     { name: 'none', type: 'gauge', help: 'Without series.', samples: [] },
     {
       ...{ name: 'sent_total', type: 'counter', help: 'Bytes \\ sent\nso far' },
@@ -18,7 +21,7 @@ test('a page has labels, then further ones, times, and escaped texts', () => {
     },
   ]);
   const pairs = String.raw`pod="web",text="a \"b\"\\\n"`;
-  expect(page.toString()).toBe(
+  expect(page).toBe(
     [
       String.raw`# HELP sent_total Bytes \\ sent\nso far`,
       '# TYPE sent_total counter',
@@ -35,7 +38,7 @@ test('the bound of a bucket is the last label', () => {
   const runs = new Distribution([0.5]);
   runs.observe(0.25, { probe: 'liveness' });
   const family = { name: 'runs', type: 'histogram', help: 'Runs.', samples: runs.samples('runs') } as const;
-  expect(textPage([family]).toString().split('\n').slice(2)).toEqual([
+  expect(pageOf([family]).split('\n').slice(2)).toEqual([
     'runs_bucket{probe="liveness",le="0.5"} 1',
     'runs_bucket{probe="liveness",le="+Inf"} 1',
     'runs_sum{probe="liveness"} 0.25',
@@ -67,6 +70,40 @@ test('a page of any length has every sample, also of a family that calls them ou
     ...numbers.map((value) => `called{${pairs},of="each"} ${value} 7`),
     '',
   ];
-  for (const expectedBytes of [0, 1_000_000])
-    expect(textPage([list, called], new WeakMap(), expectedBytes).toString()).toBe(lines.join('\n'));
+  expect(pageOf([list, called])).toBe(lines.join('\n'));
+});
+
+test('a family is read when the parts before it are taken', () => {
+  const read: string[] = [];
+  function* families(): Generator<Family> {
+    for (const name of ['short', 'long', 'last']) {
+      read.push(name);
+      const samples = Array.from({ length: name === 'long' ? 50_000 : 1 }, (_, value) => ({ labels: {}, value }));
+      yield { name, type: 'gauge', help: '', samples };
+    }
+  }
+  const parts = textParts(families());
+  const first = parts.next().value?.toString() ?? '';
+  expect(read).toEqual(['short', 'long']);
+  const rest = Array.from(parts, (part) => part.toString());
+  expect(rest.length).toBeGreaterThan(1);
+  expect(first + rest.join('')).toBe(pageOf([...families()]));
+});
+
+test('a long page takes the bytes of three parts, and a part stays while the next one is made', () => {
+  const families = Array.from({ length: 30 }, (_, of): Family => {
+    const samples = Array.from({ length: 5000 }, (__, value) => ({ labels: {}, value }));
+    return { name: `family_${of}`, type: 'gauge', help: '', samples };
+  });
+  const buffers = new Set<ArrayBufferLike>();
+  let text = '';
+  let before: Buffer = Buffer.alloc(0);
+  for (const part of textParts(families)) {
+    text += before.toString();
+    before = part;
+    buffers.add(part.buffer);
+  }
+  expect(text + before.toString()).toBe(pageOf(families));
+  expect(text.length).toBeGreaterThan(10 * 128 * 1024);
+  expect(buffers.size).toBe(3);
 });

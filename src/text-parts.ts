@@ -1,0 +1,42 @@
+/** Characters that become bytes at once, because a longer text lives longer, and is copied by garbage collection. */
+export const chunkLength = 16 * 1024;
+/** Each part takes a turn of the event loop, so parts are larger. */
+const partBytes = 128 * 1024;
+
+/**
+ * A long text as parts of equal size. A part is overwritten when the second one after it is taken, because V8 collects
+ * garbage for some megabytes of bytes.
+ */
+export class TextParts {
+  private readonly full: Buffer[] = [];
+  private readonly spare: Buffer[] = [];
+  private part: Buffer = Buffer.allocUnsafeSlow(partBytes);
+  private length = 0;
+  private before: Buffer | undefined;
+
+  /** Texts of some `chunkLength` take least time. */
+  add(text: string): void {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > this.part.length - this.length) {
+      this.end();
+      this.part =
+        (bytes > partBytes ? undefined : this.spare.pop()) ?? Buffer.allocUnsafeSlow(Math.max(partBytes, bytes));
+    }
+    this.length += this.part.write(text, this.length);
+  }
+
+  /** Must be called before the last part is taken. */
+  end(): void {
+    this.full.push(this.part.subarray(0, this.length));
+    this.length = 0;
+  }
+
+  /** Takes out the full parts. */
+  *taken(): Generator<Buffer, void> {
+    for (const part of this.full.splice(0)) {
+      yield part;
+      if (this.before !== undefined) this.spare.push(Buffer.from(this.before.buffer));
+      this.before = part;
+    }
+  }
+}
