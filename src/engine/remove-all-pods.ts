@@ -14,6 +14,11 @@ type Parts = Pick<KubeletParts, 'config' | 'workers' | 'inputs' | 'events' | 're
 /** Delay before the removal of a pod's remains is tried again. */
 const removalRetryMs = 1000;
 
+/** When a pod was last removed. */
+interface Progress {
+  removedAtMonotonic: number;
+}
+
 /** A pod that could not be removed completely. */
 export interface UnremovedPod {
   /** `namespace/name` */
@@ -23,7 +28,8 @@ export interface UnremovedPod {
 
 /**
  * Stops and removes every declared pod, as if all manifests were removed. Each pod stops before those that it depends
- * on. Resolves with the pods that were not removed within their grace period plus `removalTimeoutMs`.
+ * on. Resolves with the pods that were not removed within their grace period plus `removalTimeoutMs`. That time begins
+ * anew with each removed pod, because pods wait for one another in the runtime.
  */
 export async function removeAllPods(parts: Parts, clock: Clock): Promise<UnremovedPod[]> {
   const updates = parts.config.declareNothing();
@@ -31,9 +37,10 @@ export async function removeAllPods(parts: Parts, clock: Clock): Promise<Unremov
   const workedOn = new Set(working.map(({ metadata }) => metadata.uid));
   const others = updates.flatMap((update) => update.pods).filter(({ metadata }) => !workedOn.has(metadata.uid));
   const left: UnremovedPod[] = [];
+  const progress: Progress = { removedAtMonotonic: -Infinity };
   // Waiting pods first, because they would start when others end.
   for (const step of [others, ...computeStopOrder(working)])
-    left.push(...(await removePods(parts, clock, step, updates)));
+    left.push(...(await removePods(parts, clock, step, updates, progress)));
   return left;
 }
 
@@ -42,6 +49,7 @@ async function removePods(
   clock: Clock,
   pods: readonly Pod[],
   removals: readonly PodUpdate[],
+  progress: Progress,
 ): Promise<UnremovedPod[]> {
   const { workers, inputs, events, remains } = parts;
   const uids = new Set(pods.map(({ metadata }) => metadata.uid));
@@ -53,28 +61,39 @@ async function removePods(
     if (removed.length > 0) inputs.push({ type: 'config', update: { ...removal, pods: removed } });
   }
   const failures = await Promise.all(
-    pods.map((pod) => untilRemoved(parts, clock, pod, ended.get(pod.metadata.uid), removedBefore)),
+    pods.map(async (pod) => {
+      const { uid } = pod.metadata;
+      const failure = await untilRemoved(parts, clock, { pod, ended: ended.get(uid), removedBefore, progress });
+      if (failure === undefined) progress.removedAtMonotonic = clock.monotonic();
+      return failure;
+    }),
   );
   return failures.filter((failure) => failure !== undefined);
+}
+
+interface Removal {
+  pod: Pod;
+  ended: Promise<void> | undefined;
+  removedBefore: ReadonlySet<string>;
+  progress: Readonly<Progress>;
 }
 
 /** Removes a pod after its worker `ended`. Resolves with undefined if nothing of it remains. */
 async function untilRemoved(
   { workers, remains }: Parts,
   clock: Clock,
-  pod: Pod,
-  ended: Promise<void> | undefined,
-  removedBefore: ReadonlySet<string>,
+  { pod, ended, removedBefore, progress }: Removal,
 ): Promise<UnremovedPod | undefined> {
   const { uid, namespace, name } = pod.metadata;
   const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
   const startedAtMonotonic = clock.monotonic();
   const timeoutMs = graceMs + removalTimeoutMs;
+  const renewedAt = (): number => Math.max(startedAtMonotonic, progress.removedAtMonotonic);
   try {
-    await inTime(clock, timeoutMs, Promise.resolve(ended));
+    await inTime(clock, timeoutMs, Promise.resolve(ended), renewedAt);
     // A pod that had finished earlier still has its remains. Others were removed by their workers.
     const isGone = remains.hasRemoved(uid) && !removedBefore.has(uid);
-    if (!isGone) await removeRemains(remains, clock, uid, startedAtMonotonic + timeoutMs);
+    if (!isGone) await removeRemains(remains, clock, uid, () => renewedAt() + timeoutMs);
     return undefined;
   } catch (error) {
     const { lastSyncError } = workers.snapshot(uid);
@@ -87,10 +106,10 @@ async function removeRemains(
   remains: Parts['remains'],
   clock: Clock,
   uid: string,
-  untilMonotonic: number,
+  untilMonotonic: () => number,
 ): Promise<void> {
   for (;;) {
-    const leftMs = Math.max(removalRetryMs, untilMonotonic - clock.monotonic());
+    const leftMs = Math.max(removalRetryMs, untilMonotonic() - clock.monotonic());
     try {
       await inTime(clock, leftMs, remains.removeUnworked(uid));
       return;

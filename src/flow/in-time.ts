@@ -5,17 +5,31 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/** Returns the result of `work`. Rejects with a TimeoutError after `ms`; the work itself continues. */
-export async function inTime<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
+/**
+ * Returns the result of `work`. Rejects with a TimeoutError after `ms`; the work itself continues. `renewedAt`: when
+ * the time last began anew, in monotonic milliseconds.
+ */
+export async function inTime<T>(
+  clock: Clock,
+  ms: number,
+  work: Promise<T>,
+  renewedAt: () => number = () => -Infinity,
+): Promise<T> {
   const waiting = new AbortController();
-  const timeout = clock.sleep(ms, { signal: waiting.signal }).then((): never => {
-    throw new TimeoutError(`not done after ${ms / 1000}s`);
-  });
+  const late = untilLate(clock, ms, renewedAt, waiting.signal);
   // The timer is aborted, or the work fails after the timeout.
-  timeout.catch(() => undefined);
+  late.catch(() => undefined);
   try {
-    return await Promise.race([work, timeout]);
+    return await Promise.race([work, late]);
   } finally {
     waiting.abort();
   }
+}
+
+async function untilLate(clock: Clock, ms: number, renewedAt: () => number, signal: AbortSignal): Promise<never> {
+  const begunAt = clock.monotonic();
+  for (let leftMs = ms; leftMs > 0; leftMs = Math.max(begunAt, renewedAt()) + ms - clock.monotonic())
+    await clock.sleep(leftMs, { signal });
+  const tookMs = renewedAt() > begunAt ? Math.round((clock.monotonic() - begunAt) / 1000) * 1000 : ms;
+  throw new TimeoutError(`not done after ${tookMs / 1000}s`);
 }

@@ -31,3 +31,16 @@ test('a runtime that is ready is asked every five seconds, one that is not twice
   stopping.abort(new Error('stop'));
   await expect(ended).rejects.toThrow('stop');
 });
+
+test('a runtime that does not list its containers is a reason, too', async () => {
+  const clock = new FakeClock();
+  const runtime = new FakeRuntime({ clock });
+  const plegUnhealthyBecause = (): string => 'pleg was last seen active 181s ago; threshold is 180s';
+  const state = new RuntimeState({ runtime, clock, emit: () => undefined, plegUnhealthyBecause });
+  const stopping = new AbortController();
+  const ended = state.run(stopping.signal);
+  await clock.advance(0);
+  expect(state.error()).toBe('PLEG is not healthy: pleg was last seen active 181s ago; threshold is 180s');
+  stopping.abort(new Error('stop'));
+  await expect(ended).rejects.toThrow('stop');
+});

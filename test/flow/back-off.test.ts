@@ -33,6 +33,15 @@ test('a container that ran for more than ten minutes starts over', () => {
   expect(nextBackOff(entry, 600_001, 600_500)).toEqual({ backOffMs: 10_000, updatedAtMonotonic: 600_500 });
 });
 
+test('the wait doubles from 10 s up to 5 min', () => {
+  const { backOff } = makeBackOff();
+  const waits = Array.from({ length: 7 }, () => {
+    backOff.next('web', 0);
+    return backOff.get('web') / 1000;
+  });
+  expect(waits).toEqual([10, 20, 40, 80, 160, 300, 300]);
+});
+
 test('keys do not know of each other', () => {
   const { backOff } = makeBackOff();
   backOff.next('web', 0);

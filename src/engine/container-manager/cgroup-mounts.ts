@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readMountInfo } from '../host/mount-info.ts';
 
 /** Controllers that limit pods. Their names are equal in v1 and v2. */
 export type CgroupController = 'cpu' | 'memory' | 'pids' | 'hugetlb';
@@ -16,9 +17,12 @@ export interface CgroupMounts {
 
 const known: readonly CgroupController[] = ['cpu', 'memory', 'pids', 'hugetlb'];
 
-/** Finds the hierarchies among this process's mounts. kubelet: opencontainers/cgroups v1_utils.go GetCgroupMounts */
-export async function readCgroupMounts(mountInfoFile = '/proc/self/mountinfo'): Promise<CgroupMounts> {
-  const mounts = parseCgroupMounts(await readFile(mountInfoFile, 'utf8'));
+/**
+ * Finds the hierarchies among the mounts, by default those of this process. kubelet: opencontainers/cgroups v1_utils.go
+ * GetCgroupMounts
+ */
+export async function readCgroupMounts(mountInfo?: string): Promise<CgroupMounts> {
+  const mounts = parseCgroupMounts(mountInfo ?? (await readMountInfo()));
   const [unified] = mounts.hierarchies;
   if (mounts.version === 1 || unified === undefined) return mounts;
   const offered = (await readFile(join(unified, 'cgroup.controllers'), 'utf8')).trim().split(' ');
@@ -53,6 +57,7 @@ export function parseCgroupMountPoints(mountInfo: string): CgroupMountPoint[] {
 }
 
 function cgroupMount(line: string): CgroupMountPoint[] {
+  if (!line.includes(' - cgroup')) return [];
   const [place = '', system = ''] = line.split(' - ');
   const [type = '', , options = ''] = system.split(' ');
   const path = place.split(' ')[4];

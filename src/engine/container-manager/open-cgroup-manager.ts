@@ -3,16 +3,16 @@ import type { Logger } from '../../logger.ts';
 import { systemBusSocket } from '../host/system-bus-socket.ts';
 import { cgroupFiles } from './cgroup-files.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
-import { readCgroupMounts } from './cgroup-mounts.ts';
+import { type CgroupMounts, readCgroupMounts } from './cgroup-mounts.ts';
 import type { CgroupDriver } from './cgroup-names.ts';
 import { CgroupfsManager } from './cgroupfs-manager.ts';
 
 /** Opens the cgroups of this machine. Code for systemd is loaded only for its driver. */
 export async function openCgroupManager(
   driver: CgroupDriver,
-  { clock, logger }: { clock: Clock; logger: Logger },
+  { clock, logger, mounts: known }: { clock: Clock; logger: Logger; mounts?: CgroupMounts },
 ): Promise<CgroupManager> {
-  const mounts = await readCgroupMounts();
+  const mounts = known ?? (await readCgroupMounts());
   const folders = new CgroupfsManager({ mounts, files: cgroupFiles, clock, driver });
   if (driver === 'cgroupfs') return folders;
   const [{ SystemdCgroupManager }, { DBusSystemd }] = await Promise.all([

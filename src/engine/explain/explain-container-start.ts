@@ -104,6 +104,12 @@ const startTexts: readonly KnownText<[part: Part]>[] = [
     field: 'command',
   },
   {
+    pattern: /container init: (?:mkdir|chdir to cwd) \(?"?([^\s")]+)"?\)?(?: set in config\.json failed)?: ([\w ]+)/,
+    cause: ([, path = '', reason = '']) => `its workingDir ${path} cannot be entered: ${reason}`,
+    ways: () => ['Correct workingDir, or leave it out to use that of the image.'],
+    field: 'workingDir',
+  },
+  {
     pattern: /exec format error/,
     cause: (_found, { container }) => `${container.image ?? ''} is built for another processor`,
     ways: () => ['Choose an image that is built for the processor of this node: uname -m'],

@@ -121,6 +121,16 @@ const volumeTexts: readonly KnownText<[]>[] = [
     ],
   },
   {
+    pattern: /persistentvolumeclaim "([^"]+)" not found/,
+    cause: ([, name = '']) => `no manifest declares PersistentVolumeClaim ${name}`,
+    ways: ([, name = '']) => [`Declare PersistentVolumeClaim ${name} in a manifest beside the pod.`],
+  },
+  {
+    pattern: /persistentvolumeclaim "([^"]+)" is not bound: (.*)/s,
+    cause: ([, name = '', reason = '']) => `PersistentVolumeClaim ${name} is not bound: ${reason}`,
+    ways: () => ['Correct the claim, or declare a PersistentVolume that fits it, beside the pod.'],
+  },
+  {
     pattern: /references non-existent (?:config|secret) key: (\S+)/,
     cause: ([, key = '']) => `the object of the volume has no key ${key}`,
     ways: ([, key = '']) => [`Add the key ${key}, or correct items.`],

@@ -87,7 +87,7 @@ export function waitingEvidence({ container, status }: Part): Evidence {
 
 /** The next sync of the pod, which tries again what failed. */
 export function nextTry({ worker }: Subject): Pick<Finding, 'nextTryAt'> {
-  return worker?.nextSyncAt === undefined ? {} : { nextTryAt: worker.nextSyncAt };
+  return worker?.nextSyncAt === undefined ? {} : { nextTryAt: Math.ceil(worker.nextSyncAt) };
 }
 
 /** The next start of a container. While it waits in back-off, the syncs before its end try nothing. */

@@ -23,7 +23,14 @@ interface Deps {
   removePodCgroup: (uid: string) => Promise<void>;
   /** Resets the pod's restart counts. `pod` is undefined if the runtime does not know its name. */
   forgetRestarts: (uid: string, pod: { namespace: string; name: string } | undefined) => Promise<void>;
+  /** Called with `namespace/name` when a pod is removed that the runtime knew. */
+  onRemoved: (pod: string) => void;
   clock: Clock;
+}
+
+interface TearDown extends Deps {
+  /** When a pod was last removed. */
+  removedAtMonotonic: number;
 }
 
 /** Attempts per pod, because a runtime that stops many pods at once rejects some calls. */
@@ -33,13 +40,6 @@ const firstRetryMs = 250;
 
 /** Time for the runtime to report a pod's remains. */
 const lookTimeoutMs = 2000;
-
-/** Result of a tear-down. */
-export interface TornDownPods {
-  /** `namespace/name`, sorted. */
-  removed: string[];
-  failures: RemovalFailure[];
-}
 
 /** A pod that could not be removed. The next start and the next tear-down try again. */
 export interface RemovalFailure {
@@ -52,32 +52,33 @@ export interface RemovalFailure {
 
 /**
  * Stops and removes every pod with a folder below the root-dir, each before the pods that it depends on. Each pod has
- * its own grace period plus `removalTimeoutMs`. A failed pod does not delay others. Rejects if the runtime does not
- * list its pods.
+ * its own grace period plus `removalTimeoutMs`, which begin anew with each removed pod, because pods wait for one
+ * another in the runtime. A failed pod does not delay others. Resolves with the pods that could not be removed. Rejects
+ * if the runtime does not list its pods.
  */
-export async function tearDownPods(deps: Deps): Promise<TornDownPods> {
+export async function tearDownPods(given: Deps): Promise<RemovalFailure[]> {
+  const deps: TearDown = { ...given, removedAtMonotonic: -Infinity };
   const uids = new Set(await deps.podDirs.podUIDs());
   const listed = (await deps.runtimePods.getPods({})).filter(({ uid }) => uids.has(uid));
   const steps = computeTearDownOrder(listed);
   for (const uid of steps.flat()) uids.delete(uid);
-  const removed: string[] = [];
   const failures: RemovalFailure[] = [];
   // Pods missing in the runtime come first, because no other pod waits for them.
   for (const step of [[...uids], ...steps]) {
     const results = await Promise.allSettled(step.map((uid) => tearDownWithRetries(deps, uid)));
     for (const [index, result] of results.entries()) {
       const uid = step[index] ?? '';
-      if (result.status === 'fulfilled') removed.push(...(result.value === undefined ? [] : [result.value]));
-      else failures.push(await failureOf(deps, uid, nameOf(listed, uid), result.reason));
+      if (result.status === 'rejected') failures.push(await failureOf(deps, uid, nameOf(listed, uid), result.reason));
     }
   }
-  return { removed: removed.sort(), failures };
+  return failures;
 }
 
-async function tearDownWithRetries(deps: Deps, uid: string): Promise<string | undefined> {
+async function tearDownWithRetries(deps: TearDown, uid: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      return await tearDownPod(deps, uid);
+      await tearDownPod(deps, uid);
+      return;
     } catch (error) {
       if (tries === maxTries || isDeadlineExceeded(error) || error instanceof TimeoutError) throw error;
       await deps.clock.sleep(firstRetryMs * 2 ** (tries - 1));
@@ -104,14 +105,19 @@ function nameOf(pods: readonly RuntimePod[], uid: string): string {
   return pod === undefined ? uid : `${pod.namespace}/${pod.name}`;
 }
 
-async function tearDownPod(deps: Deps, uid: string): Promise<string | undefined> {
-  const podStatus = await inTime(deps.clock, removalTimeoutMs, deps.runtimePods.getPodStatus(uid));
+async function tearDownPod(deps: TearDown, uid: string): Promise<void> {
+  const { clock } = deps;
+  const within = <T>(ms: number, work: Promise<T>): Promise<T> =>
+    inTime(clock, ms, work, () => deps.removedAtMonotonic);
+  const podStatus = await within(removalTimeoutMs, deps.runtimePods.getPodStatus(uid));
   const pod = podOf(podStatus);
   const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
-  return inTime(deps.clock, graceMs + removalTimeoutMs, removePod(deps, pod, podStatus));
+  await within(graceMs + removalTimeoutMs, removePod(deps, pod, podStatus));
+  deps.removedAtMonotonic = clock.monotonic();
+  if (podStatus.name !== '') deps.onRemoved(`${podStatus.namespace}/${podStatus.name}`);
 }
 
-async function removePod(deps: Deps, pod: Pod, podStatus: RuntimePodStatus): Promise<string | undefined> {
+async function removePod(deps: Deps, pod: Pod, podStatus: RuntimePodStatus): Promise<void> {
   const { runtimePods, podRemover, podDirs } = deps;
   const { uid } = podStatus;
   const recorder = podEventRecorder(() => undefined, pod);
@@ -119,10 +125,8 @@ async function removePod(deps: Deps, pod: Pod, podStatus: RuntimePodStatus): Pro
   const [left] = await runtimePods.getPods({ uid });
   await podRemover.removePod(uid, left);
   await deps.removePodCgroup(uid);
-  const named = podStatus.name === '' ? undefined : podStatus;
-  await deps.forgetRestarts(uid, named);
+  await deps.forgetRestarts(uid, podStatus.name === '' ? undefined : podStatus);
   await podDirs.removePodDir(uid);
-  return named && `${named.namespace}/${named.name}`;
 }
 
 /** The pod as far as its containers in the runtime describe it. */

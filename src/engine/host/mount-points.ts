@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readMountInfo } from './mount-info.ts';
 
 export interface Mount {
   /** A real path. */
@@ -9,7 +9,7 @@ export interface Mount {
 
 /** All mounts as this process sees them, in the order of mounting. */
 export async function readMounts(): Promise<Mount[]> {
-  const mountInfo = await readFile('/proc/self/mountinfo', 'utf8');
+  const mountInfo = await readMountInfo();
   return mountInfo.split('\n').flatMap((line) => {
     const [facts = ''] = line.split(' - ');
     const [, , , , mountPoint, , ...tags] = facts.split(' ');

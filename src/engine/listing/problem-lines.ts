@@ -13,7 +13,7 @@ const maxFiles = 5;
  * number, unless all are wanted.
  */
 export function problemLines(problems: readonly ManifestProblem[], now: number, areAllWanted: boolean): string[] {
-  const sorted = problems.toSorted((a, b) => a.severity.localeCompare(b.severity));
+  const sorted = problems.toSorted((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'));
   if (areAllWanted || sorted.length <= maxInFull) return sorted.map((problem) => problemText(problem, now));
   const origins = [...new Set(sorted.map(({ origin }) => origin))];
   const named = origins.slice(0, maxFiles);

@@ -1,5 +1,6 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv4 } from 'node:net';
 import type { Pod } from '../../api/types.ts';
+import { isIPv6 } from '../../is-ipv6.ts';
 
 /** The content of a resolver file, of a pod or of the node. */
 export interface DNSConfig {

@@ -148,6 +148,7 @@ export function limitInformational(request: ClientRequest): ClientRequest {
   let informational = 0;
   return request.on('information', () => {
     informational += 1;
-    if (informational > maxInformational) request.destroy(new Error('too many 1xx informational responses'));
+    // A packet may hold thousands.
+    if (informational === maxInformational + 1) request.destroy(new Error('too many 1xx informational responses'));
   });
 }

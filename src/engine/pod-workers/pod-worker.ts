@@ -308,7 +308,12 @@ export class PodWorker {
     const { deps, state } = this;
     if (state.name === 'finished') return undefined;
     const dueInMs = endingOf(state) === undefined ? deps.dueInMs?.(this.uid) : undefined;
-    const delayMs = phaseTransition ? 0 : Math.min(nextSyncDelay(error, deps), Math.ceil(dueInMs ?? Infinity));
+    const delayMs = phaseTransition
+      ? 0
+      : Math.min(
+          nextSyncDelay(error, { ...deps, nowMonotonic: deps.clock.monotonic() }),
+          Math.ceil(dueInMs ?? Infinity),
+        );
     deps.enqueue(this.uid, delayMs);
     return delayMs;
   }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseCgroupMountPoints } from '../container-manager/cgroup-mounts.ts';
+import { readMountInfo } from '../host/mount-info.ts';
 
 /** The hierarchy that counts a resource. */
 export interface CgroupSource {
@@ -35,8 +36,8 @@ const controllers = {
  * Finds the hierarchies. On a hybrid machine each resource is counted where its controller is: in a hierarchy of its
  * own, or in the unified one.
  */
-export async function readCgroupSources(mountInfoFile = '/proc/self/mountinfo'): Promise<CgroupSources> {
-  const mounts = parseCgroupMountPoints(await readFile(mountInfoFile, 'utf8'));
+export async function readCgroupSources(mountInfo?: string): Promise<CgroupSources> {
+  const mounts = parseCgroupMountPoints(mountInfo ?? (await readMountInfo()));
   const unified = mounts.find(({ type }) => type === 'cgroup2')?.path;
   const offered = unified === undefined ? [] : await controllersOf(unified);
   const sourceOf = ([v1, v2]: readonly [string, string]): CgroupSource | undefined => {

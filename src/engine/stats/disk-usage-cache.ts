@@ -29,6 +29,8 @@ interface Deps {
   /** Uniform in [0, 1). */
   random: () => number;
   meter?: Pick<Meter, 'observe'> | undefined;
+  /** A folder with more files counts as one with so many. */
+  maxInodes?: number;
   logger: Logger;
 }
 
@@ -54,8 +56,7 @@ interface Entry {
 /** Time between two looks at the logs of a pod, and at all of a pod with limits. */
 const logsPeriodMs = 60_000;
 const limitedPeriodMs = 10_000;
-/** A folder with more files counts as one with so many. */
-const maxInodes = 1_000_000;
+const defaultMaxInodes = 1_000_000;
 /** Block size of `stat`'s counts, on every file system. */
 const blockBytes = 512;
 /** Largest share of time spent on measuring, because large volumes take long. */
@@ -118,7 +119,7 @@ export class DiskUsageCache {
   private async measure(pod: StatsPod): Promise<PodDiskUsage> {
     const logs = new Map<string, UsedDisk>();
     for (const { name } of pod.containers) {
-      const used = await this.used(containerLogsDirectory(this.deps.podLogsDir, pod, name), ofLogs);
+      const used = await this.used(containerLogsDirectory(this.deps.podLogsDir, pod, name), this.ofLogs);
       if (used !== undefined) logs.set(name, used);
     }
     const volumes = await this.measureVolumes(pod);
@@ -135,7 +136,7 @@ export class DiskUsageCache {
       if (by === 'driver') continue;
       const filesystem = await filesystems.read(path);
       const disk = filesystem && { time: new Date(clock.now()).toISOString(), ...filesystem };
-      const used = by === 'files' ? await this.used(path, ofTree) : disk;
+      const used = by === 'files' ? await this.used(path, this.ofTree) : disk;
       if (used === undefined) continue;
       volumes.push({ ...diskStats(used, filesystem), name, ...(pvcRef && { pvcRef }) });
     }
@@ -164,9 +165,12 @@ export class DiskUsageCache {
       return undefined;
     }
   }
+
+  private readonly ofTree = (path: string): Promise<TreeUsage> => {
+    const { maxInodes = defaultMaxInodes } = this.deps;
+    return treeUsage(path, (usage) => usage.inodes >= maxInodes);
+  };
+
+  /** The runtime alone writes there, and there are many such folders. */
+  private readonly ofLogs = async (path: string): Promise<TreeUsage> => (await flatUsage(path)) ?? this.ofTree(path);
 }
-
-const ofTree = (path: string): Promise<TreeUsage> => treeUsage(path, (usage) => usage.inodes >= maxInodes);
-
-/** The runtime alone writes there, and there are many such folders. */
-const ofLogs = async (path: string): Promise<TreeUsage> => (await flatUsage(path)) ?? ofTree(path);

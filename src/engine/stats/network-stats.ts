@@ -33,13 +33,24 @@ function interfaceOf(line: string): InterfaceCounters[] {
   const colon = line.indexOf(':');
   const name = line.slice(0, colon).trim();
   if (colon === -1 || ignored.some((prefix) => name.startsWith(prefix))) return [];
-  const counters = line
-    .slice(colon + 1)
-    .trim()
-    .split(/\s+/)
-    .map(Number);
+  const counters = numbersAfter(line, colon);
   if (counters.length < 16) return [];
   const [rxBytes = 0, rxPackets = 0, rxErrors = 0, rxDropped = 0] = counters;
   const [txBytes = 0, txPackets = 0, txErrors = 0, txDropped = 0] = counters.slice(8);
   return [{ name, rxBytes, rxPackets, rxErrors, rxDropped, txBytes, txPackets, txErrors, txDropped }];
+}
+
+/** Each digit by itself, because texts of numbers would be garbage of some hundred pods. */
+function numbersAfter(line: string, position: number): number[] {
+  const numbers: number[] = [];
+  let number: number | undefined;
+  for (let at = position + 1; at <= line.length; at++) {
+    const digit = line.charCodeAt(at) - 48;
+    if (digit >= 0 && digit <= 9) number = (number ?? 0) * 10 + digit;
+    else if (number !== undefined) {
+      numbers.push(number);
+      number = undefined;
+    }
+  }
+  return numbers;
 }

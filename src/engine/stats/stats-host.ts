@@ -10,6 +10,6 @@ export interface StatsHost {
 }
 
 /** This machine. Without cgroup mounts, only /proc is read. */
-export async function readStatsHost(runtimePID: StatsHost['runtimePID']): Promise<StatsHost> {
-  return { cgroups: await readCgroupSources().catch(() => ({})), procFolder: '/proc', runtimePID };
+export async function readStatsHost(runtimePID: StatsHost['runtimePID'], mountInfo?: string): Promise<StatsHost> {
+  return { cgroups: await readCgroupSources(mountInfo).catch(() => ({})), procFolder: '/proc', runtimePID };
 }

@@ -35,6 +35,8 @@ export class UsageReader {
   readonly cgroupFiles: KeptFiles;
   private readonly clock: Clock;
   private readonly rates = new CPURates();
+  /** The last time as a text, because hundreds of readings have the same one. */
+  private timeText = { at: NaN, text: '' };
 
   constructor({ host, clock }: { host: StatsHost; clock: Clock }) {
     this.host = host;
@@ -44,7 +46,7 @@ export class UsageReader {
 
   read({ cgroup: path, wanted, idle, runtime }: UsageRequest): Reading {
     const { cgroupFiles, host, clock, rates } = this;
-    const time = new Date(clock.now()).toISOString();
+    const time = this.time();
     const known = (cpuNanos: number | undefined, read: () => StillUsage): StillUsage =>
       idle === undefined || path === undefined ? read() : idle.figuresOf(path, cpuNanos, read);
     const cgroup = path === undefined ? undefined : readCgroupUsage(cgroupFiles, host.cgroups, path, wanted, known);
@@ -52,6 +54,12 @@ export class UsageReader {
       return { time, cgroup, usageNanoCores: rates.next(path, cgroup.cpuNanos, clock.monotonic()) };
     const { key = '', cpu } = runtime ?? {};
     return { time, cgroup, usageNanoCores: cpu && rates.next(`runtime ${key}`, cpu.nanos, cpu.at) };
+  }
+
+  private time(): string {
+    const at = this.clock.now();
+    if (at !== this.timeText.at) this.timeText = { at, text: new Date(at).toISOString() };
+    return this.timeText.text;
   }
 
   /** Ends a sample. Usage of what this sample did not read is forgotten. */

@@ -39,8 +39,7 @@ test('finds each controller of cgroup v1 where it is mounted, alone or with anot
 test('asks cgroup v2 which controllers it offers', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'cgroup.controllers'), 'cpuset cpu io memory pids\n');
-  const mountInfo = join(folder, 'mountinfo');
-  await writeFile(mountInfo, `30 23 0:26 / ${folder} rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n`);
+  const mountInfo = `30 23 0:26 / ${folder} rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n`;
   expect(await readCgroupMounts(mountInfo)).toEqual({
     version: 2,
     controllers: new Map([

@@ -3,6 +3,7 @@ import type { Pod } from '../../../src/api/types.ts';
 import { CgroupfsManager } from '../../../src/engine/container-manager/cgroupfs-manager.ts';
 import { ContainerManager } from '../../../src/engine/container-manager/container-manager.ts';
 import type { NodeAllocatableSettings } from '../../../src/engine/container-manager/node-allocatable.ts';
+import { removeEmptyQOSCgroups } from '../../../src/engine/container-manager/remove-pod-cgroup.ts';
 import { UserError } from '../../../src/errors.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
@@ -223,4 +224,19 @@ describe('while pods of another agent run below the same cgroup', () => {
     await containerManager({}, WatchedCgroups).start();
     expect(looks).toEqual(['begin', 'end']);
   });
+});
+
+test('the cgroups over pods go when they are empty, and those with a pod stay', async () => {
+  await containerManager().start();
+  const manager = new CgroupfsManager({ mounts: cgroups.mounts, files: cgroups, clock, driver: 'cgroupfs' });
+  await manager.apply(['kubepods', 'burstable', 'podother'], { hugePageLimits: new Map() });
+  const left = async (): Promise<boolean[]> =>
+    Promise.all(
+      [['kubepods', 'besteffort'], ['kubepods', 'burstable'], ['kubepods']].map((name) => manager.exists(name)),
+    );
+  await removeEmptyQOSCgroups(manager, '/');
+  expect(await left()).toEqual([false, true, true]);
+  await manager.destroy(['kubepods', 'burstable', 'podother']);
+  await removeEmptyQOSCgroups(manager, '/');
+  expect(await left()).toEqual([false, false, false]);
 });

@@ -5,6 +5,7 @@ import { EmptyDirUsage } from '../../../src/engine/eviction/empty-dir-usage.ts';
 import { makePod } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
+import { tickingClock } from '../../fakes/ticking-clock.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { withoutDescriptors } from '../../without-descriptors.ts';
 
@@ -52,4 +53,28 @@ test('all volumes on disk are measured until the time is over', async () => {
     [...(await usage.ofAll(signal)).values()].flat().map(({ name }) => name);
   expect(await names(new AbortController().signal)).toEqual(['cache', 'other']);
   expect(await names(AbortSignal.abort())).toEqual([]);
+});
+
+test('measuring takes at most a hundredth of the time', async () => {
+  const folder = await temporaryFolder();
+  const clock = new FakeClock();
+  let [readings, looks] = [0, 0];
+  const usage = new EmptyDirUsage({
+    pods: () => [makePod({ metadata: { uid: 'u1' }, spec: { volumes: volumesOfPod } })],
+    volumeManager: {
+      emptyDirPath: () => {
+        looks += 1;
+        return folder;
+      },
+    },
+    // Each look at the clock takes a second.
+    clock: { ...tickingClock(clock), monotonic: () => clock.monotonic() + 1000 * readings++ },
+    logger: silentLogger,
+  });
+  const first = await usage.ofLimited();
+  await clock.advance(98_000);
+  expect([await usage.ofLimited(), looks]).toEqual([first, 1]);
+  await clock.advance(1000);
+  await usage.ofLimited();
+  expect(looks).toBe(2);
 });

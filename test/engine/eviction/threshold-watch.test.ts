@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { EvictionSignal } from '../../../src/api/values/eviction-thresholds.ts';
 import { parseThresholdValue } from '../../../src/api/values/eviction-thresholds.ts';
-import { memory, nextReadMs, type SignalFigure, ThresholdWatch } from '../../../src/engine/eviction/threshold-watch.ts';
+import {
+  memory,
+  nearPeriodsMs,
+  nextReadMs,
+  type SignalFigure,
+  ThresholdWatch,
+} from '../../../src/engine/eviction/threshold-watch.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 const Mi = 2 ** 20;
@@ -23,6 +29,7 @@ const threshold = (signal: EvictionSignal, text: string) => {
 function start(
   thresholds: ReturnType<typeof threshold>[],
   read?: () => Map<EvictionSignal, SignalFigure>,
+  nearPeriodMs = nearPeriodsMs.normal,
 ): ThresholdWatch {
   const watch = new ThresholdWatch({
     ...memory,
@@ -31,7 +38,7 @@ function start(
       reads.push(clock.monotonic());
       return read?.() ?? new Map([['memory.available', { availableBytes, capacityBytes }]]);
     },
-    nearPeriodMs: 500,
+    nearPeriodMs,
     clock,
   });
   watch.onNotice(() => {
@@ -100,6 +107,20 @@ describe('memory', () => {
     await clock.advance(3000);
     expect(reads).toEqual([0, 500, 1000, 1500, 2500, 3500]);
     expect(notices).toEqual([1500]);
+  });
+
+  test('near its threshold is read ten times a second with kernelMemcgNotification', async () => {
+    availableBytes = 120 * Mi;
+    start([threshold('memory.available', '100Mi')], undefined, nearPeriodsMs.notifying);
+    await clock.advance(300);
+    expect(reads).toEqual([0, 100, 200, 300]);
+  });
+
+  test('near its threshold is read ten times a second with kernelMemcgNotification', async () => {
+    availableBytes = 110 * Mi;
+    start([threshold('memory.available', '100Mi')], undefined, nearPeriodsMs.notifying);
+    await clock.advance(300);
+    expect(reads).toEqual([0, 100, 200, 300]);
   });
 
   test.each([1, 30, 300, 1024])('that shrinks by %i MiB a second is noticed within half a second', async (rate) => {

@@ -1,6 +1,15 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
-import { makeAPIContainerStatus, makePod, NOW } from '../../builders/pods.ts';
+import type { Subject } from '../../../src/engine/explain/subject.ts';
+import { makeAPIContainerStatus, makeContainer, makePod, NOW } from '../../builders/pods.ts';
+
+const node = {
+  runtime: { endpoint: 'unix:///x', chosenBecause: '', name: 'fake', version: '1' },
+  pressures: [],
+  sources: [],
+  pods: [],
+};
+const idle = { state: 'sync', working: false, pending: false } as const;
 
 const finishedAt = new Date(NOW).toISOString();
 
@@ -26,12 +35,63 @@ test.each([
     lastState: { terminated },
   });
   const pod = makePod({ status: { phase: 'Running', containerStatuses: [status] } });
-  const worker = { state: 'sync', working: false, pending: false, nextSyncAt: NOW + 10_000 } as const;
-  const node = {
-    runtime: { endpoint: 'unix:///x', chosenBecause: '', name: 'fake', version: '1' },
-    pressures: [],
-    sources: [],
-    pods: [],
-  };
+  const worker = { ...idle, nextSyncAt: NOW + 10_000 };
   expect(explainPod({ pod, worker, node })).toMatchObject({ stage, nextTryAt: NOW + afterMs });
+});
+
+describe('of several steps that fail, the earliest is the answer:', () => {
+  const waiting = (name: string, reason: string) => makeAPIContainerStatus({ name, state: { waiting: { reason } } });
+  const pod = makePod({
+    spec: { containers: ['web', 'side'].map((name) => makeContainer({ name })) },
+    status: {
+      phase: 'Pending',
+      containerStatuses: [waiting('web', 'CrashLoopBackOff'), waiting('side', 'ErrImagePull')],
+    },
+  });
+  const silent = { ...node, runtime: { ...node.runtime, error: 'no answer' } };
+
+  test.each<[what: string, subject: Omit<Subject, 'pod'>, answer: object]>([
+    ['the image, not the back-off', { node, worker: idle }, { stage: 'image', container: 'side' }],
+    [
+      'the runtime, not the image',
+      { node: silent, worker: idle },
+      { stage: 'runtime', cause: 'the container runtime is not ready: no answer' },
+    ],
+    [
+      'the agent, if none runs',
+      {},
+      { stage: 'agent', cause: 'no kubelet-ts runs on this root-dir: nothing starts or restarts the pod' },
+    ],
+  ])('%s', (_what, subject, answer) => {
+    expect(explainPod({ pod, ...subject })).toMatchObject(answer);
+  });
+});
+
+test('a pod whose UID another pod has shows that, until one ends', () => {
+  const message = 'UID 1 belongs to a pod of another kubelet; this pod starts when that one is removed';
+  const rejection = { reason: 'PodUIDTaken', message, retriedWhen: 'a pod ends' } as const;
+  expect(explainPod({ pod: makePod(), node, worker: idle, rejection })).toMatchObject({
+    stage: 'admission',
+    cause: message,
+    evidence: [{ from: 'admission', text: `PodUIDTaken: ${message}` }],
+    nextTryWhen: 'a pod ends',
+  });
+});
+
+test('a pod whose containers are about to end is stopping', () => {
+  const pod = makePod({ spec: { terminationGracePeriodSeconds: 7 }, status: { phase: 'Running' } });
+  expect(explainPod({ pod, node, worker: { ...idle, state: 'terminating' } })).toEqual({
+    namespace: 'default',
+    name: 'web-node1',
+    stage: 'stopping',
+    cause: 'its containers have up to 7s to end',
+    evidence: [],
+    ways: ['Wait for it: kubelet-ts wait web-node1 --for deleted'],
+  });
+});
+
+test('a next try that waits for something has its event in place of a time', () => {
+  const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory. ' };
+  const explanation = explainPod({ pod: makePod({ status }), node, worker: { ...idle, state: 'finished' } });
+  expect([explanation.nextTryAt, explanation.nextTryWhen]).toEqual([undefined, 'the node takes pods again']);
 });

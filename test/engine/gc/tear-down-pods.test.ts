@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { PodRemover } from '../../../src/engine/kuberuntime/pod-remover.ts';
-import { tearDownPods, type TornDownPods } from '../../../src/engine/gc/tear-down-pods.ts';
+import { type RemovalFailure, tearDownPods } from '../../../src/engine/gc/tear-down-pods.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
@@ -17,7 +17,9 @@ let clock: FakeClock;
 let runtime: FakeRuntime;
 let podDirs: PodDirs;
 let forgotten: unknown[];
-let tearDown: () => Promise<TornDownPods>;
+let removed: string[];
+/** Resolves with the removed pods, sorted, and those that could not be removed. */
+let tearDown: () => Promise<{ removed: string[]; failures: RemovalFailure[] }>;
 
 beforeEach(async () => {
   const rootDir = await temporaryFolder();
@@ -31,7 +33,8 @@ beforeEach(async () => {
     await startRuntimePod(runtime, name);
     await mkdir(podDirs.podDir(name), { recursive: true });
   }
-  tearDown = () => {
+  tearDown = async () => {
+    removed = [];
     const removal = tearDownPods({
       runtime,
       runtimePods: new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message) }),
@@ -47,9 +50,11 @@ beforeEach(async () => {
         forgotten.push({ uid, pod: pod && `${pod.namespace}/${pod.name}` });
         return Promise.resolve();
       },
+      onRemoved: (pod) => void removed.push(pod),
       clock,
     });
-    return whileTimePasses(clock, removal);
+    const failures = await whileTimePasses(clock, removal);
+    return { removed: removed.toSorted(), failures };
   };
 });
 
@@ -108,6 +113,34 @@ test('a pod whose removal hangs is given up after its grace period and 30 s', as
   });
   expect(clock.now() - from).toBe(32_000);
   release();
+});
+
+test('each pod is reported when it is removed, in the order of the removals', async () => {
+  const reported: string[] = [];
+  const [web] = (await runtime.listPodSandbox({})).items.filter(({ metadata }) => metadata?.uid === 'web');
+  clock.after(10_000, runtime.hang('stopPodSandbox', { when: ({ podSandboxId }) => podSandboxId === web?.id }));
+  clock.after(9000, () => {
+    reported.push(...removed);
+  });
+  await tearDown();
+  expect({ reported, removed }).toEqual({ reported: ['default/db'], removed: ['default/db', 'default/web'] });
+});
+
+test('pods that wait for one another in the runtime have their time after each removal', async () => {
+  const { items } = await runtime.listPodSandbox();
+  for (const name of ['a', 'b', 'c']) {
+    items.push({ id: (await startRuntimePod(runtime, name)).sandbox } as (typeof items)[number]);
+    await mkdir(podDirs.podDir(name), { recursive: true });
+  }
+  for (const [index, { id }] of items.entries()) {
+    const release = runtime.hang('stopPodSandbox', { when: ({ podSandboxId }) => podSandboxId === id });
+    // The last one hangs too long.
+    clock.after(index === 4 ? 1e6 : 20_000 * (index + 1), release);
+  }
+  expect(await tearDown()).toEqual({
+    removed: ['default/a', 'default/b', 'default/db', 'default/web'],
+    failures: [{ pod: 'default/c', reason: 'not done after 112s', mayRun: true }],
+  });
 });
 
 test('what was removed begins with a restart count of 0 again, also when the runtime had lost it', async () => {

@@ -12,14 +12,15 @@ describe('the texts that are to be hidden', () => {
             image: 'postgres:16',
             env: [
               { name: 'POSTGRES_DB', value: 'postgres' },
-              { name: 'MODE', value: 'fast' },
+              { name: 'MODE', value: 'quicker' },
+              { name: 'CITY', value: 'New York' },
               { name: 'DSN', value: 'postgres://app@db/app' },
             ],
           },
         ],
       },
     });
-    expect(variableTexts(pod)).toEqual(['postgres://app@db/app']);
+    expect(variableTexts(pod)).toEqual(['New York', 'postgres://app@db/app']);
   });
 });
 

@@ -68,6 +68,17 @@ describe('events of one kind', () => {
     expect(history.entries()).toMatchObject([{ count: 8640 }]);
   });
 
+  test('are written when their number has doubled, or after ten minutes', () => {
+    const written = (periodMs: number, times: number): number[] => {
+      const history = new PodHistory();
+      return Array.from({ length: times }, (_, index) => history.addEventOnce(event(index * periodMs))).flatMap(
+        (line) => line?.count ?? [],
+      );
+    };
+    expect(written(1000, 600)).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512]);
+    expect(written(60_000, 40)).toEqual([1, 2, 4, 8, 16, 26, 36]);
+  });
+
   test('are replayed from their lines, with what was left unwritten', () => {
     const history = new PodHistory();
     const lines: HistoryLine[] = [];

@@ -46,6 +46,13 @@ describe('the credentials for a repository', () => {
     ]);
   });
 
+  test('come with the longest path first, then a host before a pattern, whatever configuration they are in', () => {
+    const [path, port, pattern] = ['registry.example:5000/team', 'registry.example:5000', '*.example:5000'];
+    const expected = [path, port, pattern];
+    expect(usersFor('registry.example:5000/team/app', config(pattern, port, path))).toEqual(expected);
+    expect(usersFor('registry.example:5000/team/app', config(pattern), config(port), config(path))).toEqual(expected);
+  });
+
   test.each([
     'https://registry.example',
     'http://registry.example/',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod } from '../../../src/api/types.ts';
+import type { Container, Pod } from '../../../src/api/types.ts';
 import type { Rejection } from '../../../src/engine/view/snapshot.ts';
 import { type AdmissionNode, admitPod } from '../../../src/engine/lifecycle/admit-pod.ts';
 import { sysctlAllowlist } from '../../../src/engine/lifecycle/sysctl-allowlist.ts';
@@ -224,6 +224,45 @@ describe('whatever the room', () => {
     expect(admitPod(wanting('edge1'), [], node())).toEqual(admitted);
     expect(rejection(wanting('edge2'))?.reason).toBe('NodeAffinity');
   });
+});
+
+test('of several reasons the first one in the order of the checks counts', () => {
+  interface Fault {
+    labels?: Record<string, string>;
+    spec?: Partial<Pod['spec']>;
+    container?: Partial<Container>;
+    node?: Partial<AdmissionNode>;
+    allocation?: Omit<Rejection, 'retriedWhen'>;
+  }
+  const ports = [{ containerPort: 80, hostPort: 80 }];
+  const faults: [reason: string, Fault][] = [
+    ['Evicted', { node: { pressures: ['DiskPressure'] } }],
+    ['SysctlForbidden', { spec: { securityContext: { sysctls: [{ name: 'vm.swappiness', value: '1' }] } } }],
+    ['TopologyAffinityError', { allocation: { reason: 'TopologyAffinityError', message: '' } }],
+    ['PodOSSelectorNodeLabelDoesNotMatch', { labels: { 'kubernetes.io/os': 'windows' } }],
+    ['PodOSNotSupported', { spec: { os: { name: 'windows' } } }],
+    ['NodeAffinity', { spec: { nodeSelector: { disk: 'none' } } }],
+    ['NodeName', { spec: { nodeName: 'edge2' } }],
+    ['NodePorts', { container: { ports } }],
+    ['UnexpectedAdmissionError', { container: { resources: { requests: { cpu: '3' } } } }],
+    ['AppArmor', { container: { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } } }],
+    ['NodeShutdown', { node: { isShuttingDown: true } }],
+  ];
+  const other = makePod({ metadata: { uid: 'other' }, spec: { containers: [makeContainer({ ports })] } });
+  const reasonOf = (...left: Fault[]): string | undefined => {
+    const all = <K extends keyof Fault>(part: K): Fault[K] =>
+      Object.assign({}, ...left.map((fault) => fault[part])) as Fault[K];
+    const [allocation] = left.flatMap((fault) => fault.allocation ?? []);
+    const pod = makePod({
+      metadata: { labels: all('labels') ?? {}, annotations: { 'kubernetes.io/config.source': 'file' } },
+      spec: { containers: [makeContainer(all('container'))], priority: 0, ...all('spec') },
+    });
+    const admission = admitPod(pod, [other], node(all('node')), new Set(), () => allocation);
+    return admission.admit ? undefined : admission.rejection.reason;
+  };
+  const rest = faults.map(([, fault]) => fault);
+  expect(faults.map((_fault, first) => reasonOf(...rest.slice(first)))).toEqual(faults.map(([reason]) => reason));
+  expect(reasonOf()).toBeUndefined();
 });
 
 describe('sysctlAllowlist', () => {

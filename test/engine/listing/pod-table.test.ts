@@ -33,3 +33,9 @@ test('labels have columns of their own before the reason', async () => {
     ],
   });
 });
+
+test('without a pod that is not Ready there is no column of reasons', async () => {
+  const pods = [makeEntry('web')];
+  const { columns } = await podTable(pods, makeSnapshot(pods), { wide: false, now: noon });
+  expect(columns).toEqual(['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE']);
+});

@@ -76,6 +76,7 @@ class LogWorld {
         },
         reopenContainerLog: async ({ containerId = '' } = {}, { signal } = {}) => {
           this.calls.push(`reopen ${containerId}`);
+          signal?.throwIfAborted();
           const aborted = new Promise<never>((_, reject) => {
             signal?.addEventListener('abort', () => {
               reject(signal.reason as Error);
@@ -183,6 +184,28 @@ test('a log that grows fast is rotated between checks, and compressed when it is
   expect(world.warnings).toEqual([]);
 });
 
+test('the fastest log is looked at twice a second', async () => {
+  const log = await world.container('c1', '');
+  const times: number[] = [];
+  world.reopening.set('c1', async () => {
+    times.push(world.clock.monotonic());
+    await writeFile(log, '');
+    // So much in half a second that the next look would be due sooner.
+    if (times.length < 3) await truncate(log, 2 ** 30);
+  });
+  world.start();
+  await truncate(log, 20 * 2 ** 30);
+  await world.clock.advance(periodMs);
+  await world.until(() => times.length === 1 && world.clock.pending === 2);
+  await world.clock.advance(499);
+  expect(times).toHaveLength(1);
+  await world.clock.advance(1);
+  await world.until(() => times.length === 2 && world.clock.pending === 2);
+  await world.clock.advance(500);
+  await world.until(() => times.length === 3);
+  expect(times.map((time) => time - (times[0] ?? 0))).toEqual([0, 500, 1000]);
+});
+
 test('no log is rotated with a negative size', async () => {
   await world.container('c1', big('a'));
   world.start({ maxSizeBytes: -1n });
@@ -263,7 +286,12 @@ describe('a runtime', () => {
   test('that never answers delays no other container, and the rename is undone when the agent stops', async () => {
     await world.container('hung', big('a'));
     await world.container('c2', big('b'));
-    world.reopening.set('hung', () => new Promise(() => undefined));
+    const asked = new Promise<void>((resolve) => {
+      world.reopening.set('hung', () => {
+        resolve();
+        return new Promise(() => undefined);
+      });
+    });
     const reopened = new Promise<void>((resolve) => {
       world.reopening.set('c2', async () => {
         await writeFile(world.log('c2'), '');
@@ -272,7 +300,7 @@ describe('a runtime', () => {
     });
     world.start();
     await world.clock.advance(periodMs);
-    await reopened;
+    await Promise.all([asked, reopened]);
     await world.clock.advance(periodMs);
     world.stopped.abort();
     await world.ended;

@@ -1,8 +1,9 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import type { ClientRequest } from 'node:http';
 import { createServer, type Socket } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { sendRequest } from '../../../src/origins/http/http-request.ts';
-import { httpGet } from '../../../src/engine/network/http-get.ts';
+import { httpGet, limitInformational } from '../../../src/engine/network/http-get.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 /** A server that says `greeting` and then the same bytes for as long as anyone reads them. */
@@ -49,6 +50,15 @@ test('of a body without end a probe reads the beginning', async () => {
     statusCode: 200,
     body: 'x'.repeat(10_240),
   });
+});
+
+test('of thousands of 1xx answers in one packet one ends the request', () => {
+  const request = Object.assign(new EventEmitter(), { destroy: vi.fn() });
+  limitInformational(request as unknown as ClientRequest);
+  for (let answers = 0; answers < 5; answers++) request.emit('information');
+  expect(request.destroy).not.toHaveBeenCalled();
+  for (let answers = 0; answers < 5000; answers++) request.emit('information');
+  expect(request.destroy.mock.calls).toEqual([[new Error('too many 1xx informational responses')]]);
 });
 
 test('a request for a manifest ends by itself when the server sends one 1xx after the other', async () => {

@@ -58,6 +58,11 @@ describe('what would take the sense from messages', () => {
     expect(secrets.hide(text)).toBe(text);
   });
 
+  test('is hidden beside letters from eight characters on, and as a line of a value from eight on', () => {
+    secrets.set('s', ['seventy', 'eighteen', 'a first line\nasevenl\nof-eight']);
+    expect(secrets.hide('xseventy xeighteen, asevenl and of-eight')).toBe('xseventy x<hidden>, asevenl and <hidden>');
+  });
+
   test('is hidden only where it stands alone when it is shorter than eight', () => {
     secrets.set('s', ['root', 'a.*b']);
     expect(secrets.hide('chroot as root, user=root: a.*b axxb')).toBe(

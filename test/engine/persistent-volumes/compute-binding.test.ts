@@ -99,6 +99,11 @@ test.each<[title: string, given: Given, expected: string]>([
     'no persistent volume fits: a: requested PV is too small; b: belongs to claim default/other',
   ],
   [
+    'a claim without a class gets a folder if no volume without a class fits',
+    { volumes: [makeVolume('a', { storage: '1M' })] },
+    '<folder>',
+  ],
+  [
     'every access mode must be there',
     { claim: { storageClassName: '', accessModes: ['ReadWriteOnce', 'ReadOnlyMany'] }, volumes: [makeVolume('a')] },
     'no persistent volume fits: a: incompatible accessMode',

@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Plugin, PluginHandler } from '../../../src/engine/plugin-manager/plugin-handler.ts';
@@ -61,6 +61,7 @@ test('registers a plugin whose socket is there, or comes later in a new folder',
   const { folder, uses } = await start();
   const first = await pluginAt(join(folder, 'a.sock'), { endpoint: '/run/a.sock' });
   expect(await notified(first)).toEqual({ pluginRegistered: true, error: '' });
+  expect(((await stat(folder)).mode & 0o777).toString(8)).toBe('750');
   await mkdir(join(folder, 'deep'));
   const second = await pluginAt(join(folder, 'deep', 'b.sock'), { name: 'b.example.com' });
   expect(await notified(second)).toEqual({ pluginRegistered: true, error: '' });

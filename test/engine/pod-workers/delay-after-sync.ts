@@ -1,7 +1,7 @@
-import { systemClock } from '../../../src/clock.ts';
 import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import { PodWorkers } from '../../../src/engine/pod-workers/pod-workers.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 
@@ -39,7 +39,7 @@ export function delayAfterSync({ syncPod, syncFrequencyMs, chance }: FirstSync):
         resolve(ms);
       },
       onNameFreed: () => undefined,
-      clock: systemClock,
+      clock: new FakeClock(),
       random: () => chance,
       logger: silentLogger,
       emit: () => undefined,

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readCgroupSources } from '../../../src/engine/stats/cgroup-sources.ts';
 import { describedTree, mountInfo } from './described-machine.ts';
@@ -7,9 +5,8 @@ import { describedTree, mountInfo } from './described-machine.ts';
 /** The sources of a machine with these mounts. `unified` lists the controllers of the unified hierarchy. */
 async function sourcesOf(unified: string, ...mounts: readonly string[]) {
   const top = await describedTree({ 'cgroup.controllers': `${unified}\n` });
-  const file = join(top, 'mountinfo');
-  await writeFile(file, mountInfo(...mounts.map((mount) => mount.replace('UNIFIED', top))));
-  return { top, sources: await readCgroupSources(file) };
+  const text = mountInfo(...mounts.map((mount) => mount.replace('UNIFIED', top)));
+  return { top, sources: await readCgroupSources(text) };
 }
 
 test('cgroup v1 counts each resource in the hierarchy of its controller', async () => {

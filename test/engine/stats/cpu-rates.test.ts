@@ -28,6 +28,15 @@ test('a sample soon after another one keeps the usage, and the next one covers b
   ]);
 });
 
+test.each([
+  [399, undefined],
+  [400, 1_000_000],
+  [120_000, 1_000_000],
+  [120_001, undefined],
+])('two samples that are %i ms apart give the usage %s', (elapsedMs, usage) => {
+  expect(ratesOf([0, 0], [elapsedMs * 1000, elapsedMs])).toEqual([undefined, usage]);
+});
+
 test('a counter that began again has no usage yet', () => {
   expect(ratesOf([9_000_000, 0], [100, 1000], [1100, 2000])).toEqual([undefined, undefined, 1000]);
 });

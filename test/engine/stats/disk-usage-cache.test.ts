@@ -2,12 +2,14 @@ import { lstat, mkdir, statfs, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
+import type { Clock } from '../../../src/clock.ts';
 import { DiskUsageCache, type PodDiskUsage } from '../../../src/engine/stats/disk-usage-cache.ts';
 import { Filesystems } from '../../../src/engine/stats/filesystem-stats.ts';
 import type { StatsPod } from '../../../src/engine/stats/stats-pods.ts';
 import type { MeasuredVolume } from '../../../src/engine/volumes/measured-volume.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { tickingClock } from '../../fakes/ticking-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -38,8 +40,21 @@ const volume = (name: string, parts: Partial<MeasuredVolume>): MeasuredVolume =>
   ...parts,
 });
 
-function cacheWith({ volumeStatsAggPeriodMs = 60_000, random = 0 } = {}): DiskUsageCache {
+interface Options {
+  volumeStatsAggPeriodMs?: number;
+  random?: number;
+  ofClock?: Clock;
+  maxInodes?: number;
+}
+
+function cacheWith({
+  volumeStatsAggPeriodMs = 60_000,
+  random = 0,
+  ofClock = clock,
+  ...limits
+}: Options = {}): DiskUsageCache {
   return new DiskUsageCache({
+    ...limits,
     volumeStatsAggPeriodMs,
     podLogsDir: join(folder, 'logs'),
     podOf: (uid) => (uid === 'u1' ? manifest : undefined),
@@ -55,7 +70,7 @@ function cacheWith({ volumeStatsAggPeriodMs = 60_000, random = 0 } = {}): DiskUs
     },
     hostsFileOf: () => join(folder, 'etc-hosts'),
     filesystems: new Filesystems(clock),
-    clock,
+    clock: ofClock,
     random: () => random,
     logger: silentLogger,
   });
@@ -136,11 +151,37 @@ test('measures a pod with a limit on disk at every sample', async () => {
   expect(looks).toBe(3);
 });
 
+test('measuring takes at most a hundredth of the time', async () => {
+  manifest = makeStaticPod('web', {
+    uid: 'u1',
+    spec: { containers: [], volumes: [{ name: 'cache', emptyDir: { sizeLimit: '64Ki' } }] },
+  });
+  // Each look at the clock takes a second.
+  let readings = 0;
+  const cache = cacheWith({
+    ofClock: { ...tickingClock(clock), monotonic: () => clock.monotonic() + 1000 * readings++ },
+  });
+  await measured(cache);
+  const tookMs = 1000 * (readings - 2);
+  await clock.advance(99 * tookMs);
+  cache.refresh([pod]);
+  await clock.advance(0);
+  expect(looks).toBe(1);
+  await clock.advance(tookMs);
+  await measured(cache);
+  expect(looks).toBe(2);
+});
+
 test('a negative period measures logs alone', async () => {
   const usage = await measured(cacheWith({ volumeStatsAggPeriodMs: -1 }));
   expect(usage?.logs.size).toBe(1);
   expect(usage?.volumes).toBeUndefined();
   expect(looks).toBe(0);
+});
+
+test('a volume with more files than the limit counts as one with so many', async () => {
+  const usage = await measured(cacheWith({ maxInodes: 2 }));
+  expect(usage?.volumes?.find(({ name }) => name === 'cache')?.inodesUsed).toBe(2);
 });
 
 test('a link in the place of the hosts file is not followed', async () => {

@@ -1,24 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { KeptFiles } from '../../../src/engine/stats/kept-files.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { withoutDescriptors } from '../../without-descriptors.ts';
-
-/** The files of a folder that this process has open. */
-function openIn(folder: string): string[] {
-  const targets = readdirSync('/proc/self/fd').map((descriptor) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${descriptor}`);
-    } catch {
-      return '';
-    }
-  });
-  return targets.filter((target) => target.startsWith(`${folder}/`)).sort();
-}
+import { openIn } from './open-in.ts';
 
 test('a file is opened once, and read anew each time', async () => {
   const folder = await temporaryFolder();

@@ -12,7 +12,8 @@ import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { cgroupV1, cgroupV2, describedTree, netDev, procFiles, writeAt } from './described-machine.ts';
+import { openIn } from './open-in.ts';
+import { cgroupDetailsV1, cgroupV1, cgroupV2, describedTree, netDev, procFiles, writeAt } from './described-machine.ts';
 
 const time = '2025-01-01T00:00:00.000Z';
 const startTime = '2024-12-30T23:06:40.000Z';
@@ -128,6 +129,15 @@ describe('a machine with cgroup v1', () => {
     expect(await seen()).toEqual({ memory: 0, received: 30 });
     await writeAt(join(top, `cpuacct${podV1}/sandbox1/cpuacct.usage`), '1\n');
     expect(await seen()).toEqual({ memory: 4096, received: 30 });
+  });
+
+  test('only a look in all detail reads the further files of cgroups', async () => {
+    const { sampler, top } = await samplerOf({ ...treeV1, ...cgroupDetailsV1(podV1) }, sourcesV1);
+    const isOpen = (): boolean => openIn(top).some((path) => path.endsWith('/memory.max_usage_in_bytes'));
+    await sampler.sample();
+    expect(isOpen()).toBe(false);
+    await sampler.cgroups();
+    expect(isOpen()).toBe(true);
   });
 
   test('has the usage of its cgroups, in the shape of the kubelet', async () => {

@@ -171,7 +171,7 @@ async function seeManifest(path: string): Promise<Seen | Revision | undefined> {
   try {
     const stats = await stat(path);
     if (!stats.isFile()) {
-      const hint = 'Only regular files and links to them are read as manifests.';
+      const hint = 'Only regular files and links to them are read as manifests. For a pipe, give - and stdin.';
       return refused(path, { message: 'is not a regular file', hint });
     }
     if (stats.size > maxManifestBytes) {

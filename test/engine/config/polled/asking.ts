@@ -82,7 +82,12 @@ export class Asking {
     const { clock } = this;
     const lastGood = new LastGoodManifests({ rootDir: this.#rootDir, clock, logger: silentLogger });
     const url = new URL(options.url);
-    const origin = new HTTPOrigin({ ...options, url, largeBodies: new LargeBodies(clock), clock });
+    const origin = new HTTPOrigin({
+      ...options,
+      url,
+      largeBodies: new LargeBodies(join(this.#rootDir, 'bodies')),
+      clock,
+    });
     return { lastGood, recorder: new SourceRecorder(new PolledSource({ ...options, origin, lastGood, clock })) };
   }
 }

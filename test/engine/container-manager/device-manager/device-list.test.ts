@@ -16,9 +16,21 @@ test('a device is healthy only if its plugin says so, and the last of an id coun
   ]);
 });
 
+const devicesOf = (count: number) => Array.from({ length: count }, (_, index) => listed(`d${index}`));
+
+test('a list may have 4,096 devices, ids of 253 characters and NUMA nodes up to 63', () => {
+  expect(deviceList({ devices: devicesOf(4096) }).size).toBe(4096);
+  const id = 'x'.repeat(253);
+  expect(deviceList({ devices: [listed(id, 'Healthy', [0, 63])] }).get(id)).toEqual({
+    id,
+    isHealthy: true,
+    nodes: [0, 63],
+  });
+});
+
 test.each([
-  ['too many devices', Array.from({ length: 5000 }, (_, index) => listed(`d${index}`))],
-  ['an endless id', [listed('x'.repeat(1000))]],
+  ['too many devices', devicesOf(4097)],
+  ['an id that is too long', [listed('x'.repeat(254))]],
   ['an empty id', [listed('')]],
   ['a control character', [listed('a\nb')]],
   ['a node that no machine has', [listed('a', 'Healthy', [64])]],
