@@ -1,11 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../clock.ts';
-import { UserError } from '../errors.ts';
+import { isSystemError, UserError } from '../errors.ts';
+import { writeFailure } from '../file-failure.ts';
 import { replaceFile } from '../write-file-atomic.ts';
 import { checksumFileOf } from './archive-checksum.ts';
 import { type ImageStore, reasonOf, streamCtr, withoutTransferService } from './ctr.ts';
@@ -50,7 +50,8 @@ export async function exportImageArchive(
   } catch (cause) {
     await rm(temporary, { force: true });
     options.signal.throwIfAborted();
-    throw new UserError(`Could not write the archive ${file}: ${reasonOf(cause)}`, { cause });
+    const reason = isSystemError(cause) ? writeFailure(file, cause) : reasonOf(cause);
+    throw new UserError(`Could not write the archive ${file}: ${reason}`, { cause });
   }
 }
 
@@ -61,6 +62,8 @@ async function writeArchive(
   { clock, signal, onProgress }: ExportOptions,
 ): Promise<ExportedArchive> {
   await rm(file, { force: true });
+  // A stream that opens its own file may still create it after it was destroyed.
+  const target = await open(file, 'wx', 0o600);
   const ended = new AbortController();
   const args = ['images', 'export', ...withoutTransferService(store), '-', ...names];
   const ctr = streamCtr(store, args, AbortSignal.any([signal, ended.signal]));
@@ -75,8 +78,7 @@ async function writeArchive(
     onProgress?.(bytes);
   });
   try {
-    const target = createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true });
-    await Promise.all([ctr, pipeline(ctr.stdout, measure, target)]);
+    await Promise.all([ctr, pipeline(ctr.stdout, measure, target.createWriteStream({ flush: true }))]);
   } catch (error) {
     ended.signal.throwIfAborted();
     throw error;
@@ -85,6 +87,7 @@ async function writeArchive(
     // After a failed write it may still run.
     ended.abort();
     await ctr.catch(() => undefined);
+    await target.close();
   }
   return { bytes, sha256: hash.digest('hex') };
 }

@@ -2,7 +2,8 @@ import { constants, createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { UserError } from '../errors.ts';
+import { isSystemError, UserError } from '../errors.ts';
+import { readFailure } from '../file-failure.ts';
 import { verifyArchiveChecksum } from './archive-checksum.ts';
 import { type ImageStore, reasonOf, runCtr, withoutTransferService } from './ctr.ts';
 import type { ImportProgress } from './import-progress.ts';
@@ -42,6 +43,9 @@ export async function importImageArchive(
     return names;
   } catch (cause) {
     options.signal?.throwIfAborted();
+    if (isSystemError(cause)) {
+      throw new UserError(`Could not import the image archive ${file}: ${readFailure(cause)}`, { cause });
+    }
     throw new UserError(`Could not import the image archive ${file}: ${reasonOf(cause)}`, {
       hint: 'An archive is what `docker save`, `podman save` or `ctr images export` writes.',
       cause,

@@ -7,6 +7,7 @@ import type { CredentialPlugin } from '../engine/images/credential-plugin.ts';
 import { type DockerConfigPlaces, readDockerConfigFiles } from '../engine/images/docker-config-files.ts';
 import type { DockerConfig } from '../engine/images/docker-config.ts';
 import { errorMessage, UserError } from '../errors.ts';
+import { readFailure } from '../file-failure.ts';
 import type { Logger } from '../logger.ts';
 import { problemText } from '../api/values/problem-text.ts';
 
@@ -69,7 +70,7 @@ async function openPlugins(options: NodeCredentialsOptions, logger: Logger): Pro
 async function readProviders(file: string): Promise<CredentialProvider[]> {
   const { loadCredentialProviderConfig } = await import('../api/kubelet-configuration/credential-provider-config.ts');
   const bytes = await readFile(file).catch((cause: unknown) => {
-    throw new UserError(`the credential providers cannot be read: ${errorMessage(cause)}`, { cause });
+    throw new UserError(`the credential providers ${file} cannot be read: ${readFailure(cause)}`, { cause });
   });
   const { providers, problems } = loadCredentialProviderConfig(bytes, file);
   if (providers !== undefined) return providers;

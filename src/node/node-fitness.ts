@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Machine } from '../engine/container-manager/machine.ts';
+import { readMountInfo } from '../engine/host/mount-info.ts';
 import { hasCode } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { requireKernelTunables } from './kernel-tunables.ts';
@@ -16,10 +17,11 @@ export async function checkNodeFitness(
   options: Pick<NodeOptions, 'protectKernelDefaults' | 'memorySwap'>,
   machine: Machine,
   logger: Pick<Logger, 'info' | 'warn'>,
+  mountInfo?: string,
 ): Promise<void> {
   if (options.protectKernelDefaults) await requireKernelTunables();
   const { cgroupVersion } = machine;
-  const missing = missingControllers(cgroupVersion, await offeredControllers(cgroupVersion));
+  const missing = missingControllers(cgroupVersion, await offeredControllers(cgroupVersion, mountInfo));
   if (missing.length > 0) {
     const hint = 'Add cgroup_enable=NAME to the command line of the kernel, or mount the controllers.';
     logger.warn({ missing, hint }, 'Cgroup controllers are missing, pods run without their limits');
@@ -46,9 +48,9 @@ export function missingControllers(version: 1 | 2, offered: readonly string[]): 
 }
 
 /** Empty without cgroups, as in some containers. */
-export async function offeredControllers(version: 1 | 2): Promise<string[]> {
+export async function offeredControllers(version: 1 | 2, mountInfo?: string): Promise<string[]> {
   try {
-    if (version === 1) return mountedControllers(await readFile('/proc/self/mountinfo', 'utf8'));
+    if (version === 1) return mountedControllers(mountInfo ?? (await readMountInfo()));
     return (await readFile('/sys/fs/cgroup/cgroup.controllers', 'utf8')).trim().split(' ');
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return [];

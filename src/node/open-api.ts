@@ -4,6 +4,7 @@ import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts
 import type { Clock } from '../clock.ts';
 import { readRegularFile } from '../engine/host/regular-file.ts';
 import { errorMessage, UserError } from '../errors.ts';
+import { readFailure } from '../file-failure.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { ownCommandLine } from '../own-program.ts';
@@ -19,7 +20,7 @@ import type { PrepareReload } from './reload.ts';
 interface Deps {
   engine: ApiEngine;
   runtime: ApiRuntime;
-  metrics: Pick<AgentMetrics, 'text' | 'binary' | 'http' | 'health'>;
+  metrics: Pick<AgentMetrics, 'parts' | 'binaryParts' | 'http' | 'health'>;
   clock: Clock;
   faults: Pick<Faults, 'note'>;
   logger: Logger;
@@ -176,7 +177,7 @@ async function readClientCA(path: string): Promise<string> {
   try {
     return (await readRegularFile(path, maxCABytes, { followLinks: true })).toString();
   } catch (cause) {
-    throw new UserError(`the client CA cannot be read: ${errorMessage(cause)}`, {
+    throw new UserError(`the client CA ${path} cannot be read: ${readFailure(cause)}`, {
       hint: 'It is named by authentication.x509.clientCAFile (--client-ca-file).',
       cause,
     });

@@ -5,12 +5,14 @@ import type { RuntimeService } from '../cri/runtime-service.ts';
 import { untilAnswered } from '../cri/until-answered.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
+import { type CgroupMounts, readCgroupMounts } from '../engine/container-manager/cgroup-mounts.ts';
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { nodeAllocatableReservation } from '../engine/container-manager/node-allocatable.ts';
 import { meteredCgroups } from '../engine/container-manager/metered-cgroups.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { openKernelLog } from '../engine/oom/kernel-log.ts';
+import { readMountInfo } from '../engine/host/mount-info.ts';
 import { systemBusSocket } from '../engine/host/system-bus-socket.ts';
 import { readFilesystem } from '../engine/images/image-collector.ts';
 import { Kubelet } from '../engine/kubelet.ts';
@@ -70,14 +72,17 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   raiseOwnPriority(logger);
   const runtime = await openNodeRuntime(request, onWaiting);
   const { connection } = runtime;
+  // Cgroup hierarchies stay. With many containers the kernel takes several ms for the mounts.
+  const mountInfo = await readMountInfo();
+  const mounts = await readCgroupMounts(mountInfo);
   const [{ cgroupDriver, cgroups }, machine, statsHost, logind] = await Promise.all([
-    openCgroups(options, connection.runtime, logger, signal),
+    openCgroups(options, connection.runtime, { mounts, logger, signal }),
     readMachine(options.rootDir),
-    readStatsHost(runtime.pid),
+    readStatsHost(runtime.pid, mountInfo),
     endsItsPods(options) ? openLogind() : undefined,
     sendPodCIDR(options, connection.runtime, logger, signal),
   ]);
-  await checkNodeFitness(options, machine, logger);
+  await checkNodeFitness(options, machine, logger, mountInfo);
   request.metrics.counts.set('kubelet_cgroup_version', machine.cgroupVersion);
   const node = nodeConfig(options, machine, cgroupDriver);
   const podResources = await openManagers(options, node, logger);
@@ -114,7 +119,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     random: Math.random,
     logger,
   });
-  const releaseProcesses = keepProcesses(options, { runtimePID: runtime.pid, faults, logger });
+  const releaseProcesses = keepProcesses(options, { runtimePID: runtime.pid, mounts, faults, logger });
   return {
     kubelet,
     runtime: connection.runtime,
@@ -129,11 +134,10 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
 async function openCgroups(
   options: NodeOptions,
   runtime: RuntimeService,
-  logger: Logger,
-  signal: AbortSignal,
+  { mounts, logger, signal }: { mounts: CgroupMounts; logger: Logger; signal: AbortSignal },
 ): Promise<{ cgroupDriver: CgroupDriver; cgroups: CgroupManager }> {
   const cgroupDriver = await untilAnswered(() => nodeCgroupDriver(options, runtime), { clock: systemClock, signal });
-  return { cgroupDriver, cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger }) };
+  return { cgroupDriver, cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger, mounts }) };
 }
 
 /** Loaded on demand, because most nodes give no pod CPUs of its own. */

@@ -6,7 +6,7 @@ import { cgroupDrivers } from '../engine/container-manager/cgroup-names.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { removeEmptyQOSCgroups, removePodCgroup } from '../engine/container-manager/remove-pod-cgroup.ts';
 import { containerLogLinksDir } from '../engine/container/log-paths.ts';
-import { tearDownPods, type TornDownPods } from '../engine/gc/tear-down-pods.ts';
+import { type RemovalFailure, tearDownPods } from '../engine/gc/tear-down-pods.ts';
 import { historyFolder } from '../engine/history/history-file.ts';
 import { writePodRemoved } from '../engine/history/removed-pods.ts';
 import { stagedVolumesFolder } from '../engine/csi/csi-files.ts';
@@ -32,10 +32,13 @@ interface TearDownOptions {
   cgroupRoot: string;
   /** True: the data of all claims are deleted, unless a pod that may use them could not be removed. */
   deletesClaims: boolean;
+  /** Called with `namespace/name` when a pod is removed. */
+  onRemoved?: (pod: string) => void;
 }
 
 /** The result of a tear-down. */
-export interface TornDownNode extends TornDownPods {
+export interface TornDownNode {
+  failures: RemovalFailure[];
   /** The folder whose manifests could not be deleted, and the reason. Undefined if all are deleted. */
   unforgotten: { folder: string; reason: string } | undefined;
   claims: ClaimsLeft;
@@ -63,11 +66,11 @@ export async function tearDownNode(options: TearDownOptions): Promise<TornDownNo
   const managers = await Promise.all(
     cgroupDrivers.map((driver) => openCgroupManager(driver, { clock: systemClock, logger })),
   );
-  const pods = await tearDownPodsOf(options, managers, logger);
+  const failures = await tearDownPodsOf(options, managers, logger);
   for (const manager of managers) await removeEmptyQOSCgroups(manager, options.cgroupRoot);
-  const mayDelete = options.deletesClaims && pods.failures.length === 0;
-  const stillMounted = pods.failures.length === 0 ? await unmountStaged(options.rootDir) : undefined;
-  return { ...pods, unforgotten, claims: await claimsLeft(options.rootDir, mayDelete), stillMounted };
+  const mayDelete = options.deletesClaims && failures.length === 0;
+  const stillMounted = failures.length === 0 ? await unmountStaged(options.rootDir) : undefined;
+  return { failures, unforgotten, claims: await claimsLeft(options.rootDir, mayDelete), stillMounted };
 }
 
 /** Unmounts volumes that CSI drivers mounted for removed pods. Works without the drivers. */
@@ -104,10 +107,10 @@ async function tearDownPodsOf(
   options: TearDownOptions,
   managers: readonly CgroupManager[],
   logger: Logger,
-): Promise<TornDownPods> {
-  const { rootDir, runtimeRootDir, podLogsDir, cgroupRoot } = options;
+): Promise<RemovalFailure[]> {
+  const { rootDir, runtimeRootDir, podLogsDir, cgroupRoot, onRemoved = () => undefined } = options;
   const podDirs = new PodDirs({ rootDir });
-  if ((await podDirs.podUIDs()).length === 0) return { removed: [], failures: [] };
+  if ((await podDirs.podUIDs()).length === 0) return [];
   const { endpoint, managed } = await findRuntimeEndpoint({ rootDir: runtimeRootDir, flag: options.runtimeEndpoint });
   const containerd = managed ? await startContainerd(runtimeRootDir, logger) : undefined;
   const done = new AbortController();
@@ -125,6 +128,7 @@ async function tearDownPodsOf(
         for (const manager of managers) await removePodCgroup(manager, cgroupRoot, uid);
       },
       forgetRestarts: (uid, pod) => writePodRemoved(historyFolder(rootDir), uid, pod),
+      onRemoved,
       clock: systemClock,
     });
   } finally {

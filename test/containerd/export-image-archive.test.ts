@@ -55,6 +55,14 @@ test('a signal ends ctr, and leaves no part of the archive', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
+test('a signal before the first byte leaves no part of the archive', async () => {
+  const { store, folder, file } = await storeWith('echo half; exec sleep 60');
+  const signal = AbortSignal.abort(new Error('ended by SIGINT'));
+  const exported = exportImageArchive(store, ['a'], file, { clock: new FakeClock(), signal });
+  await expect(exported).rejects.toThrow('ended by SIGINT');
+  expect(await readdir(folder)).toEqual([]);
+});
+
 test('a ctr that sends nothing for a minute has failed', async () => {
   const { store, folder, file } = await storeWith('echo half; exec sleep 60');
   const clock = new FakeClock();
@@ -79,6 +87,6 @@ test('a ctr that sends nothing for a minute has failed', async () => {
 test('a folder that is missing is a failure that names the file', async () => {
   const { store, folder } = await storeWith('echo all');
   await expect(exportImageArchive(store, ['a'], join(folder, 'no/app.tar'), options())).rejects.toThrow(
-    `Could not write the archive ${join(folder, 'no/app.tar')}: ENOENT`,
+    `Could not write the archive ${join(folder, 'no/app.tar')}: there is no folder ${join(folder, 'no')}`,
   );
 });

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -36,6 +36,21 @@ test('asks a ctr that could use the transfer service not to', async () => {
   const file = await emptyArchive();
   expect(await importImageArchive({ ...store, snapshotter: 'native' }, file)).toEqual([
     `--address_/c.sock_--namespace_k8s.io_images_import_--local_--snapshotter_native_-`,
+  ]);
+});
+
+test('an image that is pinned has the label by which the CRI knows that', async () => {
+  const calls = join(await temporaryFolder(), 'calls');
+  const store = await storeWith(`echo "$*" >> ${calls}; echo "unpacking localhost/a:1 (sha256:0a)...done"`);
+  const file = await emptyArchive();
+  await importImageArchive(store, file);
+  await importImageArchive(store, file, { pinned: true });
+  const ofStore = '--address /c.sock --namespace k8s.io images';
+  expect((await readFile(calls, 'utf8')).split('\n')).toEqual([
+    `${ofStore} import -`,
+    `${ofStore} import -`,
+    `${ofStore} label localhost/a:1 io.cri-containerd.pinned=pinned`,
+    '',
   ]);
 });
 
@@ -78,7 +93,7 @@ test('gives ctr the plain archive of one in gzip', async () => {
 
 test('a missing file is a failure that names it', async () => {
   await expect(importImageArchive(await storeWith('true'), '/nonexistent/a.tar')).rejects.toThrow(
-    'Could not import the image archive /nonexistent/a.tar: ENOENT',
+    'Could not import the image archive /nonexistent/a.tar: no such file',
   );
 });
 

@@ -64,9 +64,10 @@ describe('nodeConfig', () => {
   });
 
   test('is not made of a machine with swap if the user set failSwapOn', async () => {
-    const machine = makeMachine({ swaps: [{ name: '/dev/zram0', sizeBytes: 1n << 30n }] });
+    const swaps = ['/dev/zram0', '/swap'].map((name) => ({ name, sizeBytes: 1n << 30n }));
+    const machine = makeMachine({ swaps });
     const refused = optionsOf('--fail-swap-on').then((options) => nodeConfig(options, machine, 'cgroupfs'));
-    await expect(refused).rejects.toThrow('swap is on (/dev/zram0), and failSwapOn is set');
+    await expect(refused).rejects.toThrow('swap is on (/dev/zram0, /swap), and failSwapOn is set');
     for (const flags of [[], ['--fail-swap-on=false']]) {
       const { isTmpfsSwapped, containerNode } = nodeConfig(await optionsOf(...flags), machine, 'cgroupfs');
       expect([isTmpfsSwapped, containerNode.resources.swapForPodsBytes]).toEqual([true, 0n]);
@@ -82,6 +83,15 @@ describe('nodeConfig', () => {
       'cgroupfs',
     );
     expect([isTmpfsSwapped, containerNode.resources.swapForPodsBytes]).toEqual([false, 3n]);
+  });
+
+  test.each([
+    [[], { isEnabled: true, isPinning: false }],
+    [['--in-place=false'], { isEnabled: false, isPinning: false }],
+    [['--cpu-manager-policy=static', '--reserved-cpus=0'], { isEnabled: true, isPinning: true }],
+    [['--memory-manager-policy=Static', '--reserved-memory=0:memory=100Mi'], { isEnabled: true, isPinning: true }],
+  ])('with %j pods change in place so: %j', async (flags, inPlace) => {
+    expect((await nodeOf(...flags)).inPlace).toEqual(inPlace);
   });
 
   test('has no ephemeral storage to offer when that is not isolated', async () => {

@@ -24,6 +24,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+const configHeader = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
+
 /** A log that tells a waiting test about each message. */
 function waitingLog(): { logger: Logger; logged: (message: string) => Promise<void> } {
   const waiting = new Map<string, () => void>();
@@ -36,7 +38,7 @@ function waitingLog(): { logger: Logger; logged: (message: string) => Promise<vo
   return { logger, logged };
 }
 
-test('a pair whose files change is taken within a minute, without a gap, and a damaged one is not', async () => {
+test('a pair or client CA whose files change is taken within a minute, without a gap, and a damaged one is not', async () => {
   const folder = await temporaryFolder();
   const authority = await CertificateAuthority.make('ca');
   const [cert, key, ca] = ['tls.crt', 'tls.key', 'ca.crt'].map((name) => join(folder, name)) as [
@@ -66,8 +68,8 @@ test('a pair whose files change is taken within a minute, without a gap, and a d
     api.close();
   });
   const client = await authority.issue('carol');
-  const open = async (): Promise<TLSSocket> => {
-    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...client });
+  const open = async (certificate = client): Promise<TLSSocket> => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...certificate });
     onTestFinished(() => void socket.destroy());
     await once(socket, 'secureConnect');
     return socket;
@@ -87,11 +89,20 @@ test('a pair whose files change is taken within a minute, without a gap, and a d
   expect(await asks(await open())).toBe('second 200');
   expect(await asks(early)).toBe('first 200');
 
+  const otherAuthority = await CertificateAuthority.make('other');
+  const stranger = await otherAuthority.issue('dave');
+  expect(await asks(await open(stranger))).toBe('second 401');
+  await writeFile(ca, otherAuthority.own.cert);
+  const takenAgain = logged('The HTTPS API took another certificate');
+  await clock.advance(60_000);
+  await takenAgain;
+  expect(await asks(await open(stranger))).toBe('second 200');
+
   await writeFile(key, 'damaged');
   const kept = logged('The HTTPS API keeps its certificate');
   await clock.advance(60_000);
   await kept;
-  expect(await asks(await open())).toBe('second 200');
+  expect(await asks(await open(stranger))).toBe('second 200');
 });
 
 test('a reload takes tokens and rules, and one broken file keeps them all', async () => {
@@ -140,4 +151,84 @@ test('a reload takes tokens and rules, and one broken file keeps them all', asyn
   expect(await statuses()).toEqual([200, 401]);
   take();
   expect(await statuses()).toEqual([401, 403]);
+});
+
+/** Serves what these flags ask for, and keeps the messages of the log. */
+async function serve(folder: string, ...flags: string[]): Promise<string[]> {
+  const options = await optionsOf([...flags, '--address=127.0.0.1', `--root-dir=${folder}`]);
+  const clock = new FakeClock();
+  const { engine, runtime } = apiDeps();
+  const messages: string[] = [];
+  const write = (_facts: unknown, message = ''): void => void messages.push(message);
+  const logger: Logger = { debug: write, info: write, warn: write, error: write, child: () => logger };
+  const deps = { engine, runtime, metrics: new AgentMetrics(clock), clock, faults: silentFaults(), logger };
+  const api = await openAPI(options, { ...deps, setVerbosity: () => undefined });
+  onTestFinished(() => {
+    api.close();
+  });
+  return messages;
+}
+
+/** The status of a request for the pods, with these credentials. */
+function statusAt(port: number, more: object = {}): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const where = { port, host: '127.0.0.1', path: '/pods', rejectUnauthorized: false, agent: false };
+    get({ ...where, ...more }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on('error', reject);
+  });
+}
+
+test('without a policy anonymous clients are refused, whatever the flags', async () => {
+  const folder = await temporaryFolder();
+  const tokens = join(folder, 'tokens.csv');
+  await writeFile(tokens, 'good,carol,1\n', { mode: 0o600 });
+  const port = await freePort();
+  const flags = ['--anonymous-auth=true', '--authorization-mode=AlwaysAllow'];
+  const messages = await serve(folder, `--token-auth-file=${tokens}`, `--port=${port}`, ...flags);
+  expect(await statusAt(port)).toBe(401);
+  expect(await statusAt(port, { headers: { authorization: 'Bearer good' } })).toBe(200);
+  expect(messages).toContain('Anonymous clients of the API are refused');
+});
+
+test('with the mode of a configuration file, administrators of a cluster alone are let in, and the log says so', async () => {
+  const folder = await temporaryFolder();
+  const authority = await CertificateAuthority.make('ca');
+  const [ca, config] = [join(folder, 'ca.crt'), join(folder, 'kubelet.yaml')];
+  await writeFile(ca, authority.own.cert);
+  const content = { ...configHeader, authentication: { x509: { clientCAFile: ca } } };
+  await writeFile(config, JSON.stringify(content));
+  const port = await freePort();
+  const messages = await serve(folder, `--config=${config}`, `--port=${port}`);
+  const administrator = await authority.issue('admin', { organizations: ['kubeadm:cluster-admins'] });
+  const node = await authority.issue('node', { organizations: ['system:nodes'] });
+  expect([await statusAt(port, administrator), await statusAt(port, node)]).toEqual([200, 403]);
+  expect(messages).toContain(
+    'There is no API server to ask, so only administrators of a cluster may use the HTTPS API',
+  );
+});
+
+test('the read-only port is open at the address that is given, and at no other', async () => {
+  const port = await freePort();
+  await serve(await temporaryFolder(), `--read-only-port=${port}`);
+  const answers = await Promise.all(
+    ['/healthz', '/pods', '/metrics'].map(async (path) => (await fetch(`http://127.0.0.1:${port}${path}`)).status),
+  );
+  expect(answers).toEqual([200, 200, 200]);
+  await expect(fetch(`http://127.0.0.2:${port}/pods`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+});
+
+test('without client CA, tokens and policy the API is off, and the log says why', async () => {
+  const logged: unknown[] = [];
+  const logger: Logger = { ...silentLogger, info: (...entry: unknown[]) => void logged.push(entry) };
+  const options = await optionsOf(['--port=1', `--root-dir=${await temporaryFolder()}`, '--read-only-port=0']);
+  const clock = new FakeClock();
+  const { engine, runtime } = apiDeps();
+  const deps = { engine, runtime, metrics: new AgentMetrics(clock), clock, faults: silentFaults(), logger };
+  const api = await openAPI(options, { ...deps, setVerbosity: () => undefined });
+  api.close();
+  const because =
+    'no client could be let in: set authentication.x509.clientCAFile (--client-ca-file) or --token-auth-file';
+  expect(logged).toEqual([[{ because }, 'The HTTPS API is off']]);
 });

@@ -54,6 +54,16 @@ test('answers, and errors in the words of the kubelet', async () => {
   await expect(service.get({})).rejects.toMatchObject({ code: 2, message: 'PodResources API Get method disabled' });
 });
 
+test('the older v1alpha1 is not served', async () => {
+  const channel = openChannel(await serve());
+  onTestFinished(() => {
+    channel.close();
+  });
+  const definition = { ...PodResourcesListerDefinition, fullName: 'v1alpha1.PodResourcesLister' } as const;
+  const unimplemented = 12;
+  await expect(grpcService(channel, definition, () => 5000).list({})).rejects.toMatchObject({ code: unimplemented });
+});
+
 test('a refusal that quotes an endless text is answered, and cut', async () => {
   const path = join(await temporaryFolder(), 'device-plugins', 'kubelet.sock');
   const server = await openPlugins({ faults: silentFaults(), clock: new FakeClock() }).serveDeviceRegistration(

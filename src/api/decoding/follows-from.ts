@@ -9,21 +9,29 @@ export function followsFrom({ field, type }: FieldError, brokenFields: readonly 
     if (isWithin(field, broken) || isWithin(broken, field)) return true;
     // A volume of an unknown name may be the broken one.
     if (type === 'Not found') return /^spec\.(?:volumes|resourceClaims)/.test(broken);
-    // What is forbidden depends on fields such as `restartPolicy` and `hostNetwork`.
-    if (type === 'Forbidden' && /(?:^spec|\.(?:c|initC|ephemeralC)ontainers\[\d+\])\.\w+$/.test(broken)) return true;
+    const comparesFields = !['Invalid value', 'Unsupported value'].includes(type);
+    // A key that a Secret needs may be in another field.
+    if (comparesFields && /^\w+$/.test(broken)) return true;
+    // What is forbidden depends on fields such as `restartPolicy` and `hostNetwork`, or the name of a class.
+    if (type === 'Forbidden' && dependedOn.test(broken)) return true;
     const region = regionOf(broken);
     if (!isWithin(field, region)) return false;
-    return region.endsWith('.resources') || !['Invalid value', 'Unsupported value'].includes(type);
+    return comparesFields || /\.(?:resources|tolerations\[\d+\])$/.test(region);
   });
 }
 
-/** The part of a pod whose fields are compared: the field of a container or a spec, or one item of it. */
+const dependedOn = /^metadata\.name$|(?:^spec|\.(?:c|initC|ephemeralC)ontainers\[\d+\])\.\w+$/;
+
+/** The part of an object whose fields are compared: the field of a container or a spec, or one item of it. */
 function regionOf(field: string): string {
   const [region = field] =
-    /^(?:spec\.(?:c|initC|ephemeralC)ontainers\[\d+\]|spec|metadata)(?:\.\w+(?:\[\d+\])?)?/.exec(field) ?? [];
+    /^(?:spec\.(?:c|initC|ephemeralC)ontainers\[\d+\]|spec|scheduling|metadata)(?:\.\w+(?:\[\d+\])?)?/.exec(field) ??
+    [];
   return region;
 }
 
+/** Rules write a value of a map as a field or in brackets. */
 function isWithin(field: string, outer: string): boolean {
-  return field === outer || field.startsWith(`${outer}.`) || field.startsWith(`${outer}[`);
+  const [path, outerPath] = [field, outer].map((text) => text.replaceAll(/\[([^\]]*)\]/g, '.$1'));
+  return path === outerPath || path?.startsWith(`${outerPath}.`) === true;
 }

@@ -7,16 +7,18 @@ import {
   type ManifestObject,
   problemOf,
 } from '../decoding/manifest-object.ts';
+import { followsFrom } from '../decoding/follows-from.ts';
 import { decodeBase64 } from '../text/base64.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { type ConfigObjectFields, validateConfigObject } from '../validation/validate-config-object.ts';
 import type { ConfigData, ConfigObject } from '../values/config-object.ts';
 import { FieldErrors } from '../values/field-errors.ts';
+import { canonicalObject } from './canonical-form.ts';
 import { nodeClassLoaders } from './load-node-class.ts';
 import { loadService } from './load-service.ts';
 import { storageLoaders } from './load-storage-object.ts';
 
-/** Makes an object of each kind from its decoded value. The object is used only if there are no errors. */
+/** Makes an object of each kind from its canonical value. The object is used only if there are no errors. */
 export type Loaders<O extends ConfigObject> = Record<
   O['kind'],
   (value: Record<string, unknown>, errors: FieldErrors, warnings: FieldProblem[]) => O
@@ -27,14 +29,17 @@ export function loadConfigObject(
   kind: ConfigObject['kind'],
   object: ManifestObject,
 ): { configObject?: ConfigObject; problems: ManifestProblem[] } {
-  const { value, problems } = decodeManifestObject(kind, object);
-  if (value === undefined) return { problems };
+  const { value, partial, problems } = decodeManifestObject(kind, object);
+  const written = value ?? partial?.value;
+  if (written === undefined) return { problems };
   const errors = new FieldErrors();
   const warnings: FieldProblem[] = [];
-  const loaded = loaders[kind](value, errors, warnings);
-  const found = [...errors.list.map(brokenRule), ...warnings];
+  const loaded = loaders[kind](canonicalObject(kind, written), errors, warnings);
+  const own = errors.list.filter((error) => !followsFrom(error, partial?.brokenFields ?? []));
+  const found = [...own.map(brokenRule), ...(partial ? [] : warnings)];
   const located = firstProblems(found, (problem) => problem).map((problem) => problemOf(object, problem));
-  return { ...(errors.list.length === 0 && { configObject: loaded }), problems: [...problems, ...located] };
+  const isValid = !partial && own.length === 0;
+  return { ...(isValid && { configObject: loaded }), problems: [...problems, ...located] };
 }
 
 const loaders: Loaders<ConfigObject> = {

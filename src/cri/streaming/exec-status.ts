@@ -29,7 +29,8 @@ export function exitCodeOf(status: ExecStatus, command: readonly string[]): numb
     if (Number.isInteger(exitCode)) return exitCode;
   }
   const message = statusText(status);
-  throw new UserError(`cannot run "${command[0] ?? ''}" in the container: ${message}`, {
+  const [, reason = message] = /exec: "[^"]*": (.*?)(?:: unknown)?$/s.exec(message) ?? [];
+  throw new UserError(`cannot run "${command[0] ?? ''}" in the container: ${reason}`, {
     exitCode: startFailureExitCode(message) ?? 1,
   });
 }

@@ -1,16 +1,14 @@
 import { parseEvictionThresholds } from '../../api/values/eviction-thresholds.ts';
 import { rootSocketPath } from '../../server/control/socket-paths.ts';
 import { systemClock } from '../../clock.ts';
-import { errorMessage } from '../../errors.ts';
-import { inTime } from '../../flow/in-time.ts';
-import { isDenied } from '../../needs-root.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 import { closedBecause } from '../../server/api/api-access.ts';
 import { accessOptions } from '../open-api.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { generateFindings } from './checks/all-checks.ts';
 import type { Facts, Trouble } from './checks/facts.ts';
-import type { Fact, Finding } from './checks/finding.ts';
+import type { Finding } from './checks/finding.ts';
+import { readFact } from './read-fact.ts';
 import { imageFolder, readClock, readDisk, readMemory, readPath } from './read-host-facts.ts';
 import { readNetwork, readRegistry } from './read-network-facts.ts';
 import { type Port, readAgents, readPort } from './read-process-facts.ts';
@@ -75,19 +73,8 @@ async function readFacts({ options, configurationError, registry }: Examined): P
   };
 }
 
-/** Time limit of one reader in milliseconds. A file on a lost network disk never answers. */
-const readMs = 8000;
 /** Time limit in milliseconds: four well-known sockets may take 5 s each, at the same time as nothing else. */
 const runtimeMs = 25_000;
-
-/** The result of a reader as a fact. Never rejects. `name` is the subject of the sentence if it failed. */
-async function readFact<T>(name: string, read: () => Promise<T>, limitMs = readMs): Promise<Fact<T>> {
-  try {
-    return { value: await inTime(systemClock, limitMs, read()) };
-  } catch (error) {
-    return { unseen: isDenied(error) ? `${name}: only root can see this` : `${name}: ${errorMessage(error)}` };
-  }
-}
 
 /** The ports that `run` would open with these options. */
 function portsOf(options: NodeOptions): Port[] {

@@ -23,6 +23,7 @@ import { warnOfFlags } from './flags-without-effect.ts';
 import { type ManifestURLFlags, type ManifestURLOptions, manifestURLOptions } from './manifest-url-options.ts';
 import { parseNodeLabels } from './node-labels-flag.ts';
 import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';
+import { refuseURLs } from './url-for-path.ts';
 
 /**
  * The options of a node: its configuration, and the options that only flags set. kubelet:
@@ -104,6 +105,7 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
 export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Promise<NodeOptions> {
   const layer = flagsLayer(flags);
   refuseWebhooks(layer.given);
+  refuseURLs([...manifests, ...(flags.podManifestPath ?? [])]);
   const { configuration, isGiven: isFieldGiven, featureGates, warnings } = await readConfiguration(flags, layer);
   const { staticPodPath, containerRuntimeEndpoint } = configuration;
   const paths = (flags.podManifestPath ?? [staticPodPath]).filter(isGiven);

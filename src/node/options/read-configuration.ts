@@ -9,7 +9,8 @@ import {
 } from '../../api/kubelet-configuration/resolve.ts';
 import type { GivenConfiguration, KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
-import { errorMessage, UserError } from '../../errors.ts';
+import { UserError } from '../../errors.ts';
+import { readFailure } from '../../file-failure.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 
 /** The configuration files of a node. */
@@ -74,7 +75,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (cause) {
-    throw new UserError(`the configuration cannot be read: ${errorMessage(cause)}`, {
+    throw new UserError(`the configuration ${path} cannot be read: ${readFailure(cause)}`, {
       hint: 'It is named by --config, or in the folder of --config-dir.',
       cause,
     });
@@ -99,7 +100,9 @@ async function sortedEntries(folder: string): Promise<{ name: string; isDirector
     const entries = await readdir(folder, { withFileTypes: true });
     return entries.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
   } catch (cause) {
-    throw new UserError(`the folder of --config-dir cannot be read: ${errorMessage(cause)}`, { cause });
+    throw new UserError(`the folder ${folder} of --config-dir cannot be read: ${readFailure(cause, 'folder')}`, {
+      cause,
+    });
   }
 }
 

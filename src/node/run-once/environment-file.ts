@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { checkEnvVarName } from '../../api/values/names.ts';
-import { errorMessage, UserError } from '../../errors.ts';
+import { UserError } from '../../errors.ts';
+import { readFailure } from '../../file-failure.ts';
 
 /** The environment that lines without a value take it from. */
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,7 +22,7 @@ export async function givenVariables(
  */
 async function readEnvironmentFile(path: string, environment: Environment): Promise<[string, string][]> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new UserError(`--env-file: ${errorMessage(cause)}`, { cause });
+    throw new UserError(`--env-file: ${path}: ${readFailure(cause)}`, { cause });
   });
   return text
     .replace(/^\uFEFF/, '')

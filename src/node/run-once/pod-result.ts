@@ -96,3 +96,12 @@ export function undecidedOutcome({ by, timeoutMs }: Cut, known: PodSnapshot | un
   const message = [`not done after ${timeoutMs / 1000}s`, unfinished.message].filter((part) => part !== '').join(': ');
   return { outcome: 'timed out', exitCode: exitCodes.timedOut, ...unfinished, message };
 }
+
+/** Exit code of the deciding pod, or of the first one that failed. It is 1 if all went well but a removal. */
+export function runExitCode(
+  results: readonly PodOutcome[],
+  { deciding, isRemoved }: { deciding: PodOutcome | undefined; isRemoved: boolean },
+): number {
+  const { exitCode } = deciding ?? results.find((result) => result.exitCode !== 0) ?? { exitCode: 0 };
+  return exitCode === 0 && !isRemoved ? 1 : exitCode;
+}

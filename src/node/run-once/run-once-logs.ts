@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import type { Pod } from '../../api/types.ts';
+import type { Container, Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { writeFully } from '../../cri/streaming/write-fully.ts';
 import { findWriters } from '../../engine/host/file-writers.ts';
@@ -60,6 +60,11 @@ export class RunOnceLogs {
     });
   }
 
+  /** Follows the containers whose start was not noticed, if they have a log. */
+  followAll(): void {
+    for (const pod of this.deps.pods) for (const { name } of containersOf(pod)) this.show(pod, name);
+  }
+
   /** True if each line starts with its container. */
   get hasPrefixes(): boolean {
     return this.unprefixed === undefined;
@@ -93,25 +98,30 @@ export class RunOnceLogs {
     if (this.followed.has(key)) return;
     const folder = containerLogsDirectory(this.deps.podLogsDir, pod.metadata, container);
     const prefix = key === this.unprefixed ? undefined : this.prefixOf(key, `[pod/${pod.metadata.name}/${container}]`);
-    const done = this.read(folder, prefix).catch((error: unknown) => {
-      if (hasCode(error, 'EPIPE')) return;
-      this.deps.stderr.write(`warning: the log of container ${container} cannot be shown: ${errorMessage(error)}\n`);
-    });
+    const done = this.read(folder, prefix)
+      .then((hasLog) => {
+        // The container may start later.
+        if (!hasLog) this.followed.delete(key);
+      })
+      .catch((error: unknown) => {
+        if (hasCode(error, 'EPIPE')) return;
+        this.deps.stderr.write(`warning: the log of container ${container} cannot be shown: ${errorMessage(error)}\n`);
+      });
     this.followed.set(key, done);
   }
 
   private prefixOf(key: string, name: string): string {
-    const all = this.deps.pods.flatMap(({ metadata, spec }) =>
-      [...(spec.initContainers ?? []), ...spec.containers].map((container) => keyOf(metadata.uid, container.name)),
+    const all = this.deps.pods.flatMap((pod) =>
+      containersOf(pod).map((container) => keyOf(pod.metadata.uid, container.name)),
     );
     const colour = colours[all.indexOf(key) % colours.length] ?? 'cyan';
     return `${this.deps.isColoured ? styleText(colour, name, { validateStream: false }) : name} `;
   }
 
-  private async read(folder: string, prefix: string | undefined): Promise<void> {
+  /** Resolves to false if the container has no log. */
+  private async read(folder: string, prefix: string | undefined): Promise<boolean> {
     const [first] = await logFiles(folder);
-    // A container that could not start has no output.
-    if (first === undefined) return;
+    if (first === undefined) return false;
     const streams = { stdout: this.deps.stdout, stderr: this.deps.stderr };
     const lines =
       prefix === undefined ? undefined : { stdout: new LinePrefixer(prefix), stderr: new LinePrefixer(prefix) };
@@ -122,10 +132,13 @@ export class RunOnceLogs {
       const rest = lines?.[stream].rest();
       if (rest !== undefined && rest.length > 0) await writeFully(streams[stream], Buffer.concat([rest, newline]));
     }
+    return true;
   }
 }
 
 const newline = Buffer.from('\n');
+
+const containersOf = ({ spec }: Pod): Container[] => [...(spec.initContainers ?? []), ...spec.containers];
 
 const keyOf = (podUID: string, container: string): string => `${podUID}/${container}`;
 

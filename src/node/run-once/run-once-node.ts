@@ -14,7 +14,7 @@ import { Faults } from '../../flow/faults.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { withAgent } from '../with-agent.ts';
 import { type DeclaredRequest, declaredPods, fixedSource } from './declared-pods.ts';
-import { type Cut, podResult, type PodResult, undecidedOutcome } from './pod-result.ts';
+import { type Cut, podResult, type PodResult, runExitCode, undecidedOutcome } from './pod-result.ts';
 import { RunOnceLogs } from './run-once-logs.ts';
 import type { Until } from './run-once-outcome.ts';
 import { type RunEnd, untilDecided } from './until-decided.ts';
@@ -43,7 +43,6 @@ export interface RunOnceResult {
   results: PodResult[];
   /** Pods whose removal failed. */
   unremoved: UnremovedPod[];
-  /** Exit code of the deciding pod, or of the first failed one; 1 if only a removal failed. */
   exitCode: number;
   /** True if each line starts with its container. */
   isLogPrefixed: boolean;
@@ -74,11 +73,12 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
     onKubelet(kubelet);
     logs.follow(kubelet);
     const running = kubelet.run(stopping.signal);
-    const end: RunEnd = { until, decider, timeoutMs, signal: interrupted.signal };
+    const end: RunEnd = { until, decider, timeoutMs, signal: interrupted.signal, clock: systemClock };
     const outcomes = await Promise.race([untilDecided(kubelet, pods, end), failure(running)]);
     const isDecided = decider !== undefined && outcomes.has(decider.podUID);
     const cut: Cut = { by: interrupted.signal.aborted ? 'interrupt' : isDecided ? 'decider' : 'timeout', timeoutMs };
     const known = new Map(kubelet.snapshot().pods.map((snapshot) => [snapshot.pod.metadata.uid, snapshot]));
+    logs.followAll();
     // Waits for the logs, because a removal deletes them.
     await logs.written([...known.values()].map(({ pod }) => pod));
     const results = await Promise.all(
@@ -94,14 +94,8 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
     stopping.abort();
     await running;
     const deciding = pods.findIndex(({ metadata }) => metadata.uid === decider?.podUID);
-    const failed = results[deciding] ?? results.find(({ exitCode }) => exitCode !== 0);
-    const exitCode = failed?.exitCode ?? 0;
-    return {
-      results,
-      unremoved,
-      exitCode: exitCode === 0 && unremoved.length > 0 ? 1 : exitCode,
-      isLogPrefixed: logs.hasPrefixes,
-    };
+    const exitCode = runExitCode(results, { deciding: results[deciding], isRemoved: unremoved.length === 0 });
+    return { results, unremoved, exitCode, isLogPrefixed: logs.hasPrefixes };
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/types.ts';
-import { systemClock } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
@@ -25,6 +25,7 @@ export interface RunEnd {
   timeoutMs: number;
   /** Ends the run early. */
   signal: AbortSignal;
+  clock: Clock;
 }
 
 type View = Pick<EngineView, 'snapshot' | 'subscribe'>;
@@ -44,7 +45,7 @@ export function untilDecided(view: View, pods: readonly Pod[], end: RunEnd): Pro
     const unsubscribe = view.subscribe((event) => {
       run.take(event);
     });
-    const cancelTimeout = systemClock.after(end.timeoutMs, finish);
+    const cancelTimeout = end.clock.after(end.timeoutMs, finish);
     end.signal.addEventListener('abort', finish, { once: true });
     if (end.signal.aborted) finish();
   });
@@ -95,7 +96,7 @@ class RunWatch {
       this.decide(uid, outcome);
       this.decideStuck();
     };
-    this.settling.set(uid, systemClock.after(readySettleMs, done));
+    this.settling.set(uid, this.end.clock.after(readySettleMs, done));
   }
 
   private outcomeOf(uid: string): PodOutcome | undefined {

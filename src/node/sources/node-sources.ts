@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getProxyForUrl } from 'proxy-from-env';
 import { systemClock } from '../../clock.ts';
@@ -43,7 +44,7 @@ export function nodeSources(options: NodeOptions, logger: Logger, { hasApplied =
     lastGood,
   };
   if (manifestPaths.length > 0) sources.push(new FileSource({ ...files, paths: manifestPaths }));
-  const largeBodies = new LargeBodies(systemClock);
+  const largeBodies = new LargeBodies(join(rootDir, 'state', 'bodies'));
   for (const url of options.manifestURLs) {
     const httpCheckFrequencyMs = options.httpCheckFrequency;
     const manifest = remoteManifest(options, url, { largeBodies, workFolder: join(rootDir, 'state', 'git') });
@@ -78,7 +79,7 @@ export function remoteManifest(
 function manifestOrigin(
   options: NodeOptions,
   url: string,
-  { largeBodies = new LargeBodies(systemClock), workFolder }: OriginResources,
+  { largeBodies = new LargeBodies(tmpdir()), workFolder }: OriginResources,
 ): ManifestOrigin {
   const clock = systemClock;
   const parsed = new URL(url);

@@ -22,6 +22,7 @@ import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { silent } from '../../logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
+import { isURL, urlForPath } from '../options/url-for-path.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 import type { ManifestText } from './manifest-texts.ts';
 
@@ -40,8 +41,10 @@ export interface ManifestsRequest extends StaticPodNode {
 /** Reads manifests once, by the rules of the file source. Returns everything they declare, with all problems. */
 export async function readManifests(request: ManifestsRequest): Promise<SourceUpdate> {
   const { manifests, nodeName, featureGates, cronJobs, allPlaces, stdin, kustomizations = [] } = request;
-  const paths = manifests.filter((manifest) => manifest !== '-').map((path) => resolve(path));
+  const urls = manifests.filter(isURL);
+  const paths = manifests.filter((manifest) => manifest !== '-' && !isURL(manifest)).map((path) => resolve(path));
   const missing = (await Promise.all(paths.map(missingPath))).flatMap((problem) => problem ?? []);
+  missing.push(...urls.map(urlForPath));
   const present = paths.filter((path) => !missing.some(({ origin }) => origin === path));
   const source = new FileSource({
     paths: present,

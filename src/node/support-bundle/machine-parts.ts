@@ -4,6 +4,7 @@ import { execa } from 'execa';
 import packageJSON from '../../../package.json' with { type: 'json' };
 import { managedPaths } from '../../containerd/managed-paths.ts';
 import { readFileTail } from '../../engine/host/regular-file.ts';
+import { readMountInfo } from '../../engine/host/mount-info.ts';
 import { namesIn } from '../../engine/host/names-in.ts';
 import { historyFolder } from '../../engine/history/history-file.ts';
 import { parseProcessCgroup } from '../../engine/stats/process-cgroup.ts';
@@ -85,7 +86,7 @@ function parsedLine(line: string): unknown[] {
 }
 
 export async function mountsPart(): Promise<Part> {
-  const text = await readFile('/proc/self/mountinfo', 'utf8');
+  const text = await readMountInfo();
   return { name: 'mounts.txt', content: { text: text.slice(0, maxLogBytes) } };
 }
 

@@ -1,46 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Clock } from '../../clock.ts';
-import { inTime } from '../../flow/in-time.ts';
-import { unlessAborted } from '../../flow/unless-aborted.ts';
-
-/** Wait for the end of another large body, in milliseconds. Its server may be slow on purpose. */
-export const maxTurnWaitMs = 5000;
+import { maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
+import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import { errorMessage } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 /** Bytes of large bodies between two collections. */
 const collectEveryBytes = 2 * 1024 * 1024;
 
 /**
- * Bounds the memory for large bodies of all servers. They are read one after the other. Node copies each part, and V8
- * would keep some 30 MB of such copies, so young objects are collected in between.
+ * Bounds the memory for large bodies of all servers. Until their end they are in files, because most turn out to be too
+ * long. Node copies each part, and V8 would keep some 30 MB of such copies, so young objects are collected in between.
  */
 export class LargeBodies {
-  private lastEnd: Promise<void> = Promise.resolve();
   private bytesSinceCollection = 0;
   private collect: (() => void) | undefined;
 
-  constructor(private readonly clock: Clock) {}
+  /** The folder has the files. It is created when the first one is. */
+  constructor(private readonly folder: string) {}
 
-  /** Resolves when it is this body's turn. The caller must call the returned function at its end. */
-  async turn(signal: AbortSignal): Promise<() => void> {
-    const before = this.lastEnd;
-    let end = (): void => undefined;
-    this.lastEnd = new Promise((resolve) => {
-      end = resolve;
+  /** Begins a body, which the caller must close. Rejects with an OriginFailure if there can be no file. */
+  async begin(): Promise<LargeBody> {
+    return new LargeBody(await onDisk(this.folder, this.namelessFile()), this.folder, (bytes) => {
+      this.received(bytes);
     });
-    await inTime(this.clock, maxTurnWaitMs, unlessAborted(before, signal)).catch(() => undefined);
-    if (signal.aborted) end();
-    signal.throwIfAborted();
-    return end;
   }
 
-  /** Must be called for each part of a large body. */
-  received(bytes: number): void {
+  /** A file that is deleted with its descriptor, also if the agent is killed. */
+  private async namelessFile(): Promise<FileHandle> {
+    await makeFolder(this.folder, 0o700);
+    const path = join(this.folder, `body-${randomUUID()}`);
+    const file = await open(path, 'wx+', 0o600);
+    try {
+      await rm(path);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    return file;
+  }
+
+  private received(bytes: number): void {
     this.bytesSinceCollection += bytes;
     if (this.bytesSinceCollection < collectEveryBytes) return;
     this.bytesSinceCollection = 0;
     this.collect ??= youngCollection();
     this.collect();
+  }
+}
+
+/** A body in a file. Its methods reject with an OriginFailure if the disk fails. */
+export class LargeBody {
+  private length = 0;
+
+  constructor(
+    private readonly file: FileHandle,
+    private readonly folder: string,
+    private readonly onReceived: (bytes: number) => void,
+  ) {}
+
+  async append(chunk: Buffer): Promise<void> {
+    await onDisk(this.folder, this.file.writeFile(chunk));
+    this.length += chunk.length;
+    this.onReceived(chunk.length);
+  }
+
+  async whole(): Promise<Buffer> {
+    const body = Buffer.allocUnsafe(this.length);
+    const { bytesRead } = await onDisk(this.folder, this.file.read(body, 0, this.length, 0));
+    return body.subarray(0, bytesRead);
+  }
+
+  async close(): Promise<void> {
+    await this.file.close();
+  }
+}
+
+async function onDisk<T>(folder: string, action: Promise<T>): Promise<T> {
+  try {
+    return await action;
+  } catch (error) {
+    const message = `a body beyond ${maxCheapBytes / 1024} KiB needs the disk: ${errorMessage(error)}`;
+    throw new OriginFailure('refused', message, `Make room in ${folder}.`, { cause: error });
   }
 }
 

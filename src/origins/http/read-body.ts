@@ -5,12 +5,13 @@ import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
-import type { LargeBodies } from './large-bodies.ts';
+import type { LargeBodies, LargeBody } from './large-bodies.ts';
 import type { RequestLimits } from './request-limits.ts';
 
 /**
- * Reads a body to its end, or closes it. Rejects with an OriginFailure if it exceeds 10 MiB unpacked or has an unknown
- * encoding. Rejects with the reason of the limits if it takes too long, and with the stream's error if it is cut.
+ * Reads a body to its end, or closes it. Rejects with an OriginFailure if it exceeds 10 MiB unpacked, has an unknown
+ * encoding, or finds no place on the disk. Rejects with the reason of the limits if it takes too long, and with the
+ * stream's error if it is cut.
  */
 export async function readBody(
   body: Readable,
@@ -19,10 +20,9 @@ export async function readBody(
   largeBodies: LargeBodies,
 ): Promise<Buffer> {
   const { signal } = limits;
-  // Grows in place, and gives its memory back at the end, not at the next collection of garbage.
-  const memory = new ArrayBuffer(0, { maxByteLength: maxManifestBytes });
+  const chunks: Buffer[] = [];
   let length = 0;
-  let turn: Promise<() => void> | undefined;
+  let large: Promise<LargeBody> | undefined;
   const watch = async function* (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     for await (const chunk of source) {
       limits.progress();
@@ -31,34 +31,28 @@ export async function readBody(
   };
   const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of source) {
-      const end = length + chunk.length;
-      refuseFlood(end);
-      if (end > maxCheapBytes) {
-        turn ??= largeBodies.turn(signal);
-        await turn;
-        largeBodies.received(chunk.length);
-      }
-      if (end > memory.byteLength) memory.resize(Math.min(2 * end, maxManifestBytes));
-      chunk.copy(Buffer.from(memory), length);
-      length = end;
+      length += chunk.length;
+      refuseFlood(length);
+      chunks.push(chunk);
+      if (length <= maxCheapBytes) continue;
+      large ??= largeBodies.begin();
+      const kept = await large;
+      for (const next of chunks.splice(0)) await kept.append(next);
     }
   };
   try {
     refuseFlood(Number(headers['content-length']));
     await pipeline(body, watch, unpacker(headers['content-encoding']), collect, { signal });
-    return Buffer.from(Buffer.from(memory, 0, length));
+    return (await (await large)?.whole()) ?? Buffer.concat(chunks);
   } catch (error) {
     body.destroy();
     // The error of an aborted pipeline lacks the reason.
     signal.throwIfAborted();
     throw error;
   } finally {
-    memory.resize(0);
-    // A body that was cut while it waited ends its turn as soon as it comes.
-    turn?.then(
-      (end) => {
-        end();
-      },
+    // A body that was cut may still begin.
+    await large?.then(
+      (kept) => kept.close(),
       () => undefined,
     );
   }

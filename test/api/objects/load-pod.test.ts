@@ -92,6 +92,22 @@ describe('loadPod', () => {
     });
   });
 
+  test('refuses resource claims, which need an API server', () => {
+    const text =
+      'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: a, image: b}]\n' +
+      '  resourceClaims: [{name: gpu, resourceClaimName: gpu}]';
+    const { pod, problems } = loadPod(text, { ...options, nodeName: 'edge1' });
+    expect(pod).toBeUndefined();
+    expect(problems).toMatchObject([
+      {
+        line: 6,
+        field: 'spec.resourceClaims',
+        message: 'Forbidden: static pods cannot use this, as it needs an API server',
+        severity: 'error',
+      },
+    ]);
+  });
+
   test('says what a pod asks for in vain', () => {
     const text = [
       'apiVersion: v1',

@@ -37,5 +37,19 @@ test.each([
     thrown = error;
   }
   expect(thrown).toBeInstanceOf(UserError);
-  expect(thrown).toMatchObject({ exitCode, message: `cannot run "nope" in the container: ${message}` });
+  expect(thrown).toMatchObject({ exitCode });
+});
+
+test.each([
+  [
+    'failed to exec in container: failed to start exec "7b2a": OCI runtime exec failed: exec failed: unable to start ' +
+      'container process: exec: "nope": executable file not found in $PATH: unknown',
+    'executable file not found in $PATH',
+    127,
+  ],
+  ['container is in CONTAINER_EXITED state', 'container is in CONTAINER_EXITED state', 1],
+])('the reason of a command that did not start is the end of "%s"', (message, reason, exitCode) => {
+  expect(() => exitCodeOf({ status: 'Failure', message }, ['nope', '-x'])).toThrow(
+    new UserError(`cannot run "nope" in the container: ${reason}`, { exitCode }),
+  );
 });

@@ -1,7 +1,8 @@
-import { readFileSync, statSync, symlinkSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createLogger } from '../../../src/node/log/create-logger.ts';
 import { RotatingFile } from '../../../src/node/log/rotating-file.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -32,4 +33,17 @@ test('a log that is a pipe or a link is refused and not followed', async () => {
   symlinkSync(join(folder, 'elsewhere'), link);
   expect(() => new RotatingFile({ path: pipe, maxBytes: 8 })).toThrow(/ENXIO|no regular file/);
   expect(() => new RotatingFile({ path: link, maxBytes: 8 })).toThrow('ELOOP');
+});
+
+test.each([
+  [-1, false],
+  [0, true],
+])('the log of an agent that is %i bytes larger than 8 MiB moves away: %s', async (more, moves) => {
+  const logFile = join(await temporaryFolder(), 'kubelet-ts.log');
+  writeFileSync(logFile, '');
+  truncateSync(logFile, 8 * 1024 * 1024 + more);
+  const { logger } = await createLogger('text', 'info', { logFile });
+  logger.info('a line');
+  expect(statSync(logFile).size < 1000).toBe(moves);
+  expect(statSync(`${logFile}.1`, { throwIfNoEntry: false })?.size).toBe(moves ? 8 * 1024 * 1024 : undefined);
 });

@@ -1,13 +1,17 @@
 import { Command } from 'commander';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
 import { addNodeOptions } from '../../../src/node/options/node-flags.ts';
 import { type NodeFlags, type NodeOptions, nodeOptions } from '../../../src/node/options/node-options.ts';
 import { defaultConfiguration } from '../../builders/default-configuration.ts';
 import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 /** What `run` makes of these arguments. */
 async function optionsOf(...args: string[]): Promise<NodeOptions> {
@@ -125,6 +129,13 @@ describe('an unknown flag is refused', () => {
   });
 });
 
+test('a URL in the place of a path is refused, because the agent would wait for a file of that name', async () => {
+  await expect(optionsOf('https://box.example/pods.yaml')).rejects.toMatchObject({
+    message: 'a URL is no file or folder',
+    hint: expect.stringContaining('--manifest-url URL') as string,
+  });
+});
+
 describe('a flag', () => {
   test('and an argument for manifests may be there several times, relative to where we are', async () => {
     expect((await optionsOf('a', '--pod-manifest-path', '/b', 'c/', '--pod-manifest-path', 'd')).manifestPaths).toEqual(
@@ -236,6 +247,11 @@ describe('a flag', () => {
     });
   });
 
+  test('--offline may come from the environment instead', async () => {
+    vi.stubEnv('KUBELET_TS_OFFLINE', 'true');
+    expect([(await optionsOf()).offline, (await optionsOf('--offline=false')).offline]).toEqual([true, false]);
+  });
+
   test('of pulls at a time does not have to allow them besides', async () => {
     expect(await optionsOf('--max-parallel-image-pulls=3')).toMatchObject({
       maxParallelImagePulls: 3,
@@ -318,6 +334,16 @@ describe('the command line of a kubelet', () => {
   ])('%s sets its field', async (flag, fields) => {
     expect(await optionsOf(flag)).toMatchObject(fields);
   });
+
+  test('--eviction-hard replaces all defaults', async () => {
+    const { evictionHard } = await optionsOf('--eviction-hard=memory.available<200Mi,nodefs.available<5%');
+    expect(evictionHard).toEqual({ 'memory.available': '200Mi', 'nodefs.available': '5%' });
+  });
+});
+
+test.each(['authentication', 'authorization'])('a flag that asks for a webhook of %s is an error', async (kind) => {
+  const flag = kind === 'authentication' ? '--authentication-token-webhook=true' : '--authorization-mode=Webhook';
+  await expect(optionsOf(flag)).rejects.toThrow(`no client provided, cannot use webhook ${kind}`);
 });
 
 describe('a configuration file', () => {
@@ -371,6 +397,13 @@ describe('a configuration file', () => {
     });
   });
 
+  test('is refused with a relative folder of logs in a drop-in', async () => {
+    const drop = await writeTemporary('10-a.conf', 'podLogsDir: logs\n');
+    await expect(optionsOf('--config-dir', dirname(drop))).rejects.toThrow(
+      `${drop}:3:13: error: podLogsDir: "logs" must be an absolute path`,
+    );
+  });
+
   test('is refused with every mistake in it and its drop-ins', async () => {
     const file = await writeTemporary('kubelet.yaml', 'maxPods: many\n');
     const folder = join(dirname(file), 'drop-ins');
@@ -400,8 +433,12 @@ describe('a configuration file', () => {
   });
 
   test('has to be there', async () => {
-    await expect(optionsOf('--config', '/nowhere/kubelet.yaml')).rejects.toThrow('the configuration cannot be read');
-    await expect(optionsOf('--config-dir', '/nowhere')).rejects.toThrow('the folder of --config-dir cannot be read');
+    await expect(optionsOf('--config', '/nowhere/kubelet.yaml')).rejects.toThrow(
+      'the configuration /nowhere/kubelet.yaml cannot be read: no such file',
+    );
+    await expect(optionsOf('--config-dir', '/nowhere')).rejects.toThrow(
+      'the folder /nowhere of --config-dir cannot be read: no such folder',
+    );
   });
 });
 

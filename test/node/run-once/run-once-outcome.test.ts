@@ -113,6 +113,12 @@ test.each<[string, RestartPolicy, PodStatus, ReturnType<typeof podOutcome> | obj
     { outcome: 'not started', exitCode: 125, message: 'InvalidImageName', container: 'main' },
   ],
   [
+    'has an image whose signature is not valid',
+    'Always',
+    { phase: 'Pending', containerStatuses: [waiting('SignatureValidationFailed', 'no key')] },
+    { outcome: 'not started', exitCode: 125, message: 'SignatureValidationFailed: no key', container: 'main' },
+  ],
+  [
     'has a configuration that cannot be made, in an init container',
     'Never',
     { phase: 'Pending', initContainerStatuses: [waiting('CreateContainerConfigError', 'no such key')] },
@@ -223,7 +229,10 @@ describe('an image that could not be pulled', () => {
     `${resolve}: unexpected status from HEAD request to https://registry.example/v2/app/manifests/1: 401 Unauthorized`,
     'reading manifest 1 in registry.example/app: manifest unknown',
     'no match for platform in manifest: not found',
+    `${resolve}: unexpected status from HEAD request to https://registry.example/v2/app/manifests/1: 403 Forbidden`,
+    'name unknown: repository registry.example/app not found in the registry',
     `${resolve}: failed to do request: Head "https://registry.example": x509: certificate signed by unknown authority`,
+    `${resolve}: failed to do request: http: server gave HTTP response to HTTPS client`,
   ])('and never will be decides at once: %s', (message) => {
     expect(outcomeAfter(1, message)).toEqual({
       outcome: 'not started',
@@ -238,6 +247,8 @@ describe('an image that could not be pulled', () => {
     'dial tcp: lookup registry.example on 192.0.2.53:53: no such host',
     'dial tcp 192.0.2.1:443: connect: connection refused',
     'dial tcp 192.0.2.1:443: i/o timeout',
+    'dial tcp 192.0.2.1:443: connect: no route to host',
+    'net/http: TLS handshake timeout',
   ])('as nobody answers decides at the third time: %s', (message) => {
     expect([1, 2, 3].map((failures) => outcomeAfter(failures, message)?.exitCode)).toEqual([undefined, undefined, 125]);
   });

@@ -18,3 +18,12 @@ test('a cancelled command ends with the programs that it started', async () => {
   controller.abort(new Error('the agent stops'));
   await expect(running).rejects.toThrow('the agent stops');
 });
+
+test('a file that git writes has at most 256 MiB', async () => {
+  const limit = await git(['-c', 'alias.limit=!ulimit -f', 'limit'], {
+    protocol: 'https',
+    signal: new AbortController().signal,
+  });
+  // In blocks of 512 bytes.
+  expect(Number(limit) * 512).toBe(256 * 1024 * 1024);
+});

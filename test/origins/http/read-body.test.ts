@@ -1,12 +1,16 @@
+import { once } from 'node:events';
+import { readdir, readlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { PassThrough, Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { maxCheapBytes } from '../../../src/engine/config/polled/manifest-origin.ts';
-import { LargeBodies, maxTurnWaitMs } from '../../../src/origins/http/large-bodies.ts';
+import { LargeBodies } from '../../../src/origins/http/large-bodies.ts';
 import { readBody } from '../../../src/origins/http/read-body.ts';
 import { limitRequests } from '../../../src/origins/http/request-limits.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { mountSmallDisk } from '../../full-disk.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 /** Reads a body whose every chunk comes after a while. */
 async function read(chunks: Iterable<Buffer>, { pauseMs = 0, encoding = 'identity' } = {}): Promise<string> {
@@ -18,7 +22,12 @@ async function read(chunks: Iterable<Buffer>, { pauseMs = 0, encoding = 'identit
       yield chunk;
     }
   };
-  const body = await readBody(Readable.from(drip()), { 'content-encoding': encoding }, limits, new LargeBodies(clock));
+  const body = await readBody(
+    Readable.from(drip()),
+    { 'content-encoding': encoding },
+    limits,
+    new LargeBodies(tmpdir()),
+  );
   limits.end();
   expect(clock.pending).toBe(0);
   return body.toString();
@@ -51,82 +60,74 @@ test('does not unpack more than there may be', async () => {
 describe('a large body', () => {
   const half = Buffer.alloc(maxCheapBytes / 2, 'x');
   const large = [half, half, half, half];
+  let folder: string;
 
-  interface Reading {
-    stream: PassThrough;
-    read: Promise<Buffer>;
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+  });
+
+  /** Targets of this process's descriptors below the folder. */
+  async function openFiles(): Promise<string[]> {
+    const descriptors = await readdir('/proc/self/fd');
+    const targets = await Promise.all(
+      descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => '')),
+    );
+    return targets.filter((target) => target.startsWith(folder));
   }
 
-  /** A body that has not ended. Resolves when all of it was read, or waits for its turn. */
-  async function reading(
-    largeBodies: LargeBodies,
-    clock: FakeClock,
-    signal = new AbortController().signal,
-  ): Promise<Reading> {
+  /** Begins to read a body that has not ended. */
+  function reading(): { stream: PassThrough; read: Promise<Buffer> } {
     const stream = new PassThrough();
-    const limits = limitRequests(clock, signal);
-    const read = readBody(stream, {}, limits, largeBodies).finally(limits.end);
+    const limits = limitRequests(new FakeClock(), new AbortController().signal);
+    const read = readBody(stream, {}, limits, new LargeBodies(folder)).finally(limits.end);
     read.catch(() => undefined);
     for (const chunk of large) stream.write(chunk);
-    await setImmediate();
     return { stream, read };
   }
 
-  test('comes as it was sent', async () => {
-    expect(await read(large)).toBe('x'.repeat(2 * maxCheapBytes));
+  /** Resolves when the stream handed out what was written to it. */
+  const drained = async ({ stream }: { stream: PassThrough }): Promise<void> => {
+    if (stream.writableNeedDrain) await once(stream, 'drain');
+  };
+
+  test('comes as it was sent, beside another one', async () => {
+    const [first, second] = [reading(), reading()];
+    await Promise.all([first, second].map(drained));
+    first.stream.end('first');
+    second.stream.end('second');
+    const before = 'x'.repeat(2 * maxCheapBytes);
+    expect((await first.read).toString()).toBe(`${before}first`);
+    expect((await second.read).toString()).toBe(`${before}second`);
   });
 
-  test('is read after the end of the one before it', async () => {
-    const clock = new FakeClock();
-    const largeBodies = new LargeBodies(clock);
-    const first = await reading(largeBodies, clock);
-    const second = await reading(largeBodies, clock);
-    second.stream.end();
-    expect(await Promise.race([second.read, setImmediate('waits')])).toBe('waits');
-    first.stream.end();
-    expect((await first.read).length).toBe(2 * maxCheapBytes);
-    expect((await second.read).length).toBe(2 * maxCheapBytes);
-    expect(clock.pending).toBe(0);
+  test('is in a file without a name until it is closed', async () => {
+    const body = await new LargeBodies(folder).begin();
+    await body.append(half);
+    expect(await readdir(folder)).toEqual([]);
+    expect(await openFiles()).toEqual([expect.stringMatching(/^\S+ \(deleted\)$/)]);
+    expect(await body.whole()).toEqual(half);
+    await body.close();
+    expect(await openFiles()).toEqual([]);
   });
 
-  test('waits only for a while for one that does not end', async () => {
-    const clock = new FakeClock();
-    const largeBodies = new LargeBodies(clock);
-    const first = await reading(largeBodies, clock);
-    const second = await reading(largeBodies, clock);
-    second.stream.end();
-    expect(await Promise.race([second.read, setImmediate('waits')])).toBe('waits');
-    await clock.advance(maxTurnWaitMs);
-    expect((await second.read).length).toBe(2 * maxCheapBytes);
-    first.stream.end();
-    await first.read;
+  test('leaves no open file when it is read, or cut', async () => {
+    const [good, bad] = [reading(), reading()];
+    await Promise.all([good, bad].map(drained));
+    good.stream.end();
+    bad.stream.destroy(new Error('cut'));
+    await good.read;
+    await expect(bad.read).rejects.toThrow('cut');
+    expect(await openFiles()).toEqual([]);
   });
 
-  test('that was cut while it waited keeps no other from its turn', async () => {
-    const clock = new FakeClock();
-    const largeBodies = new LargeBodies(clock);
-    const first = await reading(largeBodies, clock);
-    const cut = await reading(largeBodies, clock);
-    const last = await reading(largeBodies, clock);
-    cut.stream.destroy(new Error('cut'));
-    await expect(cut.read).rejects.toThrow('cut');
-    for (const { stream } of [first, last]) stream.end();
-    expect((await first.read).length).toBe(2 * maxCheapBytes);
-    expect((await last.read).length).toBe(2 * maxCheapBytes);
-  });
-
-  test('that is given up lets the next one go on', async () => {
-    const clock = new FakeClock();
-    const largeBodies = new LargeBodies(clock);
-    const first = new AbortController();
-    const second = new AbortController();
-    const given = [await reading(largeBodies, clock, first.signal), await reading(largeBodies, clock, second.signal)];
-    const last = await reading(largeBodies, clock);
-    last.stream.end();
-    expect(await Promise.race([last.read, setImmediate('waits')])).toBe('waits');
-    second.abort(new Error('stopped'));
-    first.abort(new Error('stopped'));
-    for (const { read } of given) await expect(read).rejects.toThrow('stopped');
-    expect((await last.read).length).toBe(2 * maxCheapBytes);
+  test('that finds no place on the disk is refused, with the folder that is full', async () => {
+    await mountSmallDisk(folder, 64);
+    const { read } = reading();
+    await expect(read).rejects.toMatchObject({
+      name: 'OriginFailure',
+      message: 'a body beyond 512 KiB needs the disk: ENOSPC: no space left on device, write',
+      hint: `Make room in ${folder}.`,
+    });
+    expect(await openFiles()).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { tmpdir } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, expect, test } from 'vitest';
 import { LargeBodies } from '../../../src/origins/http/large-bodies.ts';
@@ -19,7 +20,7 @@ beforeEach(async () => {
 
 const read = (url: string, known?: string): Promise<unknown> => {
   const clock = new FakeClock();
-  const options = { url: new URL(url), clock, largeBodies: new LargeBodies(clock), service: server.origin };
+  const options = { url: new URL(url), clock, largeBodies: new LargeBodies(tmpdir()), service: server.origin };
   return fetched(new MetadataOrigin(options), known);
 };
 

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -22,11 +23,12 @@ const pod = (name: string): string =>
 const yaml = (name: string): FakeLayer => ({ mediaType: 'application/yaml', content: pod(name) });
 
 interface Extra {
+  onRequest?: (url: string) => void;
   credentials?: RegistryCredentials;
   keys?: readonly string[];
 }
 
-function originOf(url: URL, { credentials, keys = [] }: Extra = {}): OCIOrigin {
+function originOf(url: URL, { credentials, keys = [], onRequest }: Extra = {}): OCIOrigin {
   const place = parseOCIURL(url);
   if (place === undefined) throw new Error(`${url.href} is no artifact`);
   return new OCIOrigin({
@@ -34,8 +36,11 @@ function originOf(url: URL, { credentials, keys = [] }: Extra = {}): OCIOrigin {
     url,
     cosignKeyFiles: keys,
     credentials: () => Promise.resolve(credentials),
-    proxyFor: () => undefined,
-    largeBodies: new LargeBodies(systemClock),
+    proxyFor: (asked) => {
+      onRequest?.(asked);
+      return undefined;
+    },
+    largeBodies: new LargeBodies(tmpdir()),
     clock: systemClock,
   });
 }
@@ -192,6 +197,12 @@ describe('credentials', () => {
   });
 });
 
+/** Pushes an archive of this many files. */
+async function pushFiles(registry: ArtifactRegistry, count: number, extension: string): Promise<void> {
+  const files = Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}.${extension}`, 'a']));
+  registry.push([{ mediaType: imageLayer, content: await tarOf(files) }]);
+}
+
 describe('what is no artifact with manifests leaves the pods as they are', () => {
   test('a tag that is missing', async () => {
     const registry = await ArtifactRegistry.start();
@@ -226,9 +237,16 @@ describe('what is no artifact with manifests leaves the pods as they are', () =>
       (r) => r.push([{ mediaType: imageLayer, content: gzipSync(Buffer.alloc(41 * 1024 * 1024)) }]),
       'an archive is larger than 40 MiB unpacked',
     ],
+    [
+      'many layers',
+      (r) => r.push(Array.from({ length: 101 }, () => yaml('web'))),
+      'the artifact has more than 100 layers',
+    ],
+    ['many files', (r) => pushFiles(r, 1001, 'yaml'), 'there are more than 1000 manifests'],
+    ['many entries', (r) => pushFiles(r, 10_001, 'txt'), 'an archive has more than 10000 entries'],
   ])('%s', async (_what, push, message) => {
     const registry = await ArtifactRegistry.start();
-    push(registry);
+    await push(registry);
     const failure = await fetched(originOf(registry.url()));
     expect(failure).toMatchObject({ message: expect.stringMatching(message) as string });
   });
@@ -248,6 +266,13 @@ describe('what is no artifact with manifests leaves the pods as they are', () =>
     const origin = originOf(registry.url());
     await registry.web.stop();
     expect(await fetched(origin)).toMatchObject({ kind: 'no answer' });
+  });
+
+  test('a registry elsewhere, which is asked by HTTPS', async () => {
+    const asked: string[] = [];
+    const onRequest = (url: string): void => void asked.push(url);
+    await fetched(originOf(new URL('oci://registry.invalid/team/pods:v1'), { onRequest }));
+    expect(asked).toEqual(['https://registry.invalid/v2/team/pods/manifests/v1']);
   });
 
   test('a redirect that leads to an unencrypted server', async () => {
@@ -304,6 +329,21 @@ describe('signatures', () => {
     await expect(origin.trust(body, evidence)).resolves.toBeUndefined();
     const withoutType = JSON.stringify({ ...(JSON.parse(signature ?? '') as object), payloadType: undefined });
     await expect(origin.trust(body, { ...evidence, signature: withoutType })).rejects.toThrow('no key of');
+  });
+
+  test.each([
+    [49, { kind: undefined }],
+    [50, { kind: 'is no manifest' }],
+  ])('behind %i other referrers is found, or not', async (others, expected) => {
+    const registry = await ArtifactRegistry.start();
+    const digest = registry.push([yaml('web')]);
+    registry.signBundle(digest, ours.privateKey);
+    const { manifests } = JSON.parse(String(registry.referrers?.get(digest))) as { manifests: object[] };
+    const other = { digest: registry.push([yaml('other')], 'other') };
+    const index = { manifests: [...Array.from({ length: others }, () => other), ...manifests] };
+    registry.referrers?.set(digest, Buffer.from(JSON.stringify(index)));
+    const found = await fetched(originOf(registry.url(), { keys: [await keyFile(ours.pem)] }));
+    expect({ kind: (found as { kind?: string }).kind }).toEqual(expected);
   });
 
   test.each<[string, (registry: ArtifactRegistry, digest: string, key: KeyObject) => void]>([

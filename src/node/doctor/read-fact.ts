@@ -1,0 +1,22 @@
+import { type Clock, systemClock } from '../../clock.ts';
+import { errorMessage } from '../../errors.ts';
+import { inTime } from '../../flow/in-time.ts';
+import { isDenied } from '../../needs-root.ts';
+import type { Fact } from './checks/finding.ts';
+
+/** Time limit of one reader in milliseconds. A file on a lost network disk never answers. */
+const readMs = 8000;
+
+/** The result of a reader as a fact. Never rejects. `name` is the subject of the sentence if it failed. */
+export async function readFact<T>(
+  name: string,
+  read: () => Promise<T>,
+  limitMs = readMs,
+  clock: Clock = systemClock,
+): Promise<Fact<T>> {
+  try {
+    return { value: await inTime(clock, limitMs, read()) };
+  } catch (error) {
+    return { unseen: isDenied(error) ? `${name}: only root can see this` : `${name}: ${errorMessage(error)}` };
+  }
+}

@@ -1,0 +1,35 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { historyFolder } from '../../../src/engine/history/history-file.ts';
+import { historyParts, logParts } from '../../../src/node/support-bundle/machine-parts.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+const kibibyte = 1024;
+
+/** So many lines of 1 KiB, each a JSON text. */
+const linesOf = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => JSON.stringify(String(index).padEnd(kibibyte - 3, '.')));
+
+test('of the log of the agent there are the whole lines in its last MiB', async () => {
+  const rootDir = await temporaryFolder();
+  const lines = linesOf(1100);
+  await writeFile(join(rootDir, 'kubelet-ts.log'), lines.map((line) => `${line}\n`).join(''));
+  const part = (await logParts(rootDir)).find(({ name }) => name === 'logs/agent.log');
+  // The line that may have been cut is left out.
+  const kept = lines.slice(-1023).map((line) => `${line}\n`);
+  expect(part).toEqual({ name: 'logs/agent.log', content: { text: kept.join('') } });
+});
+
+test('of a history there are the lines in its last 64 KiB', async () => {
+  const rootDir = await temporaryFolder();
+  const lines = linesOf(100);
+  await mkdir(historyFolder(rootDir), { recursive: true });
+  await writeFile(join(historyFolder(rootDir), 'default_web.jsonl'), lines.map((line) => `${line}\n`).join(''));
+  expect(await historyParts(rootDir)).toEqual([
+    {
+      name: 'history/default_web.jsonl.json',
+      content: { json: lines.slice(-63).map((line) => JSON.parse(line) as string) },
+    },
+  ]);
+});
