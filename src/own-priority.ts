@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { errorMessage } from './errors.ts';
 import type { Logger } from './logger.ts';
@@ -6,12 +7,15 @@ import type { Logger } from './logger.ts';
 const agentNice = -10;
 
 /**
- * Raises the priority of the main thread, and of threads and processes that it starts later. Keeps a nice value that
- * was given to the process. Without CAP_SYS_NICE it only logs that.
+ * Raises the priority of all threads, and of threads and processes that they start later: the main thread waits for
+ * those of file operations. Keeps a nice value that was given to the process. Without CAP_SYS_NICE it only logs that.
  */
 export function raiseOwnPriority(logger: Pick<Logger, 'debug'>): void {
   try {
-    if (getPriority() === 0) setPriority(agentNice);
+    if (getPriority() !== 0) return;
+    // The main thread first: threads that it starts meanwhile inherit its priority.
+    setPriority(agentNice);
+    for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), agentNice);
   } catch (error) {
     logger.debug({ err: errorMessage(error) }, 'The priority of this process stays as it is');
   }

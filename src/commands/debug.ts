@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EphemeralContainer, EnvVar, Pod } from '../api/types.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
@@ -9,6 +9,7 @@ import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import { defaultDetachKeys } from './io/detach-keys.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { type DebugProfile, debugProfiles } from './pod/debug-profiles.ts';
 import { declaredPods } from './pod/declared-pods.ts';
 import type { PodFlags } from './pod/open-pod.ts';
 import { untilEphemeralStarted } from './pod/until-ephemeral-started.ts';
@@ -21,6 +22,7 @@ interface DebugFlags extends PodFlags {
   tty?: boolean;
   env: EnvVar[];
   imagePullPolicy?: string;
+  profile: DebugProfile;
   rm?: boolean;
   remove?: string;
   detachKeys: string;
@@ -40,6 +42,11 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-t, --tty', 'with a terminal, together with -i')
     .option('--env <name=value>', 'a variable; may be repeated', addVariable, [])
     .option('--image-pull-policy <policy>', 'Always, IfNotPresent or Never')
+    .addOption(
+      new Option('--profile <profile>', 'its privileges, as those of kubectl debug')
+        .choices(Object.keys(debugProfiles))
+        .default('legacy'),
+    )
     .option('--rm', 'remove it at the end of the session, or ten seconds after it has ended')
     .option('--remove <name>', 'end and remove this container of an earlier debug')
     .option('--detach-keys <keys>', 'keys that leave a terminal without ending the container', defaultDetachKeys)
@@ -57,6 +64,7 @@ and no resources, and ends with its pod. It survives restarts of kubelet-ts.
 Examples:
   kubelet-ts debug -it web --image busybox --target app --rm  opens a shell that sees the processes of app
   kubelet-ts debug web --image busybox -c trace -- sleep 1h   starts a container trace
+  kubelet-ts debug -it web --image busybox --profile netadmin opens a shell that may change the network of the pod
   kubelet-ts debug web --remove trace                         removes it
 
 Exit codes: 0 when the container was started, or its session has ended, 1 otherwise.`;
@@ -142,6 +150,7 @@ function ephemeralContainer({ spec }: Pod, command: readonly string[], flags: De
   const all = [...spec.containers, ...(spec.initContainers ?? [])];
   const example = target === undefined ? all[0] : all.find((container) => container.name === target);
   const image = flags.image ?? example?.image;
+  const securityContext = debugProfiles[flags.profile];
   return {
     name,
     ...(image !== undefined && { image }),
@@ -155,6 +164,7 @@ function ephemeralContainer({ spec }: Pod, command: readonly string[], flags: De
     ...(stdin && { stdin, ...(!tty && { stdinOnce: true }) }),
     ...(tty && { tty }),
     ...(target !== undefined && { targetContainerName: target }),
+    ...(securityContext && { securityContext }),
   };
 }
 

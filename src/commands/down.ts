@@ -52,9 +52,9 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
     podLogsDir: configuration.podLogsDir,
     cgroupRoot: configuration.cgroupRoot || '/',
     deletesClaims: flags.volumes,
+    onRemoved: (pod: string): void => void deps.stdout.write(`pod ${visible(pod)} removed\n`),
   };
   const tornDown = await tearDownNode(node);
-  for (const pod of tornDown.removed) deps.stdout.write(`pod ${visible(pod)} removed\n`);
   reportFailures(tornDown, deps);
   reportClaims(tornDown.claims, flags, deps);
   if (!flags.all) return;

@@ -81,7 +81,7 @@ Examples:
   kubelet-ts images bundle -o all.tar         writes the images of all pods of the running agent
   kubelet-ts images load app.tar              loads an archive of docker save, podman save or images bundle
   kubelet-ts images tag localhost/app:1 localhost/app:2
-  kubelet-ts images rm localhost/app:1        removes it, unless a pod uses it
+  kubelet-ts images rm localhost/app:1        removes that name, and with the last one the image, unless a pod uses it
   kubelet-ts images prune --dry-run           lists the images that nothing uses
 
 kubelet-ts run loads the archives in <root-dir>/images/ at its start.`;

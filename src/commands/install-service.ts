@@ -78,6 +78,7 @@ export function register(program: Command, deps: CommandDeps): void {
 export function registerUninstall(program: Command, deps: CommandDeps): void {
   addServiceOptions(program.command('uninstall-service'), 'print the commands, and change nothing')
     .description('Stop and remove the service. Pods keep running, and all data stays')
+    .addHelpText('after', uninstallExamples)
     .action(async (flags: ServiceFlags) => {
       const service = await serviceOf(flags);
       deps.stdout.write(flags.dryRun === true ? uninstallText(service) : await uninstall(service));
@@ -100,6 +101,12 @@ Examples:
   kubelet-ts install-service --dry-run                     prints the unit
 
 The service does not start before the next boot, or before systemctl start kubelet-ts.`;
+
+const uninstallExamples = `
+Examples:
+  kubelet-ts uninstall-service                  removes the service of install-service
+  kubelet-ts uninstall-service --name kubelet   the one that was installed with that name
+  kubelet-ts uninstall-service --dry-run        prints the commands`;
 
 /** Letters and marks that systemd, OpenRC and file names take. */
 function serviceName(name: string): string {

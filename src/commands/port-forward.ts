@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandDeps } from './io/deps.ts';
+import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import type { PodFlags } from './pod/open-pod.ts';
 
@@ -34,8 +35,9 @@ async function portForward(
   portTexts: readonly string[],
   flags: PortForwardFlags,
 ): Promise<void> {
-  const [{ withPod }, { parsePorts, portNumberIn }, { PodPorts }, { listenOnPorts }] = await Promise.all([
+  const [{ withPod }, { podTitle }, { parsePorts, portNumberIn }, { PodPorts }, { listenOnPorts }] = await Promise.all([
     import('./pod/open-pod.ts'),
+    import('./pod/select-pod.ts'),
     import('./forward/parse-ports.ts'),
     import('./forward/pod-ports.ts'),
     import('./forward/port-listeners.ts'),
@@ -46,6 +48,10 @@ async function portForward(
   // A reader of the output that left does not end the forwarding.
   for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
   await withPod(deps, podName, flags, async ({ runtime, pod, declaredPod }) => {
+    if (pod.sandbox.state !== 'SANDBOX_READY') {
+      const title = podTitle(pod);
+      throw new UserError(`pod ${title} does not run`, { hint: `Its state: kubelet-ts describe ${title}` });
+    }
     const declared = asked.some(({ remote }) => typeof remote === 'string') ? await declaredPod() : undefined;
     const ports = asked.map(({ local, remote }) => ({ local, remote: portNumberIn(declared, remote) }));
     const podPorts = new PodPorts({ runtime, note: warn }, pod, pod.sandbox.id);

@@ -69,6 +69,11 @@ const commands: Record<string, CommandEntry> = {
   completion: { summary: 'Print the completion script of a shell', load: () => import('./completion.ts') },
 };
 
+/** Registers every command. */
+export async function registerAll(program: Command, deps: CommandDeps): Promise<void> {
+  for (const { load } of Object.values(commands)) (await load()).register(program, deps);
+}
+
 /** Runs one command line. Resolves with its exit code. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
   hideSecretArguments(argv);
@@ -90,6 +95,11 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     .version(`kubelet-ts ${packageJSON.version}, Kubernetes ${referenceVersion}`, '-V, --version')
     .enablePositionalOptions()
     .showHelpAfterError('(see --help)')
+    .configureOutput({
+      outputError: (text, write) => {
+        write(withHint(text));
+      },
+    })
     .exitOverride();
   if (argv[2] === completeCommand) return printCandidates(argv.slice(3), deps);
   if (argv[2] === manCommand) return printManPage(program, argv.slice(3), deps);
@@ -111,6 +121,12 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     throw deniedToUser(error) ?? error;
   }
 }
+
+/** A mistake in a command line with its suggestion in the form of all hints. */
+const withHint = (text: string): string =>
+  text.replace(/\((Did you mean )(?:one of )?(.*)\?\)/, (_, start: string, names: string) => {
+    return `hint: ${start}${names.replaceAll(', ', ' or ')}?`;
+  });
 
 const aliases: Record<string, string> = { get: 'ps' };
 
@@ -137,7 +153,7 @@ const manCommand = '__man';
 
 async function printManPage(program: Command, words: readonly string[], deps: CommandDeps): Promise<number> {
   const { manPage, pageNames } = await import('./man/man-page.ts');
-  for (const { load } of Object.values(commands)) (await load()).register(program, deps);
+  await registerAll(program, deps);
   if (words[0] === '--names') deps.stdout.write(`${pageNames(program).join('\n')}\n`);
   else {
     const find = (parent: Command, name: string): Command =>

@@ -11,6 +11,7 @@ import type { CommandDeps } from './io/deps.ts';
 import { formatTable } from './io/format-table.ts';
 import { objectText } from './io/json-text.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
+import { otherResourceHint } from './pod/other-resources.ts';
 import type { ChoiceFlags } from './ps/chosen-pods.ts';
 import { emptyText, linesText, printedTable } from './ps/table-text.ts';
 
@@ -92,33 +93,10 @@ const labelKeys = (text: string, earlier: readonly string[] = []): string[] => [
 export function podNames(words: readonly string[]): string[] {
   const [first = '', ...rest] = words;
   if (['pod', 'pods', 'po'].includes(first)) return rest;
-  const singular = [first, first.replace(/s$/, ''), first.replace(/es$/, '')].map((word) => word.toLowerCase());
-  const other = otherResources.find(({ names }) => names.some((name) => singular.includes(name)));
-  if (rest.length === 0 && other !== undefined) {
-    throw new UserError(`kubelet-ts get lists pods alone, not "${visible(first)}"`, { hint: other.hint });
-  }
+  const hint = rest.length === 0 ? otherResourceHint(first) : undefined;
+  if (hint !== undefined) throw new UserError(`kubelet-ts get lists pods alone, not "${visible(first)}"`, { hint });
   return [...words];
 }
-
-/** Kinds of kubectl, without the plural, and the command that shows them here. */
-const otherResources: readonly { names: readonly string[]; hint: string }[] = [
-  { names: ['event', 'ev'], hint: 'List events: kubelet-ts events' },
-  { names: ['node', 'no'], hint: 'Show the node: kubelet-ts top node, and kubelet-ts doctor' },
-  {
-    names: [
-      ...['deployment', 'deploy', 'daemonset', 'ds', 'replicaset', 'rs', 'statefulset', 'sts'],
-      ...['replicationcontroller', 'rc', 'job', 'all'],
-    ],
-    hint: 'A workload runs as one pod of its name: kubelet-ts ps',
-  },
-  {
-    names: [
-      ...['service', 'svc', 'configmap', 'cm', 'secret', 'namespace', 'ns', 'persistentvolumeclaim', 'pvc', 'pv'],
-      ...['persistentvolume', 'cronjob', 'cj', 'ingress', 'ing', 'serviceaccount', 'sa', 'endpoint', 'ep'],
-    ],
-    hint: 'Pods are listed by kubelet-ts ps; what else a folder declares is in its files: kubelet-ts validate FOLDER',
-  },
-];
 
 async function chosen(
   pods: readonly ListedPod[],

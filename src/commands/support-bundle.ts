@@ -3,6 +3,8 @@ import type { Command } from 'commander';
 import { examinedNode } from '../node/doctor/examined.ts';
 import { addNodeOptions } from '../node/options/node-flags.ts';
 import type { NodeFlags } from '../node/options/node-options.ts';
+import { UserError } from '../errors.ts';
+import { writeFailure } from '../file-failure.ts';
 import { visible } from '../visible-text.ts';
 import { replaceFile } from '../write-file-atomic.ts';
 import type { CommandDeps } from './io/deps.ts';
@@ -36,6 +38,8 @@ async function writeBundle(manifests: readonly string[], flags: BundleFlags, dep
   const bytes = await supportBundle(await examinedNode(flags, manifests));
   const time = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '');
   const path = resolve(flags.output ?? `kubelet-ts-support-${time}.tar.gz`);
-  await replaceFile(path, bytes, { mode: 0o600 });
+  await replaceFile(path, bytes, { mode: 0o600 }).catch((cause: unknown) => {
+    throw new UserError(`cannot write ${path}: ${writeFailure(path, cause)}`, { cause });
+  });
   deps.stdout.write(`${visible(path)}: ${Math.ceil(bytes.length / 1024)} KiB\n`);
 }

@@ -130,7 +130,7 @@ Folders and flags have the same meaning as for kubelet-ts run. validate needs no
 With --offline an image that the container runtime does not have is an error.
 Values of Secrets are never printed.
 
-Exit codes: 0 no errors, there may be warnings; 2 errors.
+Exit codes: 0 no errors, there may be warnings; 2 errors; 1 a wrong flag.
 
 Examples:
   kubelet-ts validate --config kubelet.yaml checks the pods of its staticPodPath and staticPodURL

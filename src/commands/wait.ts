@@ -7,7 +7,7 @@ import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
-import { parseReference } from './pod/pods-meant.ts';
+import { parseReference, workloadNamed } from './pod/pods-meant.ts';
 import {
   type FieldCondition,
   givenUpBecause,
@@ -54,7 +54,7 @@ The condition concerns the manifests now on disk, also right after an edit:
   updated    the edited manifest runs, Ready or not, and the previous one has ended
   completed  the pod has completed
   deleted    the pod is gone
-The forms of kubectl condition=TYPE[=VALUE] and jsonpath={PATH}[=VALUE] are known too.
+The forms of kubectl condition=TYPE[=VALUE] and jsonpath={PATH}[=VALUE] are known too, and names such as deployment/web.
 wait also waits for a pod that is not declared yet, and for an agent that does not run yet. Exits with 1 at the timeout,
 and with --for updated as soon as the pod was rolled back.
 
@@ -62,6 +62,7 @@ Examples:
   kubelet-ts wait web
   kubelet-ts wait kube-system/etcd --timeout 2m
   kubelet-ts wait --for=condition=Ready pod/web
+  kubelet-ts wait --for=condition=Available deployment/web
   kubelet-ts wait job --for completed
   kubelet-ts wait web --for updated
   kubelet-ts wait --all --timeout 5m
@@ -84,8 +85,10 @@ async function podsMeant(words: readonly string[], { namespace, all, selector }:
     throw new UserError(isOfAll ? 'name pods, or use --all or -l, not both' : 'name pods, or use --all or -l');
   }
   if (!isOfAll) {
-    const names = podNames(words, namespace);
-    return () => names;
+    const named = words.length > 1 && isPodKind(words[0]) ? words.slice(1) : words;
+    // Throws for invalid names.
+    for (const word of named) podName(word, namespace);
+    return (snapshot) => named.map((word) => podName(word, namespace, snapshot));
   }
   const { parseLabelSelector } = await import('../api/values/label-selector.ts');
   const isSelected = selector === undefined ? () => true : parseLabelSelector(selector);
@@ -99,13 +102,16 @@ async function podsMeant(words: readonly string[], { namespace, all, selector }:
 
 const isPodKind = (word = ''): boolean => ['pod', 'pods', 'po'].includes(word);
 
-/** Names in the form `name` or `namespace/name`, from words such as `pod/web` or `pod web`. */
-function podNames(words: readonly string[], namespace: string | undefined): string[] {
-  const named = words.length > 1 && isPodKind(words[0]) ? words.slice(1) : words;
-  return named.map((word) => {
-    const reference = parseReference({ pod: word, namespace });
-    return reference.namespace === undefined ? reference.name : `${reference.namespace}/${reference.name}`;
-  });
+/**
+ * A name in the form `name` or `namespace/name`, from a word such as `pod/web`. That of a workload, such as
+ * `deployment/web`, is the name of its pod, unless there is a namespace of that name.
+ */
+function podName(word: string, namespace: string | undefined, snapshot?: EngineSnapshot): string {
+  const ofWorkload = workloadNamed(word);
+  const isNamespace = snapshot?.pods.some(({ pod }) => word.startsWith(`${pod.metadata.namespace}/`)) ?? false;
+  const pod = isNamespace ? word : (ofWorkload ?? word);
+  const reference = parseReference({ pod, namespace });
+  return reference.namespace === undefined ? reference.name : `${reference.namespace}/${reference.name}`;
 }
 
 /**

@@ -5,6 +5,8 @@ import { register as registerAttach } from '../../src/commands/attach.ts';
 import type { CommandDeps } from '../../src/commands/io/deps.ts';
 import { startStreamingServer, type Session, type StreamingServer } from '../cri/streaming/streaming-server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { makeEntry } from '../tui/make-snapshot.ts';
+import { startFakeAgent } from './fake-agent.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';
 
 let server: StreamingServer | undefined;
@@ -18,6 +20,7 @@ async function attach(
   onSession: (session: Session) => void,
   words: readonly string[],
   changes: Partial<CommandDeps> = {},
+  declared?: object,
 ): Promise<ReturnType<typeof makeDeps>['printed']> {
   server = await startStreamingServer({ spdy: true }, onSession);
   const execUrl = `http://127.0.0.1:${String(server.port)}/attach/token`;
@@ -27,7 +30,13 @@ async function attach(
   const deps = makeDeps(runtime, changes);
   const program = new Command();
   registerAttach(program, deps);
-  await program.parseAsync(['attach', '--root-dir', await temporaryFolder(), ...words], { from: 'user' });
+  const rootDir = await temporaryFolder();
+  if (declared !== undefined) {
+    const entry = makeEntry('web');
+    const pods = [{ ...entry, pod: { ...entry.pod, spec: { containers: [{ name: 'app', ...declared }] } } }];
+    await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods } });
+  }
+  await program.parseAsync(['attach', '--root-dir', rootDir, ...words], { from: 'user' });
   return deps.printed;
 }
 
@@ -53,16 +62,16 @@ test('the reason of the runtime is the error', async () => {
   await expect(refused).rejects.toThrow('cannot attach to the container: container is gone');
 });
 
-test('the detach keys leave the container, and the terminal is as it was', async () => {
+test('Ctrl-C reaches the container, the detach keys leave it, and the terminal is as it was', async () => {
   const modes: boolean[] = [];
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (raw: boolean) => modes.push(raw) });
   let received = '';
   const printed = await attach(
     (session) => {
-      stdin.push('ls\r');
+      stdin.push('ls\x03\r');
       session.received = (_stream, bytes) => {
         received += bytes.toString();
-        if (received === 'ls\r') stdin.push('\x10\x11exit\r');
+        if (received === 'ls\x03\r') stdin.push('\x10\x11exit\r');
       };
     },
     ['-it', 'web'],
@@ -73,5 +82,40 @@ test('the detach keys leave the container, and the terminal is as it was', async
     stderr: 'Attached to container app. ctrl-p,ctrl-q leaves it. Enter may show a prompt.\n',
     exitCode: 0,
   });
-  expect({ received, modes }).toEqual({ received: 'ls\r', modes: [true, false] });
+  expect({ received, modes }).toEqual({ received: 'ls\x03\r', modes: [true, false] });
+});
+
+test('with other detach keys the usual ones reach the container', async () => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  let received = '';
+  const { exitCode } = await attach(
+    (session) => {
+      stdin.push('\x10\x11');
+      session.received = (_stream, bytes) => {
+        received += bytes.toString();
+        if (received === '\x10\x11') stdin.push('\x18d');
+      };
+    },
+    ['-it', 'web', '--detach-keys', 'ctrl-x,d'],
+    { stdin },
+  );
+  expect({ received, exitCode }).toEqual({ received: '\x10\x11', exitCode: 0 });
+});
+
+test('a container without stdin and a terminal in its manifest gets none, with warnings', async () => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  let streams: readonly string[] = [];
+  const { stderr } = await attach(
+    (session) => {
+      streams = session.streams;
+      session.exit(0);
+    },
+    ['-it', 'web'],
+    { stdin },
+    { image: 'app:1' },
+  );
+  expect(stderr).toBe(
+    'warning: container app has no stdin: true in its manifest\nwarning: container app has no tty: true in its manifest\n',
+  );
+  expect([...streams].sort()).toEqual(['error', 'stderr', 'stdout']);
 });

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { runProgram } from '../../src/commands/program.ts';
 
 test('a command that reads no input leaves stdin alone', async () => {
@@ -30,4 +30,48 @@ test.each([
     message: `there is no command "${word}"`,
     hint,
   });
+});
+
+/** What a command line prints on stderr, and its exit code. */
+async function refused(line: string): Promise<{ stderr: string; code: number }> {
+  let stderr = '';
+  const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    stderr += String(text);
+    return true;
+  });
+  onTestFinished(() => {
+    spy.mockRestore();
+  });
+  const code = await runProgram(['node', 'kubelet-ts', ...line.split(' ')]);
+  spy.mockRestore();
+  return { stderr, code };
+}
+
+test.each([
+  ['ps --al-namespaces', "unknown option '--al-namespaces'", 'Did you mean --all-namespaces?', 1],
+  ['get pods --al-namespaces', "unknown option '--al-namespaces'", 'Did you mean --all-namespaces?', 1],
+  ['images pull --paralel 2', "unknown option '--paralel'", 'Did you mean --parallel?', 1],
+  ['images lst', "unknown command 'lst'", 'Did you mean list or ls?', 1],
+  ['images remve x', "unknown command 'remve'", undefined, 1],
+  ['diff --outpt json', "unknown option '--outpt'", 'Did you mean --output?', 2],
+])('%s is answered with the flag or command that is meant', async (line, message, hint, code) => {
+  const hintLine = hint === undefined ? '' : `hint: ${hint}\n`;
+  expect(await refused(line)).toEqual({ stderr: `error: ${message}\n${hintLine}(see --help)\n`, code });
+});
+
+test.each([
+  ['run --manifest-ur x', '--manifest-ur', 'Did you mean --manifest-url?', undefined],
+  ['run-once --ste a=b -', '--ste', 'Did you mean --set?', undefined],
+  ['validate --outpt json', '--outpt', 'Did you mean --output?', undefined],
+  ['doctor --registri x', '--registri', 'Did you mean --registry?', 2],
+])('%s, which has flags of the kubelet, too', async (line, flag, hint, exitCode) => {
+  await expect(refused(line)).rejects.toMatchObject({
+    message: `unknown flag: ${flag}`,
+    hint,
+    ...(exitCode && { exitCode }),
+  });
+});
+
+test.each(['ui', 'top -i'])('%s is the screen, which needs a terminal', async (line) => {
+  await expect(refused(line)).rejects.toMatchObject({ message: 'the screen needs a terminal in its foreground' });
 });

@@ -38,6 +38,16 @@ test.each([
   expect(decideCommand(words, settings)).toEqual(expected);
 });
 
+test.each([
+  ...['start', 'retry', 'hold', 'unhold', 'cp', 'checkpoint', 'port-forward'],
+  ...['restart', 'stop', 'rollback', 'exec', 'attach'],
+])('a read-only screen refuses %s', (verb) => {
+  expect(decideCommand([verb, 'web'], { ...free, isReadOnly: true, isConfirmed: true })).toEqual({
+    type: 'refuses',
+    message: `${verb} changes pods: the screen is read-only`,
+  });
+});
+
 test('words are split and shown as in a shell', () => {
   const words = splitWords(`exec web -- sh -c "echo it's"`);
   expect(words).toEqual(['exec', 'web', '--', 'sh', '-c', "echo it's"]);

@@ -2,7 +2,8 @@ import type { Key } from 'ink';
 import { expect, test } from 'vitest';
 import { computeKeyCommand, type KeyCommand, splitKeys } from '../../src/tui/key-bindings.ts';
 import { initialViewState } from '../../src/tui/view-state.ts';
-import { makeSnapshot, noon } from './make-snapshot.ts';
+import { openPage } from '../../src/tui/output-page.ts';
+import { makeEntry, makeSnapshot, noon } from './make-snapshot.ts';
 
 const state = initialViewState(makeSnapshot(), noon, { columns: 80, rows: 24 });
 
@@ -57,6 +58,52 @@ test.each<[title: string, input: string, key: Partial<Key>, expected: KeyCommand
   ['y', 'y', {}, undefined],
 ])('%s answers the question of q', (_title, input, key, expected) => {
   expect(computeKeyCommand({ ...state, overlay: 'leave' }, { input, key })).toEqual(expected);
+});
+
+const withPod = initialViewState(makeSnapshot([makeEntry('web')]), noon, { columns: 80, rows: 24 });
+
+test.each<[key: string, words: string]>([
+  ['l', 'logs -f --tail 500 web'],
+  ['L', 'logs -p web'],
+  ['x', 'explain web'],
+  ['d', 'describe web'],
+  ['y', 'ps web -o yaml'],
+  ['s', 'exec -it web -- sh'],
+  ['R', 'restart web'],
+  ['S', 'stop web'],
+  ['U', 'start web'],
+  ['T', 'retry web'],
+])('%s runs %s for the selected pod', (input, words) => {
+  const command = { type: 'ran', words: words.split(' '), isConfirmed: false };
+  expect([withPod, state].map((at) => computeKeyCommand(at, { input, key: {} }))).toEqual([command, undefined]);
+});
+
+test.each<[key: string, expected: KeyCommand]>([
+  ['f', { type: 'promptOpened', kind: ':', text: 'port-forward web ' }],
+  ['F', { type: 'forwardsOpened' }],
+  [':', { type: 'promptOpened', kind: ':' }],
+  ['/', { type: 'filterOpened' }],
+  ['p', { type: 'pauseToggled' }],
+  ['?', { type: 'helpToggled' }],
+  ['g', { type: 'moved', move: 'first' }],
+  ['k', { type: 'moved', move: 'up' }],
+])('%s has its command beside the pods', (input, expected) => {
+  expect(computeKeyCommand(withPod, { input, key: {} })).toEqual(expected);
+});
+
+test.each<[key: string, expected: KeyCommand]>([
+  ['/', { type: 'promptOpened', kind: '/' }],
+  ['n', { type: 'searchedOn', by: 1 }],
+  ['N', { type: 'searchedOn', by: -1 }],
+  ['&', { type: 'pageChanged', setting: 'onlyMatching' }],
+  ['w', { type: 'pageChanged', setting: 'isWrapped' }],
+  ['S', { type: 'saved' }],
+  ['p', { type: 'ran', words: ['logs', '-p', 'web'], isConfirmed: true }],
+  ['t', { type: 'ran', words: ['logs', '--timestamps', '-f', 'web'], isConfirmed: true }],
+  ['G', { type: 'moved', move: 'last' }],
+])('%s has its command beside a log', (input, expected) => {
+  const page = openPage(1, ['logs', '-f', 'web']);
+  expect(computeKeyCommand({ ...withPod, overlay: 'output', page }, { input, key: {} })).toEqual(expected);
 });
 
 test('takes keys that arrive together one by one', () => {

@@ -21,12 +21,12 @@ interface Surroundings {
 }
 
 function start(
-  snapshot: EngineSnapshot,
+  shown: EngineSnapshot | FakeView,
   size: { columns: number; rows: number },
   stdin = new FakeStdin(),
   { theme = 'dark', hasColors = false, isInForeground = () => true }: Surroundings = {},
 ) {
-  const view = new FakeView(snapshot);
+  const view = shown instanceof FakeView ? shown : new FakeView(shown);
   const clock = new ScreenClock(noon);
   const stdout = new FakeStdout(size.columns, size.rows);
   stdout.colors = hasColors;
@@ -493,12 +493,48 @@ describe('commands', () => {
     });
   });
 
+  test('forward nine ports at most', async () => {
+    const { commands, stdout, type } = start(makeSnapshot([crashing]), wide);
+    for (let port = 8080; port < 8090; port += 1) {
+      await type('f');
+      await type(`${port}\r`);
+      if (port < 8089) await type('q');
+    }
+    expect([commands.started.length, stdout.screen().at(-1)]).toEqual([
+      9,
+      'a screen forwards 9 ports at most: F lists them',
+    ]);
+  });
+
   test('end with the screen', async () => {
     const { commands, screen, type } = start(makeSnapshot([crashing]), wide);
     await type('l');
     screen.unmount();
     expect(commands.ended).toEqual([commands.started[0]?.words]);
   });
+});
+
+test('CPU and memory are sampled every five seconds while the screen is open', async () => {
+  const view = new FakeView(makeSnapshot([makeEntry('web')]));
+  let samples = 0;
+  view.usage = () => {
+    samples += 1;
+    return Promise.resolve([{ uid: 'uid-web', nanoCores: samples * 1e6, memoryBytes: 3 * 1024 ** 2 }]);
+  };
+  const { clock, stdout, screen } = start(view, { columns: 120, rows: 12 });
+  const counts = [samples];
+  for (const ms of [4999, 2, 5000]) {
+    await clock.advance(ms);
+    counts.push(samples);
+  }
+  await clock.advance(1000);
+  expect([counts, stdout.screen().find((row) => row.startsWith('> default'))]).toEqual([
+    [1, 1, 2, 3],
+    expect.stringMatching(/^> default +web .* 3m ▃▆█ +3Mi ███ /) as string,
+  ]);
+  screen.unmount();
+  await clock.advance(20_000);
+  expect(samples).toBe(3);
 });
 
 describe('the beat', () => {

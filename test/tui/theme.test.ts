@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { expect, test } from 'vitest';
-import { askTheme, paletteOf, themeOfVariable } from '../../src/tui/theme.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { chosenTheme } from '../../src/commands/run/theme-option.ts';
+import { askTheme, paletteOf, themeOfVariable, themes } from '../../src/tui/theme.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeStdin, FakeStdout } from './fake-terminal.ts';
 
@@ -13,6 +14,21 @@ test.each([
   [undefined, undefined],
 ])('COLORFGBG %s is %s', (text, theme) => {
   expect(themeOfVariable(text)).toBe(theme);
+});
+
+test('auto is the theme of COLORFGBG, and asks the terminal without it', () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const chosen = themes.map((theme) => {
+    vi.stubEnv('COLORFGBG', '0;15');
+    const withVariable = chosenTheme(theme);
+    vi.stubEnv('COLORFGBG', '');
+    return [theme, withVariable, chosenTheme(theme)];
+  });
+  expect(chosen).toEqual([
+    ['auto', 'light', 'auto'],
+    ['dark', 'dark', 'dark'],
+    ['light', 'light', 'light'],
+  ]);
 });
 
 test('a light terminal has dark colors, of 256 if it has them', () => {

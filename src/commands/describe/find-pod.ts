@@ -8,6 +8,8 @@ import { isDenied } from '../../needs-root.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
+import { otherResourceHint } from '../pod/other-resources.ts';
+import { podList } from '../pod/pod-list.ts';
 import { podsMeant } from '../pod/pods-meant.ts';
 import { pastOf, type PodName, recordedPods } from '../pod/recorded-pods.ts';
 
@@ -119,7 +121,6 @@ function choose(
     }
     if (found[0] !== undefined) return found[0];
   }
-  const names = [...new Set(lists.flat().map(fullName))];
   // A pod is also named without the node. The hint has its whole name.
   const written = new Map(
     lists.flat().flatMap((pod) => {
@@ -128,9 +129,9 @@ function choose(
     }),
   );
   const near = nearestName(reference.pod, written.keys());
-  const hint = names.length === 0 ? 'There are no pods.' : `Pods: ${names.sort().join(', ')}.`;
+  const others = otherResourceHint(reference.pod) ?? podList(lists.flat().map(fullName));
   throw new UserError(`no pod "${reference.pod}"`, {
-    hint: near === undefined ? hint : `Did you mean ${written.get(near) ?? near}?`,
+    hint: near === undefined ? others : `Did you mean ${written.get(near) ?? near}?`,
   });
 }
 

@@ -32,7 +32,8 @@ function remotePort(text: string, whole: string): number | string {
 
 function portNumber(text: string, whole: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65535) {
-    throw new UserError(`"${whole}": "${text}" is not a port of 1 to 65535`, { hint });
+    const place = whole === text ? '' : `"${whole}": `;
+    throw new UserError(`${place}"${text}" is not a port of 1 to 65535`, { hint });
   }
   return Number(text);
 }

@@ -12,6 +12,7 @@ import { visible } from '../../visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { podsOfAgent } from './declared-images.ts';
 import type { ImageFlags } from './open-images.ts';
+import { untagImages } from './untag-images.ts';
 
 export interface RemoveFlags extends ImageFlags {
   force: boolean;
@@ -25,19 +26,35 @@ interface Users {
   pauseImages: readonly string[];
 }
 
-/** Removes images by name or id. Without `force` it removes none if one of them is in use, or has further names. */
-export async function removeImages(names: readonly string[], flags: RemoveFlags, deps: CommandDeps): Promise<void> {
+/** An image that a word of the command line names. */
+interface MeantImage {
+  word: string;
+  image: Image;
+  /** The one of several names of the image that goes alone. Undefined if the image goes. */
+  tag: string | undefined;
+}
+
+/**
+ * Removes images by name or id. Of an image with further names only the given names go, unless `force` is set. Without
+ * `force` it removes nothing if one of the images or names is in use.
+ */
+export async function removeImages(words: readonly string[], flags: RemoveFlags, deps: CommandDeps): Promise<void> {
   await withRuntime(deps.connect(flags), async (connection) => {
     const { images } = await connection.images.listImages({});
-    const meant = names.map((name) => ({ name, image: imageNamed(name, images) }));
+    const meant = words.map((word): MeantImage => {
+      const image = imageNamed(word, images);
+      return { word, image, tag: flags.force ? undefined : tagAlone(word, image, words) };
+    });
     if (!flags.force) {
       const users = await usersOf(connection, flags, deps);
-      const refusals = meant.flatMap(({ name, image }) => whyKept(name, image, users, names) ?? []);
+      const refusals = meant.flatMap((one) => whyKept(one, users) ?? []);
       if (refusals.length > 0) {
         throw new UserError(refusals.join('\n'), { hint: 'No image was removed. --force removes it nevertheless.' });
       }
     }
-    for (const image of new Set(meant.map(({ image: one }) => one))) {
+    const tags = [...new Set(meant.flatMap(({ tag }) => tag ?? []))];
+    if (tags.length > 0) await untagImages(tags, connection, flags, deps);
+    for (const image of new Set(meant.flatMap((one) => (one.tag === undefined ? [one.image] : [])))) {
       try {
         await connection.images.removeImage({ image: { image: image.id } });
       } catch (cause) {
@@ -46,6 +63,13 @@ export async function removeImages(names: readonly string[], flags: RemoveFlags,
       deps.stdout.write(`Removed image: ${visible(nameOf(image))}\n`);
     }
   });
+}
+
+/** The tag that a word names, if the image has tags that no word names. */
+function tagAlone(word: string, { repoTags }: Image, words: readonly string[]): string | undefined {
+  const named = new Set(words.map(imageKey));
+  const hasOthers = repoTags.some((tag) => !named.has(imageKey(tag)));
+  return hasOthers ? repoTags.find((tag) => imageKey(tag) === imageKey(word)) : undefined;
 }
 
 /** Shortest start of an id that is taken for one. */
@@ -90,19 +114,16 @@ async function usersOf(
   return { needed: neededImages(pods ?? []), containers, pauseImages: pauseImages.map(imageKey) };
 }
 
-/** Why the image is kept. Returns undefined if nothing uses it, and its further names are all to be removed. */
-function whyKept(name: string, image: Image, users: Users, removed: readonly string[]): string | undefined {
-  const keys = new Set(imageKeys(image));
+/** Why the image or its name is kept. Returns undefined if nothing uses it. */
+function whyKept({ word, image, tag }: MeantImage, users: Users): string | undefined {
+  const keys = new Set(tag === undefined ? imageKeys(image) : [imageKey(tag)]);
   const isUsed = (key: string): boolean => keys.has(key);
   const declaring = users.needed.filter((needed) => isUsed(imageKey(needed.image))).flatMap(({ pods }) => pods);
-  if (declaring.length > 0) return `image ${name} is used by ${counted('pod', [...new Set(declaring)])}`;
+  if (declaring.length > 0) return `image ${word} is used by ${counted('pod', [...new Set(declaring)])}`;
   const running = users.containers.filter((container) => [...usedImageKeys([container])].some(isUsed));
-  if (running.length > 0) return `image ${name} is used by ${counted('container', running.map(containerTitle))}`;
-  if (users.pauseImages.some(isUsed)) return `image ${name} is kept for the sandboxes of all pods`;
-  const wanted = new Set(removed.map(imageKey));
-  const others = image.repoTags.filter((tag) => !wanted.has(imageKey(tag)));
-  const isWhole = !image.repoTags.map(imageKey).includes(imageKey(name));
-  return others.length === 0 || isWhole ? undefined : `image ${name} is also ${others.join(', ')}`;
+  if (running.length > 0) return `image ${word} is used by ${counted('container', running.map(containerTitle))}`;
+  if (users.pauseImages.some(isUsed)) return `image ${word} is kept for the sandboxes of all pods`;
+  return undefined;
 }
 
 function containerTitle({ id, labels }: Container): string {

@@ -19,14 +19,19 @@ export function podsMeant<T>(
   metadataOf: (pod: T) => { name: string; namespace: string } | undefined,
 ): T[] {
   const { nodeName, namespace } = reference;
-  const [kind = '', name = ''] = reference.pod.split('/');
-  const isWorkload = name !== '' && workloads.includes(kind.toLowerCase());
-  if (isWorkload && namespace !== undefined && namespace !== kind) {
+  const name = workloadNamed(reference.pod);
+  if (name !== undefined && namespace !== undefined && !reference.pod.startsWith(`${namespace}/`)) {
     return podsNamed(pods, { namespace, name }, nodeName, metadataOf);
   }
   const found = podsNamed(pods, parseReference(reference), nodeName, metadataOf);
-  if (found.length > 0 || !isWorkload) return found;
+  if (found.length > 0 || name === undefined) return found;
   return podsNamed(pods, { namespace: undefined, name }, nodeName, metadataOf);
+}
+
+/** The name in `deployment/web` or `deployment.apps/web`. Returns undefined for other texts. */
+export function workloadNamed(text: string): string | undefined {
+  const [, kind = '', name] = /^(\w+)(?:\.(?:apps|batch))?\/([^/]+)$/.exec(text) ?? [];
+  return workloads.includes(kind.toLowerCase()) ? name : undefined;
 }
 
 /** Kinds that run as one pod of their name here, as kubectl writes them. */

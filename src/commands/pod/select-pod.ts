@@ -7,6 +7,7 @@ import type { Container, PodSandbox } from '../../cri/types.ts';
 import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { type PodReference, podsMeant } from './pods-meant.ts';
+import { podList } from './pod-list.ts';
 import { brokenManifests, type KnownPod, whyNotStarted } from './why-not-started.ts';
 
 /** A pod in the runtime, with more data from the agent if one runs. */
@@ -120,7 +121,7 @@ export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodRefe
 
 /** Orders the sandboxes of a pod: a ready one first, then the newest. */
 const byUse = (a: PodSandbox, b: PodSandbox): number =>
-  Number(isReady(b)) - Number(isReady(a)) || Number(b.createdAt - a.createdAt) || b.id.localeCompare(a.id);
+  Number(isReady(b)) - Number(isReady(a)) || Number(b.createdAt - a.createdAt) || (a.id < b.id ? 1 : -1);
 
 /** An agent's data about its node. Undefined without an agent. */
 export interface KnownNode {
@@ -192,7 +193,7 @@ function unknownPod(
     }),
   );
   const near = nearestName(pod, names.keys());
-  const list = distinct.length === 0 ? 'There are no pods.' : `Pods: ${distinct.join(', ')}.`;
+  const list = podList(distinct);
   const unseen =
     known === undefined
       ? 'No agent answers, so pods that have not started are unknown.'

@@ -1,5 +1,6 @@
 import { lstat, realpath, writeFile } from 'node:fs/promises';
-import { errorMessage, hasCode, UserError } from '../../errors.ts';
+import { hasCode, UserError } from '../../errors.ts';
+import { writeFailure } from '../../file-failure.ts';
 import type { PodResult } from '../../node/run-once/pod-result.ts';
 import { replaceFile } from '../../write-file-atomic.ts';
 import { junitFailureText, junitText } from './junit-text.ts';
@@ -18,6 +19,7 @@ const unfinished = new Error('the run was killed before its end');
  * that the run was killed. Throws a `UserError` for a path that cannot be written.
  */
 export async function openJunitReport(path: string, startedAtMs: number): Promise<JunitReport> {
+  const refuse = refusalOf(path);
   const target = await targetOf(path).catch(refuse);
   // A device or a pipe can be written only once.
   if (target.isFile)
@@ -36,16 +38,19 @@ export async function openJunitReport(path: string, startedAtMs: number): Promis
   };
 }
 
-function refuse(cause: unknown): never {
-  throw new UserError(`--junit: ${errorMessage(cause)}`, { hint: 'Name a file in a folder that exists.', cause });
-}
+const refusalOf =
+  (path: string) =>
+  (cause: unknown): never => {
+    const hint = 'Name a file in a folder that exists.';
+    throw new UserError(`--junit: ${path}: ${writeFailure(path, cause)}`, { hint, cause });
+  };
 
 /** The file behind links, so that a link stays. `isFile` is true for a path that is missing. */
 async function targetOf(path: string): Promise<{ path: string; isFile: boolean }> {
   try {
     const target = await realpath(path);
     const stats = await lstat(target);
-    if (stats.isDirectory()) throw new Error(`${path} is a folder`);
+    if (stats.isDirectory()) throw new Error('it is a folder');
     return { path: target, isFile: stats.isFile() };
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return { path, isFile: true };

@@ -2,8 +2,9 @@ import type { Writable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
 import { describeState, isRunning, type ProcessIdentity, signalProcess } from '../../process-identity.ts';
-import { AgentSilentError } from '../../server/control/control-call.ts';
+import { AgentSilentError, readAgentProcess } from '../../server/control/control-call.ts';
 import { requestShutdown, waitForEnd } from '../../server/control/control-client.ts';
+import { stopSupervisor } from './stop-supervisor.ts';
 
 interface Deps {
   clock: Clock;
@@ -16,12 +17,15 @@ const graceMs = 5000;
 const pollMs = 20;
 
 /**
- * Ends the agent behind a socket. Its pods keep running. An agent that does not answer is ended by signals, with a
- * warning on stderr. Resolves with false if no agent runs. Rejects with a `UserError` if it cannot be ended.
+ * Ends the agent behind a socket, and its OpenRC service first. Its pods keep running. An agent that does not answer is
+ * ended by signals, with a warning on stderr. Resolves with false if no agent runs. Rejects with a `UserError` if it
+ * cannot be ended.
  */
 export async function endAgent(socketPath: string, deps: Deps): Promise<boolean> {
+  const agent = await readAgentProcess(socketPath);
+  const hasStopped = agent !== undefined && (await stopSupervisor(agent, deps.stderr));
   try {
-    if (!(await requestShutdown(socketPath))) return false;
+    if (!(await requestShutdown(socketPath))) return hasStopped;
     await waitForEnd(socketPath);
   } catch (error) {
     if (!(error instanceof AgentSilentError) || error.agent === undefined) throw error;

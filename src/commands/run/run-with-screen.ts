@@ -19,7 +19,7 @@ import { endAgent } from './end-agent.ts';
 import { defaultRootDir } from '../../node/options/flags.ts';
 import { StartingView } from './starting-view.ts';
 import { openLog } from '../../node/log/rotating-file.ts';
-import { readyFD, screenAgentVariable } from './screen-agent.ts';
+import { readyFD, screenAgentEnvironment } from './screen-agent.ts';
 
 /** Exit code of the agent. After a signal, the code that shells use. */
 type AgentEnded = number;
@@ -64,9 +64,6 @@ interface Agent {
   signalled: boolean;
 }
 
-/** bin/kubelet-ts sets it too, but the single executable cannot set it for itself. */
-const mallocEnvironment = { MALLOC_MMAP_THRESHOLD_: '16384' };
-
 /** Starts the agent with the arguments of this process. Without a terminal it shows no screen. */
 function spawnAgent(logFile: string): Agent {
   const log = openLog(logFile);
@@ -76,7 +73,7 @@ function spawnAgent(logFile: string): Agent {
     argv0: process.argv0,
     detached: true,
     stdio: ['ignore', 'ignore', log, 'pipe'],
-    env: { ...mallocEnvironment, ...process.env, [screenAgentVariable]: logFile },
+    env: screenAgentEnvironment(logFile, process.env),
   });
   closeSync(log);
   const ended = once(child, 'exit').then(([code, signal]: (number | NodeJS.Signals | null)[]) =>

@@ -21,7 +21,9 @@ export interface FieldCondition {
  * Returns undefined if the text is not a condition. Throws a `UserError` if its path is not a JSONPath.
  */
 export function parseCondition(text: string): WaitCondition | FieldCondition | undefined {
-  if (/^condition=ready(=true)?$/i.test(text)) return 'ready';
+  // Of pods; of Deployments, whose pod is Ready then; of Jobs.
+  if (/^condition=(ready|available)(=true)?$/i.test(text)) return 'ready';
+  if (/^condition=complete(=true)?$/i.test(text)) return 'completed';
   if (text === 'delete') return 'deleted';
   const [, type, wanted = 'True'] = /^condition=([\w./-]+)(?:=(\w+))?$/.exec(text) ?? [];
   if (type !== undefined) {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, readlink, symlink, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, readlink, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { archiveLocalTree } from '../../../src/commands/copy/archive-local-tree.ts';
@@ -38,6 +38,33 @@ test('a tree comes out of tar as it went in', async () => {
   execFileSync('diff', ['-r', '--no-dereference', join(folder, 'from/tree'), join(to, 'copy')]);
   expect(await readlink(join(to, 'copy/link'))).toBe('q'.repeat(300));
   expect(stderr.text()).toBe('');
+});
+
+test('entries belong to root, with permissions and times, and without set-user-ID bits', async () => {
+  await mkdir(join(folder, 'from/tree'), { recursive: true });
+  const file = join(folder, 'from/tree/program');
+  await writeFile(file, 'text');
+  await chmod(file, 0o6754);
+  await utimes(file, 1_000_000, 1_000_000);
+  const chunks: Buffer[] = [];
+  const source = { folder: join(folder, 'from/tree'), name: 'program' };
+  for await (const chunk of archiveLocalTree(source, undefined, report)) chunks.push(chunk);
+  const listed = execFileSync('tar', ['tvf', '-', '--numeric-owner', '--utc', '--full-time'], {
+    input: Buffer.concat(chunks),
+    encoding: 'utf8',
+  });
+  expect(listed.split(/\s+/)).toEqual(['-rwxr-xr--', '0/0', '4', '1970-01-12', '13:46:40', 'program', '']);
+});
+
+test('a large file goes in parts', async () => {
+  await mkdir(join(folder, 'from'));
+  await writeFile(join(folder, 'from/file'), '');
+  await truncate(join(folder, 'from/file'), 50_000_000);
+  let largest = 0;
+  for await (const { length } of archiveLocalTree({ folder: join(folder, 'from'), name: 'file' }, undefined, report)) {
+    largest = Math.max(largest, length);
+  }
+  expect(largest).toBe(256 * 1024);
 });
 
 test('the content of a folder goes without its name', async () => {

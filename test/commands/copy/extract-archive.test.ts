@@ -109,6 +109,12 @@ describe('what a container may send', () => {
     expect(await readFile(join(target, 'copy/file'), 'utf8')).toBe('new');
   });
 
+  test('files belong to the user of the command', async () => {
+    await extractEntries({ name: 'data', uid: 1234, gid: 1234, content: 'text' });
+    const { uid, gid } = await lstat(join(target, 'copy'));
+    expect([uid, gid]).toEqual([process.getuid?.(), process.getgid?.()]);
+  });
+
   test('set-user-ID bits are left out', async () => {
     await extractEntries({ name: 'data', mode: 0o6755, content: 'program' });
     expect((await lstat(join(target, 'copy'))).mode & 0o7777).toBe(0o755);

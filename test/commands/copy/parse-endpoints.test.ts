@@ -5,6 +5,7 @@ test.each([
   ['web:/a', './b', { direction: 'fromPod', pod: 'web', podPath: '/a', localPath: './b' }],
   ['./b', 'ns/web:a:b', { direction: 'toPod', pod: 'ns/web', podPath: 'a:b', localPath: './b' }],
   ['./a:b', 'web:/a', { direction: 'toPod', pod: 'web', podPath: '/a', localPath: './a:b' }],
+  ['~/a:b', 'web:/a', { direction: 'toPod', pod: 'web', podPath: '/a', localPath: '~/a:b' }],
   ['/a:b', 'web:/a', { direction: 'toPod', pod: 'web', podPath: '/a', localPath: '/a:b' }],
 ])('cp %s %s', (from, to, request) => {
   expect(parseEndpoints(from, to)).toEqual(request);

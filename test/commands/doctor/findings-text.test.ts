@@ -22,10 +22,13 @@ test('shows a mark, the check, the evidence and the way out, without control cha
 });
 
 test('has ASCII marks without UTF-8', () => {
-  expect(findingsText(findings.slice(0, 2), { painted: paint(false), hasUnicode: false })).toBe(`ok kernel  Linux 6.1
+  expect(findingsText(findings, { painted: paint(false), hasUnicode: false })).toBe(`ok kernel  Linux 6.1
 X  swap    is on\\x1b[31m
            -> swapoff -a
-1 problem, 0 warnings, 1 ok
+!  clock   was set
+           -> chronyc tracking
+?  rights  only root can see this
+1 problem, 1 warning, 1 ok, 1 not seen
 `);
 });
 

@@ -14,7 +14,7 @@ test.each([
 });
 
 test.each([
-  ['65536', '"65536": "65536" is not a port of 1 to 65535'],
+  ['65536', '"65536" is not a port of 1 to 65535'],
   ['0', '"0": the port of the pod must not be 0'],
   ['80:', '"80:": "" is not a port of 1 to 65535'],
   ['1:2:3', '"1:2:3" is not a pair of ports'],

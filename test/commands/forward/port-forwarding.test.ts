@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { EventEmitter, once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { listenOnPorts, type Listening } from '../../../src/commands/forward/port-listeners.ts';
 import { PodPorts } from '../../../src/commands/forward/pod-ports.ts';
@@ -92,6 +92,45 @@ test('each port is listened on, and connections are announced in the words of ku
     `Handling connection for ${String(first)}`,
     `Handling connection for ${String(second)}`,
   ]);
+});
+
+test('localhost is both loopback addresses, and only this machine can connect', async () => {
+  const lines: string[] = [];
+  const note = (text: string): void => void lines.push(text);
+  const open = (): Promise<never> => Promise.reject(new Error('not asked'));
+  const listening = await listenOnPorts({ open, note, warn: note }, ['localhost'], [{ local: 0, remote: 80 }]);
+  onTestFinished(() => {
+    listening.close();
+  });
+  const port = listening.localPorts[0] ?? 0;
+  expect(lines).toEqual([`Forwarding from 127.0.0.1:${port} -> 80`, `Forwarding from [::1]:${port} -> 80`]);
+  const client = connect({ host: '127.0.0.2', port });
+  await expect(once(client, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('a port takes 512 connections at a time', async () => {
+  let opened = 0;
+  const enough = new EventEmitter();
+  const open = (): Promise<never> => {
+    opened += 1;
+    if (opened === 512) enough.emit('opened');
+    return new Promise(() => undefined);
+  };
+  const note = (): void => undefined;
+  const listening = await listenOnPorts({ open, note, warn: note }, ['127.0.0.1'], [{ local: 0, remote: 80 }]);
+  onTestFinished(() => {
+    listening.close();
+  });
+  const client = (): Socket => {
+    const socket = connect({ host: '127.0.0.1', port: listening.localPorts[0] ?? 0 }).on('error', () => undefined);
+    onTestFinished(() => void socket.destroy());
+    return socket;
+  };
+  const isFull = once(enough, 'opened');
+  Array.from({ length: 512 }, client);
+  await isFull;
+  await once(client().resume(), 'close');
+  expect(opened).toBe(512);
 });
 
 test('connections after a restart of the pod reach its new sandbox, with one message', async () => {

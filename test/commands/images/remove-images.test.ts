@@ -63,7 +63,6 @@ const kept = 'No image was removed. --force removes it nevertheless.';
 
 test.each([
   [['localhost/app:1', 'busybox'], 'image busybox is used by container shop/web/app', kept],
-  [['localhost/two:1'], 'image localhost/two:1 is also localhost/two:latest', kept],
   [[pauseImageName], `image ${pauseImageName} is kept for the sandboxes of all pods`, kept],
   [['localhost/ap:1'], 'the runtime has no image localhost/ap:1', 'Did you mean localhost/app:1?'],
   [['cafe12'], 'the runtime has no image cafe12', 'kubelet-ts images list lists the images.'],

@@ -27,6 +27,14 @@ async function passed(...chunks: string[]): Promise<{ text: string; detached: nu
   return { text: await text(filter), detached };
 }
 
+test('without keys everything passes', async () => {
+  const filter = new DetachFilter(Buffer.alloc(0), () => {
+    throw new Error('nobody detached');
+  });
+  filter.end('p\x10\x11q');
+  expect(await text(filter)).toBe('p\x10\x11q');
+});
+
 test.each([
   [['hello pq world', 'pq'], { text: 'hello ', detached: 1 }],
   [['a p', 'q b'], { text: 'a ', detached: 1 }],

@@ -20,6 +20,16 @@ describe('a table', () => {
     expect(await formatTable(rows)).toBe('日本    a\ne\u0301       b\nweb-1   c\n');
   });
 
+  test('has its last column cut to the width of the terminal', async () => {
+    const rows = [
+      ['NAME', 'REASON'],
+      ['web-edge1', 'its registry has no image ngnix:1.27'],
+    ];
+    const text = await formatTable(rows, { maxWidth: 32 });
+    expect(text).toBe('NAME        REASON\nweb-edge1   its registry has no…\n');
+    expect(text.split('\n').every((line) => line.length <= 32)).toBe(true);
+  });
+
   test('has aligned columns where all characters are ASCII', async () => {
     const rows = [
       ['NAME', '', 'AGE'],

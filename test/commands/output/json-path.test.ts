@@ -35,12 +35,16 @@ test.each<[path: string, values: unknown[]]>([
   expect(valuesAt(list, parseJSONPath(path))).toEqual(values);
 });
 
-test.each(['.items[', '.items[?(name==1)]', '.items[abc]', '.a b', '.items[?(@.a==b)]'])(
-  'the path %s is refused with a hint',
-  (path) => {
-    expect(() => parseJSONPath(path)).toThrow(/is not a path that is known here/);
-  },
-);
+test.each([
+  ['.items[', '".items["', '['],
+  ['.items[?(name==1)]', '"[?(name==1)]"', 'name==1'],
+  ['.items[abc]', '".items[abc]"', '[abc]'],
+  ['.a b', '".a b"', ' b'],
+  ['.items[?(@.a==b)]', '"@.a==b"', 'b'],
+])('the path %s is refused, with the place where that begins', (path, shown, rest) => {
+  const message = `${shown} is not a path that is known here: it is not understood from "${rest}" on`;
+  expect(() => parseJSONPath(path)).toThrow(expect.objectContaining({ name: 'UserError', message }) as Error);
+});
 
 test.each<[template: string, text: string]>([
   ['{.items[*].metadata.name}', 'web db'],

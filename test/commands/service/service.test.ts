@@ -46,6 +46,14 @@ WantedBy=multi-user.target
 `);
 });
 
+test('a unit of another name also reads the flags of that name', () => {
+  const files = systemdUnit('/usr/bin/kubelet-ts', [], 'fleet').match(/(?<=^EnvironmentFile=-).*/gm);
+  expect(files).toEqual([
+    '/var/lib/kubelet/kubeadm-flags.env',
+    ...['kubelet', 'kubelet-ts', 'fleet'].map((name) => `/etc/default/${name}`),
+  ]);
+});
+
 test('a unit quotes words that systemd would change', () => {
   const [line] =
     /ExecStart=.*/.exec(systemdUnit('/opt/my tools/kubelet-ts', ['/srv/100%', '$HOME', 'a"b\\c'], 'kubelet-ts')) ?? [];

@@ -74,6 +74,8 @@ test('what it does is that of the declared revision', () => {
 test.each([
   ['condition=Ready', 'ready'],
   ['condition=ready=true', 'ready'],
+  ['condition=Available', 'ready'],
+  ['condition=complete', 'completed'],
   ['delete', 'deleted'],
   ['completed', 'completed'],
   ['happy', undefined],

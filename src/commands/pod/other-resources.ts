@@ -1,0 +1,25 @@
+/** The way to what a kind of kubectl means here, such as `svc`. Returns undefined for other words, and for pods. */
+export function otherResourceHint(word: string): string | undefined {
+  const singular = [word, word.replace(/s$/, ''), word.replace(/es$/, '')].map((name) => name.toLowerCase());
+  return otherResources.find(({ names }) => names.some((name) => singular.includes(name)))?.hint;
+}
+
+/** Kinds of kubectl, without the plural, and the command that shows them here. */
+const otherResources: readonly { names: readonly string[]; hint: string }[] = [
+  { names: ['event', 'ev'], hint: 'List events: kubelet-ts events' },
+  { names: ['node', 'no'], hint: 'Show the node: kubelet-ts top node, and kubelet-ts doctor' },
+  {
+    names: [
+      ...['deployment', 'deploy', 'daemonset', 'ds', 'replicaset', 'rs', 'statefulset', 'sts'],
+      ...['replicationcontroller', 'rc', 'job', 'all'],
+    ],
+    hint: 'A workload runs as one pod of its name: kubelet-ts ps',
+  },
+  {
+    names: [
+      ...['service', 'svc', 'configmap', 'cm', 'secret', 'namespace', 'ns', 'persistentvolumeclaim', 'pvc', 'pv'],
+      ...['persistentvolume', 'cronjob', 'cj', 'ingress', 'ing', 'serviceaccount', 'sa', 'endpoint', 'ep'],
+    ],
+    hint: 'Pods are listed by kubelet-ts ps; what else a folder declares is in its files: kubelet-ts validate FOLDER',
+  },
+];

@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { dirname } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
+
+/** What a command asked of the agent: method, path, and the body if there is one. */
+export type Asked = [request: string, body?: unknown];
+
+/** An agent on this root-dir that gives every request the answer for its path. Returns what it was asked. */
+export async function startFakeAgent(rootDir: string, answers: Readonly<Record<string, unknown>>): Promise<Asked[]> {
+  const socket = controlSocketPath(rootDir);
+  await mkdir(dirname(socket), { recursive: true, mode: 0o700 });
+  const asked: Asked[] = [];
+  const agent = createServer((request, response) => {
+    const answer = async (): Promise<void> => {
+      const { method = '', url = '' } = request;
+      asked.push(method === 'POST' ? [`${method} ${url}`, await json(request)] : [`${method} ${url}`]);
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(answers[url.split('?')[0] ?? '']));
+    };
+    void answer();
+  }).listen(socket);
+  await once(agent, 'listening');
+  onTestFinished(() => {
+    agent.closeAllConnections();
+    agent.close();
+  });
+  return asked;
+}

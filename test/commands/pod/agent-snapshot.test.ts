@@ -1,0 +1,15 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { agentAnswer } from '../../../src/commands/pod/agent-snapshot.ts';
+import { AgentStartingError } from '../../../src/server/control/control-call.ts';
+
+test('of an agent that loads images a command says so, and goes on with the runtime', async () => {
+  const stderr = new PassThrough({ encoding: 'utf8' });
+  const starting = new AgentStartingError('loading image archive app.tar, 45% 135.0/300.0 MB');
+  expect(await agentAnswer('/nowhere', stderr, () => Promise.reject(starting))).toBe('silent');
+  expect(stderr.read()).toBe(
+    'warning: kubelet-ts starts: loading image archive app.tar, 45% 135.0/300.0 MB; ' +
+      'the data is from the container runtime\n' +
+      'hint: Ask again in a moment; kubelet-ts wait waits for it.\n',
+  );
+});
