@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { systemClock } from '../src/clock.ts';
 import { codes, Refusal } from '../test/fakes/fake-calls.ts';
@@ -8,7 +8,7 @@ import { FakeCriServer } from '../test/fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../test/fakes/fake-runtime.ts';
 import { benchImage, scaleContainers, scaleManifest } from './bench-pod.ts';
 import { removeLogLinks } from './log-links.ts';
-import { processUsage, type Usage } from './process-usage.ts';
+import { processUsage, threadsCpuMs, type Usage } from './process-usage.ts';
 
 const pollMs = 50;
 /** An agent is at rest if it uses no more CPU than this in the window; each pod is synced once a minute. */
@@ -42,8 +42,14 @@ export class FakeNode {
     return this.names.length * scaleContainers.length;
   }
 
+  /** Has the manifests be as old as at a boot. The agent looks for processes that may write a newer one. */
+  async ageManifests(): Promise<void> {
+    const hourAgo = Date.now() / 1000 - 3600;
+    for (const name of this.names) await utimes(join(this.folder, 'manifests', `${name}.json`), hourAgo, hourAgo);
+  }
+
   /** Starts the agent. Resolves to the time just before, in monotonic milliseconds. */
-  async start(): Promise<number> {
+  async start(program = resolve('bin/kubelet-ts')): Promise<number> {
     const [root, log] = [join(this.folder, 'root'), await open(join(this.folder, 'agent.log'), 'a')];
     const flags = [
       ...['--root-dir', root, '--pod-logs-dir', join(root, 'logs'), '--hostname-override', 'bench'],
@@ -53,7 +59,7 @@ export class FakeNode {
       ...['--no-tui', '--healthz-port', '0', '--log-level', 'warn'],
     ];
     const from = performance.now();
-    this.child = spawn(resolve('bin/kubelet-ts'), ['run', ...flags, join(this.folder, 'manifests')], {
+    this.child = spawn(program, ['run', ...flags, join(this.folder, 'manifests')], {
       stdio: ['ignore', log.fd, log.fd],
     });
     await log.close();
@@ -68,12 +74,12 @@ export class FakeNode {
     await exited;
   }
 
-  async until(what: string, isSo: () => boolean): Promise<void> {
+  async until(what: string, isSo: () => boolean, everyMs = pollMs): Promise<void> {
     const deadline = performance.now() + waitTimeoutMs;
     while (!isSo()) {
       if (this.child?.exitCode !== null) throw new Error(`the agent ended:\n${await this.lastLogLines()}`);
       if (performance.now() > deadline) throw new Error(`${what}: not within ${waitTimeoutMs / 1000} s`);
-      await systemClock.sleep(pollMs);
+      await systemClock.sleep(everyMs);
     }
   }
 
@@ -90,6 +96,11 @@ export class FakeNode {
 
   usage(): Promise<Usage> {
     return processUsage(this.child?.pid ?? NaN);
+  }
+
+  /** Milliseconds of CPU of the agent since its start. */
+  get cpuMs(): number {
+    return threadsCpuMs(this.child?.pid ?? NaN);
   }
 
   /** Number of listings of all containers so far. */

@@ -1,7 +1,7 @@
 /** A measured quantity. */
 export interface Quantity {
   what: string;
-  unit: 'ms' | 'MB' | 'ms/s' | 'power of pods';
+  unit: 'ms' | 'MB' | 'ms/s' | 'power of pods' | 'times';
 }
 
 /** All samples of one quantity for one contestant. `floor` is the bare runtime, or Node doing nothing. */
@@ -65,7 +65,7 @@ export function tableRows(summaries: readonly Summary[]): string[][] {
   const rows = summaries.map(({ what, who, unit, median, p10, p90, ratio, samples }, index) => [
     summaries[index - 1]?.what === what ? '' : what,
     who,
-    `${rounded(median)} ${unit}`,
+    `${unit === 'times' ? median.toFixed(2) : rounded(median)} ${unit}`,
     samples.length === 1 ? '' : `${rounded(p10)}..${rounded(p90)}`,
     ratio === undefined ? '' : `${ratio.toFixed(2)}x`,
   ]);

@@ -1,13 +1,14 @@
 import { Agent, type AgentCommand } from './agent.ts';
-import { initChainManifest, networkManifest } from './bench-pod.ts';
+import { benchManifest, initChainManifest, networkManifest } from './bench-pod.ts';
 import { commandMs } from './command-time.ts';
 import { type Figures, floor, type Quantity } from './figures.ts';
 import { measureFloorOfInitChain, measureFloorOfMany, measureFloorOfOne, millis } from './floor.ts';
 import { processUsage } from './process-usage.ts';
 import { measureReading } from './reading.ts';
 import { measureRunOnce } from './run-once.ts';
-import { freePort, measureScrapes } from './scrape.ts';
+import { freePort, measureScrapes, scrapeEvery15s } from './scrape.ts';
 import { measureScale } from './scale.ts';
+import { measureStart } from './start.ts';
 import type { Stage } from './stage.ts';
 import { systemClock } from '../src/clock.ts';
 
@@ -31,6 +32,7 @@ export const stageMeasures: Record<string, (bench: StageBench) => Promise<void>>
   boot: measureBoot,
   commands: measureCommands,
   scrape: measureScrape,
+  scraped: measureScrapedIdle,
   'run-once': ({ stage, figures, runs }) => measureRunOnce(stage, figures, runs),
 };
 
@@ -38,6 +40,7 @@ export const stageMeasures: Record<string, (bench: StageBench) => Promise<void>>
 export const ownMeasures: Record<string, (bench: Bench & { sizes: readonly number[] }) => Promise<void>> = {
   read: measureReading,
   scale: measureScale,
+  start: measureStart,
 };
 
 const manyPods = 50;
@@ -155,14 +158,35 @@ async function measureCommands({ stage, figures, agents: [ours] }: StageBench): 
 /** A Prometheus that scrapes 100 pods with networks of their own. */
 async function measureScrape({ stage, figures, agents: [ours] }: StageBench): Promise<void> {
   if (ours === undefined) return;
-  const names = Array.from({ length: scrapedPods }, (_, index) => `scraped-${index}`);
-  const port = await freePort();
-  const command = `${ours.command} --read-only-port ${port} --address 127.0.0.1`;
-  await withAgent(stage, { ...ours, command }, [], async (agent) => {
-    await agent.drop(names, networkManifest);
-    await agent.started(names);
+  await withScrapedAgent(stage, ours, { pods: scrapedPods, manifest: networkManifest }, async (agent, port) => {
     await systemClock.sleep(idleSettleMs);
     await measureScrapes(figures, agent, port, `${scrapedPods} pods`);
+  });
+}
+
+/** An idle agent that a Prometheus with its defaults scrapes. */
+async function measureScrapedIdle({ stage, figures, agents: [ours] }: StageBench): Promise<void> {
+  if (ours === undefined) return;
+  await withScrapedAgent(stage, ours, { pods: manyPods, manifest: benchManifest }, (agent, port) => {
+    const meanwhile = (ms: number): Promise<void> => scrapeEvery15s(port, ms);
+    return measureIdle(stage, figures, agent, `${manyPods} pods and scrapes of /metrics`, meanwhile);
+  });
+}
+
+/** Starts an agent with a read-only port and so many pods of a manifest. */
+async function withScrapedAgent(
+  stage: Stage,
+  agent: AgentCommand,
+  { pods, manifest }: { pods: number; manifest: (name: string) => string },
+  use: (agent: Agent, port: number) => Promise<void>,
+): Promise<void> {
+  const names = Array.from({ length: pods }, (_, index) => `scraped-${index}`);
+  const port = await freePort();
+  const command = `${agent.command} --read-only-port ${port} --address 127.0.0.1`;
+  await withAgent(stage, { ...agent, command }, [], async (started) => {
+    await started.drop(names, manifest);
+    await started.started(names);
+    await use(started, port);
   });
 }
 
@@ -177,7 +201,14 @@ async function timeCommands(figures: Figures, commands: Record<string, string[]>
   }
 }
 
-async function measureIdle(stage: Stage, figures: Figures, agent: Agent, pods: string): Promise<void> {
+/** `meanwhile`: what happens in the window, and takes all of it. */
+async function measureIdle(
+  stage: Stage,
+  figures: Figures,
+  agent: Agent,
+  pods: string,
+  meanwhile = (ms: number): Promise<void> => systemClock.sleep(ms),
+): Promise<void> {
   await systemClock.sleep(idleSettleMs);
   const pids = { agent: agent.pid, containerd: stage.containerdPID };
   const usage = (): Promise<{ agent: number; containerd: number; residentMB: number }> =>
@@ -187,7 +218,7 @@ async function measureIdle(stage: Stage, figures: Figures, agent: Agent, pods: s
       residentMB: own.residentMB,
     }));
   const [before, from] = [await usage(), performance.now()];
-  await systemClock.sleep(idleWindowMs);
+  await meanwhile(idleWindowMs);
   const [after, seconds] = [await usage(), (performance.now() - from) / 1000];
   figures.add({ what: `resident memory, idle with ${pods}`, unit: 'MB' }, agent.name, after.residentMB);
   for (const key of ['agent', 'containerd'] as const) {

@@ -32,6 +32,14 @@ export const only = (commands) => ({
       }
       return { contents, loader: 'ts' };
     });
+    // Most agents need it, so it is in the start. It still runs on use.
+    onLoad({ filter: /\/src\/node\/log\/create-logger\.ts$/ }, async ({ path }) => {
+      const contents = await readFile(path, 'utf8');
+      return {
+        contents: contents.replace(/\bimport\(('.\/log-text.ts')\)/, 'Promise.resolve(require($1))'),
+        loader: 'ts',
+      };
+    });
   },
 });
 

@@ -485,7 +485,6 @@ const rooms = {
       'api/objects',
       'engine/config',
       'engine/operations',
-      'engine/config/file',
       'engine/config/polled',
       'engine/kuberuntime',
       'node/sources',

@@ -123,11 +123,11 @@ async function compiledScript({ folder, compile }, name, text, bundle) {
   ];
 }
 
-/** Chunks have no compiled code, because a command uses few of them. */
-async function compiledBundle(target, name, commands) {
+/** The files of a bundle: its start, and its chunks. These have no compiled code, because a command uses few. */
+async function bundleFiles(target, name, commands) {
   const { start, onUse } = await ownScripts(commands);
   const chunks = onUse.map(([chunk, text]) => [`${name}/${chunk}`, Buffer.from(text)]);
-  return [...(await compiledScript(target, name, start, name)), ...chunks];
+  return { name, start: await compiledScript(target, name, start, name), chunks };
 }
 
 /** Writes the executable for this architecture. The file is replaced at once, so a running one keeps running. */
@@ -135,17 +135,24 @@ export async function makeExecutable(output) {
   const folder = await mkdtemp(join(tmpdir(), 'kubelet-ts-executable-'));
   try {
     const main = await mainScript();
-    const files = await withCompiler((compile) =>
+    const bundles = await withCompiler((compile) =>
       Promise.all([
-        compiledScript({ folder, compile }, 'main', main, 'main'),
-        ...Object.entries(ownBuilds).map(([name, commands]) => compiledBundle({ folder, compile }, name, commands)),
+        compiledScript({ folder, compile }, 'main', main, 'main').then((start) => ({
+          name: 'main',
+          start,
+          chunks: [],
+        })),
+        ...Object.entries(ownBuilds).map(([name, commands]) => bundleFiles({ folder, compile }, name, commands)),
       ]),
     );
-    const { pack, places } = packed(files.flat());
+    // One for the start of each bundle, because V8 counts a pack as memory. For one pack of all it would collect all
+    // garbage while the agent starts.
+    const chunks = bundles.flatMap((bundle) => bundle.chunks);
+    const packs = [...bundles.map(({ name, start }) => packed(name, start)), packed('chunks', chunks)];
     const made = join(folder, 'kubelet-ts');
     await execa('strip', ['-o', made, process.execPath]);
     await writeFile(made, withoutEnvFile(await readFile(made)));
-    await inject(made, 'NODE_SEA_BLOB', await blobOf(folder, pack, await entryScript(places)), { sentinelFuse });
+    await inject(made, 'NODE_SEA_BLOB', await blobOf(folder, packs), { sentinelFuse });
     await mkdir(dirname(output), { recursive: true });
     await execa('install', ['-m', '0755', made, `${output}.${process.pid}`]);
     await rename(`${output}.${process.pid}`, output);
@@ -168,12 +175,13 @@ function withoutEnvFile(node) {
   return node;
 }
 
-/** The blob that Node finds in an executable: the script that it starts, and the pack. */
-async function blobOf(folder, pack, entry) {
+/** The blob that Node finds in an executable: the script that it starts, and the packs. */
+async function blobOf(folder, packs) {
   const file = (name) => join(folder, name);
-  await writeFile(file('entry.cjs'), entry);
-  await writeFile(file('pack'), pack);
-  const config = { main: file('entry.cjs'), output: file('blob'), assets: { pack: file('pack') } };
+  await Promise.all(packs.map(({ name, bytes }) => writeFile(file(name), bytes)));
+  await writeFile(file('entry.cjs'), await entryScript(Object.assign({}, ...packs.map(({ places }) => places))));
+  const assets = Object.fromEntries(packs.map(({ name }) => [name, file(name)]));
+  const config = { main: file('entry.cjs'), output: file('blob'), assets };
   const settings = { useCodeCache: true, disableExperimentalSEAWarning: true };
   await writeFile(file('config.json'), JSON.stringify({ ...config, ...settings }));
   await execa(process.execPath, ['--experimental-sea-config', file('config.json')]);

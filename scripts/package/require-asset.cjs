@@ -15,18 +15,16 @@ module.exports = function requireAsset(name) {
     const loaded = chunks.get(chunkName) ?? { exports: {} };
     if (!chunks.has(chunkName)) {
       chunks.set(chunkName, loaded);
-      run(`${bundle}/${chunkName}`, loaded);
+      run(compiled(`${bundle}/${chunkName}`), loaded);
     }
     return loaded.exports;
   };
-  const run = (script, loaded, cachedData) => {
-    const { Script } = require('node:vm');
-    const compiled = new Script(asset(script).latin1Slice(), { filename: script, cachedData });
+  const run = (script, loaded) => {
     const requireChunk = (path) => (path.startsWith('./') ? chunk(path) : ownModule(path));
-    compiled.runInThisContext()(loaded.exports, requireChunk, loaded, async (path) => chunk(path).load());
+    script.runInThisContext()(loaded.exports, requireChunk, loaded, async (path) => chunk(path).load());
   };
   const start = { exports: {} };
-  run(`${bundle}.js`, start, asset(`${bundle}.cache`));
+  run(compiled(`${bundle}.js`, `${bundle}.cache`), start);
   return start.exports;
 };
 
@@ -44,9 +42,15 @@ function ownModule(name) {
   throw Object.assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' });
 }
 
-/** A file from inside the executable, without a copy. */
-function asset(name) {
+/**
+ * A script from inside the executable, with its compiled code if there is some. Both are in one pack, because V8 counts
+ * a pack as memory each time it is got. It is free again when this function has returned, before the script runs.
+ */
+function compiled(name, cache) {
   const { getRawAsset } = require('node:sea');
-  const [offset, length] = places()[name];
-  return Buffer.from(getRawAsset('pack'), offset, length);
+  const { Script } = require('node:vm');
+  const pack = getRawAsset(places()[name][0]);
+  const file = ([, offset, length]) => Buffer.from(pack, offset, length);
+  const cachedData = cache === undefined ? undefined : file(places()[cache]);
+  return new Script(file(places()[name]).latin1Slice(), { filename: name, cachedData });
 }

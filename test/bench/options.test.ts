@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { ownMeasures, stageMeasures } from '../../bench/measures.ts';
+import { parseOptions } from '../../bench/options.ts';
+
+const names = Object.keys({ ...stageMeasures, ...ownMeasures });
+const page = readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8');
+
+test('docs/performance.md names every measure', () => {
+  const line = /^- `--only (.*) measures one part\.$/m.exec(page)?.[1] ?? '';
+  expect(line.split(/`?, `|`? or `|`$/).filter((name) => name !== '')).toEqual(names);
+});
+
+test('the bench takes the options of docs/performance.md, and no unknown measure', () => {
+  const given = [
+    '--json',
+    'f.json',
+    '--containerd',
+    '1.6,2',
+    '--agent',
+    'other',
+    '--sizes',
+    '125,250',
+    '--only',
+    'scale',
+  ];
+  expect([parseOptions([], names), parseOptions(given, names)]).toEqual([
+    { json: undefined, runs: 10, sizes: [125, 250, 500, 1000], only: undefined, agents: [], containerd: ['installed'] },
+    { json: 'f.json', runs: 10, sizes: [125, 250], only: ['scale'], agents: ['other'], containerd: ['1.6', '2'] },
+  ]);
+  expect(() => parseOptions(['--only', 'idle'], names)).toThrow('there is no measure "idle"');
+});
