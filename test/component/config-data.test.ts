@@ -140,6 +140,32 @@ test('an immutable ConfigMap keeps its content, and the source says so', async (
   expect(await readFile(configFile(world, 'mode'), 'utf8')).toBe('blue');
 });
 
+test('the next agent takes the new content of an immutable ConfigMap', async () => {
+  const { world, engine, source } = await boot();
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }, { immutable: true }));
+  source.set(mounting());
+  await world.until(() => engine.isReady('web-edge1'));
+  await engine.kill();
+  const second = new ManualSource();
+  await world.boot({ sources: [second] });
+  second.setConfigObjects(makeConfigMap('settings', { mode: 'green' }, { immutable: true }));
+  second.set(mounting());
+  await world.until(async () => (await readFile(configFile(world, 'mode'), 'utf8')) === 'green');
+});
+
+test('a variable keeps its value until its container starts again', async () => {
+  const { world, engine, source } = await boot();
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }));
+  source.set(withMain(fromSettings));
+  await world.until(() => engine.isReady('web-edge1'));
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'green' }));
+  await world.pass(60_000);
+  expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
+  world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+  await world.until(() => world.runtime.running().includes('web-edge1/main#1'));
+  expect(environments(world)).toEqual([{ MODE: 'blue' }, { MODE: 'green' }]);
+});
+
 test('what a volume holds is put right at the next sync', async () => {
   const { world, engine, source } = await boot();
   source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }));

@@ -278,6 +278,14 @@ describe('a volume in the pod', () => {
 });
 
 describe('a declared volume', () => {
+  test('is mounted after one question for what its driver can do', async () => {
+    declareDisk();
+    const before = driver.calls.items.length;
+    await mountData(claiming('u1'));
+    const asked = driver.calls.items.slice(before).map(({ call }) => call);
+    expect(asked).toEqual(['nodeGetCapabilities', 'nodeStageVolume', 'nodePublishVolume']);
+  });
+
   test('is staged once for all pods, and unstaged after the last one', async () => {
     declareDisk();
     expect(await mountData(claiming('u1'))).toEqual(mounted(target('disk')));

@@ -1,3 +1,5 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
 import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
@@ -20,7 +22,7 @@ async function boot(
   world: World,
   plugins: Record<string, DirectPlugin>,
   featureGates = defaultFeatureGates,
-): Promise<{ engine: Engine; source: ManualSource }> {
+): Promise<{ engine: Engine; source: ManualSource; direct: DirectPlugins }> {
   const source = new ManualSource();
   source.set();
   const direct = new DirectPlugins(world.clock);
@@ -29,7 +31,7 @@ async function boot(
   await world.until(() => direct.isServed);
   for (const [resource, plugin] of Object.entries(plugins)) await direct.register(resource, plugin);
   await world.pass(200);
-  return { engine, source };
+  return { engine, source, direct };
 }
 
 /** One pod for the plugin that hangs, one for a plugin that answers, and one without devices. */
@@ -104,6 +106,21 @@ test('a plugin that never answers PreStartContainer keeps its container waiting,
   });
 });
 
+test('a plugin that another one replaced is disconnected, and its later lists do not count', async () => {
+  const world = await World.make();
+  const [old, next] = [goodPlugin(healthy('old')), goodPlugin([{ ID: 'new', health: 'Unhealthy' }])];
+  const { engine, source, direct } = await boot(world, { 'a.example/dev': old });
+  await direct.register('a.example/dev', next);
+  await world.pass(200);
+  expect([old.streams.size, next.streams.size]).toEqual([0, 1]);
+  old.send(healthy('old', 'older'));
+  source.set(podWith('app', 'a.example/dev'));
+  await world.until(() => engine.phase('app-edge1') === 'Failed');
+  next.send(healthy('new'));
+  await world.until(() => engine.isReady('app-edge1'));
+  expect([old, next].map(({ calls }) => calls.filter((call) => call === 'allocate').length)).toEqual([0, 1]);
+});
+
 test('the status of a container follows the health of its devices, with the feature gate', async () => {
   const world = await World.make();
   const plugin = goodPlugin(healthy('d0', 'd1'));
@@ -138,6 +155,56 @@ test('without the feature gate the status of a container has no devices', async 
   source.set(podWith('app', 'a.example/dev'));
   await world.until(() => engine.isReady('app-edge1'));
   expect(engine.pod('app-edge1')?.pod.status?.containerStatuses?.[0]).not.toHaveProperty('allocatedResourcesStatus');
+});
+
+test('a plugin that lists nonsense is disconnected, and its devices count as unhealthy', async () => {
+  const world = await World.make();
+  const plugin = goodPlugin(healthy('d0', 'd1'));
+  const { engine, source } = await boot(world, { 'a.example/dev': plugin });
+  source.set(podWith('app', 'a.example/dev'));
+  await world.until(() => engine.isReady('app-edge1'));
+  plugin.send([{ ID: 'x'.repeat(254), health: 'Healthy' }]);
+  await world.until(() => plugin.streams.size === 0);
+  source.set(podWith('app', 'a.example/dev'), podWith('late', 'a.example/dev'));
+  await world.until(() => engine.phase('late-edge1') === 'Failed');
+  expect({ late: statusOf(engine, 'late-edge1'), running: world.runtime.running() }).toEqual({
+    late: {
+      phase: 'Failed',
+      reason: 'UnexpectedAdmissionError',
+      message:
+        'Pod was rejected: Allocate failed due to no healthy devices present; cannot allocate unhealthy devices ' +
+        'a.example/dev, which is unexpected. It is tried again as soon as a pod ends or its devices change.',
+    },
+    running: ['app-edge1/main#0'],
+  });
+});
+
+test('a resource is ignored until a plugin offers it, and the next start of a container gets its device', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const plugins = new DirectPlugins(world.clock);
+  const engine = await world.boot({ sources: [source], plugins });
+  source.set(podWith('app', 'a.example/dev'));
+  await world.until(() => engine.isReady('app-edge1'));
+  await plugins.register('a.example/dev', goodPlugin(healthy('d0')));
+  await world.pass(200);
+  world.runtime.exitContainer({ pod: 'app-edge1', container: 'main' }, 1);
+  await world.until(() => world.runtime.running().includes('app-edge1/main#1'));
+  const given = world.runtime
+    .requestsOf('createContainer')
+    .map(({ config }) => (config?.envs ?? []).filter(({ key }) => key === 'DEVICES'))
+    .map((variables) => variables.map(({ value }) => Buffer.from(value).toString()));
+  expect(given).toEqual([[], ['d0']]);
+});
+
+test('a start removes the sockets of plugins, which register again then, and keeps the folders beside them', async () => {
+  const world = await World.make();
+  const folder = join(world.rootDir, 'device-plugins');
+  await mkdir(join(folder, 'of-a-plugin'), { recursive: true });
+  await writeFile(join(folder, 'dev.sock'), '');
+  await boot(world, {});
+  const left = (await readdir(folder)).filter((name) => !name.startsWith('kubelet_internal_checkpoint'));
+  expect(left).toEqual(['of-a-plugin']);
 });
 
 test('two refused pods wait for devices, and are asked for again only when these change', async () => {

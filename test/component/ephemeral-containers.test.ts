@@ -183,6 +183,27 @@ describe('a request is refused', () => {
     await expect(done(one.world, gone)).rejects.toThrow('no manifest declares pod default/gone');
   });
 
+  test('for a pod that has not started, and for one that is terminating', async () => {
+    const one = await running(declared({ terminationGracePeriodSeconds: 600 }));
+    const { world, source } = one;
+    const late = makeStaticPod('late', {
+      spec: { containers: [{ name: 'main', image: 'app:1' }], priorityClassName: 'nobody-declares-it' },
+    });
+    source.set(declared({ terminationGracePeriodSeconds: 600 }), late);
+    await world.until(() => one.engine.pod('late-edge1')?.worker.state === 'waiting');
+    const json = JSON.stringify({ name: 'debugger', image: 'tools:1' });
+    const refused = one.engine.kubelet.addEphemeralContainer(
+      { namespace: 'default', name: 'late-edge1' },
+      { json, removesAtEnd: false },
+    );
+    await expect(done(world, refused)).rejects.toThrow('pod late-edge1 has not started');
+    world.runtime.hang('stopContainer');
+    await done(world, one.engine.kubelet.operate({ action: 'stop', pod: web }));
+    await done(world, one.engine.kubelet.operate({ action: 'start', pod: web }));
+    await world.until(() => one.engine.pod('web-edge1')?.worker.state === 'terminating');
+    await expect(debug(one, {})).rejects.toThrow('pod web-edge1 is terminating');
+  });
+
   test('for the removal of a container of the manifest', async () => {
     const one = await running();
     const refused = done(one.world, one.engine.kubelet.removeEphemeralContainer(web, 'main'));

@@ -90,13 +90,15 @@ test('a pod that is evicted again and again comes back later every time', async 
   expect(third).toBeLessThan(45_000);
 });
 
-test('a pod that is never restarted stays evicted, even when its container ended well', async () => {
-  const { world, engine } = await runLimited({ restartPolicy: 'Never' });
+test('a pod that is never restarted stays evicted until its manifest changes, even when its container ended well', async () => {
+  const { world, engine, source } = await runLimited({ restartPolicy: 'Never' });
   world.runtime.script('main', { stopExitCode: 0 });
   await fill(world, 128 * kibibyte);
   await world.until(() => engine.pod('web-edge1')?.worker.state === 'finished');
   await world.pass(60_000);
   expect(engine.pod('web-edge1')?.pod.status).toMatchObject({ phase: 'Failed', reason: 'Evicted', message });
+  source.set(makeStaticPod('web', { uid: 'u2', spec: { restartPolicy: 'Never' } }));
+  await world.until(() => engine.isReady('web-edge1'));
 });
 
 test('an evicted pod whose manifest goes does not come back', async () => {

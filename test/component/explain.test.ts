@@ -171,6 +171,30 @@ const rows: Row[] = [
     'Correct command',
   ],
   [
+    'a working directory that is a file',
+    {
+      container: 'workingDir: /etc/passwd',
+      machine: start(
+        'unable to start container process: error during container init: mkdir /etc/passwd: not a directory',
+      ),
+    },
+    'start',
+    'its workingDir /etc/passwd cannot be entered: not a directory',
+    'Correct workingDir',
+  ],
+  [
+    'a working directory that its user may not enter',
+    {
+      container: 'workingDir: /root',
+      machine: start(
+        'error during container init: chdir to cwd ("/root") set in config.json failed: permission denied',
+      ),
+    },
+    'start',
+    'its workingDir /root cannot be entered: permission denied',
+    'Correct workingDir',
+  ],
+  [
     'a memory limit that is too low to start',
     {
       container: 'resources: {limits: {memory: 1Mi}}',
@@ -244,6 +268,29 @@ const rows: Row[] = [
     'volume',
     'volume data: no manifest declares Secret tls',
     'optional: true',
+  ],
+  [
+    'a claim that nobody declares',
+    {
+      container: 'volumeMounts: [{name: data, mountPath: /data}]',
+      spec: 'volumes: [{name: data, persistentVolumeClaim: {claimName: shop}}]',
+    },
+    'volume',
+    'volume data: no manifest declares PersistentVolumeClaim shop',
+    'Declare PersistentVolumeClaim shop in a manifest beside the pod',
+  ],
+  [
+    'a claim that no volume fits',
+    {
+      container: 'volumeMounts: [{name: data, mountPath: /data}]',
+      spec: 'volumes: [{name: data, persistentVolumeClaim: {claimName: shop}}]',
+      beside:
+        'apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: shop}\n' +
+        'spec: {accessModes: [ReadWriteOnce], volumeName: disk, resources: {requests: {storage: 1Gi}}}',
+    },
+    'volume',
+    'volume data: PersistentVolumeClaim shop is not bound: persistentvolume "disk" not found',
+    'Correct the claim, or declare a PersistentVolume that fits it',
   ],
   [
     'more CPU than the node has',

@@ -82,6 +82,18 @@ describe('a pod that is declared', () => {
     });
   });
 
+  test('is told once, at its start, that the node has no DNS server of a cluster', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source], node: makeNodeConfig(world.folder, { clusterDNS: [] }) });
+    source.set(makeStaticPod('web'));
+    await world.until(() => engine.isReady('web-edge1'));
+    world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+    await world.pass(300_000);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#1']);
+    expect(engine.messages('MissingClusterDNS')).toEqual([expect.stringContaining('ClusterFirst') as string]);
+  });
+
   test('leaves nothing behind when its manifest goes', async () => {
     const { world, engine, source } = await running(makeStaticPod('web'));
     const before = engine.events.sequence('web-edge1').length;
@@ -653,6 +665,27 @@ describe('removeAllPods', () => {
     source.set();
     await world.pass(1000);
     await expect(engine.kubelet.removeAllPods()).resolves.toEqual([]);
+  });
+
+  test('pods that wait for one another in the runtime have their time after each removal', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    const names = ['a', 'b', 'c', 'd'];
+    source.set(...names.map((name) => makeStaticPod(name)));
+    await world.until(() => names.every((name) => engine.isReady(`${name}-edge1`)));
+    const { items } = await world.runtime.listPodSandbox();
+    for (const [index, { id }] of items.entries()) {
+      const release = world.runtime.hang('stopPodSandbox', { when: ({ podSandboxId }) => podSandboxId === id });
+      world.clock.after(50_000 * (index + 1), release);
+    }
+    let left: unknown;
+    const removed = engine.kubelet.removeAllPods().then((unremoved) => {
+      left = unremoved;
+    });
+    await world.until(() => left !== undefined);
+    await removed;
+    expect(left).toEqual([]);
   });
 
   test('names a pod that the runtime does not let go, in the end, and the others are gone', async () => {

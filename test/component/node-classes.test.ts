@@ -47,6 +47,19 @@ test('a pod waits for its class, with the reason, and starts at once when the cl
   expect(engine.kubelet.snapshot().sources[0]?.problems).toEqual([]);
 });
 
+test('a pod that contradicts its class waits, with the reason', async () => {
+  const { world, engine, pods, classes } = await boot();
+  classes.set();
+  classes.setConfigObjects(makePriorityClass('high', 9));
+  pods.set(makeStaticPod('web', { uid: 'u1', spec: { priorityClassName: 'high', priority: 1 } }));
+  await world.until(() => engine.messages('ClassConflict').length > 0);
+  expect(engine.messages('ClassConflict')).toEqual([
+    'spec.priorityClassName: spec.priority is 1, but PriorityClass "high" has the value 9',
+  ]);
+  expect(engine.pod('web-edge1')?.pod.status?.reason).toBe('ClassConflict');
+  expect(world.runtime.running()).toEqual([]);
+});
+
 test('the overhead of a class is that of its pods', async () => {
   const { world, engine, pods, classes } = await boot();
   classes.set();

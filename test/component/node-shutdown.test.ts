@@ -118,9 +118,10 @@ describe('a node that shuts down', () => {
   });
 
   test('takes no pod any more, and the ended ones run again after its next start', async () => {
-    const node = await bootedNode(pod('app'));
+    const job = pod('job', '', { restartPolicy: 'Never' });
+    const node = await bootedNode(pod('app'), job);
     await shutDown(node);
-    node.source.set(pod('app'), pod('late'));
+    node.source.set(pod('app'), job, pod('late'));
     await node.world.until(() => node.engine.phase('late-edge1') === 'Failed');
     await node.world.pass(10_000);
     expect(statusOf(node, 'late')).toEqual({
@@ -134,9 +135,12 @@ describe('a node that shuts down', () => {
 
     const source = new ManualSource();
     const next = await boot(node.world, source);
-    source.set(pod('app'), pod('late'));
+    source.set(pod('app'), job, pod('late'));
     await node.world.until(() => next.isReady('app-edge1') && next.isReady('late-edge1'));
+    await node.world.pass(10_000);
     expect(next.pod('app-edge1')?.pod.status).not.toHaveProperty('reason');
+    expect(next.phase('job-edge1')).toBe('Failed');
+    expect(node.world.runtime.running()).toEqual(['app-edge1/app#1', 'late-edge1/late#0']);
   });
 
   test('runs everything again when the shutdown is cancelled', async () => {

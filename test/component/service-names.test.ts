@@ -61,6 +61,9 @@ test('a pod that starts later has the names from the start, and its own', async 
   box.source.set(pod('web'), pod('db'), pod('late'));
   await box.world.until(() => box.engine.isReady('late-edge1'));
   expect(await known(box.world, 'late')).toEqual(['10.88.0.3 db']);
+  // No variables such as DB_SERVICE_HOST.
+  const environments = box.world.runtime.requestsOf('createContainer').map(({ config }) => config?.envs);
+  expect(environments).toEqual([[], [], []]);
   expect(await known(box.world, 'db')).toEqual(['10.88.0.3 db']);
 });
 

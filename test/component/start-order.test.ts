@@ -93,6 +93,28 @@ describe('a pod that comes after another one', () => {
     expect(started(world)).toEqual(['etcd-edge1', 'app-edge1']);
   });
 
+  test('waits again after a reboot', async () => {
+    const { world, engine, source } = await bootedNode();
+    let isReady = true;
+    world.runtime.scriptExec(() => ({ exitCode: isReady ? 0 : 1 }));
+    const pods = [podAfter('etcd', '', { spec: probed('etcd') }), podAfter('app', 'etcd')];
+    source.set(...pods);
+    await world.until(() => engine.isReady('app-edge1'));
+    await engine.kill();
+    world.runtime.reboot({ forgets: false });
+    isReady = false;
+    const again = new ManualSource();
+    const next = await world.boot({ sources: [again] });
+    again.set(...pods);
+    await world.until(() => next.phase('etcd-edge1') === 'Running');
+    await world.pass(10_000);
+    expect(world.runtime.running()).toEqual(['etcd-edge1/etcd#1']);
+    expect(next.messages('WaitingForPods')).toEqual(['Waiting for etcd to be Ready']);
+    isReady = true;
+    await world.until(() => next.isReady('app-edge1'));
+    expect(world.runtime.running()).toEqual(['app-edge1/main#1', 'etcd-edge1/etcd#1']);
+  });
+
   test('starts when that completed', async () => {
     const { world, engine, source } = await bootedNode();
     world.runtime.script('migrate', { exitAfterMs: 3000 });

@@ -40,6 +40,14 @@ test('statistics show the pods that run, and not those that ended', async () => 
   expect(namesIn(await measured(world, engine))).toEqual(['web-edge1: main']);
 });
 
+test('nothing is measured while nobody asks', async () => {
+  const { world, engine } = await run('web');
+  await world.pass(600_000);
+  expect(world.runtime.requestsOf('listContainerStats')).toEqual([]);
+  await measured(world, engine);
+  expect(world.runtime.requestsOf('listContainerStats')).toHaveLength(1);
+});
+
 test('a runtime whose statistics hang delays neither syncs nor, for more than two seconds, the statistics', async () => {
   const { world, engine, source } = await run('web');
   for (const method of ['listContainerStats', 'listPodSandboxStats', 'imageFsInfo'] as const)

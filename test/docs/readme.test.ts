@@ -1,33 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, type Option } from 'commander';
 import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../src/commands/io/deps.ts';
-import { register as registerAttach } from '../../src/commands/attach.ts';
-import { register as registerDebug } from '../../src/commands/debug.ts';
-import { register as registerCp } from '../../src/commands/cp.ts';
-import { register as registerDescribe } from '../../src/commands/describe.ts';
-import { register as registerDiff } from '../../src/commands/diff.ts';
-import { register as registerDoctor } from '../../src/commands/doctor.ts';
-import { register as registerDown } from '../../src/commands/down.ts';
-import { register as registerCompletion } from '../../src/commands/completion.ts';
-import { register as registerEvents } from '../../src/commands/events.ts';
-import { register as registerExplain } from '../../src/commands/explain.ts';
-import { register as registerExec } from '../../src/commands/exec.ts';
-import { register as registerImages } from '../../src/commands/images.ts';
-import { register as registerInstallService, registerUninstall } from '../../src/commands/install-service.ts';
-import { register as registerLogs } from '../../src/commands/logs.ts';
-import { register as registerHistory } from '../../src/commands/history.ts';
-import { registerOperation } from '../../src/commands/operate.ts';
-import { register as registerPortForward } from '../../src/commands/port-forward.ts';
-import { register as registerPs } from '../../src/commands/ps.ts';
-import { register as registerRun } from '../../src/commands/run.ts';
-import { register as registerRunOnce } from '../../src/commands/run-once.ts';
-import { register as registerUI } from '../../src/commands/ui.ts';
-import { register as registerSupportBundle } from '../../src/commands/support-bundle.ts';
-import { register as registerTop } from '../../src/commands/top.ts';
-import { register as registerValidate } from '../../src/commands/validate.ts';
-import { register as registerWait } from '../../src/commands/wait.ts';
-import { operationActions } from '../../src/engine/operations/operation.ts';
+import { registerAll } from '../../src/commands/program.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 // Every flag for a field of the configuration is there.
@@ -36,7 +11,7 @@ const packageJSON = JSON.parse(readFileSync(new URL('../../package.json', import
   scripts: Record<string, string>;
 };
 
-const program = registered();
+const program = await registered();
 
 test.each(program.commands.map((command) => command.name()))('the README has command %s in its table', (name) => {
   expect(readme).toContain(`| \`kubelet-ts ${name}`);
@@ -72,6 +47,93 @@ test('the README names every choice that a flag has', () => {
   expect(missing.map(({ flags }) => flags)).toEqual([]);
 });
 
+test.each(program.commands.map((command): [string, Command] => [command.name(), command]))(
+  'the help of %s has examples',
+  (_name, command) => {
+    let text = '';
+    command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp();
+    expect(text).toMatch(/^Examples?:$/m);
+  },
+);
+
+/** The cells of the rows below a heading of the README, without the head. */
+function rowsBelow(heading: string): string[][] {
+  const [, section = ''] = readme.split(`\n${heading}\n`);
+  const [body = ''] = section.split(/^#/m);
+  const rows = body.split('\n').filter((line) => line.startsWith('| '));
+  return rows.slice(2).map((row) =>
+    row
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll('\\|', '|')),
+  );
+}
+
+/** All flags in a text, short ones too. */
+const flagsIn = (text: string): string[] => text.match(/(?<![\w-])--?[a-zA-Z][a-z0-9-]*/g) ?? [];
+
+const commandCalled = (words: string): Command | undefined =>
+  words
+    .split(' ')
+    .reduce<Command | undefined>((parent, word) => parent?.commands.find((one) => one.name() === word), program);
+
+test('the README gives each command exactly its flags', () => {
+  const [[, ofAll = ''] = [], ...rows] = rowsBelow('### Flags of the other commands');
+  const shown = ({ options }: Command): string[] =>
+    options.flatMap(({ hidden, short, long }) => (hidden ? [] : [short ?? '', long ?? '']));
+  const ofRun = commandCalled('run');
+  const others = all.filter((command) => !wordsOf(command).startsWith('run'));
+  const differences = others.flatMap((command) => {
+    const words = wordsOf(command);
+    const own = rows.filter(([names = '']) => names.includes(`\`${words}\``)).map(([, flags = '']) => flags);
+    const [, description = ''] = rowsBelow('## Commands').find(([call = '']) => isCallOf(call, words)) ?? [];
+    const text = own.join();
+    const named = new Set([ofAll, text, description].flatMap(flagsIn));
+    const known = new Set(shown(command));
+    const isOfRun = text.includes('those of `run`');
+    const missing = [...known].filter((flag) => flag !== '' && !named.has(flag));
+    const inherited = new Set(isOfRun && ofRun ? shown(ofRun) : []);
+    return [
+      ...missing.filter((flag) => !inherited.has(flag)).map((flag) => `${words} has ${flag}`),
+      ...flagsIn(text).flatMap((flag) => (known.has(flag) ? [] : [`${words} has no ${flag}`])),
+    ];
+  });
+  expect(differences).toEqual([]);
+  const alone = all.filter(({ commands, options }) => commands.length === 0 && !options.some(isRootDir)).map(wordsOf);
+  expect(alone).toEqual(['install-service', 'uninstall-service', 'completion']);
+});
+
+const isRootDir = ({ long }: Option): boolean => long === '--root-dir';
+
+/** `images pull` for the command `pull` of `images`. */
+function wordsOf(command: Command): string {
+  const parent = command.parent?.name() ?? '';
+  return program.commands.includes(command) ? command.name() : `${parent} ${command.name()}`;
+}
+
+const isCallOf = (call: string, words: string): boolean => new RegExp(`^\`kubelet-ts ${words}(?![\\w-])`).test(call);
+
+test('the README gives each flag of run and run-once its default', () => {
+  const options = ['run', 'run-once'].flatMap((name) => commandCalled(name)?.options ?? []);
+  /** The zero values of Go are no default in a help text. */
+  const isZero = (text: string): boolean => ['', '0', '0s', 'off', 'false'].includes(text);
+  const same = (one: string, other: string): boolean => one === other || (isZero(one) && isZero(other));
+  const rows = rowsBelow('### Flags of `run` and `run-once`');
+  const wrong = rows.flatMap(([cell = '', preset = '']) => {
+    const flag = flagsIn(cell).at(-1) ?? '';
+    const option = options.find(({ long }) => long === flag);
+    const [, described] = /\(default: (.*?)\)/.exec(option?.description ?? '') ?? [];
+    const own: unknown = option?.defaultValue;
+    const actual = described ?? (typeof own === 'string' ? own : '');
+    const named =
+      { on: 'true', off: 'false' }[preset] ?? /^`([^`]*)`$/.exec(preset)?.[1] ?? (preset === '' ? '' : undefined);
+    // Otherwise the default is a sentence.
+    return named === undefined || same(named, actual) ? [] : [{ flag, named, actual }];
+  });
+  expect(rows.length).toBeGreaterThan(80);
+  expect(wrong).toEqual([]);
+});
+
 test('the README links every page of docs', () => {
   const pages = readdirSync(new URL('../../docs', import.meta.url)).filter((name) => name.endsWith('.md'));
   expect(pages.filter((name) => !readme.includes(`(docs/${name})`))).toEqual([]);
@@ -85,41 +147,11 @@ test('the npm scripts that the documents name exist', () => {
   expect(named.filter((script) => packageJSON.scripts[script] === undefined)).toEqual([]);
 });
 
-function registered(): Command {
+async function registered(): Promise<Command> {
   const root = new Command();
   const unused = (): never => {
     throw new Error('no command is run here');
   };
-  const deps = { connect: unused, setExitCode: unused } as unknown as CommandDeps;
-  for (const register of [
-    registerAttach,
-    registerDebug,
-    registerCp,
-    registerDescribe,
-    registerHistory,
-    ...operationActions.map(registerOperation),
-    registerPortForward,
-    registerExplain,
-    registerEvents,
-    registerCompletion,
-    registerInstallService,
-    registerUninstall,
-    registerRun,
-    registerRunOnce,
-    registerPs,
-    registerUI,
-    registerTop,
-    registerLogs,
-    registerExec,
-    registerWait,
-  ]) {
-    register(root, deps);
-  }
-  registerValidate(root, deps);
-  registerDiff(root, deps);
-  registerImages(root, deps);
-  registerDown(root, deps);
-  registerSupportBundle(root, deps);
-  registerDoctor(root, deps);
+  await registerAll(root, { connect: unused, setExitCode: unused } as unknown as CommandDeps);
   return root;
 }

@@ -1,7 +1,9 @@
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { pauseImageName } from '../../src/containerd/pause/pause-image.ts';
 import { CertificateAuthority } from '../fakes/certificate-authority.ts';
 import { ImageRegistry } from '../fakes/image-registry.ts';
 import { Agent, startAgent } from './agent.ts';
@@ -46,6 +48,28 @@ test('a bundle of one node runs on another without a registry', async () => {
   await isolated.start();
   await isolated.untilReady('web');
   expect(isolated.logText()).toContain('flock.tar is damaged: its SHA-256 is ');
+  expect(await isolated.cli(['images', 'load', join(isolated.rootDir, 'images/flock.tar')])).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('flock.tar is damaged: its SHA-256 is ') as string,
+  });
+});
+
+test('without manifests a bundle has the images of the agent, in the forms of OCI and of docker', async () => {
+  await connected.write('web.json', web(busybox));
+  await connected.untilReady('web');
+  const archive = join(folder, 'agent.tar');
+  const { code, stdout, stderr } = await connected.cli(['images', 'bundle', '--pause', '-o', archive]);
+  expect({ code, images: stdout.split('\n').slice(0, -2), stderr }).toEqual({
+    code: 0,
+    images: [`Bundled image: ${busybox}`, `Bundled image: ${pauseImageName}`],
+    stderr: '',
+  });
+  const files = (await execa('tar', ['-tf', archive])).stdout.split('\n').filter((name) => !name.startsWith('blobs/'));
+  expect(files.sort()).toEqual(['index.json', 'manifest.json', 'oci-layout']);
+  const { stdout: summed } = await execa('sha256sum', ['--check', 'agent.tar.sha256'], { cwd: folder });
+  expect(summed).toBe('agent.tar: OK');
+  await connected.removeAll();
 });
 
 test.each(containerdReleases().slice(1))('containerd $release writes and reads a bundle', async (containerd) => {

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { execa } from 'execa';
+import { execa, type ExecaError } from 'execa';
 import { expect } from 'vitest';
 import { Agent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -112,10 +112,21 @@ export class BareDebian {
       // As a crash: supervise-daemon starts it again.
       await this.run('sh', '-c', 'kill -KILL "$(cat /run/openrc/options/kubelet-ts/child_pid)"');
       expect(await untilReady()).toBe(container);
+      // supervise-daemon must not start the agent again, whose pods would come back.
+      expect(await bare.down()).toEqual({
+        code: 0,
+        stdout: 'kubelet-ts stopped\npod default/web-edge1 removed\n',
+        stderr: '',
+      });
+      expect(await service('status').catch((error: unknown) => (error as ExecaError).stdout)).toBe(
+        ' * status: stopped',
+      );
+      await service('start');
+      const next = await untilReady();
       expect(await this.run(installed, 'uninstall-service')).toContain(
         'removed /etc/init.d/kubelet-ts. Pods keep running',
       );
-      expect((await bare.runningContainer('web')).id).toBe(container);
+      expect((await bare.runningContainer('web')).id).toBe(next);
     } finally {
       await service('stop').catch(() => undefined);
       await bare.cleanUp();

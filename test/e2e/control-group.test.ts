@@ -4,7 +4,7 @@ import { execa } from 'execa';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { groupSocketPath } from '../../src/server/control/socket-paths.ts';
 import { Agent } from './agent.ts';
-import { makePod, serve, shell } from './manifests.ts';
+import { busybox, makePod, serve, shell } from './manifests.ts';
 import { program } from './program.ts';
 
 /** A group that this machine does not name. */
@@ -59,7 +59,21 @@ test('a member of the group sees pods and acts on them, and the log names the gr
   expect(await as(member, ['ps', '-o', 'name'])).toEqual(done('pod/web-edge1'));
   expect(await as(member, ['apply', '-f', '-'], applied)).toEqual(done('pod/extra created'));
   expect(await as(member, ['wait', 'extra', '--timeout', '2m'])).toMatchObject({ code: 0, stderr: '' });
+  const debug = ['debug', '--image', busybox, 'extra', '--', 'sh', '-c', 'exit 0'];
+  expect(await as(member, debug)).toMatchObject({ code: 0, stderr: '' });
+  expect(await as(member, ['rollback', 'extra'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^error: .*revision/) as string,
+  });
   expect(await as(member, ['delete', 'extra'])).toEqual(done('pod "extra" deleted'));
+  // Its past is in files of root.
+  for (const words of [
+    ['describe', 'extra'],
+    ['events', 'extra'],
+  ]) {
+    expect(await as(member, words)).toMatchObject({ code: 1, stdout: '' });
+  }
   for (const action of ['hold', 'unhold', 'restart', 'stop', 'start', 'retry']) {
     expect(await as(member, [action, 'web'])).toMatchObject({ code: 0, stderr: '' });
   }
@@ -113,6 +127,15 @@ test('nothing else becomes readable', async () => {
   }
   const { stdout } = await execa('setpriv', [...member, 'ls', dirname(groupSocketPath(agent.rootDir))]);
   expect(stdout).toBe('kubelet-ts.sock\nkubelet-ts.sock.holder');
+});
+
+test('while no agent runs, a member needs root too', async () => {
+  await agent.stop();
+  expect(await as(member, ['ps'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^error: root is needed: no permission to open ROOT\/\S+\nhint: /) as string,
+  });
 });
 
 test('a group that does not exist ends the start with a sentence', async () => {

@@ -109,3 +109,17 @@ test('a pod waits for its CSI driver, keeps its volumes when the driver and the 
   expect(await mountsBelow(join(agent.rootDir, 'plugins'))).toEqual([]);
   expect(existsSync(join(driver.dataOf('disk-1'), 'row'))).toBe(true);
 });
+
+test('down unmounts the volumes of a driver that is away', async () => {
+  const socket = join(agent.rootDir, 'plugins_registry', 'csi.sock');
+  await agent.write('web.json', web);
+  await agent.untilReady('web');
+  expect((await mountsBelow(join(agent.rootDir, 'plugins'))).length).toBe(1);
+  await driver.stop(socket);
+  expect(await agent.down()).toEqual({
+    code: 0,
+    stdout: 'kubelet-ts stopped\npod default/web-edge1 removed\n',
+    stderr: '',
+  });
+  expect(await mountsBelow(agent.rootDir)).toEqual([]);
+});

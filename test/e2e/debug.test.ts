@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Agent, startAgent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
 import { busybox, makePod, serve, shell } from './manifests.ts';
+import { VirtualTerminal } from './virtual-terminal.ts';
 
 // The newest release alone, because the namespaces of a container are those of the OCI runtime.
 describe.each(containerdReleases().slice(-1))('debug on containerd $release', (containerd) => {
@@ -10,9 +11,13 @@ describe.each(containerdReleases().slice(-1))('debug on containerd $release', (c
   beforeAll(async () => {
     agent = await startAgent({
       containerd,
-      manifests: { 'web.json': makePod('web', { containers: [shell('app', serve)] }) },
+      manifests: {
+        'web.json': makePod('web', { containers: [shell('app', serve)] }),
+        'user.json': makePod('user', { securityContext: { runAsUser: 1000 }, containers: [shell('app', serve)] }),
+      },
     });
     await agent.untilReady('web');
+    await agent.untilReady('user');
   });
   afterAll(() => agent.cleanUp());
 
@@ -61,7 +66,50 @@ describe.each(containerdReleases().slice(-1))('debug on containerd $release', (c
     const { pods } = await agent.until((snapshot) =>
       snapshot.pods.every(({ pod }) => pod.status?.ephemeralContainerStatuses === undefined),
     );
-    expect(pods.map(({ pod }) => pod.spec.ephemeralContainers)).toEqual([undefined]);
+    expect(pods.map(({ pod }) => pod.spec.ephemeralContainers)).toEqual([undefined, undefined]);
+  });
+
+  test.each([
+    // The sets of containerd: its default one, with further ones, or all.
+    ['legacy', {}],
+    ['general', { SYS_PTRACE: true }],
+    ['baseline', {}],
+    ['netadmin', { NET_ADMIN: true }],
+    ['sysadmin', { SYS_PTRACE: true, NET_ADMIN: true, SYS_ADMIN: true }],
+  ])('--profile %s gives the privileges that kubectl debug gives', async (profile, added) => {
+    const words = ['debug', '-i', '--rm', '--profile', profile, 'web', '--', 'grep', 'CapEff', '/proc/self/status'];
+    const effective = BigInt(`0x${(await run(...words)).replace(/^CapEff:\s*/, '').trim()}`);
+    const bits = { SYS_PTRACE: 19n, NET_ADMIN: 12n, SYS_ADMIN: 21n };
+    const has = Object.entries(bits).map(([name, bit]) => [name, ((effective >> bit) & 1n) === 1n]);
+    expect(Object.fromEntries(has)).toEqual({ SYS_PTRACE: false, NET_ADMIN: false, SYS_ADMIN: false, ...added });
+  });
+
+  test('--profile restricted takes every privilege, and refuses to run as root', async () => {
+    const file = ['--', 'grep', '-E', 'CapEff|NoNewPrivs|Seccomp:', '/proc/self/status'];
+    expect(await run('debug', '-i', '--rm', '--profile', 'restricted', 'user', ...file)).toBe(
+      'CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n',
+    );
+    expect(await run('debug', '--profile', 'restricted', '-c', 'safe', 'web')).toBe('safe\n');
+    const { pods } = await agent.until((snapshot) =>
+      snapshot.pods.some(
+        ({ pod }) => pod.status?.ephemeralContainerStatuses?.[0]?.state?.waiting?.message !== undefined,
+      ),
+    );
+    const statuses = pods.flatMap(({ pod }) => pod.status?.ephemeralContainerStatuses ?? []);
+    expect(statuses.map(({ state }) => state?.waiting?.reason)).toEqual(['CreateContainerConfigError']);
+    await run('debug', 'web', '--remove', 'safe');
+  });
+
+  test('the detach keys leave a container running that --rm would remove', async () => {
+    const words = agent.commandLine(['debug', '-it', '--rm', '-c', 'left', 'web', '--', 'sh']);
+    const terminal = await VirtualTerminal.open(`${words.join(' ')}; echo "code $?"`, { columns: 90, rows: 20 });
+    onTestFinished(() => terminal.close());
+    await terminal.until((screen) => screen.includes('Attached to container left'));
+    await terminal.press('C-p');
+    await terminal.press('C-q');
+    await terminal.until((screen) => screen.includes('code 0'));
+    expect(await run('exec', 'web', '-c', 'left', '--', 'echo', 'still here')).toBe('still here\n');
+    await run('debug', 'web', '--remove', 'left');
   });
 
   test('-i prints the answer to the end of stdin', async () => {

@@ -1,5 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -51,6 +52,17 @@ describe.each(['with a running agent', 'without an agent'])('diff %s', (conditio
     });
   });
 
+  test('a named pipe among the manifests is an error, and is not waited for', async () => {
+    await execa('mkfifo', [join(desired, 'pipe.yaml')]);
+    const { code, stderr } = await agent.cli(['diff', ...node, desired]);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        `error: broken manifest, nothing can be compared\n${desired}/pipe.yaml: error: is not a regular file ` +
+        '(Only regular files and links to them are read as manifests. For a pipe, give - and stdin.)\n',
+    });
+  });
+
   test('says that nothing would change', async () => {
     for (const name of ['web', 'dns', 'old']) await declare(`${name}.yaml`, pod(name));
     const { code, stdout } = await agent.cli(['diff', '-o', 'json', ...node, desired]);
@@ -89,6 +101,16 @@ describe.each(['with a running agent', 'without an agent'])('diff %s', (conditio
   test.each([
     ['a broken manifest', ['-'], 'error: broken manifest, nothing can be compared\n<stdin>:1:1: error: '],
     ['a wrong flag', ['--wrong', '-'], "error: unknown option '--wrong'\n"],
+    [
+      'a URL',
+      ['https://box.example/a'],
+      'error: broken manifest, nothing can be compared\nhttps://box.example/a: error: ',
+    ],
+    [
+      'a missing file',
+      ['/none'],
+      'error: broken manifest, nothing can be compared\n/none: error: no such file or folder',
+    ],
     ['no manifest', [], 'error: no manifest was named\n'],
   ])('exits with 2 for %s', async (_what, args, message) => {
     const { code, stdout, stderr } = await agent.cli(['diff', ...args], { input: '[]' });

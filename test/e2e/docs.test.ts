@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
@@ -48,6 +48,17 @@ async function filesOf(path: string): Promise<string[]> {
 }
 
 const temporary = (): string => join(folder, 'tmp');
+
+test('npm run demo builds the program, runs real pods, shows ps, logs and exec, and cleans up', async () => {
+  await rm(join(folder, 'dist'));
+  const { exitCode, stdout, all } = await bash('npm run --silent demo');
+  expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
+  expect(stdout).toMatch(/^default +web-\S+ +1\/1 +Running /m);
+  expect(stdout).toMatch(/^5050$/m);
+  expect(stdout).toMatch(/exec web -- sh -c .*\n\S+\n0$/m);
+  const [root = ''] = /\/tmp\/kubelet-ts-demo\.\w+/.exec(stdout) ?? [];
+  expect({ end: stdout.slice(-5), isLeft: existsSync(root) }).toEqual({ end: '\ndone', isLeft: false });
+});
 
 test('the examples of docs/ci.md run as they stand', async () => {
   const setup = [

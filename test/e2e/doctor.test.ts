@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Finding } from '../../src/node/doctor/checks/finding.ts';
+import type { Finding, Level } from '../../src/node/doctor/checks/finding.ts';
 import { archiveTexts } from '../node/support-bundle/archive-texts.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -43,8 +43,15 @@ beforeAll(async () => {
 afterAll(() => agent.cleanUp());
 
 test('doctor finds the agent and its runtime, and nothing that prevents pods', async () => {
-  const { stdout } = await agent.cli(['doctor', agent.manifestsFolder, '-o', 'json', '--healthz-port', '0']);
-  const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+  const { code, stdout } = await agent.cli(['doctor', agent.manifestsFolder, '-o', 'json', '--healthz-port', '0']);
+  const { summary, findings } = JSON.parse(stdout) as { summary: Record<Level, number>; findings: Finding[] };
+  const countOf = (level: Level): number => findings.filter((finding) => finding.level === level).length;
+  const levels: Level[] = ['ok', 'warning', 'problem', 'unseen'];
+  // What else is wrong with this machine does not concern the test.
+  expect({ code, summary }).toEqual({
+    code: summary.problem === 0 ? 0 : 1,
+    summary: Object.fromEntries(levels.map((level) => [level, countOf(level)])),
+  });
   expect(findings.find(({ check }) => check === 'agent')).toEqual({
     check: 'agent',
     level: 'ok',

@@ -76,6 +76,25 @@ test('explain shows the line of the manifest, the evidence and the way out', asy
   expect(stdout).toMatch(/^What to do:\n {2}- Check the network/m);
 });
 
+test('explain -o json has the facts of the page, with the last five lines of the log', async () => {
+  const script = 'for i in 1 2 3 4 5 6 7; do echo line $i; done; exit 3';
+  await agent.write('lines.json', makePod('lines', { containers: [shell('app', script)] }));
+  await agent.untilPod('lines', hasJustCrashed);
+  const { stdout } = await agent.cli(['explain', 'lines', '-o', 'json']);
+  const { evidence, nextTryAt, ...facts } = JSON.parse(stdout) as { evidence: object[]; nextTryAt: number };
+  expect(facts).toEqual({
+    namespace: 'default',
+    name: 'lines-edge1',
+    stage: 'back-off',
+    container: 'app',
+    cause: 'exits with code 3',
+    ways: ['Read its output: kubelet-ts logs -p lines', 'Correct the program, its arguments or its configuration.'],
+  });
+  expect(evidence.at(-1)).toEqual({ from: 'log of app', text: 'line 3\nline 4\nline 5\nline 6\nline 7' });
+  expect(Number.isInteger(nextTryAt)).toBe(true);
+  await agent.remove('lines.json');
+});
+
 test('explain finds the manifest of a pod that is not declared, because it has an error', async () => {
   const file = join(agent.manifestsFolder, 'syntax.yaml');
   const { code, stdout } = await agent.cli(['explain', 'syntax']);
@@ -155,6 +174,9 @@ test('events lists the past of a pod, then new events', async () => {
   const { stdout } = await agent.cli(['events', 'good']);
   expect(stdout).toMatch(/^LAST SEEN +TYPE +REASON +POD +MESSAGE\n/);
   expect(stdout).toMatch(/^\S+ +Normal +Started +default\/good-edge1 +app: Started container app$/m);
+  const listed = async (...flags: string[]): Promise<string> =>
+    (await agent.cli(['events', '-o', 'json', ...flags])).stdout;
+  expect(await listed('--for', 'pod/good')).toBe(await listed('good'));
   const [command = '', ...words] = agent.commandLine(['events', '-w', '-o', 'json']);
   const watching = execa(command, words, { env: agent.environment, reject: false });
   let isWritten = false;

@@ -189,16 +189,49 @@ test('a pull whose connection breaks off goes on in the middle of the layer', as
   expect({ first, isContinued: (second ?? 0) > 0 }).toEqual({ first: 0, isContinued: true });
 });
 
-test('images pull pulls several images at a time', async () => {
+test.each([
+  [3, []],
+  [2, ['--parallel', '2']],
+])('images pull pulls %i images at a time with the flags %j', async (count, flags) => {
   await removePulledImages();
-  const images = ['a', 'b', 'c'].map((name) => `${registry.host}/${name}/app:1`);
+  const images = ['a', 'b', 'c', 'd'].map((name) => `${registry.host}/${name}/app:1`);
   const release = registry.holdLayers();
-  const pulling = agent.cli(['images', 'pull', '--parallel', '3', ...images]);
-  await registry.waitForRepositories(images.length);
+  const pulling = agent.cli(['images', 'pull', ...flags, ...images]);
+  await registry.waitForRepositories(count);
+  const asked = images.filter((_image, index) => registry.log.some((line) => line.includes(` ${'abcd'[index]}/app/`)));
   release();
+  expect(asked).toEqual(images.slice(0, count));
   const { stdout, ...rest } = await pulling;
   expect(rest).toEqual({ code: 0, stderr: '' });
   expect(stdout.split('\n').sort()).toEqual(['', ...images.map((image) => `Pulled image: ${image}`)]);
+});
+
+test('images pull reports all failures at the end', async () => {
+  const [good, refused, invalid] = [`${registry.host}/good/app:1`, '127.0.0.1:1/refused:1', '127.0.0.1:1/away:1'];
+  const { code, stdout, stderr } = await agent.cli(['images', 'pull', refused, good, invalid]);
+  expect({ code, stdout, stderr: stderr.replaceAll(/:1: .*/g, ':1: …') }).toEqual({
+    code: 1,
+    stdout: `Pulled image: ${good}\n`,
+    stderr:
+      `error: these images could not be pulled:\n  ${refused}: …\n  ${invalid}: …\n` +
+      'hint: Correct the names, log in, or load the images from an archive: kubelet-ts images load FILE\n',
+  });
+});
+
+test('images tag moves a name of another image', async () => {
+  const archives = ['busybox.tar', 'flock.tar'].map((name) => join(imagesFolder, name));
+  expect(await agent.cli(['images', 'load', ...archives])).toMatchObject({ code: 0 });
+  const tagsOf = async (name: string): Promise<string[]> => {
+    const { images } = JSON.parse((await agent.cli(['images', 'list', '-o', 'json'])).stdout) as {
+      images: { repoTags: string[] }[];
+    };
+    return images.find(({ repoTags }) => repoTags.includes(name))?.repoTags ?? [];
+  };
+  for (const image of ['localhost/busybox:1', 'localhost/flock:1']) {
+    expect(await agent.cli(['images', 'tag', image, 'localhost/moves:1'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await tagsOf('localhost/moves:1')).toContain(image);
+  }
+  expect(await agent.cli(['images', 'rm', 'localhost/moves:1'])).toMatchObject({ code: 0 });
 });
 
 test('images load takes several archives, and images list shows them', async () => {
@@ -231,4 +264,27 @@ test('images rm refuses an image that a declared pod uses, and names the pod', a
   const { code, stdout } = await agent.cli(['images', 'rm', '--force', image]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(`^Removed image: .*${image}`) as string });
   expect((await agent.cli(['images', 'list'])).stdout).not.toContain(image);
+});
+
+test('images rm of one of several names removes that name alone, unless a declared pod uses it', async () => {
+  const image = `${registry.host}/names/app:1`;
+  const [one, two] = ['localhost/names:1', 'localhost/names:2'];
+  expect(await agent.cli(['images', 'pull', image])).toMatchObject({ code: 0 });
+  for (const name of [one, two]) expect(await agent.cli(['images', 'tag', image, name])).toMatchObject({ code: 0 });
+  await agent.write(
+    'names.yaml',
+    makePod('names', { containers: [shell('app', serve, { image: one, imagePullPolicy: 'Never' })] }),
+  );
+  await agent.untilReady('names');
+  expect(await agent.cli(['images', 'rm', one, two])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      `error: image ${one} is used by pod default/names-edge1\n` +
+      'hint: No image was removed. --force removes it nevertheless.\n',
+  });
+  expect(await agent.cli(['images', 'rm', two])).toEqual({ code: 0, stdout: `Untagged: ${two}\n`, stderr: '' });
+  const { stdout } = await agent.cli(['images', 'list', '-o', 'json']);
+  const tags = (JSON.parse(stdout) as { images: { repoTags: string[] }[] }).images.flatMap(({ repoTags }) => repoTags);
+  expect([image, one, two].map((name) => tags.includes(name))).toEqual([true, true, false]);
 });

@@ -109,6 +109,12 @@ describe.each(containerdReleases())('managed containerd $release', ({ folder }) 
     expect(await Promise.all(modes)).toEqual(['700', '600', '600', '600', '600']);
   });
 
+  test('reads the settings of registries from its own folder, else from that of the machine', async () => {
+    expect(await readFile(containerd.paths.configFile, 'utf8')).toContain(
+      `config_path = "${rootDir}/containerd/certs.d:/etc/containerd/certs.d"\n`,
+    );
+  });
+
   test('runs a pod sandbox with the pause image', async () => {
     const config = {
       metadata: { name: 'web', uid: 'uid-1', namespace: 'default', attempt: 0 },

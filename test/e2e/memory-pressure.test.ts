@@ -72,7 +72,7 @@ test('the pod that takes the memory of the machine is evicted and comes back, a 
   const isEvicted = ({ pod }: PodSnapshot): boolean => pod.status?.reason === 'Evicted';
   const { pods: then, pressures } = await agent.until((snapshot) => snapshot.pods.some(isEvicted));
   expect(then.find(isEvicted)?.pod.status?.message).toMatch(
-    /^The node was low on resource: memory. Threshold quantity: 200Mi, available: \d+Ki. Container app was using \d+Ki, request is 0, has larger consumption of memory. $/,
+    /^The node was low on resource: memory. Threshold quantity: 200Mi, available: \d+[KM]i. Container app was using \d+[KM]i, request is 0, has larger consumption of memory. $/,
   );
   expect(pressures).toMatchObject([{ type: 'MemoryPressure' }]);
   await rm(join(control, 'large'));

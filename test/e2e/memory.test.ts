@@ -1,4 +1,4 @@
-import { appendFile, readFile, rmdir } from 'node:fs/promises';
+import { appendFile, readdir, readFile, rmdir } from 'node:fs/promises';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -44,7 +44,11 @@ test('the agent has a higher priority than the pods', async () => {
   await agent.write('calm.yaml', makePod('calm', { containers: [shell('app', serve)] }));
   await agent.untilReady('calm');
   const { pid } = await agent.runningContainer('calm');
-  expect([getPriority(agent.pid), getPriority(pid)]).toEqual([-10, 0]);
+  // File operations and collections of garbage have threads of their own.
+  const threads = await readdir(`/proc/${agent.pid}/task`);
+  expect(threads.length).toBeGreaterThan(8);
+  expect(new Set(threads.map((thread) => getPriority(Number(thread))))).toEqual(new Set([-10]));
+  expect(getPriority(pid)).toBe(0);
 });
 
 test('the kernel has the settings that the kubelet requires', async () => {

@@ -30,6 +30,11 @@ test.each([
   ['logs', 'web'],
   ['exec', 'web', '--', 'true'],
   ['wait', 'web', '--timeout', '5s'],
+  ['attach', 'web'],
+  ['debug', 'web'],
+  ['port-forward', 'web', '80'],
+  ['checkpoint', 'web'],
+  ['cp', 'web:/etc/hosts', 'hosts'],
   ['images', 'list'],
   ['images', 'load', 'app.tar'],
   ['down'],
@@ -48,6 +53,20 @@ test.each([
       /^error: root is needed: no permission to open ROOT\/\S+\nhint: Run it as root: sudo kubelet-ts …$/,
     ) as string,
   });
+});
+
+test('doctor examines what a user sees, and names the rest', async () => {
+  const [, ...rest] = agent.commandLine(['doctor', '-o', 'json']);
+  const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+  const { stdout } = await execa('setpriv', [...user, join(folder, 'bin/kubelet-ts'), ...rest], { reject: false });
+  const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; evidence: string }[] };
+  expect(findings.filter(({ check }) => check === 'rights')).toMatchObject([
+    { level: 'warning', evidence: 'user 65534 is not root, so some facts are not seen' },
+  ]);
+  expect(findings.filter(({ check }) => check === 'agent')).toEqual([
+    { check: 'agent', level: 'unseen', evidence: 'other agents: only root can see this' },
+  ]);
+  expect(findings).toContainEqual(expect.objectContaining({ check: 'kernel', level: 'ok' }));
 });
 
 test('validate needs no root and no runtime', async () => {

@@ -48,7 +48,7 @@ test('called as kubelet it is one: kubeadm finds the version, and no command is 
   const named = await execa(link, [...flags, '--config', '/nowhere/config.yaml'], { reject: false });
   expect({ exitCode: named.exitCode, stderr: named.stderr.split('\n')[0] }).toEqual({
     exitCode: 1,
-    stderr: "error: the configuration cannot be read: ENOENT: no such file or directory, open '/nowhere/config.yaml'",
+    stderr: 'error: the configuration /nowhere/config.yaml cannot be read: no such file',
   });
   expect((await execa(link, ['ps', '--help'])).stdout).toContain('Usage: kubelet-ts ps');
 });
@@ -65,6 +65,17 @@ test('it tells malloc to give back what is freed, whatever its name, and says ot
     new Array(3).fill('16384--version,with a space,,$HOME'),
   );
   expect(await toldBy(join(bin, 'kubelet-ts'), { MALLOC_MMAP_THRESHOLD_: '1048576' })).toMatch(/^1048576-/);
+});
+
+test('only commands that may use TLS read the root certificates of NODE_EXTRA_CA_CERTS', async () => {
+  const tell = 'data:text/javascript,process.stderr.write(String(process.env.NODE_EXTRA_CA_CERTS));process.exit()';
+  const env = { NODE_EXTRA_CA_CERTS: '/etc/ssl/certs/ca-certificates.crt', NODE_OPTIONS: `--import=${tell}` };
+  const told = async (command: string): Promise<string> =>
+    (await execa(join(folder, 'prefix/bin/kubelet-ts'), [command, 'web'], { env })).stderr;
+  const local = ['ps', 'top', 'logs', 'wait', 'describe', 'events', 'history'];
+  expect(await Promise.all(local.map(told))).toEqual(local.map(() => 'undefined'));
+  const others = ['run', 'run-once', 'validate', 'exec'];
+  expect(await Promise.all(others.map(told))).toEqual(others.map(() => env.NODE_EXTRA_CA_CERTS));
 });
 
 /** Files of the unpacked package that a command line loads, with their text. */
@@ -85,7 +96,12 @@ async function loadedBy(...words: string[]): Promise<Map<string, string>> {
 
 test('run is a program of its own, in one script', async () => {
   const loaded = await loadedBy('run', '--help');
-  expect([...loaded.keys()].toSorted()).toEqual(['bin/kubelet-ts', 'dist/agent/agent.js', 'dist/agent/main.cjs']);
+  const script = ['bin/kubelet-ts', 'dist/agent/agent.js', 'dist/agent/main.cjs'];
+  expect([...loaded.keys()].toSorted()).toEqual(script);
+  // With its log, as far as the search for a runtime.
+  const runtime = ['--container-runtime-endpoint', 'unix:///none.sock'];
+  const failed = await loadedBy('run-once', '--root-dir', join(folder, 'root'), ...runtime, '/none.yaml');
+  expect([...failed.keys()].toSorted()).toEqual(script);
 });
 
 test('commands start with the code of the build, and compile it themselves if it is missing or damaged', async () => {

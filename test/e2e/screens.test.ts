@@ -21,9 +21,12 @@ const runtime = { dark: '\u001b[36mcontainerd', light: '\u001b[38;5;24mcontainer
 /** A column of each size. */
 const columns = { small: / +STATUS +RESTARTS +AGE/, large: / +LAST SYNC +NEXT/ };
 
-async function open(words: readonly string[]): Promise<VirtualTerminal> {
+async function open(words: readonly string[], more: Record<string, string> = {}): Promise<VirtualTerminal> {
   const command = agent.commandLine(words).join(' ');
-  const terminal = await VirtualTerminal.open(`${command}; echo "code $?"`, { ...small, env: agent.environment });
+  const terminal = await VirtualTerminal.open(`${command}; echo "code $?"`, {
+    ...small,
+    env: { ...agent.environment, ...more },
+  });
   onTestFinished(() => terminal.close());
   return terminal;
 }
@@ -48,11 +51,14 @@ test.each(['light', 'dark'] as const)('run and ui show the same in 80x24 and 200
   await look(own, theme, 'q', 's');
 });
 
-test('an agent that waits for its runtime has a screen that says so, and q and s end both', async () => {
+test('an agent that waits for its runtime has a screen that says so, here without colors, and q and s end both', async () => {
   const endpoint = `unix://${agent.rootDir}/absent.sock`;
-  const terminal = await open(['run', '--container-runtime-endpoint', endpoint, agent.manifestsFolder]);
+  const words = ['run', '--container-runtime-endpoint', endpoint, agent.manifestsFolder];
+  const terminal = await open(words, { NO_COLOR: '1' });
   const screen = await terminal.until((text) => text.includes('waits for its runtime'));
   expect(screen.split('\n')[0]).toMatch(/^kubelet-ts edge1 {2}STARTING for \d+s$/);
+  // eslint-disable-next-line no-control-regex -- these are colors
+  expect(await terminal.colored()).not.toMatch(/\u001b\[(3[0-8]|9\d)/);
   await terminal.type('q');
   await terminal.until((text) => text.includes('LEAVE THE SCREEN'));
   await terminal.type('s');

@@ -32,6 +32,7 @@ test(
     });
     expect({ failures, errors: figures.errors, after }).toEqual({ failures: [], errors: [], after: before });
     expect(figures.worstBeyondFloorMs).toBeLessThan(limits.ms);
+    expect(figures.worstPsBeyondNodeMs).toBeLessThan(limits.ms);
     expect(figures.peakMB).toBeLessThan(limits.peakMB);
   },
 );

@@ -90,7 +90,7 @@ describe('pods in a chain stop in the reverse of their order', () => {
     expect({ code, stdout, stops: await stops() }).toEqual({
       code: 0,
       stdout:
-        'kubelet-ts stopped\npod default/apiserver-edge1 removed\npod default/controller-edge1 removed\npod default/etcd-edge1 removed\n',
+        'kubelet-ts stopped\npod default/controller-edge1 removed\npod default/apiserver-edge1 removed\npod default/etcd-edge1 removed\n',
       stops: 'controller\napiserver\netcd\n',
     });
   });

@@ -48,6 +48,13 @@ describe.each(containerdReleases().slice(-1))('commands inside pods on container
     ).toEqual([0, 0]);
   });
 
+  test('the end of stdin ends the session of attach, and the container runs on', async () => {
+    const { code } = await agent.cli(['attach', '-i', 'web', '-c', 'tool'], { input: 'true\n' });
+    expect(code).toBe(0);
+    const { pod } = await agent.untilReady('web');
+    expect(pod.status?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0, 0]);
+  });
+
   test.each([
     ['20 connections', { count: 20, bytes: 500_000, own: false }],
     ['100 connections', { count: 100, bytes: 200_000, own: true }],
@@ -79,6 +86,16 @@ describe.each(containerdReleases().slice(-1))('commands inside pods on container
       return Buffer.concat(received).equals(sent);
     });
     expect(await Promise.all(echoed)).toEqual(Array.from({ length: count }, () => true));
+  });
+
+  test('port-forward refuses a pod that has ended', async () => {
+    await agent.write('ended.json', makePod('ended', { restartPolicy: 'Never', containers: [shell('app', 'exit 0')] }));
+    await agent.untilPod('ended', ({ worker }) => worker.state === 'finished');
+    expect(await agent.cli(['port-forward', 'ended', ':80'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: pod default/ended-edge1 does not run\nhint: Its state: kubelet-ts describe default/ended-edge1\n',
+    });
   });
 
   test('port-forward reports a port that nothing listens on', async () => {

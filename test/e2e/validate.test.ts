@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { WebServer } from '../fakes/web-server.ts';
 import { program } from './program.ts';
 
@@ -13,7 +13,10 @@ beforeEach(async () => {
   await mkdir(join(folder, 'pods'));
 });
 
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true, force: true });
+});
 
 const good = `apiVersion: v1
 kind: Pod
@@ -56,6 +59,29 @@ test('without a name the manifests of --config are looked at, those of its URL t
   expect(await validate(['--config', 'kubelet.json'])).toMatchObject({
     exitCode: 2,
     stdout: expect.stringContaining(`${server.url()}:6:7: error: spec.containers[0].name: Required value`) as string,
+  });
+});
+
+test('-k builds a kustomization, and a mistake has the line of the result', async () => {
+  await writeFile(join(folder, 'built.yaml'), good.replace('name: app', 'nam: app'));
+  await writeFile(join(folder, 'kustomize'), `#!/bin/sh\ncat ${folder}/built.yaml\n`, { mode: 0o755 });
+  vi.stubEnv('PATH', `${folder}:${process.env['PATH'] ?? ''}`);
+  const { stdout, ...rest } = (await validate(['-k', 'pods'])) as { stdout: string };
+  expect({ ...rest, first: stdout.split('\n')[0] }).toEqual({
+    exitCode: 2,
+    stderr: '',
+    first: 'pods:6:7: error: spec.containers[0].name: Required value: must be set',
+  });
+});
+
+test('with --offline and without a runtime, a warning says that the images were not checked', async () => {
+  const runtime = ['--container-runtime-endpoint', `unix://${folder}/none.sock`];
+  expect(await validate(['--offline', ...runtime, '-'], good)).toEqual({
+    exitCode: 0,
+    stdout: expect.stringMatching(
+      /^-: warning: the images were not checked: .+\n1 pod: 0 errors, 1 warning\n$/,
+    ) as string,
+    stderr: '',
   });
 });
 
@@ -104,10 +130,30 @@ test('warnings alone are fine, unless they are to be errors', async () => {
   });
 });
 
+test('a wrong flag is no verdict on manifests', async () => {
+  expect(await validate(['--wrong', '-'], good)).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'error: unknown flag: --wrong\nhint: kubelet-ts validate --help lists the flags.\n',
+  });
+});
+
 test('a path that is not there is an error', async () => {
   expect(await validate(['gone.yaml'])).toEqual({
     exitCode: 2,
     stdout: 'gone.yaml: error: no such file or folder\n0 pods: 1 error, 0 warnings\n',
+    stderr: '',
+  });
+});
+
+test('a URL is an error that names the flag for it, and shows no password', async () => {
+  expect(await validate(['https://ada:secret@box.example/a.yaml'])).toEqual({
+    exitCode: 2,
+    stdout: [
+      'https://box.example/a.yaml: error: a URL is no file or folder',
+      '  hint: run, run-once and validate read it with --manifest-url URL; others from stdin: curl -fsS URL | kubelet-ts apply -f -',
+      '0 pods: 1 error, 0 warnings\n',
+    ].join('\n'),
     stderr: '',
   });
 });

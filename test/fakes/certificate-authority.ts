@@ -11,6 +11,7 @@ interface Wanted {
   ips?: string[];
   notBefore?: Date;
   notAfter?: Date;
+  organizations?: string[];
   /** By default both. */
   usage?: 'server' | 'client';
 }
@@ -37,8 +38,10 @@ export class CertificateAuthority {
   }
 
   /** A certificate for a server or a client. */
-  async issue(name: string, { ips = ['127.0.0.1'], notBefore, notAfter, usage }: Wanted = {}): Promise<Certificate> {
-    const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
+  async issue(name: string, wanted: Wanted = {}): Promise<Certificate> {
+    const { ips = ['127.0.0.1'], organizations = [], notBefore, notAfter, usage } = wanted;
+    const groups = organizations.map((value) => ({ name: 'organizationName', value }));
+    const { cert, private: key } = await generate([{ name: 'commonName', value: name }, ...groups], {
       ...ec,
       ca: this.own,
       ...(notBefore && { notBeforeDate: notBefore }),

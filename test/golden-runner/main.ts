@@ -10,6 +10,9 @@ Replays recorded behaviour of the kubelet (test/golden/manifests/README.md and t
 formats; files are found by what they hold) and prints every case that came out otherwise.
 `;
 
+const maxValueLength = 300;
+
+// Below all constants that it uses.
 process.exitCode = await main(process.argv.slice(2));
 
 /** Resolves to the exit code: 0 when every case agrees or differs on purpose, 1 when one fails, 2 for a wrong call. */
@@ -42,8 +45,6 @@ function failureText(name: string, because: Failed['because']): string {
   const { path, expected, actual } = because;
   return `${name}: ${path === '' ? 'result' : path}: expected ${valueText(expected)}, got ${valueText(actual)}\n`;
 }
-
-const maxValueLength = 300;
 
 function valueText(value: unknown): string {
   // Undefined: an absent member.

@@ -1,7 +1,8 @@
 /** One line of `peers/sampler.mjs`. */
 export interface Sample {
   readonly healthz: Answer;
-  readonly snapshot: Answer;
+  /** What `ps` asks for. */
+  readonly table: Answer;
   /** How long a server that does nothing else took to answer. */
   readonly floorMs: number;
   readonly residentMB: number;
@@ -11,9 +12,14 @@ export interface Sample {
   readonly load: number;
 }
 
+/** A whole process each, one after the other. */
+export interface CommandTimes {
+  readonly nodeMs: number;
+  readonly psMs: number;
+}
+
 interface Answer {
   readonly ms: number;
-  readonly bytes: number;
   readonly error?: string;
 }
 
@@ -21,14 +27,17 @@ interface Answer {
 export interface Figures {
   readonly samples: number;
   readonly healthzMs: Spread;
-  readonly snapshotMs: Spread;
+  readonly tableMs: Spread;
   readonly floorMs: Spread;
   /** Of a whole process, from its start to its end. */
   readonly psMs: Spread;
+  /** Of a Node that does nothing, just before each `ps`. */
+  readonly nodeMs: Spread;
+  /** The longest that a `ps` took more than the Node before it. */
+  readonly worstPsBeyondNodeMs: number;
   /** The longest that an answer took more than the idle server of the same second. */
   readonly worstBeyondFloorMs: number;
   readonly errors: readonly string[];
-  readonly snapshotKB: Spread;
   readonly residentMB: Spread;
   /** Highest ever, also between samples. */
   readonly peakMB: number;
@@ -50,23 +59,25 @@ export function spreadOf(values: readonly number[]): Spread {
 
 export function figuresOf(
   samples: readonly Sample[],
-  more: Pick<Figures, 'logLines' | 'logMB'> & { psMs: readonly number[] },
+  commands: readonly CommandTimes[],
+  log: Pick<Figures, 'logLines' | 'logMB'>,
 ): Figures {
   const all = (value: (sample: Sample) => number): Spread => spreadOf(samples.map(value));
-  const errors = samples.flatMap(({ healthz, snapshot }) => [
+  const errors = samples.flatMap(({ healthz, table }) => [
     ...(healthz.error === undefined ? [] : [`healthz: ${healthz.error}`]),
-    ...(snapshot.error === undefined ? [] : [`snapshot: ${snapshot.error}`]),
+    ...(table.error === undefined ? [] : [`table of ps: ${table.error}`]),
   ]);
   return {
-    ...more,
+    ...log,
     samples: samples.length,
     healthzMs: all(({ healthz }) => healthz.ms),
-    snapshotMs: all(({ snapshot }) => snapshot.ms),
+    tableMs: all(({ table }) => table.ms),
     floorMs: all(({ floorMs }) => floorMs),
-    psMs: spreadOf(more.psMs),
-    worstBeyondFloorMs: all(({ healthz, snapshot, floorMs }) => Math.max(healthz.ms, snapshot.ms) - floorMs).worst,
+    psMs: spreadOf(commands.map(({ psMs }) => psMs)),
+    nodeMs: spreadOf(commands.map(({ nodeMs }) => nodeMs)),
+    worstPsBeyondNodeMs: spreadOf(commands.map(({ psMs, nodeMs }) => psMs - nodeMs)).worst,
+    worstBeyondFloorMs: all(({ healthz, table, floorMs }) => Math.max(healthz.ms, table.ms) - floorMs).worst,
     errors: [...new Set(errors)],
-    snapshotKB: all(({ snapshot }) => snapshot.bytes / 1000),
     residentMB: all(({ residentMB }) => residentMB),
     peakMB: all(({ peakMB }) => peakMB).worst,
     descriptors: all(({ descriptors }) => descriptors),
@@ -76,15 +87,15 @@ export function figuresOf(
 
 /** The table for people. */
 export function figuresText(figures: Figures, hits: ReadonlyMap<string, number>): string {
-  const { healthzMs, snapshotMs, floorMs, psMs, snapshotKB, descriptors, load } = figures;
+  const { healthzMs, tableMs, floorMs, psMs, nodeMs, descriptors, load } = figures;
   const row = (name: string, { median, worst }: Spread): string[] => [name, median.toFixed(0), worst.toFixed(0)];
   const rows = [
     ['', 'median', 'worst'],
     row('/healthz, ms', healthzMs),
-    row('snapshot of ps, ms', snapshotMs),
+    row('table of ps, ms', tableMs),
     row('an idle server, ms', floorMs),
     row('ps, a process, ms', psMs),
-    row('snapshot, KB', snapshotKB),
+    row('node -e 0 before, ms', nodeMs),
     row('VmRSS, MB', figures.residentMB),
     ['VmHWM, MB', '', figures.peakMB.toFixed(0)],
     row('descriptors', descriptors),

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { execa } from 'execa';
 import { errorMessage } from '../../src/errors.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { SeededRandom } from '../builders/seeded-random.ts';
@@ -8,7 +9,7 @@ import { Agent } from '../e2e/agent.ts';
 import { NetworkNamespace } from '../e2e/network-namespace.ts';
 import { type Attack, type Besieged, ports, type Siege } from './attack.ts';
 import { type CalmPod, calmManifests, calmPodsOf, calmPodsReady } from './calm-pods.ts';
-import { type Figures, figuresOf, figuresText, type Sample } from './measured.ts';
+import { type CommandTimes, type Figures, figuresOf, figuresText, type Sample } from './measured.ts';
 import { runPeer } from './peer.ts';
 import { networkRemains, SeenSandboxes } from './network-remains.ts';
 
@@ -82,11 +83,11 @@ async function attackAll(
   // Each process and each pause of each attack listens to it.
   setMaxListeners(0, signal);
   const samples: Sample[] = [];
-  const psMs: number[] = [];
+  const commands: CommandTimes[] = [];
   const hits = new Map(attacks.map(({ name }) => [name, 0]));
   const failures: string[] = [];
   const note = (what: string) => (error: unknown) => void failures.push(`${what}: ${errorMessage(error)}`);
-  const figures = (): Figures => figuresOf(samples, { psMs, ...logSize(agent) });
+  const figures = (): Figures => figuresOf(samples, commands, logSize(agent));
   const sampler = runPeer(namespace, 'sampler.mjs', signal, {
     arguments: [String(ports.healthz), controlSocketPath(agent.rootDir), String(agent.pid)],
     onLine: (line) => void samples.push(JSON.parse(line) as Sample),
@@ -95,9 +96,12 @@ async function attackAll(
     sampler.catch(note('sampler')),
     every(psEveryMs, signal, async () => {
       await seen.look(agent).catch(() => undefined);
+      const begun = performance.now();
+      // As `ps`, without the certificates that Node reads at its start.
+      await execa(process.execPath, ['-e', '0'], { env: { NODE_EXTRA_CA_CERTS: undefined } });
       const since = performance.now();
       const { code, stderr } = await agent.cli(['ps']);
-      psMs.push(performance.now() - since);
+      commands.push({ nodeMs: since - begun, psMs: performance.now() - since });
       if (code !== 0) failures.push(`ps ended with ${String(code)}: ${stderr.slice(0, 500)}`);
     }),
     every(sayEveryMs, signal, () => {

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Pod } from '../../../src/api/types.ts';
 import type { World } from '../../component/world.ts';
@@ -82,15 +82,16 @@ export async function instancesOf({ runtime }: World): Promise<Instance[]> {
 /** Writes the logs of all containers, and those that the runtime is asked to open again. */
 export async function writeLogs({ world }: RecordedAgent, files: LogFiles): Promise<void> {
   world.runtime.onReopenLog(({ logPath }) => {
-    void writeLog(logPath, defaultLog);
+    writeLog(logPath, defaultLog);
   });
   for (const { name, attempt, logPath } of await instancesOf(world)) {
     const text = files[name] === undefined ? defaultLog : files[name];
-    if (text !== null) await writeLog(logPath, text.replaceAll('{attempt}', String(attempt)));
+    if (text !== null) writeLog(logPath, text.replaceAll('{attempt}', String(attempt)));
   }
 }
 
-async function writeLog(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, text);
+/** Without a wait: the log of a container is there before ReopenContainerLog returns. */
+function writeLog(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
 }

@@ -15,18 +15,16 @@ async function ask(options) {
   const since = performance.now();
   return new Promise((resolve) => {
     const sent = request({ ...options, agent: false, signal: AbortSignal.timeout(giveUpMs) }, (response) => {
-      let bytes = 0;
-      response.on('data', (chunk) => (bytes += chunk.length));
-      response.on('error', (error) => resolve({ ms: performance.now() - since, bytes, error: error.message }));
+      response.resume();
+      response.on('error', (error) => resolve({ ms: performance.now() - since, error: error.message }));
       response.on('end', () =>
         resolve({
           ms: performance.now() - since,
-          bytes,
           ...(response.statusCode === 200 ? {} : { error: `status ${response.statusCode}` }),
         }),
       );
     });
-    sent.on('error', (error) => resolve({ ms: performance.now() - since, bytes: 0, error: error.message }));
+    sent.on('error', (error) => resolve({ ms: performance.now() - since, error: error.message }));
     sent.end();
   });
 }
@@ -43,12 +41,12 @@ async function memory() {
 
 for (;;) {
   const next = sleep(1000);
-  const [healthz, snapshot, idle] = await Promise.all([
+  const [healthz, table, idle] = await Promise.all([
     ask({ host: '127.0.0.1', port, path: '/healthz' }),
-    ask({ socketPath, path: '/v1/snapshot' }),
+    ask({ socketPath, path: '/v1/pod-table' }),
     ask({ host: '127.0.0.1', port: floor.address().port, path: '/' }),
   ]);
-  const sample = { healthz, snapshot, floorMs: idle.ms, load: loadavg()[0], ...(await memory()) };
+  const sample = { healthz, table, floorMs: idle.ms, load: loadavg()[0], ...(await memory()) };
   process.stdout.write(`${JSON.stringify(sample)}\n`);
   await next;
 }

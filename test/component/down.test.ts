@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { runProgram } from '../../src/commands/program.ts';
+import { startRuntimePod } from '../builders/runtime-pod.ts';
+import { codes, Refusal } from '../fakes/fake-calls.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { FakeCriServer } from '../fakes/fake-cri-server.ts';
+import { FakeRuntime } from '../fakes/fake-runtime.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+/** Runs a command line in this process. */
+async function run(words: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const said = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    vi.spyOn(process[name], 'write').mockImplementation((text) => {
+      said[name] += String(text);
+      return true;
+    }),
+  );
+  const restore = (): void => {
+    for (const spy of spies) spy.mockRestore();
+  };
+  onTestFinished(restore);
+  const code = await runProgram(['node', 'kubelet-ts', ...words]);
+  restore();
+  return { code, ...said };
+}
+
+test('down keeps the data of claims and its containerd while a pod could not be removed', async () => {
+  const folder = await temporaryFolder();
+  const [rootDir, socketPath] = [join(folder, 'root'), join(folder, 'cri.sock')];
+  const data = join(rootDir, 'volumes', 'default', 'data');
+  await mkdir(join(rootDir, 'pods', 'web'), { recursive: true });
+  await mkdir(data, { recursive: true });
+  const runtime = new FakeRuntime({ clock: new FakeClock() });
+  runtime.addImage('app:1');
+  await startRuntimePod(runtime, 'web');
+  // A runtime that does not answer is not asked again.
+  const silent = new Refusal(codes.deadlineExceeded, 'deadline exceeded');
+  for (const method of ['stopContainer', 'stopPodSandbox'] as const) {
+    runtime.injectError(method, silent, { times: Infinity });
+  }
+  const server = new FakeCriServer(runtime);
+  await server.start({ socketPath });
+  onTestFinished(() => {
+    server.stop();
+  });
+  const place = ['--root-dir', rootDir, '--container-runtime-endpoint', `unix://${socketPath}`];
+  const folders = ['--pod-logs-dir', join(folder, 'logs'), '--cgroup-root', '/kubelet-ts-none'];
+  const { code, stdout, stderr } = await run(['down', '--all', '--volumes', ...place, ...folders]);
+  expect({ code, stdout, stderr: stderr.split('\n') }).toEqual({
+    code: 1,
+    stdout: 'claim default/data keeps its data\n',
+    stderr: [
+      expect.stringMatching(/^error: pod default\/web could not be removed: .*deadline exceeded/) as string,
+      'hint: The next run tries it again, and so does the next down.',
+      'hint: The managed containerd keeps running, because containers of these pods may still run.',
+      '',
+    ],
+  });
+  expect(existsSync(data)).toBe(true);
+});
