@@ -146,7 +146,7 @@ describe.concurrent.each(containerdReleases())('orphan shims of containerd $rele
     expect((await runtime().podSandboxStatus({ podSandboxId })).status?.state).toBe('SANDBOX_READY');
     await runtime().stopPodSandbox({ podSandboxId });
     await runtime().removePodSandbox({ podSandboxId });
-    expect(await shims()).toEqual([]);
+    while ((await shims()).length > 0);
   });
 
   test(
