@@ -165,7 +165,7 @@ describe.concurrent.each(containerdReleases())('orphan shims of containerd $rele
       }
       // From 1.7 on containerd ends it itself.
       if ((await shims()).length > 0) await warnings.next((text) => text === endedText);
-      // A process that was killed is there until the kernel has ended it. containerd's own clean-up runs for a moment, too.
+      // A process that was killed is there until the kernel has ended it. containerd's clean-up runs for a moment, too.
       while ((await processesOf(id)).length > 0);
       expect((await mountsBelow(rootDir)).filter((mount) => mount.includes(id))).toEqual([]);
     },
