@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { WaitingClients } from '../../src/server/waiting-clients.ts';
+import { usedHeapBytes } from '../used-heap-bytes.ts';
 
 test('the first to close has sent a part of a request, else it has waited longest', () => {
   const clients = new WaitingClients<{ bytesRead: number }>();
@@ -49,4 +50,18 @@ test('few of the silent clients are looked at in a call, and all of them in turn
   const asked = Array.from({ length: 9 }, () => clients.first());
   expect(asked.at(-1)).toBe(begun);
   expect(looks).toBeLessThanOrEqual(512);
+});
+
+test('clients that left are not kept in memory', () => {
+  const clients = new WaitingClients<{ bytesRead: number }>();
+  clients.add({ bytesRead: 0 });
+  clients.first();
+  const before = usedHeapBytes();
+  for (let count = 0; count < 100_000; count++) {
+    const client = { bytesRead: 0 };
+    clients.add(client);
+    clients.delete(client);
+  }
+  expect(usedHeapBytes() - before).toBeLessThan(1_000_000);
+  expect(clients.first()).toEqual({ bytesRead: 0 });
 });

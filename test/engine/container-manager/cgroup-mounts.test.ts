@@ -1,10 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { parseCgroupMounts, readCgroupMounts } from '../../../src/engine/container-manager/cgroup-mounts.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
+import { usedHeapBytes } from '../../used-heap-bytes.ts';
 
 test('finds each controller of cgroup v1 where it is mounted, alone or with another', () => {
   const mountInfo = [
@@ -60,16 +59,10 @@ test('finds nothing on a machine without cgroups', () => {
 });
 
 test('the mounts of cgroups do not keep the text of all mounts in memory', () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  const usedBytes = (): number => {
-    collect();
-    return getHeapStatistics().used_heap_size;
-  };
   const containers = '99 23 0:99 / /run/containerd/rootfs rw,relatime - overlay overlay rw\n'.repeat(200_000);
   const cgroup = '35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory,hugetlb\n';
-  const before = usedBytes();
+  const before = usedHeapBytes();
   const mounts = parseCgroupMounts(cgroup + containers);
-  expect(usedBytes() - before).toBeLessThan(1_000_000);
+  expect(usedHeapBytes() - before).toBeLessThan(1_000_000);
   expect(mounts.hierarchies).toEqual(['/sys/fs/cgroup/memory']);
 });
