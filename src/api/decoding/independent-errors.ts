@@ -1,23 +1,50 @@
 import type { FieldError } from '../values/field-errors.ts';
 
 /**
- * True if a broken rule may only come from fields that could not be decoded, and so would mislead: it is about one of
- * them, or about other fields that it compares with one.
+ * Leaves out broken rules that may only come from fields that could not be decoded, and so would mislead: those about
+ * one of them, and those about other fields that they compare with one.
  */
-export function followsFrom({ field, type }: FieldError, brokenFields: readonly string[]): boolean {
-  return brokenFields.some((broken) => {
-    if (isWithin(field, broken) || isWithin(broken, field)) return true;
-    // A volume of an unknown name may be the broken one.
-    if (type === 'Not found') return /^spec\.(?:volumes|resourceClaims)/.test(broken);
-    const comparesFields = !['Invalid value', 'Unsupported value'].includes(type);
-    // A key that a Secret needs may be in another field.
-    if (comparesFields && /^\w+$/.test(broken)) return true;
-    // What is forbidden depends on fields such as `restartPolicy` and `hostNetwork`, or the name of a class.
-    if (type === 'Forbidden' && dependedOn.test(broken)) return true;
-    const region = regionOf(broken);
-    if (!isWithin(field, region)) return false;
-    return comparesFields || /\.(?:resources|tolerations\[\d+\])$/.test(region);
+export function independentErrors(errors: readonly FieldError[], brokenFields: readonly string[]): FieldError[] {
+  const causes = brokenFields.map(causeOf);
+  return errors.filter(({ field, type }) => {
+    const path = pathOf(field);
+    return !causes.some((cause) => follows({ path, type }, cause));
   });
+}
+
+/** A field that could not be decoded. A manifest may break thousands of rules, so all of it is computed once. */
+interface Cause {
+  readonly path: string;
+  readonly region: string;
+  readonly isPartOfVolumes: boolean;
+  readonly isTopLevel: boolean;
+  readonly isDependedOn: boolean;
+  /** True if rules of any type about the region compare its fields. */
+  readonly areAllCompared: boolean;
+}
+
+function causeOf(field: string): Cause {
+  const region = regionOf(field);
+  return {
+    path: pathOf(field),
+    region: pathOf(region),
+    isPartOfVolumes: /^spec\.(?:volumes|resourceClaims)/.test(field),
+    isTopLevel: /^\w+$/.test(field),
+    isDependedOn: dependedOn.test(field),
+    areAllCompared: /\.(?:resources|tolerations\[\d+\])$/.test(region),
+  };
+}
+
+function follows({ path, type }: Pick<FieldError, 'type'> & { path: string }, cause: Cause): boolean {
+  if (isWithin(path, cause.path) || isWithin(cause.path, path)) return true;
+  // A volume of an unknown name may be the broken one.
+  if (type === 'Not found') return cause.isPartOfVolumes;
+  const comparesFields = type !== 'Invalid value' && type !== 'Unsupported value';
+  // A key that a Secret needs may be in another field.
+  if (comparesFields && cause.isTopLevel) return true;
+  // A class name, or fields such as `restartPolicy` and `hostNetwork`, decide what is forbidden.
+  if (type === 'Forbidden' && cause.isDependedOn) return true;
+  return isWithin(path, cause.region) && (comparesFields || cause.areAllCompared);
 }
 
 const dependedOn = /^metadata\.name$|(?:^spec|\.(?:c|initC|ephemeralC)ontainers\[\d+\])\.\w+$/;
@@ -31,7 +58,7 @@ function regionOf(field: string): string {
 }
 
 /** Rules write a value of a map as a field or in brackets. */
-function isWithin(field: string, outer: string): boolean {
-  const [path, outerPath] = [field, outer].map((text) => text.replaceAll(/\[([^\]]*)\]/g, '.$1'));
-  return path === outerPath || path?.startsWith(`${outerPath}.`) === true;
-}
+const pathOf = (field: string): string => field.replaceAll(/\[([^\]]*)\]/g, '.$1');
+
+const isWithin = (path: string, outer: string): boolean =>
+  path.startsWith(outer) && (path.length === outer.length || path[outer.length] === '.');

@@ -7,7 +7,7 @@ import {
   type ManifestObject,
   problemOf,
 } from '../decoding/manifest-object.ts';
-import { followsFrom } from '../decoding/follows-from.ts';
+import { independentErrors } from '../decoding/independent-errors.ts';
 import { decodeBase64 } from '../text/base64.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { type ConfigObjectFields, validateConfigObject } from '../validation/validate-config-object.ts';
@@ -35,7 +35,7 @@ export function loadConfigObject(
   const errors = new FieldErrors();
   const warnings: FieldProblem[] = [];
   const loaded = loaders[kind](canonicalObject(kind, written), errors, warnings);
-  const own = errors.list.filter((error) => !followsFrom(error, partial?.brokenFields ?? []));
+  const own = independentErrors(errors.list, partial?.brokenFields ?? []);
   const found = [...own.map(brokenRule), ...(partial ? [] : warnings)];
   const located = firstProblems(found, (problem) => problem).map((problem) => problemOf(object, problem));
   const isValid = !partial && own.length === 0;

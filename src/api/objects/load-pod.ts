@@ -8,7 +8,7 @@ import {
 } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import type { Pod, RawPod } from '../types.ts';
-import { followsFrom } from '../decoding/follows-from.ts';
+import { independentErrors } from '../decoding/independent-errors.ts';
 import { doubtfulFields } from '../validation/doubtful-fields.ts';
 import { unsafeTexts } from '../validation/unsafe-texts.ts';
 import { type FieldError, validatePod } from '../validation/validate-pod.ts';
@@ -62,7 +62,7 @@ export function furtherErrors(raw: RawPod, brokenFields: readonly string[], opti
   const named = isNameless ? { ...raw, metadata: { ...raw.metadata, name: 'unnamed' } } : raw;
   const broken = isNameless ? [...brokenFields, 'metadata.name'] : brokenFields;
   const pod = toStaticPod(named, options);
-  const own = validatePod(pod).filter((error) => !followsFrom(error, broken));
+  const own = independentErrors(validatePod(pod), broken);
   const hasNoName = isNameless && !brokenFields.some((field) => /^metadata(\.name)?$/.test(field));
   return [...(hasNoName ? [noName] : []), ...errorProblems(own, named, pod)];
 }
