@@ -1,8 +1,12 @@
 import { UserError } from '../../errors.ts';
 import { type NodeFlags, nodeOptions } from '../options/node-options.ts';
+import { isURL } from '../options/url-for-path.ts';
 import type { Examined } from './diagnose.ts';
 
-/** The node of these flags. A wrong configuration is a finding, so only the place of the node counts then. */
+/**
+ * The node of these flags. A wrong configuration, or a URL in the place of a path, is a finding: only the place of the
+ * node counts then.
+ */
 export async function examinedNode(flags: NodeFlags, manifests: readonly string[]): Promise<Examined> {
   try {
     return { options: await nodeOptions(flags, manifests) };
@@ -12,10 +16,12 @@ export async function examinedNode(flags: NodeFlags, manifests: readonly string[
     const { rootDir, podManifestPath, containerRuntimeEndpoint } = flags;
     const plain: NodeFlags = {
       rootDir,
-      ...(podManifestPath && { podManifestPath }),
+      ...(podManifestPath && { podManifestPath: withoutURLs(podManifestPath) }),
       ...(containerRuntimeEndpoint !== undefined && { containerRuntimeEndpoint }),
     };
     const configurationError = { message, ...(hint !== undefined && { hint }) };
-    return { options: await nodeOptions(plain, manifests), configurationError };
+    return { options: await nodeOptions(plain, withoutURLs(manifests)), configurationError };
   }
 }
+
+const withoutURLs = (paths: readonly string[]): string[] => paths.filter((path) => !isURL(path));

@@ -25,3 +25,13 @@ test('with a wrong configuration the node has the defaults, at its place', async
     place: [place.rootDir, defaults.manifestPaths],
   });
 });
+
+test('a URL in the place of a path is a finding, and the other manifests are examined', async () => {
+  const rootDir = await temporaryFolder();
+  const url = 'https://box.example/pod.yaml';
+  const { options, configurationError } = await examinedNode({ rootDir, podManifestPath: [url, '/a'] }, [url, '/b']);
+  expect({ message: configurationError?.message, paths: options.manifestPaths }).toEqual({
+    message: 'a URL is no file or folder',
+    paths: ['/b', '/a'],
+  });
+});
