@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { createServer, type Server as SocketServer } from 'node:net';
+import { UserError } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 
 /**
@@ -69,8 +70,8 @@ async function duplicate(server: Server, [command = '', ...words]: readonly stri
   child.unref();
   child.channel?.unref();
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-  if (code !== 0) throw new Error(`the process that returns a flooded socket ended with ${String(signal ?? code)}`);
-  await all;
+  if (code === 0) return await all;
+  throw new UserError(`the process that returns a flooded socket ended with ${String(signal ?? code)}`);
 }
 
 /** A socket as Node hands it to processes and servers. */
@@ -81,7 +82,8 @@ const rawSocketOf = (server: Server): RawSocket => (server as unknown as { _hand
 
 /** Makes the connections of one more descriptor those of the server, until the server is closed. */
 function adopt(server: Server, socket: RawSocket): void {
-  const more = createServer({ allowHalfOpen: true });
+  const { noDelay } = server as Server & { readonly noDelay: boolean };
+  const more = createServer({ allowHalfOpen: true, noDelay });
   const close = (): void => void more.close();
   more.on('error', (error) => server.emit('error', error));
   more.on('connection', (connection) => {

@@ -1,17 +1,20 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerOptions } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { acceptMore } from '../../src/server/accept-more.ts';
 import { listening } from '../../src/server/http-server.ts';
+import { Faults } from '../../src/flow/faults.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
 
 const program = [process.execPath, join(import.meta.dirname, '../../bin/kubelet-ts')];
 const maxConnections = 256;
 
-async function serve(): Promise<{ server: Server; port: number }> {
-  const server = createServer((_request, response) => response.end('ok'));
+async function serve(options: ServerOptions = {}): Promise<{ server: Server; port: number }> {
+  const server = createServer(options, (_request, response) => response.end('ok'));
   await listening(server, { host: '127.0.0.1', port: 0 });
   onTestFinished(() => {
     server.closeAllConnections();
@@ -76,10 +79,13 @@ test('no connection is lost while the socket is on its way', async () => {
 
 test('without help the server goes on, and a flood a minute later tries again', async () => {
   const { server, port } = await serve();
-  const faults = silentFaults();
+  const levels: string[] = [];
+  const logger = { ...silentLogger, warn: () => levels.push('warn'), error: () => levels.push('error') };
+  const faults = new Faults({ clock: new FakeClock(), logger });
   let now = 0;
   const onFlood = acceptMore(server, { faults, program: ['/bin/false'], maxConnections, now: () => now });
   await onFlood();
+  expect(levels).toEqual(['warn']);
   const [{ part, count, message } = {}] = faults.snapshot();
   expect([part, count, message]).toEqual(['server', 1, 'the process that returns a flooded socket ended with 1']);
   now = 59_999;
@@ -106,3 +112,23 @@ test('a server closed meanwhile gets no more connections', async () => {
   await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
   expect(faults.snapshot()).toEqual([]);
 });
+
+test.each([true, false])(
+  'connections wait for others to fill a packet as those of the server do: noDelay %s',
+  async (noDelay) => {
+    const { server, port } = await serve({ noDelay });
+    const settings = new Set<unknown>();
+    server.on('connection', (socket) => settings.add(isWithoutDelay(socket)));
+    await mostInOneTurn(server, port);
+    await acceptMore(server, { faults: silentFaults(), program, maxConnections })();
+    await mostInOneTurn(server, port);
+    expect([...settings]).toEqual([noDelay]);
+  },
+);
+
+/** By Node's own note of it, because the option of a socket cannot be read (node: lib/net.js kSetNoDelay). */
+function isWithoutDelay(socket: object): boolean {
+  const note = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kSetNoDelay');
+  if (note === undefined) throw new Error('Node has another note of TCP_NODELAY');
+  return (socket as Record<symbol, unknown>)[note] === true;
+}
