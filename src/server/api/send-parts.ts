@@ -49,7 +49,9 @@ export async function sendParts(
       const ended = sent.catch(() => {
         response.destroy();
       });
-      await Promise.all([ended, writeAll(zip ?? response, [start, second.value], parts)]);
+      // A write to a connection that was just destroyed has no end.
+      await Promise.race([ended, writeAll(zip ?? response, [start, second.value], parts)]);
+      await ended;
     }
   } finally {
     cancel();

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { connect as connectHTTP2 } from 'node:http2';
+import { type AddressInfo, connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { patienceMs } from '../../../src/server/api/send-parts.ts';
+import { patienceMs, sendParts } from '../../../src/server/api/send-parts.ts';
 import { HealthSLIs } from '../../../src/server/metrics/health-slis.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { ApiRig, inParts } from './api-rig.ts';
@@ -141,6 +143,23 @@ test('a client that leaves ends its page', async () => {
   // Its time limit goes with it.
   while (clock.pending > 0) await nextTurn();
   expect(rig.problems).toEqual([]);
+});
+
+test('without TLS a client that leaves while it is sent a part ends its page', async () => {
+  const clock = new FakeClock();
+  const sent = new Promise<void>((resolve, reject) => {
+    const server = createServer((_request, response) => {
+      const parts = inParts(...new Array<string>(1000).fill(part));
+      sendParts(response, { headers: {}, parts, isZipped: false, clock }).then(resolve, reject);
+    }).listen(0, '127.0.0.1', () => {
+      const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      client.write('GET / HTTP/1.1\r\nHost: node\r\n\r\n');
+      client.once('readable', () => client.resetAndDestroy());
+    });
+    onTestFinished(() => void server.close());
+  });
+  await sent;
+  expect(clock.pending).toBe(0);
 });
 
 test('a page that fails is cut off, and reported', async () => {
