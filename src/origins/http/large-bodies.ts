@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
-import { errorMessage } from '../../errors.ts';
+import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 
 /** Bytes of large bodies between two collections. */
@@ -57,7 +57,7 @@ export class LargeBody {
   private length = 0;
 
   constructor(
-    private readonly file: FileHandle,
+    private readonly file: Pick<FileHandle, 'writeFile' | 'read' | 'close'>,
     private readonly folder: string,
     private readonly onReceived: (bytes: number) => void,
   ) {}
@@ -70,8 +70,12 @@ export class LargeBody {
 
   async whole(): Promise<Buffer> {
     const body = Buffer.allocUnsafe(this.length);
-    const { bytesRead } = await onDisk(this.folder, this.file.read(body, 0, this.length, 0));
-    return body.subarray(0, bytesRead);
+    for (let at = 0; at < body.length;) {
+      const { bytesRead } = await onDisk(this.folder, this.file.read(body, at, body.length - at, at));
+      if (bytesRead === 0) throw diskFailure(this.folder, new Error(`its file ended after ${at} bytes`));
+      at += bytesRead;
+    }
+    return body;
   }
 
   async close(): Promise<void> {
@@ -83,9 +87,16 @@ async function onDisk<T>(folder: string, action: Promise<T>): Promise<T> {
   try {
     return await action;
   } catch (error) {
-    const message = `a body beyond ${maxCheapBytes / 1024} KiB needs the disk: ${errorMessage(error)}`;
-    throw new OriginFailure('refused', message, `Make room in ${folder}.`, { cause: error });
+    throw diskFailure(folder, error);
   }
+}
+
+function diskFailure(folder: string, error: unknown): OriginFailure {
+  const message = `a body beyond ${maxCheapBytes / 1024} KiB needs the disk: ${errorMessage(error)}`;
+  const [kind, hint] = isOutOfResources(error)
+    ? (['no answer', 'The request is repeated automatically.'] as const)
+    : (['refused', hasCode(error, 'ENOSPC', 'EDQUOT') ? `Make room in ${folder}.` : `Check ${folder}.`] as const);
+  return new OriginFailure(kind, message, hint, { cause: error });
 }
 
 /** Returns a function that collects young objects, which takes a millisecond or two. */
