@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { execa, type ResultPromise } from 'execa';
-import { errorMessage, UserError } from '../errors.ts';
+import { execa, ExecaError, type ResultPromise } from 'execa';
+import { errorMessage, isSystemError, UserError } from '../errors.ts';
 import { type ContainerdVersion, isAtLeast } from './containerd-version.ts';
 import { criNamespace } from './cri-namespace.ts';
 import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
@@ -52,12 +52,15 @@ export function withoutTransferService({ ctrVersion }: ImageStore): string[] {
   return isAtLeast(ctrVersion, 1, 7) ? ['--local'] : [];
 }
 
-/** The reason is in ctr's last line; Node's own message repeats the whole command. */
+/** The reason is in ctr's last line; the message of execa repeats the whole command. */
 export function reasonOf(error: unknown): string {
-  const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-  const lastLine = stderr.trim().split('\n').at(-1) ?? '';
-  return lastLine === '' ? errorMessage(error) : lastLine.replace(/^ctr: /, '');
+  if (!(error instanceof ExecaError)) return errorMessage(error);
+  const lastLine = String(error.stderr).trim().split('\n').at(-1) ?? '';
+  return lastLine === '' ? (error.originalMessage ?? error.message) : lastLine.replace(/^ctr: /, '');
 }
+
+/** True if a file or folder of the user failed, and not `ctr`, whose errors have codes of the system, too. */
+export const isFileError = (error: unknown): boolean => isSystemError(error) && !(error instanceof ExecaError);
 
 /** Path of the client of an installed containerd. Throws a `UserError` if it is missing. */
 export function requireCtr({ ctr, containerd }: Pick<InstalledContainerd, 'ctr' | 'containerd'>): string {

@@ -4,11 +4,11 @@ import { basename, dirname } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../clock.ts';
-import { isSystemError, UserError } from '../errors.ts';
+import { UserError } from '../errors.ts';
 import { writeFailure } from '../file-failure.ts';
 import { replaceFile } from '../write-file-atomic.ts';
 import { checksumFileOf } from './archive-checksum.ts';
-import { type ImageStore, reasonOf, streamCtr, withoutTransferService } from './ctr.ts';
+import { type ImageStore, isFileError, reasonOf, streamCtr, withoutTransferService } from './ctr.ts';
 
 export interface ExportOptions {
   readonly clock: Clock;
@@ -50,7 +50,7 @@ export async function exportImageArchive(
   } catch (cause) {
     await rm(temporary, { force: true });
     options.signal.throwIfAborted();
-    const reason = isSystemError(cause) ? writeFailure(file, cause) : reasonOf(cause);
+    const reason = isFileError(cause) ? writeFailure(file, cause) : reasonOf(cause);
     throw new UserError(`Could not write the archive ${file}: ${reason}`, { cause });
   }
 }

@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { isSystemError, UserError } from '../errors.ts';
 import { readFailure } from '../file-failure.ts';
 import { verifyArchiveChecksum } from './archive-checksum.ts';
-import { type ImageStore, reasonOf, runCtr, withoutTransferService } from './ctr.ts';
+import { type ImageStore, isFileError, reasonOf, runCtr, withoutTransferService } from './ctr.ts';
 import type { ImportProgress } from './import-progress.ts';
 
 /**
@@ -43,11 +43,13 @@ export async function importImageArchive(
     return names;
   } catch (cause) {
     options.signal?.throwIfAborted();
-    if (isSystemError(cause)) {
+    if (isFileError(cause)) {
       throw new UserError(`Could not import the image archive ${file}: ${readFailure(cause)}`, { cause });
     }
     throw new UserError(`Could not import the image archive ${file}: ${reasonOf(cause)}`, {
-      hint: 'An archive is what `docker save`, `podman save` or `ctr images export` writes.',
+      ...(!isSystemError(cause) && {
+        hint: 'An archive is what `docker save`, `podman save` or `ctr images export` writes.',
+      }),
       cause,
     });
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ImageStore } from '../../src/containerd/ctr.ts';
 import { exportImageArchive } from '../../src/containerd/export-image-archive.ts';
+import { UserError } from '../../src/errors.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -89,4 +90,12 @@ test('a folder that is missing is a failure that names the file', async () => {
   await expect(exportImageArchive(store, ['a'], join(folder, 'no/app.tar'), options())).rejects.toThrow(
     `Could not write the archive ${join(folder, 'no/app.tar')}: there is no folder ${join(folder, 'no')}`,
   );
+});
+
+test('a ctr that cannot start is the reason, not the folder', async () => {
+  const { store, folder, file } = await storeWith('');
+  await expect(exportImageArchive({ ...store, ctr: '/nonexistent/ctr' }, ['a'], file, options())).rejects.toThrow(
+    new UserError(`Could not write the archive ${file}: spawn /nonexistent/ctr ENOENT`),
+  );
+  expect(await readdir(folder)).toEqual([]);
 });

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import type { ImageStore } from '../../src/containerd/ctr.ts';
 import { importImageArchive, parseImportedNames } from '../../src/containerd/import-image-archive.ts';
 import { type ImportProgress, importText } from '../../src/containerd/import-progress.ts';
+import { UserError } from '../../src/errors.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 async function emptyArchive(): Promise<string> {
@@ -113,4 +114,12 @@ test('nothing is imported from an archive that differs from its checksum', async
     `the image archive ${file} is damaged: its SHA-256 is `,
   );
   expect(existsSync(`${file}.seen`)).toBe(false);
+});
+
+test('a ctr that cannot start is the reason, not the archive', async () => {
+  const file = await emptyArchive();
+  const store = { ...(await storeWith('')), ctr: '/nonexistent/ctr' };
+  await expect(importImageArchive(store, file)).rejects.toThrow(
+    new UserError(`Could not import the image archive ${file}: spawn /nonexistent/ctr ENOENT`),
+  );
 });
