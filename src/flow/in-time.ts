@@ -28,8 +28,12 @@ export async function inTime<T>(
 
 async function untilLate(clock: Clock, ms: number, renewedAt: () => number, signal: AbortSignal): Promise<never> {
   const begunAt = clock.monotonic();
-  for (let leftMs = ms; leftMs > 0; leftMs = Math.max(begunAt, renewedAt()) + ms - clock.monotonic())
+  let leftMs = ms;
+  // Once at least: work that is done is not late.
+  do {
     await clock.sleep(leftMs, { signal });
+    leftMs = Math.max(begunAt, renewedAt()) + ms - clock.monotonic();
+  } while (leftMs > 0);
   const tookMs = renewedAt() > begunAt ? Math.round((clock.monotonic() - begunAt) / 1000) * 1000 : ms;
   throw new TimeoutError(`not done after ${tookMs / 1000}s`);
 }
