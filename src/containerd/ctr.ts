@@ -56,7 +56,8 @@ export function withoutTransferService({ ctrVersion }: ImageStore): string[] {
 export function reasonOf(error: unknown): string {
   if (!(error instanceof ExecaError)) return errorMessage(error);
   const lastLine = String(error.stderr).trim().split('\n').at(-1) ?? '';
-  return lastLine === '' ? (error.originalMessage ?? error.message) : lastLine.replace(/^ctr: /, '');
+  if (lastLine !== '') return lastLine.replace(/^ctr: /, '');
+  return isSystemError(error) ? error.originalMessage : error.message;
 }
 
 /** True if a file or folder of the user failed, and not `ctr`, whose errors have codes of the system, too. */

@@ -70,8 +70,8 @@ async function duplicate(server: Server, [command = '', ...words]: readonly stri
   child.unref();
   child.channel?.unref();
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-  if (code === 0) return await all;
-  throw new UserError(`the process that returns a flooded socket ended with ${String(signal ?? code)}`);
+  if (code !== 0) throw new UserError(`the process that returns a flooded socket ended with ${String(signal ?? code)}`);
+  await all;
 }
 
 /** A socket as Node hands it to processes and servers. */
