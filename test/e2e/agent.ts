@@ -46,6 +46,8 @@ export interface AgentOptions {
   maxOpenFiles?: number;
   /** More variables of the agent, and others in the place of those that the tests have. */
   environment?: Readonly<Record<string, string>>;
+  /** The agent has a session of its own, which a service manager would give it. */
+  isService?: boolean;
 }
 
 /** One entry of the agent's log. */
@@ -148,7 +150,11 @@ export class Agent {
 
   /** The same by another command line, which names the root-dir and `--log-format json`. */
   async startBy([command = '', ...arguments_]: readonly string[]): Promise<void> {
-    const child = spawn(command, arguments_, { stdio: ['ignore', 'ignore', 'pipe'], env: this.environment });
+    const child = spawn(command, arguments_, {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: this.environment,
+      detached: this.#options.isService ?? false,
+    });
     this.#child = child;
     this.#exited = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => ({
       code: typeof code === 'number' ? code : null,

@@ -48,6 +48,7 @@ export async function runSiege({ attacks, seconds, seed, say }: SiegeOptions): P
     networkNamespace: namespace.path,
     flags,
     maxOpenFiles,
+    isService: true,
   });
   const besieged = { agent, namespace, folder };
   const seen = new SeenSandboxes();
