@@ -69,6 +69,8 @@ export interface CommandOptions {
   input?: string | Uint8Array;
   /** Leaves stdin open, to be written to by the test. */
   stdin?: 'pipe';
+  /** Gives the command a session of its own, as a login does. */
+  detached?: boolean;
   /** More variables. */
   environment?: Readonly<Record<string, string>>;
 }
