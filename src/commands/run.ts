@@ -118,9 +118,9 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
   let unhealthyBecause = (): string | undefined => undefined;
   const onWaiting = async ({ message, hint = '' }: UserError): Promise<void> => {
     unhealthyBecause = () => `waiting for the runtime: ${message}`;
+    healthz = await openHealthz(options, () => unhealthyBecause(), faults);
     logger.warn({ err: message, hint }, 'Waiting for the container runtime');
     void service.status(`Waiting for the container runtime: ${message}`);
-    healthz = await openHealthz(options, () => unhealthyBecause(), faults);
   };
   const onStarting: OnStarting = async (doing) => {
     const text = (): string => doing() ?? 'the runtime is there';

@@ -34,6 +34,10 @@ const writer = (name: string): object =>
     ],
   });
 
+/** The script, once the file has this number of lines: a container is Ready before its first command has run. */
+const whenLong = (file: string, lines: number, script: string): string =>
+  `until [ "$(wc -l < ${file})" = ${lines} ]; do sleep 0.05; done; ${script}`;
+
 async function look(pod: string, script: string): Promise<string> {
   const { code, stdout, stderr } = await agent.cli(['exec', pod, '--', 'sh', '-c', script]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -46,15 +50,13 @@ test('the data of a claim outlive its pods, kill -9, its manifest and down, and 
   await agent.untilReady('a');
   expect(await look('a', 'touch /part/x; ls /data/a/part; stat -c "%a %g" /data')).toBe('x\n2777 2000\n');
   await agent.remove('a.json');
-  await agent.untilPod('a', ({ events }) =>
-    events.some((event) => event.type === 'Recorded' && event.reason === 'ClaimKept'),
-  );
+  await agent.waitForLog(({ reason }) => reason === 'ClaimKept');
 
   await agent.kill9();
   await agent.start();
   await agent.write('b.json', writer('b'));
   await agent.untilReady('b');
-  expect(await look('b', 'cat /data/lines')).toBe('a\nb\n');
+  expect(await look('b', whenLong('/data/lines', 2, 'cat /data/lines'))).toBe('a\nb\n');
 
   const folder = join(agent.rootDir, 'volumes', 'default', 'data');
   expect(await agent.down()).toEqual({
@@ -96,7 +98,8 @@ test('the data of claims and the volume of one outlive a power cut and down --al
   await agent.write('storage.json', { apiVersion: 'v1', kind: 'List', items: [...declared, volume(small, '1Gi')] });
   await agent.start();
   await agent.untilPod('a', (pod) => isReady(pod) && pod.pod.status?.containerStatuses?.[0]?.restartCount === 1);
-  expect(await look('a', 'cat /data/lines /disk/lines')).toBe('0\n2\n0\n2\n');
+  const lines = 'cat /data/lines /disk/lines';
+  expect(await look('a', whenLong('/disk/lines', 2, lines))).toBe('0\n2\n0\n2\n');
 
   const hint = `hint: The data are in ${join(agent.rootDir, 'volumes')}; down --volumes deletes them.\n`;
   expect(await agent.down('--all')).toEqual({
@@ -107,7 +110,7 @@ test('the data of claims and the volume of one outlive a power cut and down --al
   });
   await agent.start();
   await agent.untilReady('a');
-  expect(await look('a', 'cat /data/lines /disk/lines')).toBe('0\n2\n4\n0\n2\n4\n');
+  expect(await look('a', whenLong('/disk/lines', 3, lines))).toBe('0\n2\n4\n0\n2\n4\n');
 
   expect(await agent.down('--volumes')).toMatchObject({ code: 0, stderr: '' });
   expect(await readFile(join(large, 'lines'), 'utf8')).toBe('0\n2\n4\n');

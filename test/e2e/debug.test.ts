@@ -89,6 +89,7 @@ describe.each(containerdReleases().slice(-1))('debug on containerd $release', (c
     expect(await run('debug', '-i', '--rm', '--profile', 'restricted', 'user', ...file)).toBe(
       'CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n',
     );
+    await agent.until(({ pods }) => pods.every(({ pod }) => pod.status?.ephemeralContainerStatuses === undefined));
     expect(await run('debug', '--profile', 'restricted', '-c', 'safe', 'web')).toBe('safe\n');
     const { pods } = await agent.until((snapshot) =>
       snapshot.pods.some(

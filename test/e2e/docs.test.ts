@@ -99,7 +99,7 @@ async function bash(script: string): Promise<{ exitCode: number | undefined; all
     all: true,
     reject: false,
     stdin: 'ignore',
-    timeout: 240_000,
+    timeout: 290_000,
   });
   return { exitCode, all, stdout };
 }

@@ -37,7 +37,8 @@ describe.each(containerdReleases())('etcd as a static pod on containerd $release
       .replaceAll('2381', String(metrics))
       .replace('path: /var/lib/etcd,', `path: ${agent.rootDir}/etcd-data,`)
       // The startup probe is not waited for.
-      .replace('periodSeconds: 10', 'periodSeconds: 1');
+      .replace('periodSeconds: 10', 'periodSeconds: 1')
+      .replace('failureThreshold: 24', 'failureThreshold: 240');
     await agent.write('etcd.yaml', manifest);
     await agent.untilReady('etcd');
     expect(await etcdctl('endpoint', 'health')).toContain(`${endpoint} is healthy`);

@@ -228,7 +228,7 @@ test('the service of the Debian package is installed and removed, and only data 
   expect(changed).toEqual([join(layer, 'upper/var/lib/kubelet-ts')]);
   const unit = await readFile(join(tree, 'lib/systemd/system/kubelet-ts.service'), 'utf8');
   expect(unit).toContain('ExecStart=/usr/bin/kubelet-ts run --no-tui /etc/kubernetes/manifests ');
-}, 120_000);
+});
 
 describe('on a bare Debian', () => {
   const install = ['apt-get', 'install', '--yes'] as const;

@@ -1,27 +1,30 @@
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
 import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, startAgent } from './agent.ts';
-import { freePorts } from './free-ports.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { program } from './program.ts';
 import { shells } from './shells.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 let agent: Agent;
+/** Has the port that pod `port` wants. */
+const taken = createServer();
 
 beforeAll(async () => {
-  const [port = 0] = await freePorts(1);
-  const listen = `nc -ll -p ${port} -e true`;
+  await once(taken.listen(0), 'listening');
+  const { port } = taken.address() as AddressInfo;
   agent = await startAgent({
     manifests: {
-      'good.yaml': makePod('good', { containers: [shell('app', `${listen} & ${serve}`)] }),
+      'good.yaml': makePod('good', { containers: [shell('app', serve)] }),
       'typo.yaml': makePod('typo', { containers: [{ name: 'app', image: '127.0.0.1:1/nginx:typo' }] }),
       'command.yaml': makePod('command', { containers: [shell('app', '', { command: ['shopd'] })] }),
-      'port.yaml': makePod('port', { containers: [shell('app', `sleep 1; ${listen}`)] }),
+      'port.yaml': makePod('port', { containers: [shell('app', `nc -ll -p ${port} -e true`)] }),
       'volume.yaml': makePod('volume', {
         containers: [shell('app', serve, { volumeMounts: [{ name: 'data', mountPath: '/data' }] })],
         volumes: [{ name: 'data', hostPath: { path: '/nowhere', type: 'Directory' } }],
@@ -32,11 +35,14 @@ beforeAll(async () => {
   await agent.untilReady('good');
   await agent.write('syntax.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: {name: syntax}\nspec: {containers: 5}\n');
   await agent.until(({ sources }) => sources.some(({ problems }) => problems.length > 0));
-  await agent.untilPod('command', ({ pod }) => waiting(pod) === 'RunContainerError');
-  await agent.untilPod('typo', ({ pod }) => waiting(pod) === 'ErrImagePull');
+  await agent.untilPod('command', ({ pod }) => /^(RunContainerError|CrashLoopBackOff)$/.test(waiting(pod) ?? ''));
+  await agent.untilPod('typo', ({ pod }) => /^(ErrImagePull|ImagePullBackOff)$/.test(waiting(pod) ?? ''));
   await agent.untilPod('volume', ({ worker }) => worker.lastSyncError !== undefined);
 });
-afterAll(() => agent.cleanUp());
+afterAll(async () => {
+  taken.close();
+  await agent.cleanUp();
+});
 
 const waiting = ({ status }: Pod): string | undefined => status?.containerStatuses?.[0]?.state?.waiting?.reason;
 
@@ -93,6 +99,7 @@ test('explain -o json has the facts of the page, with the last five lines of the
   expect(evidence.at(-1)).toEqual({ from: 'log of app', text: 'line 3\nline 4\nline 5\nline 6\nline 7' });
   expect(Number.isInteger(nextTryAt)).toBe(true);
   await agent.remove('lines.json');
+  await agent.until(({ pods }) => pods.every(({ pod }) => pod.metadata.name !== 'lines-edge1'));
 });
 
 test('explain finds the manifest of a pod that is not declared, because it has an error', async () => {

@@ -20,7 +20,11 @@ async function forgedShim(prefix: readonly string[]): Promise<ChildProcess> {
   const filler = 'f'.repeat(shown.length - perl.join('\0').length - 1);
   const command = [...prefix, ...perl, filler];
   const forger = spawn(command[0] ?? '', command.slice(1), { stdio: ['pipe', 'pipe', 'inherit'] });
-  onTestFinished(() => void forger.kill('SIGKILL'));
+  const ended = once(forger, 'exit');
+  onTestFinished(async () => {
+    forger.kill('SIGKILL');
+    await ended;
+  });
   forger.stdin.end(`$| = 1; $0 = "${shimCommand.join('\\0')}"; print "forged\\n"; sleep 600`);
   await once(forger.stdout, 'data');
   return forger;

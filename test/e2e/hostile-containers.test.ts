@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Container, ContainerStatus } from '../../src/api/types.ts';
@@ -52,8 +52,10 @@ test('named pipes in the place of logs hold up nothing, and logs says what they 
   for (const name of names) {
     const { pod } = await agent.untilReady(name);
     const folder = join(agent.podLogsDir, `default_${pod.metadata.name}_${pod.metadata.uid}`, 'app');
-    await rename(join(folder, '0.log'), join(folder, 'kept'));
-    execFileSync('mkfifo', [join(folder, '0.log')]);
+    // A log that is missing would be made anew.
+    await link(join(folder, '0.log'), join(folder, 'kept'));
+    execFileSync('mkfifo', [join(folder, 'pipe')]);
+    await rename(join(folder, 'pipe'), join(folder, '0.log'));
   }
   const { pid } = await agent.runningContainer('one');
   process.kill(pid, 'SIGKILL');

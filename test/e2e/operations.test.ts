@@ -56,7 +56,7 @@ describe('operating a declared pod', () => {
     const slow = shell('app', 'trap "" TERM; until [ -e /tmp/end ]; do sleep 0.1; done');
     await agent.write('slow.json', makePod('slow', { terminationGracePeriodSeconds: 600, containers: [slow] }));
     await agent.untilReady('slow');
-    expect(await run('stop', 'slow', '--timeout', '1s')).toBe(
+    expect(await run('stop', 'slow', '--timeout', '5s')).toBe(
       'error: timed out before these pods had ended: slow-edge1\n' +
         'hint: It ends by itself, and stays stopped. kubelet-ts ps shows its state.\n1',
     );

@@ -22,7 +22,7 @@ async function priorities(options: { detached: boolean }): Promise<string> {
     platform: 'node',
     write: false,
   });
-  const { stdout } = await execa(process.execPath, ['-'], { input: outputFiles[0]?.contents, ...options });
+  const { stdout } = await execa(process.execPath, ['-'], { input: outputFiles[0]?.contents ?? '', ...options });
   return stdout;
 }
 

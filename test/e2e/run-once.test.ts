@@ -294,12 +294,12 @@ describe.concurrent('failures and their ends', () => {
 
   test('--timeout gives up with 124, and says what it waited for', inTurn, async () => {
     const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', `echo begun; ${serve}`)] });
-    expect(await node.runOnce(job, '--rm', '--timeout', '10s')).toEqual({
+    expect(await node.runOnce(job, '--rm', '--timeout', '30s')).toEqual({
       code: 124,
       stdout: 'begun\n',
       stderr:
         'Stopping default/job-edge1 (up to 2 s)…\n' +
-        'default/job-edge1: timed out: not done after 10s: container app still runs\n',
+        'default/job-edge1: timed out: not done after 30s: container app still runs\n',
     });
   });
 

@@ -29,10 +29,17 @@ describe.each(containerdReleases())('containerd $release', (containerd) => {
       connection.close();
     });
     const told = new Map<string, ContainerEndNews>();
+    const containerCount = 4;
+    let allTold = (): void => undefined;
+    const areTold = new Promise<void>((resolve) => {
+      allTold = resolve;
+    });
     const listening = new AbortController();
     const listened = (async () => {
-      for await (const { id, end } of connection.events.events(listening.signal))
+      for await (const { id, end } of connection.events.events(listening.signal)) {
         if (end !== undefined) told.set(id, end);
+        if (told.size === containerCount) allTold();
+      }
     })();
     const pod = makePod('ends', {
       restartPolicy: 'Never',
@@ -49,6 +56,8 @@ describe.each(containerdReleases())('containerd $release', (containerd) => {
     );
     process.kill((await agent.runningContainer('ends', 'killed')).pid, 'SIGKILL');
     await agent.untilPod('ends', ({ worker }) => worker.state === 'finished');
+    // The agent has a stream of its own, and may have seen them before.
+    await areTold;
     const { containers } = await connection.runtime.listContainers();
     const statuses = await Promise.all(
       containers.map(async ({ id }) => (await connection.runtime.containerStatus({ containerId: id })).status),

@@ -127,7 +127,7 @@ test('a file of a ConfigMap stays as it is until the container is started again'
   const { pid } = await agent.runningContainer('web');
   process.kill(pid, 'SIGKILL');
   await agent.untilPod('web', (entry) => isReady(entry) && restartsOf(entry) === 1);
-  expect(await look('cat /mode /disk/seen')).toBe('greengreen');
+  expect(await look('until grep -q green /disk/seen; do sleep 0.05; done; cat /mode /disk/seen')).toBe('greengreen');
 });
 
 test('a variable that is missing holds the container up, and no other', async () => {

@@ -70,7 +70,11 @@ describe.each(['917a14a', '02ed8e7'])('pods that release %s left running', (comm
     const { pods } = await agent.until((snapshot) =>
       snapshot.pods.every(({ pod: { status } }) => status?.phase !== undefined && status.phase !== 'Pending'),
     );
-    expect(agent.logs.slice(since).filter(({ level }) => level >= warnLevel)).toEqual([]);
+    // A probe may take too long on a busy machine.
+    const warnings = agent.logs
+      .slice(since)
+      .filter(({ level, reason }) => level >= warnLevel && reason !== 'Unhealthy');
+    expect(warnings).toEqual([]);
     expect((await containers()).slice(0, before.length)).toEqual(before);
     return pods
       .filter(({ pod }) => pod.metadata.name !== `${newPod}-edge1`)

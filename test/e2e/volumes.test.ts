@@ -201,5 +201,7 @@ test('containers that are restarted find their volumes as they left them', async
     'web',
     (entry) => isReady(entry) && entry.pod.status?.containerStatuses?.[0]?.restartCount === 1,
   );
-  expect(await look('wc -l < /disk/starts')).toBe('2\n');
+  expect(await look('until [ "$(wc -l < /disk/starts)" -ge 2 ]; do sleep 0.05; done; wc -l < /disk/starts')).toBe(
+    '2\n',
+  );
 });

@@ -40,7 +40,7 @@ test('an edit that cannot start is waited for, and ps shows it in the row of the
   const reason = 'ErrImageNeverPull';
   await agent.until(({ pods }) => pods.some((entry) => waitsFor(entry) === reason));
   for (const condition of ['ready', 'updated']) {
-    expect(await wait('--for', condition, '--timeout', '2s')).toEqual({
+    expect(await wait('--for', condition, '--timeout', '5s')).toEqual({
       code: 1,
       stdout: '',
       stderr:
@@ -96,7 +96,7 @@ test('all pods, pods with a label, and a field are waited for', async () => {
     stdout: 'pod/default/job-edge1 condition met\n',
     stderr: '',
   });
-  expect(await waitWith('--all', '--timeout', '1s')).toEqual({
+  expect(await waitWith('--all', '--timeout', '5s')).toEqual({
     code: 1,
     stdout: '',
     stderr:
