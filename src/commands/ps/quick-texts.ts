@@ -5,7 +5,7 @@ import { alignTable, isPlain } from '../io/align-table.ts';
 import { emptyText, linesText, printedTable, type Terminal } from './table-text.ts';
 
 /** An agent that is slower may be stuck. */
-const timeoutMs = 500;
+const timeoutMs = 1000;
 
 interface QuickFlags {
   rootDir: string | undefined;

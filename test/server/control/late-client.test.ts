@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { expect, onTestFinished, test } from 'vitest';
+import { call } from '../../../src/server/control/control-call.ts';
+import { plainAnswer } from '../../../src/server/control/plain-answer.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+const timeoutMs = 50;
+
+/** Answers on a thread of its own, and notes in `answeredAt` that it has. */
+const server = `
+  const { createServer } = require('node:http');
+  const { parentPort, workerData } = require('node:worker_threads');
+  createServer((request, response) => {
+    parentPort.postMessage('asked');
+    response.end('late', () => {
+      Atomics.store(workerData.answered, 0, 1);
+      Atomics.notify(workerData.answered, 0);
+    });
+  }).listen(workerData.path, () => parentPort.postMessage('listening'));
+`;
+
+/** Answers with its identity, and once it was asked for that twice, with the rest. */
+const identifying = `
+  const { createServer } = require('node:http');
+  const { parentPort, workerData } = require('node:worker_threads');
+  let rest;
+  createServer((request, response) => {
+    if (request.url !== '/v1/agent') return void (rest = response);
+    if (workerData.answered[0] === 1) rest.end('late');
+    parentPort.postMessage('asked');
+    response.end('{}', () => {
+      Atomics.store(workerData.answered, 0, 1);
+      Atomics.notify(workerData.answered, 0);
+    });
+  }).listen(workerData.path, () => parentPort.postMessage('listening'));
+`;
+
+test('an answer that came in time is read, also if this process is late', async () => {
+  const path = join(await temporaryFolder(), 'socket');
+  const answered = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(server, { eval: true, workerData: { path, answered } });
+  onTestFinished(() => worker.terminate().then(() => undefined));
+  await once(worker, 'message');
+  worker.once('message', () => {
+    Atomics.wait(answered, 0, 0);
+    // The time-out is over before this process comes to read.
+    Atomics.wait(answered, 0, 1, 2 * timeoutMs);
+  });
+  expect(await plainAnswer(path, '/', timeoutMs)).toBe('late');
+});
+
+test('an agent whose identity came in time is not stuck, also if this process is late', async () => {
+  const path = join(await temporaryFolder(), 'socket');
+  const answered = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(identifying, { eval: true, workerData: { path, answered } });
+  onTestFinished(() => worker.terminate().then(() => undefined));
+  await once(worker, 'message');
+  worker.once('message', () => {
+    Atomics.wait(answered, 0, 0);
+    Atomics.wait(answered, 0, 1, 2 * timeoutMs);
+  });
+  const timings = { pingAfterMs: 10, answerMs: 10 + timeoutMs, bodyMs: 60_000 };
+  expect(await call({ socketPath: path, method: 'GET', path: '/v1/snapshot', timings })).toBe('late');
+});
+
+test('an agent that does not answer in time, or is not there, has no answer', async () => {
+  const path = join(await temporaryFolder(), 'socket');
+  expect(await plainAnswer(path, '/', timeoutMs)).toBeUndefined();
+  const silent = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    require('node:net').createServer(() => undefined).listen(workerData, () => parentPort.postMessage('listening'));
+  `;
+  const worker = new Worker(silent, { eval: true, workerData: path });
+  onTestFinished(() => worker.terminate().then(() => undefined));
+  await once(worker, 'message');
+  expect(await plainAnswer(path, '/', timeoutMs)).toBeUndefined();
+});
