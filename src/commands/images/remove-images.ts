@@ -41,9 +41,9 @@ interface MeantImage {
 export async function removeImages(words: readonly string[], flags: RemoveFlags, deps: CommandDeps): Promise<void> {
   await withRuntime(deps.connect(flags), async (connection) => {
     const { images } = await connection.images.listImages({});
-    const meant = words.map((word): MeantImage => {
-      const image = imageNamed(word, images);
-      return { word, image, tag: flags.force ? undefined : tagAlone(word, image, words) };
+    const named = words.map((word) => ({ word, image: imageNamed(word, images) }));
+    const meant = named.map(({ word, image }): MeantImage => {
+      return { word, image, tag: flags.force ? undefined : tagAlone(word, image, named) };
     });
     if (!flags.force) {
       const users = await usersOf(connection, flags, deps);
@@ -65,11 +65,13 @@ export async function removeImages(words: readonly string[], flags: RemoveFlags,
   });
 }
 
-/** The tag that a word names, if the image has tags that no word names. */
-function tagAlone(word: string, { repoTags }: Image, words: readonly string[]): string | undefined {
-  const named = new Set(words.map(imageKey));
+/** The tag that a word names, if the image has tags that no word names, and no word is the image itself. */
+function tagAlone(word: string, image: Image, all: readonly Pick<MeantImage, 'word' | 'image'>[]): string | undefined {
+  const { repoTags } = image;
+  const named = new Set(all.filter((one) => one.image === image).map((one) => imageKey(one.word)));
+  const isWholeNamed = [...named].some((key) => !repoTags.some((tag) => imageKey(tag) === key));
   const hasOthers = repoTags.some((tag) => !named.has(imageKey(tag)));
-  return hasOthers ? repoTags.find((tag) => imageKey(tag) === imageKey(word)) : undefined;
+  return hasOthers && !isWholeNamed ? repoTags.find((tag) => imageKey(tag) === imageKey(word)) : undefined;
 }
 
 /** Shortest start of an id that is taken for one. */

@@ -53,6 +53,7 @@ test.each([
   [[app], ['localhost/app:1']],
   [['localhost/two:1', 'localhost/two'], both],
   [['b2b2b2b2b2b2b'], both],
+  [['b2b2b2b2b2b2b', 'localhost/two:1'], both],
   [['localhost/two:1', '--force'], both],
   [['busybox', '--force'], ['docker.io/library/busybox:latest']],
 ])('images rm %j removes %j', async (words, gone) => {
