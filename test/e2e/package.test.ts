@@ -70,11 +70,11 @@ test('it tells malloc to give back what is freed, whatever its name, and says ot
 test('only commands that may use TLS read the root certificates of NODE_EXTRA_CA_CERTS', async () => {
   const tell = 'data:text/javascript,process.stderr.write(String(process.env.NODE_EXTRA_CA_CERTS));process.exit()';
   const env = { NODE_EXTRA_CA_CERTS: '/etc/ssl/certs/ca-certificates.crt', NODE_OPTIONS: `--import=${tell}` };
-  const told = async (command: string): Promise<string> =>
-    (await execa(join(folder, 'prefix/bin/kubelet-ts'), [command, 'web'], { env })).stderr;
+  const told = async (words: string): Promise<string> =>
+    (await execa(join(folder, 'prefix/bin/kubelet-ts'), [...words.split(' '), 'web'], { env })).stderr;
   const local = ['ps', 'top', 'logs', 'wait', 'describe', 'events', 'history'];
   expect(await Promise.all(local.map(told))).toEqual(local.map(() => 'undefined'));
-  const others = ['run', 'run-once', 'validate', 'exec'];
+  const others = ['run', 'run-once', 'validate', 'exec', 'ui', 'top -i', 'top --interactive'];
   expect(await Promise.all(others.map(told))).toEqual(others.map(() => env.NODE_EXTRA_CA_CERTS));
 });
 
