@@ -73,5 +73,7 @@ test.each([
 });
 
 test.each(['ui', 'top -i'])('%s is the screen, which needs a terminal', async (line) => {
+  vi.stubEnv('TERM', 'xterm');
+  onTestFinished(() => void vi.unstubAllEnvs());
   await expect(refused(line)).rejects.toMatchObject({ message: 'the screen needs a terminal in its foreground' });
 });

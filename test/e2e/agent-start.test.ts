@@ -50,6 +50,7 @@ async function startingAgent(...prefix: readonly string[]) {
   ];
   const [command, ...words] = [...prefix, program, 'run', ...flags, join(folder, 'web.json')];
   const agent = execa(command, words, { env: { NODE_OPTIONS: `--require=${join(folder, 'report.cjs')}` } });
+  onTestFinished(() => void agent.kill('SIGKILL'));
   await runtime.waitForCall('startContainer');
   return { agent };
 }

@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
 import { endAgent } from '../../../src/commands/run/end-agent.ts';
 import { holderText } from '../../../src/exclusively.ts';
+import { readStat } from '../../../src/process-identity.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -49,6 +50,8 @@ test('an agent that is silent and stopped is ended by SIGTERM and SIGCONT', asyn
   const { socketPath, agent, ended } = await agentThat(
     'process.on("SIGTERM", () => process.exit(7)); process.stdout.write("up"); process.kill(process.pid, "SIGSTOP")',
   );
+  // Without it SIGCONT might come before the stop.
+  while ((await readStat(agent.pid ?? 0))?.state !== 'T');
   const stderr = new PassThrough({ encoding: 'utf8' });
   expect(await endAgent(socketPath, { clock: clockThatWaits(0, ended).clock, stderr })).toBe(true);
   await ended;

@@ -116,13 +116,6 @@ describe('memory', () => {
     expect(reads).toEqual([0, 100, 200, 300]);
   });
 
-  test('near its threshold is read ten times a second with kernelMemcgNotification', async () => {
-    availableBytes = 110 * Mi;
-    start([threshold('memory.available', '100Mi')], undefined, nearPeriodsMs.notifying);
-    await clock.advance(300);
-    expect(reads).toEqual([0, 100, 200, 300]);
-  });
-
   test.each([1, 30, 300, 1024])('that shrinks by %i MiB a second is noticed within half a second', async (rate) => {
     availableBytes = 9 * Gi;
     start([threshold('memory.available', '100Mi')]);
