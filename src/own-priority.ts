@@ -16,7 +16,7 @@ export function raiseOwnPriority(logger: Pick<Logger, 'debug'>): void {
     // The main thread first: threads that it starts meanwhile inherit its priority.
     setPriority(agentNice);
     for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), agentNice);
-    if (isSessionLeader()) raiseSession();
+    if (isSessionLeader()) raiseSession(logger);
   } catch (error) {
     logger.debug({ err: errorMessage(error) }, 'The priority of this process stays as it is');
   }
@@ -34,11 +34,12 @@ function isSessionLeader(): boolean {
  * Sessions share the CPUs evenly where the kernel groups processes by session: a nice value counts among those of one
  * session alone. sched(7), The autogroup feature
  */
-function raiseSession(): void {
+function raiseSession(logger: Pick<Logger, 'debug'>): void {
   try {
     writeFileSync('/proc/self/autogroup', String(agentNice));
   } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error;
+    if (hasCode(error, 'ENOENT')) return;
+    logger.debug({ err: errorMessage(error) }, 'The priority of the session stays as it is');
   }
 }
 
