@@ -15,7 +15,7 @@ const page = join(import.meta.dirname, '..', 'docs', 'architecture.md');
 const ground = ['.', 'api'];
 
 const rooms = {
-  '.': ['errors, clock, logger, bounded texts, files that outlive a crash', []],
+  '.': ['errors, clock, logger, bounded and safe texts, files that outlive a crash', []],
   flow: ['queues, back-off, time-outs, supervised loops, history of the wall clock', []],
   cri: ['RuntimeService and ImageService: interfaces, gRPC clients, limits', ['flow']],
   plugins: ['gRPC of plugins: connections, registration, devices, pod resources', ['cri', 'flow']],
@@ -572,7 +572,7 @@ const rooms = {
     ],
   ],
   'commands/run': ['the screen around an agent', ['engine/view', 'tui', 'server/control', 'node/options', 'node/log']],
-  'commands/io': ['terminal, JSON, YAML and tables', ['api/text', 'cri/streaming', 'tui', 'node']],
+  'commands/io': ['terminal, JSON, YAML and tables', ['api/text', 'cri/streaming', 'node']],
   'commands/diff': ['text of `diff`', ['node/diff']],
   'commands/pod': [
     'finds the pod that a user means',
@@ -603,17 +603,7 @@ const rooms = {
   ],
   'commands/describe': [
     'text of `describe`',
-    [
-      'api/text',
-      'api/values',
-      'engine/view',
-      'engine/history',
-      'tui',
-      'node/log',
-      'node',
-      'commands/io',
-      'commands/pod',
-    ],
+    ['api/text', 'api/values', 'engine/view', 'engine/history', 'node/log', 'node', 'commands/io', 'commands/pod'],
   ],
   'commands/doctor': ['text of `doctor`', ['node/doctor/checks', 'commands/io']],
   'commands/output': ['jsonpath and custom columns, as by kubectl', ['commands/io']],
@@ -643,7 +633,6 @@ const rooms = {
       'engine/logs',
       'engine/view',
       'engine/explain',
-      'tui',
       'node',
       'commands/io',
       'commands/pod',

@@ -6,6 +6,9 @@ const unseen = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\
 const unseenInJSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
+/** True for ASCII without control characters: one column of a terminal for each letter. */
+export const isPlain = (text: string): boolean => /^[ -~]*$/.test(text);
+
 /**
  * Makes a text safe for a terminal, on one line. Shows control characters as escapes such as `\x1b[31m`, like `ls -b`.
  */

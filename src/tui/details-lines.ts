@@ -3,7 +3,7 @@ import { ageText, humanDuration, podStatusText, readyText, restartsText } from '
 import type { Container, ContainerState, ContainerStatus, Pod } from '../api/types.ts';
 import { explainPod } from '../engine/explain/explain-pod.ts';
 import type { EngineSnapshot, PodSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
-import { fitToWidth } from './display-width.ts';
+import { fitToWidth } from '../display-width.ts';
 import { podEventLine } from './event-lines.ts';
 import { type Line, type Span, textLine } from './line.ts';
 import { isWell } from './pod-reason.ts';

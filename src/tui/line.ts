@@ -1,4 +1,4 @@
-import { displayWidth, printable, truncateToWidth } from './display-width.ts';
+import { displayWidth, printable, truncateToWidth } from '../display-width.ts';
 import type { Palette } from './theme.ts';
 
 export type Color = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'gray';

@@ -1,4 +1,4 @@
-import { displayWidth, printable } from './display-width.ts';
+import { displayWidth, printable } from '../display-width.ts';
 import { commandText } from './command-line.ts';
 import type { Line } from './line.ts';
 

@@ -7,12 +7,26 @@ export interface TableOptions {
   style?: ((text: string, row: number, column: number) => string) | undefined;
 }
 
+/** How many columns of a terminal texts take. */
+export interface Letters {
+  widthOf: (text: string) => number;
+  /** The beginning of a text that fits this many columns. */
+  beginningOf: (text: string, width: number) => string;
+}
+
+/** Letters with one column each. */
+export const plainLetters: Letters = {
+  widthOf: (text) => text.length,
+  beginningOf: (text, width) => text.slice(0, width),
+};
+
 /** Rows of visible texts as aligned columns, three spaces apart, as by kubectl, without trailing spaces. */
 export function alignTable(
   texts: readonly (readonly string[])[],
-  widthOf: (text: string) => number,
+  letters: Letters,
   { maxWidth, style = (text) => text }: TableOptions = {},
 ): string {
+  const { widthOf } = letters;
   const widths: number[] = [];
   for (const row of texts) {
     for (const [column, text] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(text));
@@ -21,7 +35,7 @@ export function alignTable(
   const room = Math.max(minLastColumn, (maxWidth ?? Infinity) - before);
   const cell = (text: string, column: number): string => {
     const isLast = column === widths.length - 1;
-    return isLast ? cut(text, room, widthOf) : text + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(text)));
+    return isLast ? cut(text, room, letters) : text + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(text)));
   };
   return texts
     .map((row, index) => {
@@ -36,12 +50,5 @@ export function alignTable(
 /** Columns of a last column that are always shown. */
 const minLastColumn = 16;
 
-function cut(text: string, room: number, widthOf: (text: string) => number): string {
-  if (widthOf(text) <= room) return text;
-  let kept = text;
-  while (kept !== '' && widthOf(kept) > room - 1) kept = kept.slice(0, -1);
-  return `${kept.trimEnd()}…`;
-}
-
-/** True for a text whose letters have one column each. */
-export const isPlain = (text: string): boolean => /^[ -~]*$/.test(text);
+const cut = (text: string, room: number, { widthOf, beginningOf }: Letters): string =>
+  widthOf(text) <= room ? text : `${beginningOf(text, room - 1).trimEnd()}…`;

@@ -1,4 +1,4 @@
-import { displayWidth } from '../../tui/display-width.ts';
+import { displayWidth } from '../../display-width.ts';
 
 /** A line of a manifest, and the line with the mark below it. */
 export interface QuotedLine {

@@ -1,7 +1,8 @@
 import type { AgentTable } from '../../server/control/state-routes.ts';
 import { plainAnswer } from '../../server/control/plain-answer.ts';
 import { controlSocketPath, defaultRootDir } from '../../server/control/socket-paths.ts';
-import { alignTable, isPlain } from '../io/align-table.ts';
+import { isPlain } from '../../visible-text.ts';
+import { alignTable, type Letters, plainLetters } from '../io/align-table.ts';
 import { emptyText, linesText, printedTable, type Terminal } from './table-text.ts';
 
 /** An agent that is slower may be stuck. */
@@ -29,12 +30,34 @@ export async function quickTexts(words: readonly string[], terminal: () => Termi
   const { wide, headers, rootDir = process.env['KUBELET_TS_ROOT_DIR'] ?? defaultRootDir } = flags;
   const answer = await plainAnswer(controlSocketPath(rootDir), `/v1/pod-table${wide ? '?wide' : ''}`, timeoutMs);
   const table = answer === undefined ? undefined : parsed(answer);
-  // Other letters may be wider, and control characters must be made visible.
-  if (!table?.rows.every(({ cells }) => cells.every(isPlain))) return undefined;
+  if (table === undefined) return undefined;
+  const letters = new MeasuredLetters(table);
   const { rows, ...printed } = await printedTable(table, { headers, stdout: terminal() });
-  return {
-    stdout: table.rows.length === 0 ? emptyText(headers) : alignTable(rows, (cell) => cell.length, printed),
-    stderr: linesText(table.warnings),
+  const stdout = table.rows.length === 0 ? emptyText(headers) : alignTable(rows, letters, printed);
+  return letters.missed ? undefined : { stdout, stderr: linesText(table.warnings) };
+}
+
+/** The widths of texts, for letters other than ASCII as the agent measured them. */
+class MeasuredLetters implements Letters {
+  readonly #widths: ReadonlyMap<string, number>;
+  /** True once a text was asked for that the agent did not measure, or that is to be cut. */
+  missed = false;
+
+  constructor({ rows }: AgentTable) {
+    this.#widths = new Map(
+      rows.flatMap(({ cells, widths = [] }) => widths.map((width, at) => [cells[at] ?? '', width])),
+    );
+  }
+
+  readonly widthOf = (text: string): number => {
+    const width = isPlain(text) ? text.length : this.#widths.get(text);
+    this.missed ||= width === undefined;
+    return width ?? 0;
+  };
+
+  readonly beginningOf = (text: string, width: number): string => {
+    this.missed ||= !isPlain(text);
+    return plainLetters.beginningOf(text, width);
   };
 }
 

@@ -1,13 +1,20 @@
 import { systemClock } from '../../clock.ts';
 import type { PodTable } from '../../engine/listing/pod-table.ts';
+import { isPlain, visible } from '../../visible-text.ts';
 import { metricsContentType, metricsPaths } from '../metrics/agent-metrics.ts';
 import { Refusal, sendJSON } from './control-answer.ts';
 import type { ControlContext, ControlRoutes } from './control-route.ts';
 
-/** The table of `ps`, and the lines that it prints on stderr. */
+/** The table of `ps` in texts that are safe for a terminal, and the lines that it prints on stderr. */
 export interface AgentTable extends PodTable {
+  rows: AgentRow[];
   warnings: string[];
 }
+
+type AgentRow = PodTable['rows'][number] & {
+  /** The columns of a terminal that each cell takes, for a row with other letters than ASCII. */
+  widths?: number[];
+};
 
 /**
  * The state of the node.
@@ -32,8 +39,10 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
       ]);
       const snapshot = engine.snapshot();
       const options = { wide: call.query.has('wide'), now: systemClock.now() };
+      const { columns, rows } = await podTable(snapshot.pods, snapshot, options);
       const table: AgentTable = {
-        ...(await podTable(snapshot.pods, snapshot, options)),
+        columns,
+        rows: await Promise.all(rows.map(measured)),
         warnings: nodeWarnings(snapshot, options),
       };
       sendJSON(context, call.response, table);
@@ -59,4 +68,12 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
       context.unread.note(call.response);
     },
   };
+}
+
+/** A row as `ps` prints it. The library that measures it is loaded only for other letters than ASCII. */
+async function measured({ cells, colour }: PodTable['rows'][number]): Promise<AgentRow> {
+  if (cells.every(isPlain)) return { cells, colour };
+  const { displayWidth } = await import('../../display-width.ts');
+  const texts = cells.map(visible);
+  return { cells: texts, colour, widths: texts.map(displayWidth) };
 }

@@ -30,6 +30,11 @@ describe('a table', () => {
     expect(text.split('\n').every((line) => line.length <= 32)).toBe(true);
   });
 
+  test('has a last column of wide letters cut between two of them', async () => {
+    const text = await formatTable([['db', '日本語の理由がここにあります']], { maxWidth: 22 });
+    expect(text).toBe('db   日本語の理由がこ…\n');
+  });
+
   test('has aligned columns where all characters are ASCII', async () => {
     const rows = [
       ['NAME', '', 'AGE'],

@@ -135,6 +135,12 @@ const node = fc
 const flags = fc.shuffledSubarray(['-owide', '--no-headers', '-A']);
 const terminals = fc.constantFrom<Terminal>({}, { isTTY: true, columns: 80 }, { isTTY: true, columns: 40 });
 
+const sends =
+  (text: string) =>
+  (response: ServerResponse): void => {
+    response.writeHead(200, { 'content-length': Buffer.byteLength(text) }).end(text);
+  };
+
 test(
   'the quick way prints what the whole command prints, or leaves it to that',
   async () => {
@@ -144,7 +150,10 @@ test(
       fc.asyncProperty(node, flags, terminals, async (shown, words, terminal) => {
         snapshot = shown;
         const texts = await quick(words, terminal);
-        if (texts === undefined) return;
+        if (texts === undefined) {
+          expect(terminal.isTTY).toBe(true);
+          return;
+        }
         quickRuns += 1;
         expect(texts).toEqual(await whole(words, terminal));
       }),
@@ -174,23 +183,36 @@ test.each([
   expect(await quick(words)).toBeUndefined();
 });
 
-test('letters that may be wide, and control characters, are left to the whole command', async () => {
+test.each([
+  ['größe', 'größe'],
+  ['日本', '日本'],
+  ['e\u0301', 'e\u0301'],
+  ['a\x1b[31m\n', 'a\\x1b[31m\\n'],
+])('the state %j is shown as %j, in columns of a terminal', async (reason, shown) => {
   await serveAgent();
-  snapshot = makeSnapshot([makeEntry('web', { containerState: { waiting: { reason: 'größe' } } })]);
-  expect(await quick([])).toBeUndefined();
-  snapshot = makeSnapshot([makeEntry('web', { containerState: { waiting: { reason: 'a\x1b[31m' } } })]);
+  snapshot = makeSnapshot([makeEntry('web', { containerState: { waiting: { reason } } }), makeEntry('db')]);
+  const texts = await quick([]);
+  expect(texts).toEqual(await whole([]));
+  expect(texts?.stdout).toContain(shown);
+});
+
+test('a text with other letters than ASCII that a terminal has no room for is left to the whole command', async () => {
+  await serveAgent();
+  const waitingUpdate = { reason: 'ErrImagePull', message: 'größer '.repeat(20) };
+  snapshot = makeSnapshot([{ ...makeEntry('web'), waitingUpdate }]);
+  expect(await quick([], { isTTY: true, columns: 80 })).toBeUndefined();
+  expect(await quick([], { isTTY: true, columns: 400 })).toEqual(await whole([], { isTTY: true, columns: 400 }));
+});
+
+test('an agent that does not measure its texts is left to the whole command', async () => {
+  const rows = [{ cells: ['größe'], colour: 'green' }];
+  await serve(sends(JSON.stringify({ columns: ['NAME'], rows, warnings: [] })));
   expect(await quick([])).toBeUndefined();
 });
 
 test('without an agent the whole command runs', async () => {
   expect(await quick([])).toBeUndefined();
 });
-
-const sends =
-  (text: string) =>
-  (response: ServerResponse): void => {
-    response.writeHead(200, { 'content-length': Buffer.byteLength(text) }).end(text);
-  };
 
 test.each<[string, (response: ServerResponse) => void]>([
   ['an agent without such a table', (response) => response.writeHead(404).end('not found')],

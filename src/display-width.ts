@@ -1,5 +1,5 @@
 import widestLine from 'widest-line';
-import { visible } from '../visible-text.ts';
+import { visible } from './visible-text.ts';
 
 /** ASCII, arrows, lines, bars and `…`: most texts of a screen. */
 const narrow = /^[\x20-\x7e\u2190-\u2193\u2500-\u259f\u2026]*$/;
@@ -16,20 +16,25 @@ export function displayWidth(text: string): number {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
+/** The beginning of `text` that fits `width` columns. */
+export function beginningOf(text: string, width: number): string {
+  let kept = '';
+  let keptWidth = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    keptWidth += displayWidth(segment);
+    if (keptWidth > width) break;
+    kept += segment;
+  }
+  return kept;
+}
+
 /**
  * The beginning of `text` that fits `width` columns, with `…` after a cut. cli-truncate returns one column too many if
  * the cut is within a wide character.
  */
 export function truncateToWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
-  let kept = '';
-  let keptWidth = 0;
-  for (const { segment } of graphemes.segment(text)) {
-    keptWidth += displayWidth(segment);
-    if (keptWidth > width - 1) break;
-    kept += segment;
-  }
-  return width > 0 ? `${kept}…` : '';
+  return width > 0 ? `${beginningOf(text, width - 1)}…` : '';
 }
 
 /** Exactly `width` columns: cut or filled with blanks. */
