@@ -10,6 +10,8 @@ export interface ImagesFolderOptions {
   readonly stateFile: string;
   /** Identifies the image store. A new or emptied store gets all archives again. */
   readonly store: string;
+  /** True if the store has the image of this name. */
+  readonly isPresent: (name: string) => Promise<boolean>;
   /** Imports one archive and resolves to the names of its images. */
   readonly importArchive: (file: string) => Promise<string[]>;
 }
@@ -18,7 +20,7 @@ export interface ImagesFolderOptions {
 export interface ImportedFolder {
   readonly imported: readonly { file: string; names: readonly string[] }[];
   readonly failed: readonly { file: string; error: UserError }[];
-  /** Archives imported at an earlier start. */
+  /** Archives imported at an earlier start, whose images are all present. */
   readonly unchanged: readonly string[];
   /** Names of all images from archives of the folder, imported now or earlier. */
   readonly names: readonly string[];
@@ -41,11 +43,11 @@ const archiveName = /\.(tar|tar\.gz|tgz)$/;
 const checksumName = /\.(tar|tar\.gz|tgz)\.sha256$/;
 
 /**
- * Imports every archive of the folder that this store does not have yet, compared by path, size and modification time.
- * A bad archive is reported, does not affect others, and is tried again at the next start.
+ * Imports every archive of the folder that this store does not have yet, compared by path, size and modification time,
+ * and by the images that an earlier import brought. A bad archive is reported, does not affect others, and is tried again at the next start.
  */
 export async function importImagesFolder(options: ImagesFolderOptions): Promise<ImportedFolder> {
-  const { folder, stateFile, store, importArchive } = options;
+  const { folder, stateFile, store, isPresent, importArchive } = options;
   const names = (await listFolder(folder)).filter((name) => !name.startsWith('.'));
   const archives = names.filter((name) => archiveName.test(name)).map((name) => join(folder, name));
   const ignored = names
@@ -63,7 +65,8 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
     try {
       const { size, mtimeMs } = await stat(file);
       const before = known[file];
-      if (before?.size === size && before.mtimeMs === mtimeMs) {
+      const isSame = before?.size === size && before.mtimeMs === mtimeMs;
+      if (isSame && (await Promise.all(before.names.map(isPresent))).every(Boolean)) {
         files[file] = before;
         unchanged.push(file);
         continue;
@@ -80,6 +83,11 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
   const forgotten = Object.keys(known).some((file) => !(file in files));
   if (forgotten) await writeState(stateFile, { store, files });
   return { ...result, unchanged, names: Object.values(files).flatMap((file) => file.names), ignored };
+}
+
+/** True if there is an archive to import. */
+export async function hasImageArchives(folder: string): Promise<boolean> {
+  return (await listFolder(folder)).some((name) => archiveName.test(name) && !name.startsWith('.'));
 }
 
 async function listFolder(folder: string): Promise<string[]> {

@@ -1,13 +1,10 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { openChannel } from '../cri/grpc-channel.ts';
-import { grpcImageService } from '../cri/grpc-image-service.ts';
-import type { ImageService } from '../cri/image-service.ts';
 import { type ImageStore, requireCtr } from './ctr.ts';
 import type { InstalledContainerd } from './find-containerd.ts';
-import { importImageArchive } from './import-image-archive.ts';
 import { importImagesFolder, type ImportedFolder } from './import-images-folder.ts';
+import { importListed, isPresent } from './import-listed.ts';
 import type { ImportProgress } from './import-progress.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { earlierPauseImageName, pauseImageArchive, pauseImageName } from './pause/pause-image.ts';
@@ -22,7 +19,6 @@ export interface ManagedImagesDeps {
   readonly pid: () => number | undefined;
 }
 
-const pollMs = 5;
 /** Restarts of containerd within this time repeat a step. */
 const patienceMs = 60_000;
 
@@ -44,7 +40,7 @@ export class ManagedImages {
   async #importMissingPauseImages(signal: AbortSignal): Promise<boolean> {
     let wasMissing = false;
     for (const name of await this.#pauseImageNames()) {
-      if (await this.#withImageService((images) => isListed(images, name, signal))) continue;
+      if (await isPresent(this.#deps.paths.endpoint, name, signal)) continue;
       wasMissing = true;
       await this.#importPauseImage(name, signal);
     }
@@ -85,25 +81,19 @@ export class ManagedImages {
   }
 
   async #import(file: string, signal: AbortSignal, onProgress: (progress: ImportProgress) => void): Promise<string[]> {
-    const names = await importImageArchive(await this.#store(), file, { pinned: true, signal, onProgress });
-    // The CRI plugin learns of an image by an event; until then, a pod would try to pull it.
-    await this.#withImageService(async (images) => {
-      for (const name of names) {
-        while (!(await isListed(images, name, signal))) await this.#deps.clock.sleep(pollMs, { signal });
-      }
-    });
-    return names;
+    return importListed(await this.#store(), file, { clock: this.#deps.clock, signal, onProgress });
   }
 
   /** Imports the archives in `<root-dir>/images` that this containerd does not have yet. */
   async importFolder(signal: AbortSignal, onProgress?: (progress: ImportProgress) => void): Promise<ImportedFolder> {
-    const { imagesFolder, importedImagesFile, root } = this.#deps.paths;
+    const { imagesFolder, importedImagesFile, root, endpoint } = this.#deps.paths;
     // A root folder that was removed and created again is another store.
     const { ino, birthtimeMs } = await stat(root);
     return importImagesFolder({
       folder: imagesFolder,
       stateFile: importedImagesFile,
       store: `${root} ${String(ino)} ${String(birthtimeMs)}`,
+      isPresent: (name) => this.#despiteRestarts(signal, () => isPresent(endpoint, name, signal)),
       importArchive: (file) => this.importArchive(file, signal, onProgress),
     });
   }
@@ -137,18 +127,4 @@ export class ManagedImages {
       snapshotter: await chooseSnapshotter(paths.base),
     };
   }
-
-  async #withImageService<T>(use: (images: ImageService) => Promise<T>): Promise<T> {
-    const channel = openChannel(this.#deps.paths.endpoint);
-    try {
-      return await use(grpcImageService(channel));
-    } finally {
-      channel.close();
-    }
-  }
-}
-
-async function isListed(images: ImageService, image: string, signal: AbortSignal): Promise<boolean> {
-  const { image: found } = await images.imageStatus({ image: { image } }, { signal });
-  return found !== undefined;
 }

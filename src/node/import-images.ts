@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { type ImportProgress, importText } from '../containerd/import-progress.ts';
-import type { ManagedContainerd } from '../containerd/managed-containerd.ts';
+import type { ImportedFolder } from '../containerd/import-images-folder.ts';
 import type { Logger } from '../logger.ts';
 
 /**
@@ -9,7 +9,8 @@ import type { Logger } from '../logger.ts';
 export type OnStarting = (doing: () => string | undefined) => Promise<void>;
 
 interface Deps {
-  managed: Pick<ManagedContainerd, 'importImages'>;
+  /** Imports the archives that the runtime does not have yet. */
+  importFolder: (signal: AbortSignal, onProgress: (progress: ImportProgress) => void) => Promise<ImportedFolder>;
   clock: Clock;
   logger: Logger;
   signal: AbortSignal;
@@ -23,7 +24,13 @@ const progressPeriodMs = 3000;
  * Imports the archives of the root-dir and reports the progress. Resolves to the names of all images that came from
  * them.
  */
-export async function importImages({ managed, clock, logger, signal, onStarting }: Deps): Promise<readonly string[]> {
+export async function importImages({
+  importFolder,
+  clock,
+  logger,
+  signal,
+  onStarting,
+}: Deps): Promise<readonly string[]> {
   let progress: ImportProgress | undefined;
   await onStarting?.(() => progress && `loading ${importText(progress)}`);
   let cancel = (): void => undefined;
@@ -35,7 +42,7 @@ export async function importImages({ managed, clock, logger, signal, onStarting 
   };
   logPeriodically();
   try {
-    const { imported, failed, names } = await managed.importImages(signal, (now) => {
+    const { imported, failed, names } = await importFolder(signal, (now) => {
       if (now.file !== progress?.file) logger.info({ progress: importText(now) }, 'Loading an image archive');
       progress = now;
     });

@@ -23,6 +23,7 @@ import type { NodeConfig } from '../engine/node-config.ts';
 import { newStats } from '../engine/new-stats.ts';
 import { readStatsHost } from '../engine/stats/stats-host.ts';
 import { errorMessage } from '../errors.ts';
+import { describeFailure } from '../failure-text.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { raiseOwnPriority } from '../own-priority.ts';
@@ -210,7 +211,7 @@ async function openNodeRuntime(
     wait: onWaiting && { onWaiting, signal },
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
-  const started = endpoint.managed ? await startManaged(request) : warnOfOrphanShims(endpoint.endpoint, logger);
+  const started = endpoint.managed ? await startManaged(request) : await shareRuntime(endpoint.endpoint, request);
   const { rootDir } = options;
   const connection = await openOwnRuntime(
     endpoint.endpoint,
@@ -225,23 +226,39 @@ type Started = Pick<NodeRuntime, 'release' | 'pid' | 'withPauseImage' | 'keptIma
 /** Milliseconds to wait, because the check reads all processes and pods come first. */
 const orphanShimsAfterMs = 5000;
 
-/** Only warns, because shims of another containerd are not ours to end. */
-function warnOfOrphanShims(endpoint: string, logger: Logger): Started {
+/** A runtime that is not managed. Archives of images that it cannot take are an error in the log alone. */
+async function shareRuntime(endpoint: string, { options, logger, signal, onStarting }: NodeRequest): Promise<Started> {
+  const { importIntoShared } = await import('../containerd/import-into-shared.ts');
+  const importFolder = await importIntoShared({ endpoint, rootDir: options.runtimeRootDir, clock: systemClock });
+  let keptImages: readonly string[] = [];
+  try {
+    if (importFolder !== undefined)
+      keptImages = await importImages({ importFolder, clock: systemClock, logger, signal, onStarting });
+  } catch (error) {
+    signal.throwIfAborted();
+    const { message, hint } = describeFailure(error);
+    logger.error({ err: message, ...(hint !== undefined && { hint }) }, 'No image archive was imported');
+  }
+  return {
+    release: warnOfOrphanShims(endpoint, logger),
+    pid: () => undefined,
+    // The pause image of another containerd is not ours to load.
+    withPauseImage: (runtime) => runtime,
+    keptImages,
+  };
+}
+
+/** Only warns, because shims of another containerd are not ours to end. Returns a function that stops the look. */
+function warnOfOrphanShims(endpoint: string, logger: Logger): () => void {
   const released = new AbortController();
   const { signal } = released;
   const orphanShims = orphanShimsOf(endpoint, { end: undefined, clock: systemClock, logger, signal });
   const cancel = systemClock.after(orphanShimsAfterMs, () => {
     void orphanShims.look();
   });
-  return {
-    release: () => {
-      cancel();
-      released.abort();
-    },
-    pid: () => undefined,
-    // The pause image of another containerd is not ours to load.
-    withPauseImage: (runtime) => runtime,
-    keptImages: [],
+  return () => {
+    cancel();
+    released.abort();
   };
 }
 
@@ -256,7 +273,8 @@ async function startManaged({ options, logger, signal, onStarting }: NodeRequest
   const { pid, adopted, warnings } = await managed.start(signal);
   logger.info({ pid }, adopted ? 'Adopted the managed containerd' : 'Started the managed containerd');
   for (const warning of warnings) logger.warn(warning);
-  const names = await importImages({ managed, clock: systemClock, logger, signal, onStarting });
+  const importFolder = managed.importImages.bind(managed);
+  const names = await importImages({ importFolder, clock: systemClock, logger, signal, onStarting });
   return {
     release: () => {
       managed.release();

@@ -18,17 +18,19 @@ async function imagesFolder(files: Record<string, string>) {
   await mkdir(folder);
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
   const calls: string[] = [];
+  const removed = new Set<string>();
   const options: ImagesFolderOptions = {
     folder,
     stateFile: join(top, 'state', 'imported-images.json'),
     store: 'store-1',
+    isPresent: (name) => Promise.resolve(!removed.has(name)),
     importArchive: async (file) => {
       calls.push(file);
       if ((await readFile(file, 'utf8')) === 'bad') throw new UserError(`${file} is bad`);
       return [`localhost/${String(file.split('/').at(-1))}:1`];
     },
   };
-  return { options, calls, at: (name: string) => join(folder, name) };
+  return { options, calls, removed, at: (name: string) => join(folder, name) };
 }
 
 test('imports every archive, and tells of files that are none', async () => {
@@ -63,6 +65,14 @@ test('imports each archive once, until it changes', async () => {
   });
   await utimes(at('b.tar'), 1, 1);
   expect((await importImagesFolder(options)).imported).toEqual([{ file: at('b.tar'), names: ['localhost/b.tar:1'] }]);
+  expect(calls).toEqual([at('a.tar'), at('b.tar'), at('b.tar')]);
+});
+
+test('imports an archive again if one of its images was removed', async () => {
+  const { options, calls, removed, at } = await imagesFolder({ 'a.tar': '1', 'b.tar': '1' });
+  await importImagesFolder(options);
+  removed.add('localhost/b.tar:1');
+  expect((await importImagesFolder(options)).unchanged).toEqual([at('a.tar')]);
   expect(calls).toEqual([at('a.tar'), at('b.tar'), at('b.tar')]);
 });
 

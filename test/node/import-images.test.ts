@@ -16,13 +16,11 @@ test('the log and the readers of a start are told how far each archive is', asyn
   let end = (_result: ImportedFolder): void => undefined;
   let doing = (): string | undefined => undefined;
   const importing = importImages({
-    managed: {
-      importImages: (_signal, onProgress) => {
-        tell = onProgress ?? tell;
-        return new Promise((resolve) => {
-          end = resolve;
-        });
-      },
+    importFolder: (_signal, onProgress) => {
+      tell = onProgress;
+      return new Promise((resolve) => {
+        end = resolve;
+      });
     },
     clock,
     logger,

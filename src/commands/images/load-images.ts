@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { systemClock } from '../../clock.ts';
 import { visible } from '../../visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { type ImageFlags, openStore, startManaged } from './open-images.ts';
@@ -20,7 +21,8 @@ export async function loadImages(files: readonly string[], flags: ImageFlags, de
 }
 
 async function importerOf(flags: ImageFlags): Promise<(file: string) => Promise<string[]>> {
-  const { importImageArchive } = await import('../../containerd/import-image-archive.ts');
+  const { importListed } = await import('../../containerd/import-listed.ts');
   const store = await openStore(flags, 'loading an image');
-  return (file) => importImageArchive(store, file);
+  const { signal } = new AbortController();
+  return (file) => importListed(store, file, { clock: systemClock, signal });
 }
