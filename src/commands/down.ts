@@ -44,7 +44,12 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   if (await endAgent(rootSocketPath(flags.rootDir), { clock: systemClock, stderr })) {
     deps.stdout.write('kubelet-ts stopped\n');
   }
-  const { tearDownNode } = await import('../node/tear-down-node.ts');
+  const [{ tearDownNode }, { removeAbandonedRuns }, { createLogger }] = await Promise.all([
+    import('../node/tear-down-node.ts'),
+    import('../node/run-once/isolated-run.ts'),
+    import('../node/log/create-logger.ts'),
+  ]);
+  const { logger } = await createLogger('text', 'warn');
   const node = {
     rootDir: flags.rootDir,
     runtimeRootDir: flags.rootDir,
@@ -57,18 +62,25 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   const tornDown = await tearDownNode(node);
   reportFailures(tornDown, deps);
   reportClaims(tornDown.claims, flags, deps);
+  const runs = await removeAbandonedRuns({ ...node, containerRuntimeEndpoint: node.runtimeEndpoint }, logger);
   if (!flags.all) return;
+  if (runs.length > 0) {
+    deps.stderr.write(
+      `error: the managed containerd keeps running, because run-once --isolated uses it: ${runs.join(', ')}\n`,
+    );
+    deps.stderr.write('hint: Wait for its end, or end it by Ctrl-C.\n');
+    deps.setExitCode(1);
+    return;
+  }
   if (tornDown.failures.some(({ mayRun }) => mayRun)) {
     deps.stderr.write('hint: The managed containerd keeps running, because containers of these pods may still run.\n');
     return;
   }
-  const [{ hasManagedContainerd }, { ManagedContainerd }, { createLogger }] = await Promise.all([
+  const [{ hasManagedContainerd }, { ManagedContainerd }] = await Promise.all([
     import('../containerd/managed-paths.ts'),
     import('../containerd/managed-containerd.ts'),
-    import('../node/log/create-logger.ts'),
   ]);
   if (!(await hasManagedContainerd(flags.rootDir))) return;
-  const { logger } = await createLogger('text', 'warn');
   await new ManagedContainerd({ rootDir: flags.rootDir, clock: systemClock, logger }).stop();
   deps.stdout.write('managed containerd stopped\n');
 }

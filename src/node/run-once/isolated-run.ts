@@ -5,7 +5,7 @@ import { systemClock } from '../../clock.ts';
 import { cgroupDrivers, qosCgroups } from '../../engine/container-manager/cgroup-names.ts';
 import { openCgroupManager } from '../../engine/container-manager/open-cgroup-manager.ts';
 import { removeTree } from '../../engine/host/remove-tree.ts';
-import { errorMessage } from '../../errors.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
 import { exclusively, noteHolder, parseHolder } from '../../exclusively.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
@@ -25,16 +25,36 @@ export interface IsolatedRun {
   close(result: { isEmpty: boolean }): Promise<void>;
 }
 
+/** The options of a node by which its runs are removed. */
+type RemovalOptions = Pick<
+  NodeOptions,
+  'rootDir' | 'runtimeRootDir' | 'containerRuntimeEndpoint' | 'podLogsDir' | 'cgroupRoot'
+>;
+
+const runsFolder = ({ rootDir }: RemovalOptions): string => join(rootDir, 'runs');
+
+/**
+ * Removes the pods and folders of runs that ended without doing so. Resolves to the names of the runs that are left,
+ * because they go on or could not be removed.
+ */
+export async function removeAbandonedRuns(node: RemovalOptions, logger: Logger): Promise<string[]> {
+  const runs = runsFolder(node);
+  const all = await runsIn(runs);
+  if (all.length === 0) return [];
+  const abandoned = await exclusively(join(runs, '.lock'), systemClock, () => takeAbandoned(runs));
+  await Promise.all(abandoned.map((folder) => removeRun(folder, node, logger)));
+  return (await runsIn(runs)).map((folder) => basename(folder));
+}
+
 /** Makes the root-dir of a run, and removes the pods and folders of runs that ended without doing so. */
 export async function openIsolatedRun(node: NodeOptions, logger: Logger): Promise<IsolatedRun> {
-  const runs = join(node.rootDir, 'runs');
+  const runs = runsFolder(node);
   const name = `run-${randomBytes(4).toString('hex')}`;
   const rootDir = join(runs, name);
   await makeFolder(runs, 0o750);
   // Under a lock, so that only one run removes what another one left.
   const abandoned = await exclusively(join(runs, '.lock'), systemClock, async () => {
-    const dead = await abandonedRuns(runs);
-    await Promise.all(dead.map((folder) => hold(folder)));
+    const dead = await takeAbandoned(runs);
     await makeFolder(rootDir, 0o750);
     await hold(rootDir);
     return dead;
@@ -56,12 +76,20 @@ export async function openIsolatedRun(node: NodeOptions, logger: Logger): Promis
   };
 }
 
-const cgroupRootOf = (rootDir: string, node: NodeOptions): string =>
+const cgroupRootOf = (rootDir: string, node: RemovalOptions): string =>
   posix.join('/', node.cgroupRoot, basename(rootDir));
 
-/** The folders of runs whose process has ended. */
-async function abandonedRuns(runs: string): Promise<string[]> {
-  const folders = (await readdir(runs)).filter((name) => runName.test(name)).map((name) => join(runs, name));
+async function runsIn(runs: string): Promise<string[]> {
+  const names = await readdir(runs).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  });
+  return names.filter((name) => runName.test(name)).map((name) => join(runs, name));
+}
+
+/** The folders of runs whose process has ended. They are those of this process then. */
+async function takeAbandoned(runs: string): Promise<string[]> {
+  const folders = await runsIn(runs);
   const isDead = await Promise.all(
     folders.map(async (folder) => {
       // Without a link the process was killed before it made one.
@@ -69,14 +97,16 @@ async function abandonedRuns(runs: string): Promise<string[]> {
       return holder === undefined || !(await isRunning(parseHolder(holder)));
     }),
   );
-  return folders.filter((_, index) => isDead[index]);
+  const dead = folders.filter((_, index) => isDead[index]);
+  await Promise.all(dead.map((folder) => hold(folder)));
+  return dead;
 }
 
 /** Makes this process the holder of a run. */
 const hold = (folder: string): Promise<void> => noteHolder(join(folder, holderLink));
 
 /** A run that cannot be removed is left to the next run. */
-async function removeRun(rootDir: string, node: NodeOptions, logger: Logger): Promise<void> {
+async function removeRun(rootDir: string, node: RemovalOptions, logger: Logger): Promise<void> {
   const cgroupRoot = cgroupRootOf(rootDir, node);
   try {
     const { failures } = await tearDownNode({
