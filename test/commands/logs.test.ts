@@ -5,7 +5,6 @@ import { Command } from 'commander';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
 import type { CommandDeps } from '../../src/commands/io/deps.ts';
-import { LinePrefixer } from '../../src/node/log/line-prefixer.ts';
 import { readOptions, register as registerLogs, type LogsFlags } from '../../src/commands/logs.ts';
 import { willRestart } from '../../src/commands/pod/watch-container-end.ts';
 import type { Container } from '../../src/cri/types.ts';
@@ -183,12 +182,6 @@ test.each<[Partial<LogsFlags>, object]>([
   ],
 ])('the flags %j come to %j', (flags, expected) => {
   expect(readOptions({ rootDir: '', ...flags }, 100_000)).toEqual(expected);
-});
-
-test('a prefix is put before whole lines only', () => {
-  const lines = new LinePrefixer('> ');
-  const add = (text: string): string => lines.add(Buffer.from(text)).toString();
-  expect([add('a\nb'), add('c'), add('\n\nd'), lines.rest().toString()]).toEqual(['> a\n', '', '> bc\n> \n', '> d']);
 });
 
 describe('whether an agent starts a container again', () => {
