@@ -522,6 +522,7 @@ const rooms = {
       'engine/container-manager',
       'engine/kuberuntime/actions',
       'engine/logs',
+      'engine/status',
       'engine/view',
       'engine/config',
       'engine/lifecycle',

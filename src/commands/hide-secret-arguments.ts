@@ -1,8 +1,8 @@
 import { shownURL } from '../origins/http/url.ts';
 
 /**
- * Hides secrets of manifest URLs and headers in this process's arguments, which every user can list. They are visible
- * for a moment, so files are safer.
+ * Hides secrets of manifest URLs, headers and variables in this process's arguments, which every user can list. They
+ * are visible for a moment, so files are safer.
  */
 export function hideSecretArguments(argv: readonly string[]): void {
   const shown = shownArguments(argv);
@@ -12,16 +12,23 @@ export function hideSecretArguments(argv: readonly string[]): void {
 
 /** The arguments with secrets hidden. */
 export function shownArguments(argv: readonly string[]): string[] {
+  const hide = new Map([...hidden, ...(argv[2] === 'run-once' ? hiddenVariables : [])]);
+  const shownValue = (name: string, value: string): string => hide.get(name.replaceAll('_', '-'))?.(value) ?? value;
   return argv.map((argument, index) => {
-    const [flag = '', value] = /^(--[^=]+)=(.*)$/s.exec(argument)?.slice(1) ?? [];
-    if (value !== undefined) return `${flag}=${shownValue(flag, value)}`;
+    const [, flag = '', value = ''] = /^(--[^=]+=|-e(?=.))(.*)$/s.exec(argument) ?? [];
+    if (flag !== '') return flag + shownValue(flag.replace('=', ''), value);
     return shownValue(argv[index - 1] ?? '', argument);
   });
 }
 
-function shownValue(name: string, value: string): string {
-  const flag = name.replaceAll('_', '-');
-  if (flag === '--manifest-url-header') return value.replace(/:.*$/s, ': …');
-  if (flag !== '--manifest-url') return value;
-  return URL.canParse(value) ? shownURL(new URL(value)) : value;
-}
+type Hide = (value: string) => string;
+
+const hidden: [string, Hide][] = [
+  ['--manifest-url-header', (header) => header.replace(/:.*$/s, ': …')],
+  ['--manifest-url', (url) => (URL.canParse(url) ? shownURL(new URL(url)) : url)],
+];
+const hideVariable: Hide = (variable) => variable.replace(/=.*$/s, '=…');
+const hiddenVariables: [string, Hide][] = [
+  ['-e', hideVariable],
+  ['--env', hideVariable],
+];

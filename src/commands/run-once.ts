@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../clock.ts';
+import { writeFailure } from '../file-failure.ts';
 import type { Logger } from '../logger.ts';
 import { visible } from '../visible-text.ts';
 import { addShortHelp } from './io/short-help.ts';
@@ -20,7 +21,7 @@ import { runOnce, type RunOnceResult } from '../node/run-once/run-once-node.ts';
 import { type Until, untilWords } from '../node/run-once/run-once-outcome.ts';
 import { requireRoot } from '../node/with-agent.ts';
 import { isColoured } from './io/terminal.ts';
-import { ciLog } from './run-once/ci-log.ts';
+import { type CILog, ciLog } from './run-once/ci-log.ts';
 import { deciderMeant } from './run-once/decider-meant.ts';
 import type { JunitReport } from './run-once/junit-report.ts';
 import { resultText, summaryMarkdown } from './run-once/result-text.ts';
@@ -53,6 +54,12 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--timeout <duration>', 'give up after this long (default: 10m)', duration)
     .option('--rm', 'stop and remove the pods at the end', false)
     .option('--isolated', 'a root-dir and names of its own, for runs side by side; implies --rm', false)
+    .addOption(
+      new Option('--keep', 'keep the pods at the end (default without --rm and --isolated)').conflicts([
+        'rm',
+        'isolated',
+      ]),
+    )
     .option('-e, --env <name=value>', 'set a variable in every container (repeatable)', collect)
     .option('--env-file <file>', 'set the variables of a file in every container (repeatable)', collect)
     .option(
@@ -70,7 +77,7 @@ export function register(program: Command, deps: CommandDeps): void {
 
 /** Flags of most runs, by group. */
 const commonFlags = {
-  'End of the run:': ['--until', '--exit-code-from', '--timeout', '--rm', '--isolated'],
+  'End of the run:': ['--until', '--exit-code-from', '--timeout', '--rm', '--isolated', '--keep'],
   'Changes of the manifests:': ['--env', '--env-file', '--set'],
   'Reports:': ['--output', '--junit', '--log-format', '--log-level'],
   'Images, state and runtime:': ['--offline', '--root-dir', '--container-runtime-endpoint'],
@@ -106,7 +113,7 @@ async function runAndReport(
   const isolated = flags.isolated ? await openIsolatedRun(node, logger) : undefined;
   const options = isolated?.options ?? node;
   deps.stderr.write(ci?.begin('Output of the pods') ?? '');
-  const run = await runOnce({
+  const runPods = runOnce({
     options,
     manifests: [...manifests, ...(flags.podManifestPath ?? [])],
     overrides,
@@ -119,6 +126,7 @@ async function runAndReport(
     stdout: flags.output === 'json' ? deps.stderr : deps.stdout,
     stderr: deps.stderr,
     isColoured: isColoured({ isTTY: deps.stdout.isTTY === true || ci !== undefined }),
+    guard: ci?.guard,
     logger,
     onKubelet: (kubelet) => {
       logEvents(kubelet, logger);
@@ -128,18 +136,45 @@ async function runAndReport(
       // With -o json the output of the pods stands alone there.
       if (flags.output !== 'json') deps.stderr.write(`Stopping ${visible(names.join(', '))} (up to ${seconds} s)…\n`);
     },
-  }).finally(() => deps.stderr.write(ci?.end() ?? ''));
+  });
+  const run = await runPods
+    .finally(() => deps.stderr.write(ci?.end() ?? ''))
+    .catch(async (error: unknown) => {
+      await isolated?.close({ isEmpty: true });
+      throw error;
+    });
   await isolated?.close({ isEmpty: run.unremoved.length === 0 });
   const { results, exitCode } = run;
-  await junit?.write(results, systemClock.now());
   if (flags.output === 'json') deps.stdout.write(jsonText({ exitCode, pods: results }, 2));
-  else deps.stderr.write(await resultText(results, run.isLogPrefixed));
+  else deps.stderr.write(guarded(await resultText(results, run.isLogPrefixed), ci));
   for (const { pod, outcome, message } of results.filter((result) => result.exitCode !== 0))
     deps.stderr.write(ci?.failure(pod, message === '' ? outcome : message) ?? '');
-  const summary = env['GITHUB_STEP_SUMMARY'] ?? '';
-  if (ci !== undefined && summary !== '') await appendFile(summary, summaryMarkdown(results));
-  reportUnremoved(run, deps);
+  reportUnremoved(run, flags, deps);
   deps.setExitCode(exitCode);
+  const summary = ci === undefined ? '' : (env['GITHUB_STEP_SUMMARY'] ?? '');
+  const areWritten = await Promise.all([
+    isWritten(flags.junit ?? '', () => junit?.write(results, systemClock.now()), deps),
+    isWritten(summary, () => (summary === '' ? undefined : appendFile(summary, summaryMarkdown(results))), deps),
+  ]);
+  if (exitCode === 0 && areWritten.includes(false)) deps.setExitCode(1);
+}
+
+/** Takes the meaning for a CI service from lines with texts of containers. */
+const guarded = (text: string, ci: CILog | undefined): string =>
+  text
+    .split('\n')
+    .map((line) => ci?.guard?.(Buffer.from(line)).toString() ?? line)
+    .join('\n');
+
+/** Writes a report. A report that cannot be written is an error, but neither hides the result nor changes a failure. */
+async function isWritten(path: string, write: () => Promise<void> | undefined, deps: CommandDeps): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    deps.stderr.write(`error: ${visible(path)}: ${writeFailure(path, error)}\n`);
+    return false;
+  }
 }
 
 /** Loaded on demand, because most runs share the root-dir of the node. */
@@ -149,10 +184,11 @@ async function openIsolatedRun(node: NodeOptions, logger: Logger): Promise<Isola
   return isolated.openIsolatedRun(node, logger);
 }
 
-function reportUnremoved({ unremoved }: RunOnceResult, { stderr }: CommandDeps): void {
+function reportUnremoved({ unremoved }: RunOnceResult, flags: RunOnceFlags, { stderr }: CommandDeps): void {
   for (const { pod, reason } of unremoved)
     stderr.write(`${visible(`error: pod ${pod} could not be removed: ${reason}`)}\n`);
-  if (unremoved.length > 0) stderr.write('hint: kubelet-ts down removes it, and so does the next run.\n');
+  const remover = flags.isolated ? 'the next run-once --isolated' : 'kubelet-ts down';
+  if (unremoved.length > 0) stderr.write(`hint: ${remover} removes what is left.\n`);
 }
 
 function imageOverride(text: string, before: ImageOverride[] = []): ImageOverride[] {

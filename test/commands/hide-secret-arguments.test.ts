@@ -22,3 +22,10 @@ test('arguments without secrets stay as they are', () => {
   const argv = ['node', 'kubelet-ts', 'run', '--manifest-url', 'https://box.example/pods.yaml', 'https://me:pw@x'];
   expect(shownArguments(argv)).toEqual(argv);
 });
+
+test('values of variables are not shown', () => {
+  const run = ['node', 'kubelet-ts', 'run-once', 'job.yaml'];
+  const given = ['-e', 'TOKEN=s3cret=1', '--env', 'HOME', '--env=A=s3cret', '-eB=s3cret', '--env-file', 'a=b'];
+  const shown = ['-e', 'TOKEN=…', '--env', 'HOME', '--env=A=…', '-eB=…', '--env-file', 'a=b'];
+  expect(shownArguments([...run, ...given])).toEqual([...run, ...shown]);
+});

@@ -57,16 +57,13 @@ describe.concurrent('results and output', () => {
     const run = ['run-once', ...flags, '--junit', report, node.agent.manifestsFolder];
     const environment = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary };
     const { code, stdout, stderr } = await node.agent.cli(run, { environment });
-    const token = /stop-commands::(.*)/.exec(stderr)?.[1] ?? '';
     // The time of the container depends on the machine, and so does how far the other pod has come.
     const told = stderr.replace(/ \d\.\ds /, ' 0.0s ').replace('Stopping default/web-edge1 (up to 2 s)…\n', '');
     expect({ code, stdout, stderr: told }).toEqual({
       code: 3,
-      stdout: '\u001b[36m[pod/test-edge1/app]\u001b[39m ::error::hello\n',
+      stdout: '\u001b[36m[pod/test-edge1/app]\u001b[39m \\::error::hello\n',
       stderr: [
         '::group::Output of the pods',
-        `::stop-commands::${token}`,
-        `::${token}::`,
         '::endgroup::',
         'POD                  RESULT           EXIT   TIME   MESSAGE',
         'default/test-edge1   failed           3      0.0s   container app exited with code 3',
@@ -81,6 +78,41 @@ describe.concurrent('results and output', () => {
     expect(await readFile(report, 'utf8')).toContain(
       '<failure message="container app exited with code 3" type="Error">',
     );
+  });
+
+  test(
+    'a job with a sidecar ends with its own code, and a report that cannot be written hides nothing',
+    inTurn,
+    async () => {
+      const proxy = shell('proxy', serve, { restartPolicy: 'Always' });
+      const job = makePod('job', {
+        restartPolicy: 'Never',
+        initContainers: [proxy],
+        containers: [shell('app', 'exit 3')],
+      });
+      expect(await node.runOnce(job, '--rm', '--junit', '/dev/full')).toEqual({
+        code: 3,
+        stdout: '',
+        stderr:
+          'default/job-edge1: failed: container app exited with code 3\n' +
+          'error: /dev/full: no space left on device\n',
+      });
+    },
+  );
+
+  test('a signal and the time-out also end the start', inTurn, async () => {
+    const server = await WebServer.start();
+    server.answer = () => undefined;
+    const run = node.agent.spawn(['run-once', '--manifest-url', server.url()]);
+    await server.requests.next(() => true);
+    run.kill('SIGTERM');
+    const { exitCode, stderr } = await run;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: 'error: interrupted before the pods ran\n' });
+    expect(await node.agent.cli(['run-once', '--timeout', '1s', '--manifest-url', server.url()])).toEqual({
+      code: 124,
+      stdout: '',
+      stderr: 'error: the pods did not run after 1s\nhint: See --timeout.\n',
+    });
   });
 
   // Node also reads --env-file from the words behind the script, unless `--` stands before it.
@@ -260,13 +292,45 @@ describe.concurrent('failures and their ends', () => {
       expect(await runsLeft()).toEqual([]);
     });
 
-    test('the next run removes what a killed one left', inTurn, async () => {
+    /** Begins a run that does not end by itself. */
+    async function beginRun() {
       const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', `echo begun; ${serve}`)] });
       const run = node.agent.spawn(['run-once', '--isolated', '-'], { input: JSON.stringify(job) });
       await once(run.stdout, 'data');
-      const [killed = ''] = await runsLeft();
+      const [name = ''] = await runsLeft();
+      const kill = async (): Promise<void> => {
+        run.kill('SIGKILL');
+        await run;
+      };
+      return { run, name, kill };
+    }
+    const sandboxes = async (): Promise<unknown[]> => {
+      const connection = await node.agent.connect();
+      const { items } = await connection.runtime.listPodSandbox({ filter: {} });
+      connection.close();
+      return items;
+    };
+
+    test('down removes what a killed run left, and down --all waits for one that goes on', inTurn, async () => {
+      const killed = await beginRun();
+      await killed.kill();
+      const { run, name } = await beginRun();
+      expect(await runsLeft()).toEqual([name]);
+      const error = `error: the managed containerd keeps running, because run-once --isolated uses it: ${name}`;
+      expect(await node.agent.cli(['down', '--all'])).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `${error}\nhint: Wait for its end, or end it by Ctrl-C.\n`,
+      });
       run.kill('SIGKILL');
       await run;
+      expect(await node.agent.cli(['down'])).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect({ left: await runsLeft(), sandboxes: await sandboxes() }).toEqual({ left: [], sandboxes: [] });
+    });
+
+    test('the next run removes what a killed one left', inTurn, async () => {
+      const { name: killed, kill } = await beginRun();
+      await kill();
       const next = makePod('next', { restartPolicy: 'Never', containers: [shell('app', 'exit 0')] });
       const { code, stderr } = await node.runOnce(next, '--isolated');
       expect({ code, stderr }).toEqual({
@@ -277,9 +341,12 @@ describe.concurrent('failures and their ends', () => {
         killed: expect.stringMatching(/^run-/) as string,
         left: [],
       });
-      const connection = await node.agent.connect();
-      expect((await connection.runtime.listPodSandbox({ filter: {} })).items).toEqual([]);
-      connection.close();
+      expect(await sandboxes()).toEqual([]);
+    });
+
+    test('a broken manifest leaves no folder of the run', inTurn, async () => {
+      const { code } = await node.runOnce({ kind: 'Pod' }, '--isolated');
+      expect({ code, left: await runsLeft() }).toEqual({ code: 2, left: [] });
     });
   });
 

@@ -7,6 +7,8 @@ export interface CILog {
   end(): string;
   /** An annotation of the run. Empty if the service has none. */
   failure(title: string, message: string): string;
+  /** Takes the meaning from a line of a container. Undefined if none has one. */
+  guard: ((line: Buffer) => Buffer) | undefined;
 }
 
 interface Context {
@@ -19,21 +21,33 @@ interface Context {
 
 /** The CI service that this process runs in, by its environment. Undefined for none that is known. */
 export function ciLog({ env, token, now }: Context): CILog | undefined {
-  if (env['GITHUB_ACTIONS'] === 'true') return gitHubLog(token);
+  if (env['GITHUB_ACTIONS'] === 'true') return gitHubLog;
   if (env['GITLAB_CI'] === 'true') return gitLabLog(token, now);
   return undefined;
 }
 
 /**
- * GitHub's workflow commands. Those that a container writes have no effect, because it is not part of the workflow.
- * https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+ * GitHub's workflow commands. https://docs.github.com/actions/reference/workflow-commands-for-github-actions
  */
-function gitHubLog(token: string): CILog {
-  return {
-    begin: (title) => `::group::${gitHubText(title)}\n::stop-commands::${token}\n`,
-    end: () => `::${token}::\n::endgroup::\n`,
-    failure: (title, message) => `::error title=${gitHubProperty(title)}::${gitHubText(message)}\n`,
-  };
+const gitHubLog: CILog = {
+  begin: (title) => `::group::${gitHubText(title)}\n`,
+  end: () => '::endgroup::\n',
+  failure: (title, message) => `::error title=${gitHubProperty(title)}::${gitHubText(message)}\n`,
+  guard: withoutCommands,
+};
+
+/** The beginnings of workflow commands. The runner takes a carriage return for a line end, and skips blanks. */
+const commandStart = /(^|\r)([\s\u0085\ufeff]*)::|##\[/g;
+
+/**
+ * Escapes workflow commands, because a container is not part of the workflow. `::stop-commands::` does not do: the
+ * runner reads stdout and stderr apart, so commands at the end of one may come after the end of the stop in the other.
+ */
+function withoutCommands(line: Buffer): Buffer {
+  if (!line.includes('::') && !line.includes('##[')) return line;
+  const text = line.toString('utf8');
+  const safe = text.replace(commandStart, (start: string) => start.replace(/::$|\[$/, '\\$&'));
+  return safe === text ? line : Buffer.from(safe);
 }
 
 const gitHubText = (text: string): string =>
@@ -43,5 +57,10 @@ const gitHubProperty = (text: string): string => gitHubText(text).replaceAll(':'
 /** GitLab's sections. https://docs.gitlab.com/ci/jobs/job_logs/#custom-collapsible-sections */
 function gitLabLog(token: string, now: () => number): CILog {
   const mark = (word: string): string => `\u001b[0Ksection_${word}:${Math.floor(now() / 1000)}:${token}\r\u001b[0K`;
-  return { begin: (title) => `${mark('start')}${visible(title)}\n`, end: () => `${mark('end')}\n`, failure: () => '' };
+  return {
+    begin: (title) => `${mark('start')}${visible(title)}\n`,
+    end: () => `${mark('end')}\n`,
+    failure: () => '',
+    guard: undefined,
+  };
 }

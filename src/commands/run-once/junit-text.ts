@@ -1,6 +1,7 @@
 import { problemText } from '../../api/values/problem-text.ts';
 import { errorMessage } from '../../errors.ts';
 import type { ContainerResult, PodResult } from '../../node/run-once/pod-result.ts';
+import { isGood } from '../../node/run-once/run-once-outcome.ts';
 import { BrokenManifests } from '../../node/sources/read-manifests.ts';
 import { visible } from '../../visible-text.ts';
 import XMLBuilder from 'fast-xml-builder';
@@ -65,7 +66,13 @@ function errorCase(error: unknown): TestCase {
 
 function suitesText(suites: readonly Suite[], run: RunTimes): string {
   const nodes = suites.map((suite) => suiteNode(suite, run));
-  const builder = new XMLBuilder({ ignoreAttributes: false, format: true, suppressEmptyNode: true });
+  const builder = new XMLBuilder({
+    ignoreAttributes: false,
+    format: true,
+    suppressEmptyNode: true,
+    // An attribute with the text `true` keeps its value.
+    suppressBooleanAttributes: false,
+  });
   const total = (key: 'tests' | 'failures' | 'errors'): number =>
     nodes.reduce((sum, node) => sum + Number(node[`@_${key}`]), 0);
   return builder.build({
@@ -98,25 +105,26 @@ function suiteNode({ name, cases, timeMs }: Suite, { startedAtMs }: RunTimes) {
 /** The problem of a pod is that of the container that caused it; without one, it is a case of its own. */
 function casesOf(result: PodResult): TestCase[] {
   const { pod, outcome, container: culprit, message, containers } = result;
-  const cases = containers.map((container) => caseOf(pod, container, container.name === culprit ? result : undefined));
-  const isGood = ['completed', 'ready', 'not waited for'].includes(outcome);
-  const isExplained = isGood || cases.some(({ failure, error }) => failure !== undefined || error !== undefined);
+  const cases = containers.map((container) => caseOf(result, container, container.name === culprit));
+  const isExplained =
+    isGood(result) || cases.some(({ failure, error }) => failure !== undefined || error !== undefined);
   if (cases.length > 0 && isExplained) return cases;
   const own: TestCase = { attributes: { name: 'pod', classname: pod, time: seconds(0) }, output: '' };
-  return [...cases, isGood ? own : { ...own, error: { message: message || outcome, type: outcome } }];
+  return [...cases, isGood(result) ? own : { ...own, error: { message: message || outcome, type: outcome } }];
 }
 
-function caseOf(pod: string, container: ContainerResult, culpritOf: PodResult | undefined): TestCase {
+/** Nothing is a failure in a pod that went well, nor is the end of a sidecar with its pod. */
+function caseOf(result: PodResult, container: ContainerResult, isCulprit: boolean): TestCase {
+  const { pod, outcome, exitCode: podExitCode, message } = result;
   const { name, state, exitCode = 0, reason = '', log = '' } = container;
   const time = seconds(durationMs(container));
   const base: TestCase = { attributes: { name, classname: pod, time }, output: log };
-  if (exitCode !== 0) {
+  if (exitCode !== 0 && !isGood(result) && (isCulprit || container.sidecar !== true)) {
     const type = reason === '' ? 'Error' : reason;
     return { ...base, failure: { message: `container ${name} exited with code ${exitCode}`, type } };
   }
-  if (culpritOf !== undefined && culpritOf.exitCode !== 0) {
-    return { ...base, error: { message: culpritOf.message || culpritOf.outcome, type: reason || culpritOf.outcome } };
-  }
+  if (isCulprit && podExitCode !== 0)
+    return { ...base, error: { message: message || outcome, type: reason || outcome } };
   return state === 'waiting' ? { ...base, skipped: true } : base;
 }
 

@@ -45,5 +45,6 @@ export function summaryMarkdown(results: readonly PodResult[]): string {
   const cell = (text: string): string => visible(text).replace(/[\\|<>`*_[\]]/g, (mark) => `\\${mark}`);
   const row = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |\n`;
   const [header = [], ...rows] = resultRows(results);
-  return row(header) + row(header.map(() => '---')) + rows.map(row).join('');
+  // Two tables without a line between them are one.
+  return `\n${row(header)}${row(header.map(() => '---'))}${rows.map(row).join('')}`;
 }

@@ -1,15 +1,21 @@
 import { join } from 'node:path';
-import type { ContainerStatus, Pod } from '../../api/types.ts';
+import type { ContainerState, ContainerStatus, Pod } from '../../api/types.ts';
+import { sidecarsOf } from '../../api/values/sidecars.ts';
 import { containerLogsDirectory } from '../../engine/container/log-paths.ts';
 import { readLogTail } from '../../engine/logs/read-log-tail.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
-import { containerStatuses, exitCodes, firstEnd, type PodOutcome, unfinishedState } from './run-once-outcome.ts';
+import { containerStatuses, exitCodes, isGood, type PodOutcome, unfinishedState } from './run-once-outcome.ts';
 
 const tail = { maxLines: 20, maxBytes: 16 * 1024 };
 
-/** One container at the end of a run. Its first end counts, because a run is about one run. */
+/**
+ * One container at the end of a run. Of a pod that failed the first end counts, because a run is about one run. Of a pod
+ * that went well the last one counts, as a retry may have succeeded.
+ */
 export interface ContainerResult {
   name: string;
+  /** Present for a sidecar, which ends with its pod. */
+  sidecar?: true;
   state: 'ended' | 'running' | 'waiting';
   /** Absent unless it has ended. */
   exitCode?: number;
@@ -40,10 +46,14 @@ interface ResultRequest {
 export async function podResult(pod: Pod, outcome: PodOutcome, request: ResultRequest): Promise<PodResult> {
   const isOver = outcome.outcome === 'failed' || outcome.outcome === 'timed out';
   const shown = isOver ? outcome.container : undefined;
+  const sidecars = new Set(sidecarsOf(pod.spec).map(({ name }) => name));
   const containers = await Promise.all(
     containerStatuses(pod).map(async (status) => {
-      const wanted = request.allLogs || status.name === shown || (firstEnd(status)?.exitCode ?? 0) !== 0;
-      return containerResult(status, wanted ? await lastLines(pod, status.name, request.podLogsDir) : '');
+      const { name } = status;
+      const instance = reportedInstance(status, outcome);
+      const wanted = request.allLogs || name === shown || (instance.end?.exitCode ?? 0) !== 0;
+      const log = wanted ? await lastLines(pod, name, instance.attempt, request.podLogsDir) : '';
+      return containerResult(status, instance.end, { sidecar: sidecars.has(name), log });
     }),
   );
   const log = containers.find(({ name }) => name === shown)?.log;
@@ -51,24 +61,40 @@ export async function podResult(pod: Pod, outcome: PodOutcome, request: ResultRe
   return { pod: name, ...outcome, ...(log !== undefined && { log }), containers };
 }
 
-async function lastLines({ metadata }: Pod, container: string, podLogsDir: string): Promise<string> {
-  const path = join(containerLogsDirectory(podLogsDir, metadata, container), '0.log');
+type End = ContainerState['terminated'];
+
+/** The end of a container that its result reports, and the number of that instance. Without an end, the current one. */
+function reportedInstance(status: ContainerStatus, outcome: PodOutcome): { end: End; attempt: number } {
+  const { state, lastState, restartCount } = status;
+  const last = { end: state?.terminated, attempt: restartCount };
+  // A container that waits for its restart counts as the instance that ended.
+  const isLater = state?.running !== undefined || state?.terminated !== undefined;
+  const before = { end: lastState?.terminated, attempt: isLater ? restartCount - 1 : restartCount };
+  if (!isGood(outcome)) return before.end === undefined ? last : before;
+  return outcome.outcome === 'completed' && last.end === undefined && before.end !== undefined ? before : last;
+}
+
+async function lastLines({ metadata }: Pod, container: string, attempt: number, podLogsDir: string): Promise<string> {
+  const path = join(containerLogsDirectory(podLogsDir, metadata, container), `${attempt}.log`);
   return Buffer.from(await readLogTail(path, tail)).toString('utf8');
 }
 
-function containerResult(status: ContainerStatus, log: string): ContainerResult {
-  const { name, state } = status;
+function containerResult(
+  { name, state }: ContainerStatus,
+  end: End,
+  { sidecar, log }: { sidecar: boolean; log: string },
+): ContainerResult {
+  const named = { name, ...(sidecar && { sidecar }) };
   const withLog = log === '' ? {} : { log };
-  const end = firstEnd(status);
   if (end === undefined) {
     const { running, waiting } = state ?? {};
-    if (running === undefined) return { name, state: 'waiting', ...withReason(waiting?.reason), ...withLog };
+    if (running === undefined) return { ...named, state: 'waiting', ...withReason(waiting?.reason), ...withLog };
     const { startedAt } = running;
-    return { name, state: 'running', ...(startedAt !== undefined && { startedAt }), ...withLog };
+    return { ...named, state: 'running', ...(startedAt !== undefined && { startedAt }), ...withLog };
   }
   const { exitCode, reason, startedAt, finishedAt } = end;
   return {
-    name,
+    ...named,
     state: 'ended',
     exitCode,
     ...withReason(reason),

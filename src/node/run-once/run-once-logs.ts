@@ -25,6 +25,8 @@ interface Deps {
   stderr: Writable;
   /** True for prefixes in colours, one for each container. */
   isColoured: boolean;
+  /** Changes each line of output. Undefined for output as it is. */
+  guard?: ((line: Buffer) => Buffer) | undefined;
   clock: Clock;
 }
 
@@ -123,8 +125,10 @@ export class RunOnceLogs {
     const [first] = await logFiles(folder);
     if (first === undefined) return false;
     const streams = { stdout: this.deps.stdout, stderr: this.deps.stderr };
-    const lines =
-      prefix === undefined ? undefined : { stdout: new LinePrefixer(prefix), stderr: new LinePrefixer(prefix) };
+    const { guard } = this.deps;
+    const newPrefixer = (): LinePrefixer => new LinePrefixer(prefix ?? '', { guard });
+    const isRaw = prefix === undefined && guard === undefined;
+    const lines = isRaw ? undefined : { stdout: newPrefixer(), stderr: newPrefixer() };
     await readLogs({ path: join(folder, first), follow: true, finished: this.finished.signal }, (bytes, stream) =>
       writeFully(streams[stream], lines === undefined ? bytes : lines[stream].add(bytes)),
     );

@@ -11,12 +11,13 @@ import type { UnremovedPod } from '../../engine/remove-all-pods.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { Faults } from '../../flow/faults.ts';
+import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { withAgent } from '../with-agent.ts';
 import { type DeclaredRequest, declaredPods, fixedSource } from './declared-pods.ts';
 import { type Cut, podResult, type PodResult, runExitCode, undecidedOutcome } from './pod-result.ts';
 import { RunOnceLogs } from './run-once-logs.ts';
-import type { Until } from './run-once-outcome.ts';
+import { exitCodes, type Until } from './run-once-outcome.ts';
 import { type RunEnd, untilDecided } from './until-decided.ts';
 
 export interface RunOnceRequest extends DeclaredRequest {
@@ -34,6 +35,8 @@ export interface RunOnceRequest extends DeclaredRequest {
   stderr: Writable;
   /** True for prefixes of lines in colours. */
   isColoured: boolean;
+  /** Changes each line of output. Undefined for output as it is. */
+  guard: ((line: Buffer) => Buffer) | undefined;
   onKubelet: (kubelet: Kubelet) => void;
   /** Called before the removal of pods that still run. It takes at most `seconds` if they stop in time. */
   onStop: (stopping: { pods: readonly Pod[]; seconds: number }) => void;
@@ -48,19 +51,33 @@ export interface RunOnceResult {
   isLogPrefixed: boolean;
 }
 
-/** Runs the pods of the manifests until each has an outcome, or until the deciding one has. */
+/**
+ * Runs the pods of the manifests until each has an outcome, or until the deciding one has. The time-out and the first
+ * signal also end the start, with a `UserError`.
+ */
 export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   const { options, logger, onKubelet, timeoutMs, until } = request;
-  const updates = await declaredPods(request);
-  const pods = updates.flatMap((update) => update.pods);
-  const decider = request.decider?.(pods);
+  const untilMonotonic = systemClock.monotonic() + timeoutMs;
+  const start = new AbortController();
   const stopping = new AbortController();
   const interrupted = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
     interrupted.abort(new Error(signal));
+    start.abort(new UserError('interrupted before the pods ran', { exitCode: exitCodes.interrupted }));
   };
   // A second signal ends the process.
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  const cancelTimeout = systemClock.after(timeoutMs, () => {
+    const message = `the pods did not run after ${timeoutMs / 1000}s`;
+    start.abort(new UserError(message, { exitCode: exitCodes.timedOut, hint: 'See --timeout.' }));
+  });
+  const endStart = (): void => {
+    stopping.abort(start.signal.reason);
+  };
+  start.signal.addEventListener('abort', endStart);
+  const updates = await unlessAborted(declaredPods(request), start.signal);
+  const pods = updates.flatMap((update) => update.pods);
+  const decider = request.decider?.(pods);
   const agent = {
     options: { ...options, leaveOrphans: true },
     sources: () => updates.map(fixedSource),
@@ -69,11 +86,15 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
     stopping,
   };
   const logs = new RunOnceLogs({ ...request, pods, podLogsDir: options.podLogsDir, clock: systemClock });
-  return withAgent(agent, async (kubelet) => {
+  const run = withAgent(agent, async (kubelet) => {
+    start.signal.throwIfAborted();
+    start.signal.removeEventListener('abort', endStart);
+    cancelTimeout();
     onKubelet(kubelet);
     logs.follow(kubelet);
     const running = kubelet.run(stopping.signal);
-    const end: RunEnd = { until, decider, timeoutMs, signal: interrupted.signal, clock: systemClock };
+    const leftMs = Math.max(0, untilMonotonic - systemClock.monotonic());
+    const end: RunEnd = { until, decider, timeoutMs: leftMs, signal: interrupted.signal, clock: systemClock };
     const outcomes = await Promise.race([untilDecided(kubelet, pods, end), failure(running)]);
     const isDecided = decider !== undefined && outcomes.has(decider.podUID);
     const cut: Cut = { by: interrupted.signal.aborted ? 'interrupt' : isDecided ? 'decider' : 'timeout', timeoutMs };
@@ -96,6 +117,11 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
     const deciding = pods.findIndex(({ metadata }) => metadata.uid === decider?.podUID);
     const exitCode = runExitCode(results, { deciding: results[deciding], isRemoved: unremoved.length === 0 });
     return { results, unremoved, exitCode, isLogPrefixed: logs.hasPrefixes };
+  });
+  return run.catch((error: unknown) => {
+    // What ended the start is the reason for its failure.
+    if (stopping.signal.reason === start.signal.reason) start.signal.throwIfAborted();
+    throw error;
   });
 }
 

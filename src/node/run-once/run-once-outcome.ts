@@ -1,6 +1,8 @@
 import type { ContainerState, ContainerStatus, Pod } from '../../api/types.ts';
+import { sidecarsOf } from '../../api/values/sidecars.ts';
 import { startFailureExitCode } from '../../cri/errors.ts';
 import { computeStartOrder } from '../../engine/lifecycle/start-order.ts';
+import { isReady } from '../../engine/status/status-manager.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 
 /** How one pod of a `run-once` ended. */
@@ -49,11 +51,10 @@ export function podOutcome(
   { until = 'auto', pullFailures }: { until?: Until; pullFailures?: PullFailures } = {},
 ): PodOutcome | undefined {
   const { spec, status } = pod;
-  const statuses = containerStatuses(pod);
   const unstarted = unstartedOutcome(pod, pullFailures);
   if (unstarted !== undefined) return unstarted;
   if (status?.phase === 'Succeeded') return { outcome: 'completed', exitCode: 0, message: '' };
-  const failed = statuses.find((container) => (firstEnd(container)?.exitCode ?? 0) !== 0);
+  const failed = firstFailed(pod);
   if (status?.phase === 'Failed' || (spec.restartPolicy === 'Always' && failed !== undefined)) {
     return failure(failed, status?.message ?? status?.reason ?? '');
   }
@@ -61,8 +62,16 @@ export function podOutcome(
   const isOver = regular.length > 0 && regular.every((container) => firstEnd(container) !== undefined);
   if (spec.restartPolicy === 'Always' && isOver) return { outcome: 'completed', exitCode: 0, message: '' };
   if (until === 'completed' || (until === 'auto' && spec.restartPolicy !== 'Always')) return undefined;
-  const ready = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
-  return ready ? { outcome: 'ready', exitCode: 0, message: '' } : undefined;
+  return isReady(status) ? { outcome: 'ready', exitCode: 0, message: '' } : undefined;
+}
+
+/** The container that failed first. A sidecar counts only if it alone failed, because the end of its pod ends it. */
+function firstFailed(pod: Pod): ContainerStatus | undefined {
+  const failed = containerStatuses(pod).filter((container) => (firstEnd(container)?.exitCode ?? 0) !== 0);
+  const sidecars = new Set(sidecarsOf(pod.spec).map(({ name }) => name));
+  const others = failed.filter(({ name }) => !sidecars.has(name));
+  const endedAt = (container: ContainerStatus): number => Date.parse(firstEnd(container)?.finishedAt ?? '') || 0;
+  return (others.length > 0 ? others : failed).sort((a, b) => endedAt(a) - endedAt(b))[0];
 }
 
 /** The outcome of one container: its first end, or the reason for which its pod cannot start. */
@@ -156,6 +165,10 @@ const joined = (...parts: string[]): string => parts.filter((part) => part !== '
 
 /** States that give no reason: waiting for other containers, and not waiting. */
 const notYet: readonly unknown[] = [undefined, reasons.podInitializing, reasons.containerCreating];
+
+/** True if nothing is wrong with a pod. */
+export const isGood = ({ outcome }: Pick<PodOutcome, 'outcome'>): boolean =>
+  outcome === 'completed' || outcome === 'ready' || outcome === 'not waited for';
 
 export function notStarted(message: string): PodOutcome {
   return { outcome: 'not started', exitCode: exitCodes.notStarted, message };

@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
+import { isReady } from '../../engine/status/status-manager.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
@@ -119,11 +120,24 @@ class RunWatch {
   }
 
   private decideStuck(): void {
-    const undecided = this.pods.filter(({ metadata }) => !this.outcomes.has(metadata.uid));
     const known = this.view.snapshot().pods.map(({ pod }) => pod);
-    for (const { metadata, status } of stuckPods(undecided, known)) {
-      this.decide(metadata.uid, notStarted(status?.message ?? ''));
+    for (const { metadata, status } of stuckPods(this.pods.filter(this.mayMatter(known)), known)) {
+      if (!this.outcomes.has(metadata.uid)) this.decide(metadata.uid, notStarted(status?.message ?? ''));
     }
+  }
+
+  /**
+   * The pods for which others may still wait. Without a decider the first failure decides. With one, the others do not
+   * count, and a pod that failed may become Ready at its next start.
+   */
+  private mayMatter(known: readonly Pod[]): (pod: Pod) => boolean {
+    if (this.end.decider === undefined) return ({ metadata }) => !this.outcomes.has(metadata.uid);
+    const statuses = new Map(known.map(({ metadata, status }) => [metadata.uid, status]));
+    return ({ metadata }) => {
+      const status = statuses.get(metadata.uid);
+      const isOver = status?.phase === 'Failed' || status?.phase === 'Succeeded';
+      return !isOver && !isReady(status) && this.outcomes.get(metadata.uid)?.outcome !== 'not started';
+    };
   }
 }
 

@@ -69,6 +69,34 @@ test.each<[string, Partial<PodResult>, string[]]>([
     ],
   ],
   [
+    'a pod that went well has no failures, not even those of its sidecar',
+    {
+      containers: [
+        { name: 'proxy', sidecar: true, state: 'ended', exitCode: 143 },
+        { name: 'app', state: 'ended', exitCode: 0 },
+      ],
+    },
+    ['tests="2" failures="0" errors="0"'],
+  ],
+  [
+    'a sidecar that ended with its pod is no failure',
+    {
+      outcome: 'failed',
+      exitCode: 3,
+      container: 'app',
+      containers: [
+        { name: 'proxy', sidecar: true, state: 'ended', exitCode: 137 },
+        { name: 'app', state: 'ended', exitCode: 3 },
+      ],
+    },
+    ['tests="2" failures="1" errors="0"', 'container app exited with code 3'],
+  ],
+  [
+    'a container may have the name true',
+    { containers: [{ name: 'true', state: 'ended', exitCode: 0 }] },
+    ['<testcase name="true" classname='],
+  ],
+  [
     'what XML cannot hold is replaced',
     { containers: [{ name: 'app', state: 'ended', exitCode: 0, log: 'bell \u0007 ]]> "&" \ud800\n', ...lasted }] },
     ['bell \ufffd ]]&gt; &quot;&amp;&quot; \ufffd'],

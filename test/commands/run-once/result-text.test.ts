@@ -45,9 +45,10 @@ test('several pods are a table, with the last lines of those that failed', async
   );
 });
 
-test('the page of a job shows texts of containers as they are', () => {
+test('the page of a job shows texts of containers as they are, in a table of its own', () => {
   expect(summaryMarkdown([{ ...failed, message: 'a|b `c` <img>' }])).toBe(
     [
+      '',
       '| POD | RESULT | EXIT | TIME | MESSAGE |',
       '| --- | --- | --- | --- | --- |',
       '| default/b | failed | 4 |  | a\\|b \\`c\\` \\<img\\> |',

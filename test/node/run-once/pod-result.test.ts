@@ -44,6 +44,41 @@ test('a result has the last 20 lines of each container that failed or is not don
   expect(all.containers[0]).toEqual({ name: 'done', state: 'ended', exitCode: 0, log: lastOf('done') });
 });
 
+const ended = (exitCode: number): { terminated: { exitCode: number } } => ({ terminated: { exitCode } });
+const runs = { running: {} };
+
+test.each([
+  ['failed', 'ended by its retry', { state: ended(0), lastState: ended(4), restartCount: 1 }, 4, '0.log'],
+  ['failed', 'waits for its restart', { state: {}, lastState: ended(4), restartCount: 2 }, 4, '2.log'],
+  ['failed', 'runs again', { state: runs, lastState: ended(4), restartCount: 2 }, 4, '1.log'],
+  ['completed', 'succeeded at its second try', { state: ended(0), lastState: ended(4), restartCount: 1 }, 0, '1.log'],
+  ['completed', 'runs again', { state: runs, lastState: ended(0), restartCount: 1 }, 0, '0.log'],
+  ['ready', 'crashed before', { state: runs, lastState: ended(4), restartCount: 1 }, undefined, '1.log'],
+  ['not waited for', 'crashed', { state: runs, lastState: ended(4), restartCount: 3 }, undefined, '3.log'],
+] as const)('of a pod that %s, a container that %s is reported as such', async (outcome, _what, status, code, file) => {
+  const pod = makePod({ status: { containerStatuses: [makeAPIContainerStatus({ name: 'main', ...status })] } });
+  const podLogsDir = await temporaryFolder();
+  const folder = containerLogsDirectory(podLogsDir, pod.metadata, 'main');
+  await mkdir(folder, { recursive: true });
+  for (const attempt of [0, 1, 2, 3])
+    await writeFile(join(folder, `${attempt}.log`), `2026-03-01T10:00:00.000000000Z stdout F ${attempt}.log\n`);
+  const result = await podResult(pod, { outcome, exitCode: 0, message: '' }, { podLogsDir, allLogs: true });
+  expect(result.containers).toEqual([
+    code === undefined
+      ? { name: 'main', state: 'running', log: `${file}\n` }
+      : { name: 'main', state: 'ended', exitCode: code, log: `${file}\n` },
+  ]);
+});
+
+test('a sidecar is marked', async () => {
+  const proxy = { name: 'proxy', image: 'proxy:1', restartPolicy: 'Always' };
+  const status = { initContainerStatuses: [makeAPIContainerStatus({ name: 'proxy', state: ended(137) })] };
+  const pod = makePod({ spec: { initContainers: [proxy] }, status });
+  const outcome = { outcome: 'completed', exitCode: 0, message: '' } as const;
+  const result = await podResult(pod, outcome, { podLogsDir: await temporaryFolder(), allLogs: false });
+  expect(result.containers).toEqual([{ name: 'proxy', sidecar: true, state: 'ended', exitCode: 137 }]);
+});
+
 test.each([
   [[0, 0], undefined, true, 0],
   [[0, 4, 3], undefined, true, 4],

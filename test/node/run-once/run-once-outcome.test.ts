@@ -134,6 +134,27 @@ test.each<[string, RestartPolicy, PodStatus, ReturnType<typeof podOutcome> | obj
   expect(podOutcome(makePod({ spec: { restartPolicy }, status }))).toEqual(outcome);
 });
 
+test('a sidecar that its pod ended is not to blame for the failure of the job', () => {
+  const proxy = { name: 'proxy', image: 'proxy:1', restartPolicy: 'Always' };
+  const status = {
+    phase: 'Failed',
+    initContainerStatuses: [makeAPIContainerStatus({ name: 'proxy', state: ended(137), lastState: ended(1) })],
+    containerStatuses: [main({ state: ended(3) })],
+  };
+  const spec = { restartPolicy: 'Never', initContainers: [proxy] };
+  expect(podOutcome(makePod({ spec, status }))).toEqual(failedWith(3));
+  const alone = { ...status, containerStatuses: [main({ state: ended(0) })] };
+  expect(podOutcome(makePod({ spec, status: alone }))).toEqual(failedWith(1, '', 'proxy'));
+});
+
+test('the container that failed first decides, whatever its name', () => {
+  const endedAt = (exitCode: number, finishedAt: string) => ({ terminated: { exitCode, finishedAt } });
+  const a = makeAPIContainerStatus({ name: 'a', state: endedAt(5, '2026-03-01T10:00:10Z') });
+  const b = makeAPIContainerStatus({ name: 'b', state: endedAt(3, '2026-03-01T10:00:01Z') });
+  const pod = makePod({ spec: { restartPolicy: 'Never' }, status: { phase: 'Failed', containerStatuses: [a, b] } });
+  expect(podOutcome(pod)).toEqual(failedWith(3, '', 'b'));
+});
+
 describe('a container that never started', () => {
   const noStart = (message: string, reason = 'StartError'): ContainerStatus =>
     main({ state: { terminated: { exitCode: 128, reason, message } } });

@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
-import type { PodStatus } from '../../../src/api/types.ts';
+import { describe, expect, test } from 'vitest';
+import type { Pod, PodStatus } from '../../../src/api/types.ts';
 import { podRef } from '../../../src/api/values/pod-names.ts';
 import type { KubeletEvent } from '../../../src/engine/view/events.ts';
 import type { PodOutcome } from '../../../src/node/run-once/run-once-outcome.ts';
 import { untilDecided } from '../../../src/node/run-once/until-decided.ts';
+import { makeAPIContainerStatus } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeView } from '../../tui/fake-terminal.ts';
 import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';
@@ -79,4 +80,49 @@ test('of a registry that does not answer, the third failed pull in a row decides
   expect([...(await run).values()]).toEqual([
     { outcome: 'not started', exitCode: 125, message: `ErrImagePull: ${message}`, container: 'main' },
   ]);
+});
+
+describe('with a deciding pod', () => {
+  /** A run of `test`, which waits for `db`, with the outcomes so far. */
+  function startDecided() {
+    const clock = new FakeClock();
+    const made = makeEntry('db', { containerState: { running: {} } });
+    const db = { ...made.pod, spec: { ...made.pod.spec, restartPolicy: 'Always' } };
+    const waits: PodStatus = { phase: 'Pending', reason: 'WaitingForPods', message: 'Waiting for db to be Ready' };
+    const job = makeEntry('test').pod;
+    const annotations = { 'kubelet-ts.io/depends-on': 'db' };
+    const test: Pod = { ...job, metadata: { ...job.metadata, annotations }, status: waits };
+    const view = new FakeView(makeSnapshot([{ ...made, pod: db }, makeEntry('test')]));
+    const decider = { podUID: test.metadata.uid, container: undefined };
+    const end = { until: 'auto', decider, timeoutMs, signal: new AbortController().signal, clock } as const;
+    const run = untilDecided(view, [db, test], end);
+    const dbBecomes = (status: PodStatus): void => {
+      view.current = makeSnapshot([
+        { ...made, pod: { ...db, status } },
+        { ...makeEntry('test'), pod: test },
+      ]);
+      view.emit({ at: 0, type: 'PodStatusChanged', pod: podRef(db), phase: status.phase ?? '', ready: false });
+    };
+    return { clock, run, dbBecomes, test };
+  }
+  const crashed = makeAPIContainerStatus({ name: 'main', lastState: { terminated: { exitCode: 1 } } });
+
+  test('a dependency that crashed may become Ready at its next start', async () => {
+    const { clock, run, dbBecomes } = startDecided();
+    dbBecomes({ phase: 'Running', containerStatuses: [crashed] });
+    await clock.advance(timeoutMs);
+    expect([...(await run).values()]).toEqual([
+      { outcome: 'failed', exitCode: 1, message: 'container main exited with code 1', container: 'main' },
+    ]);
+  });
+
+  test('a dependency that failed for good ends the run', async () => {
+    const { run, dbBecomes, test: job } = startDecided();
+    dbBecomes({ phase: 'Failed', reason: 'Evicted', message: 'no disk' });
+    expect((await run).get(job.metadata.uid)).toEqual({
+      outcome: 'not started',
+      exitCode: 125,
+      message: 'Waiting for db to be Ready',
+    });
+  });
 });
