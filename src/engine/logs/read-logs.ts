@@ -44,6 +44,19 @@ export class UnknownLogFormat extends UserError {
   }
 }
 
+/** Thrown if there is no file at the path. */
+export class MissingLog extends UserError {
+  readonly path: string;
+
+  constructor(path: string, cause: unknown) {
+    super(`the log file ${path} does not exist`, {
+      hint: 'The container has not started yet, its log was removed, or its runtime does not write logs to files.',
+      cause,
+    });
+    this.path = path;
+  }
+}
+
 /** Takes a piece of the log. The next call waits for the returned promise. */
 export type LogSink = (bytes: Buffer, stream: 'stdout' | 'stderr') => Promise<void>;
 
@@ -283,9 +296,5 @@ class LogReader {
 }
 
 function openFailure(path: string, error: unknown): unknown {
-  if (!hasCode(error, 'ENOENT')) return error;
-  return new UserError(`the log file ${path} does not exist`, {
-    hint: 'The container has not started yet, its log was removed, or its runtime does not write logs to files.',
-    cause: error,
-  });
+  return hasCode(error, 'ENOENT') ? new MissingLog(path, error) : error;
 }

@@ -1,15 +1,19 @@
-/** Bytes of a file, both included. */
+/** Bytes of a file, both included. The last one is before the first if there are none. */
 export interface ByteRange {
   first: number;
   last: number;
 }
 
+export const rangeLength = ({ first, last }: ByteRange): number => last - first + 1;
+
+const maxInt = 2n ** 63n - 1n;
+
 /**
- * The range that a `Range` header asks for. Returns undefined for the whole file, and so for several ranges. kubelet:
- * Go's net/http parseRange
+ * The ranges that a `Range` header asks for. None stands for the whole file, and so do ranges that are longer in all.
+ * kubelet: Go's net/http parseRange, serveContent
  */
-export function byteRange(header: string | undefined, size: number): ByteRange | 'malformed' | 'none fits' | undefined {
-  if (header === undefined || header === '') return undefined;
+export function byteRanges(header: string | undefined, size: number): ByteRange[] | 'malformed' | 'none fits' {
+  if (header === undefined || header === '') return [];
   if (!header.startsWith('bytes=')) return 'malformed';
   const asked = header
     .slice('bytes='.length)
@@ -19,20 +23,21 @@ export function byteRange(header: string | undefined, size: number): ByteRange |
   const ranges = asked.map((text) => rangeOf(text, size));
   if (ranges.includes('malformed')) return 'malformed';
   const fitting = ranges.filter((range) => typeof range === 'object');
-  if (fitting.length === 0) return asked.length === 0 || size === 0 ? undefined : 'none fits';
-  return fitting.length === 1 ? fitting[0] : undefined;
+  if (fitting.length === 0) return asked.length === 0 || size === 0 ? [] : 'none fits';
+  const length = fitting.reduce((sum, range) => sum + rangeLength(range), 0);
+  return length > size ? [] : fitting;
 }
 
 function rangeOf(text: string, size: number): ByteRange | 'malformed' | 'none fits' {
-  const [, from, to] = /^(\d*)\s*-\s*(\d*)$/.exec(text) ?? [];
-  if (from === undefined || to === undefined || (from === '' && to === '')) return 'malformed';
-  if (from === '') {
-    const length = Math.min(Number(to), size);
-    return length === 0 ? 'none fits' : { first: size - length, last: size - 1 };
-  }
+  const [, from, to] = /^(\+?\d+)?\s*-\s*(\+?\d+)?$/.exec(text) ?? [];
+  if ((from === undefined && to === undefined) || isTooLarge(from) || isTooLarge(to)) return 'malformed';
+  if (from === undefined) return { first: size - Math.min(Number(to), size), last: size - 1 };
   const first = Number(from);
   if (first >= size) return 'none fits';
-  if (to === '') return { first, last: size - 1 };
+  if (to === undefined) return { first, last: size - 1 };
   const last = Math.min(Number(to), size - 1);
   return Number(to) < first ? 'malformed' : { first, last };
 }
+
+const isTooLarge = (digits: string | undefined): boolean =>
+  digits !== undefined && BigInt(digits.replace('+', '')) > maxInt;

@@ -1,13 +1,19 @@
-import { findContainer } from '../../api/values/sidecars.ts';
+import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
-import { isRfc3339Time } from '../../api/values/time.ts';
+import { join } from 'node:path';
 import type { Pod } from '../../api/types.ts';
-import { readLogs, type ReadLogsOptions, UnknownLogFormat } from '../../engine/logs/read-logs.ts';
-import { errorMessage } from '../../errors.ts';
+import { findContainer } from '../../api/values/sidecars.ts';
+import { isRfc3339Time } from '../../api/values/time.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import { pathSteps } from '../../engine/host/path-steps.ts';
+import { nanosecondsOf } from '../../engine/logs/log-formatter.ts';
+import { MissingLog, readLogs, type ReadLogsOptions, UnknownLogFormat } from '../../engine/logs/read-logs.ts';
+import { errorMessage, UserError } from '../../errors.ts';
 import { sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, containerStatuses, idInRuntime, podNamed } from './api-engine.ts';
 import { goQuoted } from './go-text.ts';
 import type { Call } from './route-table.ts';
+import { patienceMs } from './send-parts.ts';
 
 interface Deps {
   engine: ApiEngine;
@@ -16,6 +22,8 @@ interface Deps {
   now: () => number;
   /** Gate PodLogsQuerySplitStreams. */
   splitStreams: boolean;
+  /** Measures how long a client takes. By default the machine's. */
+  clock?: Pick<Clock, 'after'>;
 }
 
 /** The options of a request for a log. */
@@ -24,6 +32,7 @@ export interface LogQuery {
   previous: boolean;
   timestamps: boolean;
   sinceMs?: number;
+  sinceExtraNs?: number;
   tailLines?: number;
   limitBytes?: number;
   /** `All`, `Stdout` or `Stderr`. */
@@ -33,12 +42,11 @@ export interface LogQuery {
 const undecodable = { status: 400, text: '{"message": "Unable to decode query."}' } as const;
 const invalid = { status: 422, text: '{"message": "Invalid request."}' } as const;
 const streams = ['All', 'Stdout', 'Stderr'];
+/** Values of sinceTime that set no time. kubelet: apimachinery/pkg/apis/meta/v1 Time.UnmarshalQueryParameter */
+const noTimes = ['', 'null'];
 
 /** kubelet: server/server.go getContainerLogs, core/validation ValidatePodLogOptions */
-export function parseLogQuery(
-  query: URLSearchParams,
-  { now, splitStreams }: { now: number; splitStreams: boolean },
-): LogQuery | { status: number; text: string } {
+export function parseLogQuery(query: URLSearchParams, now: number): LogQuery | { status: number; text: string } {
   // `tail` is an old name; `all` stands for no limit.
   const tail = query.get('tail');
   const tailText =
@@ -46,28 +54,22 @@ export function parseLogQuery(
   const tailLines = integer(tailText);
   const limitBytes = integer(query.get('limitBytes') ?? undefined);
   const sinceSeconds = integer(query.get('sinceSeconds') ?? undefined);
-  const sinceTime = query.get('sinceTime') ?? '';
+  const sinceTime = query.get('sinceTime') ?? undefined;
   if (tailLines === 'bad' || limitBytes === 'bad' || sinceSeconds === 'bad') return undecodable;
-  if (sinceTime !== '' && !isRfc3339Time(sinceTime)) return undecodable;
+  const hasTime = sinceTime !== undefined && !noTimes.includes(sinceTime);
+  if (hasTime && !isRfc3339Time(sinceTime)) return undecodable;
   const stream = query.get('stream') ?? 'All';
-  if (!splitStreams && stream !== 'All') {
-    return {
-      status: 400,
-      text: `unable to return the given log stream: ${JSON.stringify(stream)}. Please enable PodLogsQuerySplitStreams feature gate in kubelet`,
-    };
-  }
   if (tailLines !== undefined && tailLines < 0) return invalid;
   if (limitBytes !== undefined && limitBytes < 1) return invalid;
-  if (sinceSeconds !== undefined && (sinceSeconds < 1 || sinceTime !== '')) return invalid;
+  if (sinceSeconds !== undefined && (sinceSeconds < 1 || sinceTime !== undefined)) return invalid;
   if (!streams.includes(stream) || (stream !== 'All' && tailLines !== undefined)) return invalid;
-  const sinceMs =
-    sinceTime !== '' ? Date.parse(sinceTime.replace(',', '.')) : sinceSeconds && now - sinceSeconds * 1000;
   return {
     follow: boolean(query.get('follow')),
     previous: boolean(query.get('previous')),
     timestamps: boolean(query.get('timestamps')),
     stream,
-    ...(sinceMs !== undefined && { sinceMs }),
+    ...(sinceSeconds !== undefined && { sinceMs: now - sinceSeconds * 1000 }),
+    ...(hasTime && { sinceMs: Date.parse(sinceTime.replace(',', '.')), sinceExtraNs: nanosecondsOf(sinceTime) }),
     ...(tailLines !== undefined && { tailLines }),
     ...(limitBytes !== undefined && { limitBytes }),
   };
@@ -84,27 +86,32 @@ function integer(text: string | undefined): number | 'bad' | undefined {
 /** kubelet: apimachinery/pkg/conversion/queryparams Convert_Slice_string_To_bool */
 const boolean = (value: string | null): boolean => value !== null && value !== '0' && value.toLowerCase() !== 'false';
 
+/** One run of a container. */
+interface Instance {
+  id: string;
+  /** The id with its prefix such as `containerd://`. */
+  containerID: string;
+  runs: boolean;
+}
+
 /** The instance to read, or why there is none. kubelet: kubelet_pods.go validateContainerLogStatus */
-export function logInstance(
-  pod: Pod,
-  name: string,
-  previous: boolean,
-): { id: string; runs: boolean } | { problem: string } {
+export function logInstance(pod: Pod, name: string, previous: boolean): Instance | { problem: string } {
   const where = `container ${JSON.stringify(name)} in pod ${JSON.stringify(pod.metadata.name)}`;
   const status = containerStatuses(pod).find((container) => container.name === name);
   if (status === undefined) return { problem: `${where} is not available` };
   const { state = {}, lastState = {}, containerID } = status;
-  const lastID = idInRuntime(lastState.terminated?.containerID);
-  if (previous) {
-    return lastID === undefined ? { problem: `previous terminated ${where} not found` } : { id: lastID, runs: false };
-  }
-  const id = idInRuntime(containerID);
-  if (state.running !== undefined && id !== undefined) return { id, runs: true };
-  const endedID = idInRuntime(state.terminated?.containerID);
-  if (endedID !== undefined) return { id: endedID, runs: false };
-  if (lastID !== undefined) return { id: lastID, runs: false };
+  const last = instanceOf(lastState.terminated?.containerID, false);
+  if (previous) return last ?? { problem: `previous terminated ${where} not found` };
+  const running = state.running && instanceOf(containerID, true);
+  const found = running ?? instanceOf(state.terminated?.containerID, false) ?? last;
+  if (found !== undefined) return found;
   if (state.terminated !== undefined) return { problem: `${where} is terminated` };
   return { problem: `${where} is waiting to start: ${waitingText(state.waiting?.reason ?? '')}` };
+}
+
+function instanceOf(containerID: string | undefined, runs: boolean): Instance | undefined {
+  const id = idInRuntime(containerID);
+  return id === undefined || containerID === undefined ? undefined : { id, containerID, runs };
 }
 
 function waitingText(reason: string): string {
@@ -115,14 +122,13 @@ function waitingText(reason: string): string {
 
 /** kubelet: server/server.go getContainerLogs, kubelet_pods.go GetKubeletContainerLogs */
 export async function handleContainerLogs(deps: Deps, { response, params, query }: Call): Promise<void> {
-  const { engine, runtime } = deps;
   const { namespace = '', pod: podName = '', container = '' } = params;
-  const asked = parseLogQuery(query, { now: deps.now(), splitStreams: deps.splitStreams });
+  const asked = parseLogQuery(query, deps.now());
   if ('status' in asked) {
     sendPlain(response, asked.status, asked.text);
     return;
   }
-  const pod = podNamed(engine, namespace, podName);
+  const pod = podNamed(deps.engine, namespace, podName);
   if (pod === undefined) {
     sendPlain(response, 404, `pod ${JSON.stringify(podName)} does not exist`);
     return;
@@ -131,10 +137,10 @@ export async function handleContainerLogs(deps: Deps, { response, params, query 
     sendPlain(response, 404, `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(podName)}`);
     return;
   }
-  const closed = new AbortController();
-  response.once('close', () => {
-    closed.abort(new Error('the client is gone'));
-  });
+  if (!deps.splitStreams && asked.stream !== 'All') {
+    sendPlain(response, 400, `unable to return the given log stream: ${JSON.stringify(asked.stream)}. ${needsGate}`);
+    return;
+  }
   const instance = logInstance(pod, container, asked.previous);
   if ('problem' in instance) {
     response.writeHead(400);
@@ -142,35 +148,71 @@ export async function handleContainerLogs(deps: Deps, { response, params, query 
     response.end();
     return;
   }
-  const { status } = await runtime.containerStatus({ containerId: instance.id }, { signal: closed.signal });
-  const path = status?.logPath ?? '';
-  // kubelet: cri-client logs.go ReadLogs
-  if (instance.runs && !(await isThere(path))) {
-    await runtime.reopenContainerLog({ containerId: instance.id }, { signal: closed.signal });
-  }
-  const { stream, follow, timestamps, sinceMs, tailLines, limitBytes } = asked;
-  const options: ReadLogsOptions = {
-    timestamps,
-    ...(sinceMs !== undefined && { sinceMs }),
-    ...(tailLines !== undefined && { tailLines }),
-    ...(limitBytes !== undefined && { limitBytes }),
-    path,
-    signal: closed.signal,
-    ...(stream !== 'All' && { stream: stream === 'Stdout' ? 'stdout' : 'stderr' }),
-    ...(follow && instance.runs && { follow, finished: whenEnded(engine, instance.id, closed.signal) }),
-  };
+  await answerWithLog(deps, response, { asked, instance });
+}
+
+const needsGate = 'Please enable PodLogsQuerySplitStreams feature gate in kubelet';
+
+interface LogRequest {
+  asked: LogQuery;
+  instance: Instance;
+}
+
+/** Sends the status before the log is looked for, as the kubelet does. So the text of a failure follows the log. */
+async function answerWithLog(deps: Deps, response: Call['response'], request: LogRequest): Promise<void> {
+  const closed = new AbortController();
+  response.once('close', () => {
+    closed.abort(new Error('the client is gone'));
+  });
+  const { clock = systemClock } = deps;
+  const client: Client = { response, closed: closed.signal, clock };
   // A log may be silent for long.
   response.setTimeout(0);
   response.writeHead(200);
   response.flushHeaders();
   try {
-    await readLogs(options, (bytes) => written(response, bytes, closed.signal));
+    const options = await readOptions(deps, request, closed.signal);
+    await readLogs(options, (bytes) => written(client, bytes));
   } catch (error) {
     if (closed.signal.aborted) return;
-    // The status is sent, so the text follows the log, as in the kubelet.
-    response.write(failureText(error));
+    response.write(await failureText(error));
   }
   response.end();
+  // Fails if the client is gone.
+  if (!response.writableFinished) await taken(client, 'finish').catch(() => undefined);
+}
+
+async function readOptions(
+  { engine, runtime }: Deps,
+  { asked, instance }: LogRequest,
+  signal: AbortSignal,
+): Promise<ReadLogsOptions> {
+  const path = await logPath(runtime, instance, signal);
+  // The kubelet does so when it rotates logs: container_log_manager.go rotateLogs. Without it, the log is missing.
+  if (instance.runs && !(await isThere(path))) {
+    await runtime.reopenContainerLog({ containerId: instance.id }, { signal }).catch(() => undefined);
+  }
+  const { stream, follow, timestamps, sinceMs, sinceExtraNs, tailLines, limitBytes } = asked;
+  return {
+    timestamps,
+    ...(sinceMs !== undefined && { sinceMs }),
+    ...(sinceExtraNs !== undefined && { sinceExtraNs }),
+    ...(tailLines !== undefined && { tailLines }),
+    ...(limitBytes !== undefined && { limitBytes }),
+    path,
+    signal,
+    ...(stream !== 'All' && { stream: stream === 'Stdout' ? 'stdout' : 'stderr' }),
+    ...(follow && instance.runs && { follow, finished: whenEnded(engine, instance.id, signal) }),
+  };
+}
+
+/** kubelet: kuberuntime_container.go GetContainerLogs */
+async function logPath(runtime: ApiRuntime, { id, containerID }: Instance, signal: AbortSignal): Promise<string> {
+  const { status } = await runtime.containerStatus({ containerId: id }, { signal }).catch((cause: unknown) => {
+    throw new UserError(`unable to retrieve container logs for ${containerID}`, { cause });
+  });
+  if (status === undefined) throw new UserError('container status is nil');
+  return status.logPath;
 }
 
 const isThere = (path: string): Promise<boolean> =>
@@ -179,9 +221,18 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-function failureText(error: unknown): string {
+/** kubelet: cri-client logs.go ReadLogs */
+async function failureText(error: unknown): Promise<string> {
+  if (error instanceof MissingLog) return missingText(error.path);
   if (!(error instanceof UnknownLogFormat)) return errorMessage(error);
   return `failed to get parse function: unsupported log format: ${goQuoted(error.line.toString())}`;
+}
+
+/** Names the first part of the path that is missing, behind the links before it, as Go's filepath.EvalSymlinks does. */
+async function missingText(path: string): Promise<string> {
+  const { folder, name } = (await pathSteps(path)).at(-1) ?? { folder: '', name: path };
+  const problem = `lstat ${join(folder, name)}: no such file or directory`;
+  return `failed to try resolving symlinks in path ${goQuoted(path)}: ${problem}`;
 }
 
 /** Aborted when the container has ended. */
@@ -205,17 +256,26 @@ function whenEnded(engine: ApiEngine, id: string, closed: AbortSignal): AbortSig
   return ended.signal;
 }
 
+interface Client {
+  response: Call['response'];
+  /** Aborted when the client is gone. */
+  closed: AbortSignal;
+  clock: Pick<Clock, 'after'>;
+}
+
 /** Waits until a slow client has room again. */
-function written(response: Call['response'], bytes: Buffer, closed: AbortSignal): Promise<void> {
-  if (response.write(bytes)) return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      reject(new Error('the client is gone'));
-    };
-    closed.addEventListener('abort', onAbort, { once: true });
-    response.once('drain', () => {
-      closed.removeEventListener('abort', onAbort);
-      resolve();
-    });
+async function written(client: Client, bytes: Buffer): Promise<void> {
+  if (!client.response.write(bytes)) await taken(client, 'drain');
+}
+
+/** Waits until the client has taken what was written. Closes the connection of a client that takes too long. */
+async function taken({ response, closed, clock }: Client, event: 'drain' | 'finish'): Promise<void> {
+  const cancel = clock.after(patienceMs, () => {
+    response.destroy();
   });
+  try {
+    await once(response, event, { signal: closed });
+  } finally {
+    cancel();
+  }
 }

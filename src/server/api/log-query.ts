@@ -10,6 +10,8 @@ export interface LogQuery {
   files: string[];
   sinceTime?: Date;
   untilTime?: Date;
+  /** `untilTime` as the client wrote it. */
+  untilText?: string;
   tailLines?: number;
   boot?: number;
   pattern?: string;
@@ -17,6 +19,7 @@ export interface LogQuery {
 
 const maxTailLines = 100_000;
 const maxServiceLength = 256;
+const maxServices = 4;
 const maxInt = 2n ** 63n - 1n;
 
 /**
@@ -34,7 +37,7 @@ export function parseLogQuery(query: URLSearchParams): LogQuery | { problems: st
   const time = (name: string): Date | undefined => {
     const text = query.get(name) ?? '';
     if (text === '') return undefined;
-    if (isRfc3339Time(text)) return new Date(text);
+    if (isRfc3339Time(text)) return new Date(text.replace(',', '.'));
     problems.push(invalid(name, goQuoted(text), 'invalid time format'));
     return undefined;
   };
@@ -56,7 +59,7 @@ export function parseLogQuery(query: URLSearchParams): LogQuery | { problems: st
   if (problems.length > 0) return { problems };
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   if (asked.length === 0 && Object.keys(given).length === 0) return undefined;
-  return { services, files, ...given };
+  return { services, files, ...given, ...(options.untilTime && { untilText: query.get('untilTime') ?? '' }) };
 }
 
 function integerProblem(text: string): string | undefined {
@@ -67,23 +70,24 @@ function integerProblem(text: string): string | undefined {
 
 /** Why the query is refused; empty if it is not. kubelet: kubelet_server_journal.go nodeLogQuery.validate */
 export async function logQueryProblems(query: LogQuery, { root, shownRoot }: LogFolder): Promise<string[]> {
-  const { services, files, sinceTime, untilTime, boot, tailLines, pattern } = query;
-  const hasOptions = [sinceTime, untilTime, boot, tailLines, pattern].some((option) => option !== undefined);
+  const { services, files, sinceTime, untilTime, untilText = '', boot, tailLines, pattern } = query;
   const [file] = files;
   const problems = services.flatMap(serviceProblem);
+  if (services.length > maxServices) {
+    problems.push(`query: Too many: ${services.length}: must have at most ${maxServices} items`);
+  }
   if (files.length + services.length === 0) problems.push('query: Required value: cannot be empty with options');
   else if (files.length > 0 && services.length > 0) {
     problems.push(invalid('query', goQuoted(`[${files.join(' ')}], [${services.join(' ')}]`), bothAsked));
   } else if (files.length > 1) problems.push(invalid('query', goList(files), 'cannot specify more than one file'));
-  else if (file !== undefined && hasOptions) {
+  else if (file !== undefined && hasOptions(query)) {
     problems.push(invalid('query', goList(files), 'cannot specify file with options'));
   } else if (file !== undefined && !(await stat(join(root, pathBelow(file))).then(isThere, isNotThere))) {
     const missing = `stat ${join(shownRoot, pathBelow(file))}: no such file or directory`;
     problems.push(invalid('query', goList(files), missing));
   }
   if (sinceTime !== undefined && untilTime !== undefined && sinceTime > untilTime) {
-    const text = untilTime.toISOString().replace('.000Z', 'Z');
-    problems.push(invalid('untilTime', goQuoted(text), 'must be after `sinceTime`'));
+    problems.push(invalid('untilTime', goTime(untilText), 'must be after `sinceTime`'));
   }
   if (boot !== undefined && boot > 0) problems.push(invalid('boot', String(boot), 'must be less than 1'));
   if (tailLines !== undefined && (tailLines < 0 || tailLines > maxTailLines)) {
@@ -94,6 +98,11 @@ export async function logQueryProblems(query: LogQuery, { root, shownRoot }: Log
     problems.push(invalid('pattern', goQuoted(pattern), `error parsing regexp: ${patternProblem}`));
   }
   return problems;
+}
+
+/** True for a query of more than names. */
+export function hasOptions({ sinceTime, untilTime, boot, tailLines, pattern }: LogQuery): boolean {
+  return [sinceTime, untilTime, boot, tailLines, pattern].some((option) => option !== undefined);
 }
 
 export interface LogFolder {
@@ -148,6 +157,16 @@ function parenthesisDepth(pattern: string): number {
 
 const invalid = (field: string, value: string, reason: string): string =>
   `${field}: Invalid value: ${value}: ${reason}`;
+
+/** An RFC 3339 time on a machine in UTC. kubelet: Go's time Time.String */
+function goTime(text: string): string {
+  const [, day = '', time = '', fraction = '', zone = ''] =
+    /^(.{10})T(.{8})(?:[.,](\d{1,9})\d*)?(.*)$/.exec(text) ?? [];
+  const digits = fraction.replace(/0+$/, '');
+  const offset = zone.replace(':', '');
+  const shownZone = zone === 'Z' || zone.endsWith('00:00') ? '+0000 UTC' : `${offset} ${offset}`;
+  return `${day} ${time}${digits === '' ? '' : `.${digits}`} ${shownZone}`;
+}
 
 const goList = (values: readonly string[]): string => `[]string{${values.map(goQuoted).join(', ')}}`;
 

@@ -1,18 +1,8 @@
-import { spawn } from 'node:child_process';
-import type { ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream/promises';
-import { errorMessage } from '../../errors.ts';
 import { sendError } from './answers.ts';
 import { serveFileBelow } from './file-server.ts';
-import {
-  aggregateText,
-  type LogFolder,
-  type LogQuery,
-  logQueryProblems,
-  parseLogQuery,
-  pathBelow,
-} from './log-query.ts';
+import { aggregateText, type LogFolder, logQueryProblems, parseLogQuery, pathBelow } from './log-query.ts';
 import type { Call, Mount } from './route-table.ts';
+import { serveServiceLogs } from './service-logs.ts';
 
 interface Deps {
   /** Normally /var/log. */
@@ -22,8 +12,6 @@ interface Deps {
 }
 
 const shownRoot = '/var/log';
-/** kubelet: kubelet_server_journal.go ServeHTTP */
-const journalTimeoutMs = 30_000;
 
 /** `/logs/`: files of the system logs. kubelet: server/server.go InstallSystemLogHandler, kubelet.go Start */
 export function systemLogsMount(deps: Deps): Mount {
@@ -58,45 +46,6 @@ async function serveLogs({ folder, hasQuery }: Deps, path: readonly string[], ca
   const problems = await logQueryProblems(asked, where);
   const [file] = asked.files;
   if (problems.length > 0) sendError(response, 406, aggregateText(problems));
-  else if (file === undefined) await serveJournal(asked, response);
+  else if (file === undefined) await serveServiceLogs(asked, where, call);
   else await serveFileBelow(folder, pathBelow(file).split('/').slice(1), call);
 }
-
-/** Logs of services, from the journal of this machine. kubelet: kubelet_server_journal_linux.go getLoggingCmd */
-async function serveJournal(query: LogQuery, response: ServerResponse): Promise<void> {
-  const signal = AbortSignal.timeout(journalTimeoutMs);
-  const child = spawn('journalctl', journalArguments(query), { stdio: ['ignore', 'pipe', 'ignore'], signal });
-  const started = new Promise<void>((resolve, reject) => {
-    child.once('spawn', resolve).once('error', reject);
-  });
-  child.on('error', () => undefined);
-  response.once('close', () => child.kill());
-  try {
-    await started;
-  } catch (error) {
-    sendError(response, 500, `the journal cannot be read: ${errorMessage(error)}`);
-    return;
-  }
-  response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' });
-  await pipeline(child.stdout, response).catch(() => undefined);
-}
-
-export function journalArguments({ services, sinceTime, untilTime, tailLines, boot, pattern }: LogQuery): string[] {
-  return [
-    '--utc',
-    '--no-pager',
-    '--output=short-precise',
-    ...(sinceTime ? [`--since=${journalTime(sinceTime)}`] : []),
-    ...(untilTime ? [`--until=${journalTime(untilTime)}`] : []),
-    ...(tailLines === undefined ? [] : ['--pager-end', `--lines=${tailLines}`]),
-    ...services.map((service) => `--unit=${service}`),
-    ...(pattern === undefined ? [] : [`--grep=${pattern}`, '--case-sensitive=false']),
-    ...(boot === undefined ? [] : ['--boot', String(boot)]),
-  ];
-}
-
-const journalTime = (time: Date): string =>
-  time
-    .toISOString()
-    .replace('T', ' ')
-    .replace(/\.\d+Z$/, '');

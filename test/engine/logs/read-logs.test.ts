@@ -67,6 +67,22 @@ describe('a log that is read once', () => {
     expect(await read({ sinceMs: Date.UTC(2024, 4, 6, 7, 8, 2) })).toBe('at\nnew\n');
   });
 
+  test('compares times to the nanosecond', async () => {
+    const at = (fraction: string): string => `2024-05-06T07:08:02.${fraction}Z stdout F ${fraction}\n`;
+    await writeFile(path, at('123456789') + at('12345679') + at('1234568') + at('124'));
+    const sinceMs = Date.UTC(2024, 4, 6, 7, 8, 2, 123);
+    expect([await read({ sinceMs, sinceExtraNs: 456_790 }), await read({ sinceMs, sinceExtraNs: 456_791 })]).toEqual([
+      '12345679\n1234568\n124\n',
+      '1234568\n124\n',
+    ]);
+  });
+
+  test('takes a line of one stream for a continuation after a part of the other, as the kubelet does', async () => {
+    const parts = [entry('a', { tag: 'P' }), entry('b', { tag: 'P', stream: 'stderr' }), entry('c')];
+    await writeFile(path, parts.join('') + entry('d', { stream: 'stderr', second: 4 }));
+    expect(await read({ stream: 'stderr', timestamps: true })).toBe('b2024-05-06T07:08:04.000000000Z d\n');
+  });
+
   test('puts the time before each line, not before each part', async () => {
     await writeFile(path, entry('a', { tag: 'P', second: 1 }) + entry('b', { second: 2 }) + entry('c', { second: 3 }));
     expect(await read({ timestamps: true })).toBe(

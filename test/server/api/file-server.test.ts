@@ -1,0 +1,192 @@
+import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { byteRanges } from '../../../src/server/api/byte-range.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { ApiRig } from './api-rig.ts';
+
+const written = 'Tue, 14 Nov 2023 22:13:20 GMT';
+const before = 'Tue, 14 Nov 2023 22:13:19 GMT';
+const writtenAt = 1_700_000_000;
+
+interface Answer {
+  status: string;
+  /** Those that depend on the file. */
+  headers: Record<string, string>;
+  body: string;
+}
+
+type Ask = (path: string, ...headers: string[]) => Promise<Answer>;
+
+const shownHeaders = ['last-modified', 'location', 'content-range', 'content-length', 'content-type'];
+
+/** A server of the files in a folder, with `plain.log` of ten bytes. */
+async function serveLogs(): Promise<{ folder: string; ask: Ask }> {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'plain.log'), '0123456789');
+  await utimes(join(folder, 'plain.log'), writtenAt, writtenAt);
+  const rig = await ApiRig.open({ systemLogs: folder });
+  const client = await rig.authority.issue('carol');
+  const ask = async (path: string, ...headers: string[]): Promise<Answer> => {
+    const [head = '', ...body] = (await rig.ask(`GET /logs/${path}`, { client, headers })).split('\r\n\r\n');
+    const [status = '', ...lines] = head.split('\r\n');
+    const answer: Answer = { status: status.split(' ')[1] ?? '', headers: {}, body: body.join('\r\n\r\n') };
+    for (const line of lines) {
+      const name = line.replace(/:.*/, '').toLowerCase();
+      if (shownHeaders.includes(name)) answer.headers[name] = line.replace(/^[^:]*: /, '');
+    }
+    return answer;
+  };
+  return { folder, ask };
+}
+
+const text = { 'content-type': 'text/x-log; charset=utf-8', 'last-modified': written };
+const whole: Answer = { status: '200', headers: { ...text, 'content-length': '10' }, body: '0123456789' };
+const part: Answer = {
+  status: '206',
+  headers: { ...text, 'content-length': '3', 'content-range': 'bytes 7-9/10' },
+  body: '789',
+};
+const failed: Answer = { status: '412', headers: { 'last-modified': written, 'content-length': '0' }, body: '' };
+
+test('ranges of a file are read as Go reads them', () => {
+  const table: [string | undefined, number, ReturnType<typeof byteRanges>][] = [
+    [undefined, 10, []],
+    ['bytes=', 10, []],
+    ['bytes=0-4', 10, [{ first: 0, last: 4 }]],
+    ['bytes=+2-', 10, [{ first: 2, last: 9 }]],
+    ['bytes=-3', 10, [{ first: 7, last: 9 }]],
+    ['bytes=-0', 10, [{ first: 10, last: 9 }]],
+    ['bytes=-5', 0, [{ first: 0, last: -1 }]],
+    ['bytes=0-', 0, []],
+    ['bytes=10-', 10, 'none fits'],
+    ['bytes=10-,0-0', 10, [{ first: 0, last: 0 }]],
+    [
+      'bytes=0-1, 4-5',
+      10,
+      [
+        { first: 0, last: 1 },
+        { first: 4, last: 5 },
+      ],
+    ],
+    ['bytes=0-8,4-9', 10, []],
+    ['bytes=0-99999999999999999999', 10, 'malformed'],
+    ['bytes=0-1-2', 10, 'malformed'],
+    ['bytes=--1', 10, 'malformed'],
+    ['bytes=5-4', 10, 'malformed'],
+    ['bytes=-', 10, 'malformed'],
+    ['lines=0-1', 10, 'malformed'],
+  ];
+  expect(table.map(([header, size]) => [header, size, byteRanges(header, size)])).toEqual(table);
+});
+
+test('several parts of a file are one answer', async () => {
+  const { ask } = await serveLogs();
+  const { status, headers, body } = await ask('plain.log', 'Range: bytes=0-1,4-5,-0');
+  const [, boundary = ''] =
+    /^multipart\/byteranges; boundary=([0-9a-f]{60})$/.exec(headers['content-type'] ?? '') ?? [];
+  const head = (range: string): string =>
+    `--${boundary}\r\nContent-Range: bytes ${range}/10\r\nContent-Type: text/x-log; charset=utf-8\r\n\r\n`;
+  const expected = `${head('0-1')}01\r\n${head('4-5')}45\r\n${head('10-9')}\r\n--${boundary}--\r\n`;
+  expect({ status, length: headers['content-length'], body }).toEqual({
+    status: '206',
+    length: String(expected.length),
+    body: expected,
+  });
+});
+
+test('a range of no bytes is an empty part', async () => {
+  const { ask } = await serveLogs();
+  expect(await ask('plain.log', 'Range: bytes=-0')).toEqual({
+    status: '206',
+    headers: { ...text, 'content-length': '0', 'content-range': 'bytes 10-9/10' },
+    body: '',
+  });
+});
+
+test('conditions of a request are those of Go, for a file without entity tags', async () => {
+  const { ask } = await serveLogs();
+  const range = 'Range: bytes=7-';
+  const table: [string[], Answer][] = [
+    [['If-Match: "a"'], failed],
+    [['If-Match: *'], whole],
+    [['If-Match: "a", *'], whole],
+    [['If-Match: *', `If-Unmodified-Since: ${before}`], whole],
+    [[`If-Unmodified-Since: ${before}`], failed],
+    [[`If-Unmodified-Since: ${written}`], whole],
+    [['If-Unmodified-Since: 2020-01-01'], whole],
+    [['If-None-Match: "a"', `If-Modified-Since: ${written}`], whole],
+    [['If-Modified-Since: Tuesday, 14-Nov-23 22:13:19 GMT'], whole],
+    [['If-Modified-Since: 2030-01-01'], whole],
+    [[range, `If-Range: ${written}`], part],
+    [[range, `If-Range: ${before}`], whole],
+    [[range, 'If-Range: "a"'], whole],
+    [[range, 'If-Range: x'], whole],
+  ];
+  const answers: typeof table = [];
+  for (const [headers] of table) answers.push([headers, await ask('plain.log', ...headers)]);
+  expect(answers).toEqual(table);
+  const unchanged = [
+    'If-None-Match: *',
+    `If-Modified-Since: ${written}`,
+    'If-Modified-Since: Tue Nov 14 22:13:20 2023',
+  ];
+  for (const header of unchanged) {
+    const { status, headers } = await ask('plain.log', header);
+    expect([header, status, headers['last-modified']]).toEqual([header, '304', written]);
+  }
+});
+
+test('an unchanged folder is answered without its time', async () => {
+  const { ask } = await serveLogs();
+  const { status, headers } = await ask('', 'If-Modified-Since: Wed, 21 Oct 2099 07:28:00 GMT');
+  expect([status, headers['last-modified']]).toEqual(['304', undefined]);
+});
+
+test('names of a folder are sorted without their slash, and their links are escaped as in Go', async () => {
+  const { folder, ask } = await serveLogs();
+  await mkdir(join(folder, 'plain'));
+  for (const name of ['*', "a!'()*", 'b:c&d', 'e?f#g[h]', '\u{1f600}', '\uffee'])
+    await writeFile(join(folder, name), '');
+  const { body } = await ask('');
+  expect(body.split('\n').slice(3, -2)).toEqual([
+    '<a href="*">*</a>',
+    '<a href="a%21%27%28%29%2A">a!&#39;()*</a>',
+    '<a href="./b:c&d">b:c&amp;d</a>',
+    '<a href="e%3Ff%23g%5Bh%5D">e?f#g[h]</a>',
+    '<a href="plain/">plain/</a>',
+    '<a href="plain.log">plain.log</a>',
+    '<a href="%EF%BF%AE">\uffee</a>',
+    '<a href="%F0%9F%98%80">\u{1f600}</a>',
+  ]);
+});
+
+test('redirects are not escaped', async () => {
+  const { folder, ask } = await serveLogs();
+  await mkdir(join(folder, 'with space'));
+  await mkdir(join(folder, 'ä'));
+  await mkdir(join(folder, 'line\nend\u0001'));
+  const to = (location: string): Answer => ({ status: '301', headers: { location, 'content-length': '0' }, body: '' });
+  expect([
+    await ask('with%20space?a=b'),
+    await ask('with%20space?'),
+    await ask('%C3%A4'),
+    await ask('line%0Aend%01'),
+    await ask('plain.log/'),
+    await ask('with%20space/%2e%2e'),
+  ]).toEqual([to('with space/?a=b'), to('with space/'), to('ä/'), to('line end%01/'), to('../plain.log'), to('../')]);
+});
+
+test('the decoded path decides, within the folder', async () => {
+  const { folder, ask } = await serveLogs();
+  await mkdir(join(folder, 'sub'));
+  await writeFile(join(folder, 'sub', 'inner.log'), 'inner');
+  await symlink('sub', join(folder, 'link'));
+  const bodies = [];
+  for (const path of ['sub%2Finner.log', 'sub/%2e%2e/plain.log', '%2e%2e/%2e%2e/plain.log', 'link/%2e/inner.log']) {
+    const { status, body } = await ask(path);
+    bodies.push(`${status} ${body}`);
+  }
+  expect(bodies).toEqual(['200 inner', '200 0123456789', '200 0123456789', '200 inner']);
+  expect((await ask('..%2f..%2fetc%2fhostname')).status).toBe('404');
+});
