@@ -42,6 +42,13 @@ function statusOf(engine: Engine, pod: string): object {
   return { phase, reason, message };
 }
 
+/** Devices of each container that was created, as the good plugin gives them. */
+const givenDevices = (world: World): string[][] =>
+  world.runtime
+    .requestsOf('createContainer')
+    .map(({ config }) => (config?.envs ?? []).filter(({ key }) => key === 'DEVICES'))
+    .map((variables) => variables.map(({ value }) => Buffer.from(value).toString()));
+
 test.each([
   ['allocate', 120, 'Allocate failed due to '],
   ['getPreferredAllocation', 30, 'Allocate failed due to device plugin GetPreferredAllocation rpc failed with err: '],
@@ -179,6 +186,37 @@ test('a plugin that lists nonsense is disconnected, and its devices count as unh
   });
 });
 
+test('a container that ends without its plugin starts again for five minutes, and then when the plugin is back', async () => {
+  const world = await World.make();
+  const plugin = goodPlugin(healthy('d0', 'd1'));
+  const { engine, source, direct } = await boot(world, { 'a.example/dev': plugin });
+  source.set(podWith('app', 'a.example/dev'));
+  await world.until(() => engine.isReady('app-edge1'));
+  plugin.send([{ ID: 'x'.repeat(254), health: 'Healthy' }]);
+  await world.until(() => plugin.streams.size === 0);
+  const end = (): void => {
+    world.runtime.exitContainer({ pod: 'app-edge1', container: 'main' }, 1);
+  };
+  end();
+  await world.until(() => world.runtime.running().includes('app-edge1/main#1'));
+  await world.pass(301_000);
+  end();
+  await world.until(() => engine.waitingReason('app-edge1') === 'CreateContainerConfigError');
+  const state = engine.pod('app-edge1')?.pod.status?.containerStatuses?.[0]?.state;
+  plugin.devices = healthy('d0', 'd1');
+  await direct.register('a.example/dev', plugin);
+  await world.until(() => world.runtime.running().includes('app-edge1/main#2'));
+  expect({ state, given: givenDevices(world) }).toEqual({
+    state: {
+      waiting: {
+        reason: 'CreateContainerConfigError',
+        message: 'endpoint not found in cache for a registered resource: a.example/dev',
+      },
+    },
+    given: [['d0'], ['d0'], ['d0']],
+  });
+});
+
 test('a resource is ignored until a plugin offers it, and the next start of a container gets its device', async () => {
   const world = await World.make();
   const source = new ManualSource();
@@ -190,11 +228,7 @@ test('a resource is ignored until a plugin offers it, and the next start of a co
   await world.pass(200);
   world.runtime.exitContainer({ pod: 'app-edge1', container: 'main' }, 1);
   await world.until(() => world.runtime.running().includes('app-edge1/main#1'));
-  const given = world.runtime
-    .requestsOf('createContainer')
-    .map(({ config }) => (config?.envs ?? []).filter(({ key }) => key === 'DEVICES'))
-    .map((variables) => variables.map(({ value }) => Buffer.from(value).toString()));
-  expect(given).toEqual([[], ['d0']]);
+  expect(givenDevices(world)).toEqual([[], ['d0']]);
 });
 
 test('a start removes the sockets of plugins, which register again then, and keeps the folders beside them', async () => {

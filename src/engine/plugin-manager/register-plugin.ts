@@ -1,5 +1,6 @@
-import type { Connected, PluginRegistration } from '../../plugins/types.ts';
 import { errorMessage } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { Connected, PluginRegistration } from '../../plugins/types.ts';
 import { rpcText } from '../../rpc-text.ts';
 import type { Plugin, PluginHandler, PluginHandlers } from './plugin-handler.ts';
 
@@ -13,6 +14,7 @@ interface Deps {
   handlers: PluginHandlers;
   /** Called before the handler registers the plugin. */
   onAdded: (added: { plugin: Plugin; handler: PluginHandler }) => void;
+  logger: Logger;
 }
 
 /**
@@ -21,7 +23,7 @@ interface Deps {
  * register the plugin. kubelet: pluginmanager/operationexecutor/operation_generator.go GenerateRegisterPluginFunc
  */
 export async function registerPlugin(
-  { connect, handlers, onAdded }: Deps,
+  { connect, handlers, onAdded, logger }: Deps,
   socketPath: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -40,18 +42,28 @@ export async function registerPlugin(
       return await refuse(service, `plugin validation failed with err: ${errorMessage(error)}`, signal);
     }
     onAdded({ plugin, handler });
-    try {
-      await handler.register(plugin, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      const message = failure(`plugin registration failed with err: ${errorMessage(error)}`, error).message;
-      await notify(service, { error: message }, signal);
-      return message;
-    }
-    await notify(service, { pluginRegistered: true }, signal);
-    return undefined;
+    const refusal = await registered(handler, plugin, signal);
+    // The plugin has its place by now, so it is not asked again if it does not take this.
+    await notify(service, { pluginRegistered: refusal === undefined, error: refusal ?? '' }, signal).catch(
+      (error: unknown) => {
+        signal.throwIfAborted();
+        logger.warn({ path: socketPath, err: errorMessage(error) }, 'A plugin was not told whether it is registered');
+      },
+    );
+    return refusal;
   } finally {
     connection.close();
+  }
+}
+
+/** Resolves with the error of a handler that does not register the plugin. */
+async function registered(handler: PluginHandler, plugin: Plugin, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    await handler.register(plugin, signal);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    return failure(`plugin registration failed with err: ${errorMessage(error)}`, error).message;
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Plugin, PluginHandler } from '../../../src/engine/plugin-manager/plugin-handler.ts';
 import { PluginManager } from '../../../src/engine/plugin-manager/plugin-manager.ts';
+import type { Logger } from '../../../src/logger.ts';
 import { connectRegistration } from '../../../src/plugins/plugin-connections.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakePlugin } from '../../fakes/fake-plugin.ts';
@@ -17,6 +18,10 @@ async function start(handler: Partial<PluginHandler> = {}) {
   const folder = join(await temporaryFolder(), 'plugins_registry');
   const clock = new FakeClock();
   const uses = new Journal<Use>();
+  const logged = new Journal<string>();
+  const log = (_facts: unknown, message: string): void => {
+    logged.add(message);
+  };
   const manager = new PluginManager({
     folder,
     connect: (path) => connectRegistration(path, clock),
@@ -35,7 +40,7 @@ async function start(handler: Partial<PluginHandler> = {}) {
     },
     clock,
     faults: silentFaults(),
-    logger: silentLogger,
+    logger: { ...silentLogger, info: log, warn: log } as Logger,
   });
   const stop = new AbortController();
   const ended = manager.run(stop.signal).catch(() => undefined);
@@ -43,11 +48,18 @@ async function start(handler: Partial<PluginHandler> = {}) {
     stop.abort();
     return ended;
   });
-  return { folder, clock, uses };
+  return { folder, clock, uses, logged };
 }
 
-async function pluginAt(path: string, info: FakePlugin['info'] = {}): Promise<FakePlugin> {
+const refuse = (): Promise<never> => Promise.reject(new Error('not now'));
+
+async function pluginAt(
+  path: string,
+  info: FakePlugin['info'] = {},
+  answers: FakePlugin['answers'] = {},
+): Promise<FakePlugin> {
   const plugin = new FakePlugin();
+  Object.assign(plugin.answers, answers);
   plugin.info = { type: 'CSIPlugin', name: 'csi.example.com', supportedVersions: ['1.0.0'], ...info };
   await plugin.listen(path);
   onTestFinished(() => plugin.stop());
@@ -126,6 +138,22 @@ test('notifies a plugin that its handler does not take', async () => {
   expect(await notified(plugin)).toEqual({ pluginRegistered: false, error });
   await plugin.stop(path);
   expect(await uses.next(({ did }) => did === 'deRegister')).toMatchObject({ name: 'csi.example.com' });
+});
+
+test.each([
+  { result: 'registered', register: () => Promise.resolve(), end: 'Registered a plugin' },
+  {
+    result: 'not registered',
+    register: () => Promise.reject(new Error('the driver is silent')),
+    end: 'A plugin was not registered; it is asked again with a new socket',
+  },
+])('does not ask a plugin again that is $result, if it does not take the notification', async ({ register, end }) => {
+  const { folder, clock, logged } = await start({ register });
+  const plugin = await pluginAt(join(folder, 'a.sock'), {}, { notifyRegistrationStatus: refuse });
+  await notified(plugin);
+  await logged.next(() => true);
+  await clock.advance(1000);
+  expect(logged.items).toEqual(['A plugin was not told whether it is registered', end]);
 });
 
 test('ignores files, hidden sockets, names that are too long, and plugins that do not answer', async () => {

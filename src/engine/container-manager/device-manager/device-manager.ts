@@ -139,6 +139,7 @@ export class DeviceManager implements HintProvider {
     const requests = this.requests(container);
     if (requests.length === 0) return undefined;
     for (const [resource] of requests) {
+      this.mustHavePlugin(resource);
       const ids = this.pods.ids(uid, container.name, resource);
       if (ids !== undefined) await this.preStart(resource, ids);
     }
@@ -258,6 +259,13 @@ export class DeviceManager implements HintProvider {
     if (this.deps.codec.encode(response).length > maxResponseBytes)
       throw new Error(`the device plugin of ${resource} adds more than ${maxResponseBytes} bytes to a container`);
     return response;
+  }
+
+  /** A plugin that ended lately will do. kubelet: devicemanager/manager.go callPreStartContainerIfNeeded */
+  private mustHavePlugin(resource: string): void {
+    const { resources } = this.deps;
+    if (resources.devices(resource) === undefined && resources.endpoint(resource) === undefined)
+      throw new Error(`endpoint not found in cache for a registered resource: ${resource}`);
   }
 
   /** kubelet: devicemanager/manager.go callPreStartContainerIfNeeded */

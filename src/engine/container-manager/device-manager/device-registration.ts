@@ -4,7 +4,7 @@ import { goQuote } from '../../../api/values/go-quote.ts';
 import type { RegisterRequest } from '../../../plugins/types.ts';
 
 /** kubelet: deviceplugin/v1beta1/constants.go Version */
-export const deviceAPIVersion = 'v1beta1';
+const deviceAPIVersion = 'v1beta1';
 
 /**
  * The socket of a plugin that registers. Throws an `Error` with the kubelet's answer if it is not taken. kubelet:
@@ -15,9 +15,29 @@ export function registeredSocket(folder: string, { version, endpoint, resourceNa
     const supported = `Supported version is [${goQuote(deviceAPIVersion)}]`;
     throw new Error(`requested API version ${goQuote(version)} is not supported by kubelet. ${supported}`);
   }
-  if (!isExtendedResourceName(resourceName)) throw new Error(`the ResourceName ${goQuote(resourceName)} is invalid`);
+  if (!isExtendedResourceName(resourceName)) throw new Error(invalidName(resourceName));
   return join(folder, endpoint);
 }
+
+interface PresentedPlugin {
+  /** Its resource. */
+  name: string;
+  supportedVersions: readonly string[];
+}
+
+/**
+ * Throws an `Error` with the kubelet's text for a plugin of plugins_registry that is not taken. kubelet:
+ * devicemanager/plugin/v1beta1/handler.go ValidatePlugin
+ */
+export function validateDevicePlugin({ name, supportedVersions }: PresentedPlugin): void {
+  if (!supportedVersions.includes(deviceAPIVersion)) {
+    const supported = `[${supportedVersions.join(' ')}]`;
+    throw new Error(`manager version, ${deviceAPIVersion}, is not among plugin supported versions ${supported}`);
+  }
+  if (!isExtendedResourceName(name)) throw new Error(`invalid name of device plugin socket: ${invalidName(name)}`);
+}
+
+const invalidName = (name: string): string => `the ResourceName ${goQuote(name)} is invalid`;
 
 /** kubelet: pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName */
 function isExtendedResourceName(name: string): boolean {

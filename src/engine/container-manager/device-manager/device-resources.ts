@@ -4,7 +4,6 @@ import type { Faults } from '../../../flow/faults.ts';
 import type { Logger } from '../../../logger.ts';
 import type { Connected, DevicePlugin, DevicePluginOptions } from '../../../plugins/types.ts';
 import { rpcText } from '../../../rpc-text.ts';
-import type { Meter } from '../../view/meter.ts';
 import { type Device, type Devices, healthyIds } from './device.ts';
 import { deviceList } from './device-list.ts';
 
@@ -27,7 +26,6 @@ interface Deps {
   connect: (socketPath: string) => Promise<Connected<DevicePlugin>>;
   /** The devices of a resource are other ones, or a resource is gone. */
   onChange: (resource: string, before: Devices) => void;
-  meter?: Pick<Meter, 'count'> | undefined;
   clock: Clock;
   faults: Pick<Faults, 'watch'>;
   logger: Logger;
@@ -94,7 +92,6 @@ export class DeviceResources {
     const endpoint = { ...connection, options };
     this.endpoint(resource)?.close();
     this.starting.set(resource, endpoint);
-    this.deps.meter?.count('kubelet_device_plugin_registration_total', { resource_name: resource });
     logger.info({ resource, path: socketPath }, 'Connected to a device plugin');
     faults.watch('device plugins', this.watch(resource, endpoint));
   }

@@ -15,7 +15,7 @@ import type { ContainerDevices } from './container-devices.ts';
 import type { Devices } from './device.ts';
 import { DeviceAdmission } from './device-admission.ts';
 import { DeviceManager } from './device-manager.ts';
-import { deviceAPIVersion, registeredSocket } from './device-registration.ts';
+import { registeredSocket, validateDevicePlugin } from './device-registration.ts';
 import { DeviceResources } from './device-resources.ts';
 
 /** The managers of CPUs and memory nodes, which place devices too. */
@@ -112,9 +112,11 @@ export class NodeDevices {
    * devicemanager/plugin/v1beta1/server.go Start, CleanupPluginDirectory
    */
   async serve(): Promise<void> {
-    const { folder, plugins } = this.deps;
+    const { folder, plugins, meter } = this.deps;
     await removeSockets(folder);
     this.server = await plugins.serveDeviceRegistration(join(folder, 'kubelet.sock'), async (request) => {
+      // Also one that is refused, as in the kubelet.
+      meter?.count('kubelet_device_plugin_registration_total', { resource_name: request.resourceName });
       await this.resources.connect(request.resourceName, registeredSocket(folder, request));
     });
   }
@@ -129,11 +131,7 @@ export class NodeDevices {
   /** Takes plugins by their sockets in plugins_registry. kubelet: devicemanager/plugin/v1beta1/handler.go */
   get pluginHandler() {
     return {
-      validate: ({ supportedVersions }: { supportedVersions: readonly string[] }): void => {
-        if (supportedVersions.includes(deviceAPIVersion)) return;
-        const supported = `[${supportedVersions.join(' ')}]`;
-        throw new Error(`manager version, ${deviceAPIVersion}, is not among plugin supported versions ${supported}`);
-      },
+      validate: validateDevicePlugin,
       register: ({ name, endpoint }: { name: string; endpoint: string }): Promise<void> =>
         this.resources.connect(name, endpoint),
       deRegister: ({ name }: { name: string }): void => {
