@@ -52,6 +52,8 @@ export interface MountDeps {
 }
 
 const json = 'application/json';
+/** Of a checkpoint, because gRPC refuses a deadline that is too far away. */
+const maxDeadlineMs = 366 * 86_400_000;
 
 /**
  * All paths of one server. A read-only server has no debug handlers. kubelet: server/server.go InstallDefaultHandlers,
@@ -108,31 +110,31 @@ function debugMounts(deps: MountDeps): Mount[] {
       handle,
     }));
   return [
-    subtree(
-      '/run/',
+    ...service(
+      '/run',
       ['proxy'],
       inContainer(['POST'], (call) => runCommand(deps, call)),
     ),
-    subtree(
-      '/exec/',
+    ...service(
+      '/exec',
       ['proxy'],
       inContainer(both, (call) => handleExec(streaming, call)),
     ),
-    subtree(
-      '/attach/',
+    ...service(
+      '/attach',
       ['proxy'],
       inContainer(both, (call) => handleAttach(streaming, call)),
     ),
-    subtree(
-      '/portForward/',
+    ...service(
+      '/portForward',
       ['proxy'],
       [
         { methods: both, pattern: '{namespace}/{pod}', handle: (call) => handlePortForward(streaming, call) },
         { methods: both, pattern: '{namespace}/{pod}/{uid}', handle: (call) => handlePortForward(streaming, call) },
       ],
     ),
-    subtree(
-      '/containerLogs/',
+    ...service(
+      '/containerLogs',
       ['proxy'],
       [
         {
@@ -157,18 +159,20 @@ function debugMounts(deps: MountDeps): Mount[] {
       ],
     ),
     ...(options.checkpoints
-      ? service(
-          '/checkpoint',
-          ['checkpoint'],
-          [
-            {
-              methods: ['POST'],
-              pattern: '{namespace}/{pod}/{container}',
-              produces: json,
-              handle: (call) => checkpoint(deps, call),
-            },
-          ],
-        )
+      ? [
+          subtree(
+            '/checkpoint/',
+            ['checkpoint'],
+            [
+              {
+                methods: ['POST'],
+                pattern: '{namespace}/{pod}/{container}',
+                produces: json,
+                handle: (call) => checkpoint(deps, call),
+              },
+            ],
+          ),
+        ]
       : []),
     configzMount(deps.configuration),
     options.enableDebugFlagsHandler
@@ -204,7 +208,7 @@ const subtree = (path: string, subresources: Mount['subresources'], routes: read
   routes,
 });
 
-/** A service whose root is served with and without a slash. */
+/** A service whose root is served with and without a slash. go-restful: container.go addHandler */
 const service = (path: string, subresources: Mount['subresources'], routes: readonly Route[]): Mount[] => [
   { path, subresources, routes },
   { path: `${path}/`, subresources, routes },
@@ -224,8 +228,8 @@ async function checkpoint(
   const fail = (reason: string): void => {
     sendPlain(response, 500, `checkpointing of ${namespace}/${podName}/${container} failed (${reason})`);
   };
-  const timeoutText = query.getAll('timeout').at(-1);
-  if (timeoutText !== undefined && !/^[-+]?\d{1,18}$/.test(timeoutText)) {
+  const asked = parsedInt64(query.getAll('timeout').at(-1) ?? '0');
+  if (asked === undefined) {
     sendPlain(response, 404, 'cannot parse value of timeout parameter');
     return;
   }
@@ -234,8 +238,7 @@ async function checkpoint(
     fail(`container ${container} not found`);
     return;
   }
-  const asked = Number(timeoutText ?? 0);
-  if (asked < 0) {
+  if (asked < 0n) {
     fail('CheckpointContainer requires the timeout value to be > 0');
     return;
   }
@@ -244,14 +247,22 @@ async function checkpoint(
   let path: string;
   try {
     // kubelet: cri-client remote_runtime.go CheckpointContainer
-    const timeout = Math.max(asked, Math.trunc(options.runtimeRequestTimeout / 1000));
+    const least = BigInt(Math.trunc(options.runtimeRequestTimeout / 1000));
+    const timeout = asked > least ? asked : least;
     path = await writeCheckpoint(archive, (location) => {
-      const request = { containerId, location, timeout: BigInt(timeout) };
-      return runtime.checkpointContainer(request, { deadlineMs: timeout * 1000 });
+      const deadlineMs = Math.min(Number(timeout) * 1000, maxDeadlineMs);
+      return runtime.checkpointContainer({ containerId, location, timeout }, { deadlineMs });
     });
   } catch (error) {
     fail(rpcText(error));
     return;
   }
   sendJSON(response, { items: [path] });
+}
+
+/** Returns undefined for what is no number of 64 bits. kubelet: Go's strconv ParseInt */
+function parsedInt64(text: string): bigint | undefined {
+  if (!/^[-+]?\d+$/.test(text)) return undefined;
+  const value = BigInt(text);
+  return BigInt.asIntN(64, value) === value ? value : undefined;
 }

@@ -39,23 +39,28 @@ export interface Mount {
 export type Found =
   { kind: 'redirect'; location: string } | { kind: 'missing' } | { kind: 'mount'; mount: Mount; rest: string[] };
 
-/** The mount for a path as it was sent. kubelet: Go's net/http ServeMux */
+/**
+ * The mount for a path as it was sent. An encoded slash is no part of a mount; below the mount it separates parts, as
+ * other slashes do. kubelet: Go's net/http ServeMux finds the mount, go-restful takes the decoded path
+ */
 export function findMount(mounts: readonly Mount[], rawPath: string, search: string): Found {
   const path = cleanPath(rawPath);
   const names = new Map(mounts.map((mount) => [mount.path, mount]));
   const segments = decodedSegments(path);
   if (segments === undefined) return { kind: 'missing' };
   const decoded = `/${segments.join('/')}`;
-  const hasSlashInside = segments.some((segment) => segment.includes('/'));
-  const exact = hasSlashInside ? undefined : names.get(decoded);
-  if (exact === undefined && !path.endsWith('/') && names.has(`${decoded}/`)) {
+  const slashAt = segments.findIndex((segment) => segment.includes('/'));
+  const plainLength = slashAt === -1 ? segments.length : slashAt;
+  const isPlain = plainLength === segments.length;
+  const exact = isPlain ? names.get(decoded) : undefined;
+  if (exact === undefined && isPlain && !path.endsWith('/') && names.has(`${decoded}/`)) {
     return { kind: 'redirect', location: `${path}/${search}` };
   }
   if (path !== rawPath) return { kind: 'redirect', location: `${path}${search}` };
   if (exact !== undefined) return { kind: 'mount', mount: exact, rest: [] };
-  for (let length = segments.length - 1; length > 0; length -= 1) {
+  for (let length = Math.min(plainLength, segments.length - 1); length > 0; length -= 1) {
     const mount = names.get(`/${segments.slice(0, length).join('/')}/`);
-    if (mount !== undefined) return { kind: 'mount', mount, rest: segments.slice(length) };
+    if (mount !== undefined) return { kind: 'mount', mount, rest: segments.slice(length).join('/').split('/') };
   }
   return { kind: 'missing' };
 }
@@ -107,7 +112,7 @@ export function findRoute(
 
 function matched(pattern: string, rest: readonly string[]): Record<string, string> | undefined {
   const tokens = pattern.split('/').filter((token) => token !== '');
-  const parts = rest.at(-1) === '' ? rest.slice(0, -1) : rest;
+  const parts = rest.slice(0, rest.findLastIndex((part) => part !== '') + 1);
   const params: Record<string, string> = {};
   for (const [index, token] of tokens.entries()) {
     const name = /^\{(\w+)(:\*)?\}$/.exec(token);

@@ -2,6 +2,7 @@ import { codes } from '../../cri/errors.ts';
 import { RpcError } from '../../errors.ts';
 import { send, sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
+import { requestForm } from './request-form.ts';
 import type { Call } from './route-table.ts';
 import { rpcText } from '../../rpc-text.ts';
 
@@ -13,22 +14,23 @@ const maxSilenceMs = 60_000;
 /** Runs a command to its end, and answers with its whole output. kubelet: server/server.go getRun */
 export async function runCommand(
   { engine, runtime }: { engine: ApiEngine; runtime: Pick<ApiRuntime, 'execSync'> },
-  { response, params, query }: Call,
+  { request, response, params }: Call,
 ): Promise<void> {
   const { container = '' } = params;
   const pod = declaredPod(engine, params);
+  const closed = new AbortController();
+  response.once('close', () => {
+    closed.abort(new Error('the client is gone'));
+  });
+  const { values } = await requestForm(request);
   const containerId = runningContainerID(pod, container);
   if (containerId === undefined) {
     sendPlain(response, 500, `container not found (${JSON.stringify(container)})`);
     return;
   }
-  const closed = new AbortController();
-  response.once('close', () => {
-    closed.abort(new Error('the client is gone'));
-  });
   // The command takes as long as it takes.
   response.setTimeout(0);
-  const command = query.get('cmd') ?? '';
+  const command = values.get('cmd') ?? '';
   try {
     const [headers, output] = await ranOutput(runtime, { containerId, command, signal: closed.signal });
     response.setTimeout(maxSilenceMs);
@@ -40,7 +42,7 @@ export async function runCommand(
 
 interface Run {
   containerId: string;
-  /** As in the query, where single spaces separate its words. */
+  /** As in the request, where single spaces separate its words. */
   command: string;
   signal: AbortSignal;
 }

@@ -4,7 +4,7 @@ import type { ContainerStats, PodStats, Summary } from '../../engine/stats/summa
 import { chunkLength, TextParts } from '../../text-parts.ts';
 import { sendPlain } from './answers.ts';
 import type { ApiEngine } from './api-engine.ts';
-import { bodyOf } from './request-body.ts';
+import { requestForm } from './request-form.ts';
 import type { Call } from './route-table.ts';
 import { sendParts } from './send-parts.ts';
 
@@ -16,11 +16,14 @@ const windowMs = 500;
 /** kubelet: server/stats/handler.go handleSummary */
 export async function answerSummary(
   { engine, clock }: { engine: Pick<ApiEngine, 'summary'>; clock: Pick<Clock, 'sleep' | 'after'> },
-  { request, response, query }: Call,
+  { request, response }: Call,
 ): Promise<void> {
-  const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
-  const form = isForm ? new URLSearchParams((await bodyOf(request)).toString()) : new URLSearchParams();
-  const only = [...form.getAll('only_cpu_and_memory'), ...query.getAll('only_cpu_and_memory')];
+  const { values, error: fault } = await requestForm(request);
+  if (fault !== undefined) {
+    sendPlain(response, 500, `Internal Error: parse form failed: ${fault}`);
+    return;
+  }
+  const only = values.getAll('only_cpu_and_memory');
   const cpuAndMemoryOnly = only.length === 1 && only[0] === 'true';
   let summary: Summary;
   try {

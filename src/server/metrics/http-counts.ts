@@ -3,15 +3,28 @@ import type { Clock } from '../../clock.ts';
 import type { Family } from './family.ts';
 import { Distribution, Tally, usualBuckets } from './tally.ts';
 
-/** First parts of the paths that the kubelet serves. kubelet: server/server.go getMetricBuckets */
-const knownPaths: ReadonlySet<string> = new Set([
-  ...['attach', 'checkpoint', 'configz', 'containerLogs', 'debug', 'exec', 'healthz', 'logs', 'metrics', 'pods'],
-  ...['metrics/cadvisor', 'metrics/probes', 'metrics/resource', 'metrics/slis'],
-  ...['portForward', 'run', 'runningpods', 'stats'],
+type ServerType = 'readonly' | 'readwrite';
+
+/** Of every server. kubelet: server/server.go InstallDefaultHandlers */
+const defaultPaths = ['healthz', 'pods', 'stats', 'metrics', 'metrics/cadvisor', 'metrics/probes', 'metrics/resource'];
+const streamPaths = ['run', 'exec', 'attach', 'portForward', 'containerLogs', 'runningpods', 'logs'];
+
+/**
+ * First parts of the paths that a server has. kubelet: server/server.go getMetricBucket, InstallDebuggingHandlers,
+ * InstallDebuggingDisabledHandlers
+ */
+const knownPaths: Readonly<Record<ServerType, ReadonlySet<string>>> = {
+  readonly: new Set([...defaultPaths, ...streamPaths, 'pprof']),
+  readwrite: new Set([...defaultPaths, ...streamPaths, 'configz', 'checkpoint', 'debug']),
+};
+/** kubelet: server/server.go NewServer */
+const knownMethods: ReadonlySet<string> = new Set([
+  ...['OPTIONS', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT'],
 ]);
-const knownMethods: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
-/** kubelet: server/server.go isLongRunningRequest */
-const longRunning: ReadonlySet<string> = new Set(['exec', 'attach', 'portForward', 'debug']);
+/**
+ * The kubelet lacks portForward, because it has the name in lower case. kubelet: server/server.go isLongRunningRequest
+ */
+const longRunning: ReadonlySet<string> = new Set(['exec', 'attach', 'debug']);
 
 /** Requests to the HTTPS API and the read-only port. kubelet: server/metrics/metrics.go */
 export class HTTPCounts {
@@ -22,11 +35,8 @@ export class HTTPCounts {
   constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
 
   /** Counts a request that begins. The returned function is called once when its answer has ended. */
-  began(
-    { method = '', url = '' }: Pick<IncomingMessage, 'method' | 'url'>,
-    serverType: 'readonly' | 'readwrite',
-  ): () => void {
-    const path = pathLabel(url);
+  began({ method = '', url = '' }: Pick<IncomingMessage, 'method' | 'url'>, serverType: ServerType): () => void {
+    const path = pathLabel(url, serverType);
     const labels = {
       method: knownMethods.has(method) ? method : 'other',
       path,
@@ -69,11 +79,17 @@ export class HTTPCounts {
 }
 
 /** The first part of a path that is served, such as `exec`, or `other`, so that clients make no new series. */
-function pathLabel(url: string): string {
-  const [first = '', second = ''] = url
-    .replace(/[?#].*$/s, '')
-    .split('/')
-    .slice(1, 3);
-  const path = first === 'metrics' && second !== '' ? `${first}/${second}` : first;
-  return knownPaths.has(path) ? path : 'other';
+function pathLabel(url: string, serverType: ServerType): string {
+  const [first = '', second] = decodedPath(url).replace(/^\//, '').split('/', 2);
+  const path = first === 'metrics' && second !== undefined ? `${first}/${second}` : first;
+  return knownPaths[serverType].has(path) ? path : 'other';
+}
+
+function decodedPath(url: string): string {
+  try {
+    return decodeURIComponent(url.replace(/[?#].*$/s, ''));
+  } catch {
+    // No path of ours has such an escape.
+    return '';
+  }
 }

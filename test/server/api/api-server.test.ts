@@ -9,8 +9,8 @@ import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { FakeStreamingServer } from '../../fakes/fake-streaming-server.ts';
-import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
-import { apiDeps, ApiRig } from './api-rig.ts';
+import { type Certificate, CertificateAuthority } from '../../fakes/certificate-authority.ts';
+import { apiDeps, ApiRig, engineWith, web } from './api-rig.ts';
 
 test('every kind of credentials gets the status of the kubelet', async () => {
   const tokens = new TokenUsers(parseTokens('good,anna,1\nother,bob,2,"readers"', 'tokens.csv'));
@@ -118,6 +118,39 @@ test('an encoded path reaches no handler past the check of its plain form', asyn
   const paths = ['/healthz', '/%70ods', '/healthz/%2e%2e/pods', '/healthz%2f..%2fpods', '/./pods', '/healthz/../pods'];
   const answers = await Promise.all(paths.map((path) => rig.short(`GET ${path}`, { client })));
   expect(answers.map((answer) => answer.slice(0, 3))).toEqual(['200', '403', '404', '404', '301', '301']);
+});
+
+test('roots of services are found with and without a slash, and others only with one', async () => {
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  const roots = ['/run', '/exec', '/attach', '/portForward', '/containerLogs', '/checkpoint', '/runningpods', '/logs'];
+  const answers = async (asked: { client?: Certificate }): Promise<string[]> =>
+    Promise.all(roots.map((path) => rig.short(`POST ${path}`, asked)));
+  const moved = ['301 ', '301 ', '301 '];
+  expect(await answers({})).toEqual([...Array<string>(5).fill('401 Unauthorized'), ...moved]);
+  expect(await answers({ client })).toEqual([...Array<string>(5).fill('404 404: Page Not Found'), ...moved]);
+  expect(await rig.ask('POST /checkpoint?timeout=1')).toContain('\r\nlocation: /checkpoint/?timeout=1\r\n');
+});
+
+test('below its root a path is decoded as a whole, and no encoded slash is part of a root', async () => {
+  const rig = await ApiRig.open({ engine: engineWith([web]) });
+  const client = await rig.authority.issue('carol');
+  const found = ['/containerLogs/default%2Fweb/b', '/containerLogs/default%2Fweb%2Fb%2F%2F', '/pods/%2F'];
+  const missing = [
+    '/debug%2Fpprof/cmdline',
+    '/debug%2Fpprof',
+    '/containerLogs%2Fdefault/web/b',
+    '/pods%2F',
+    '/run/%2E%2E/pods',
+  ];
+  const answers = await Promise.all([...found, ...missing].map((path) => rig.short(`GET ${path}`, { client })));
+  expect(answers.map((answer) => answer.trimEnd().slice(0, 40))).toEqual([
+    '404 container "b" not found in pod "web"',
+    '404 container "b" not found in pod "web"',
+    '200 {"kind":"PodList","apiVersion":"v1",',
+    ...Array<string>(4).fill('404 404 page not found'),
+    '404 404: Page Not Found',
+  ]);
 });
 
 test('a stream reaches the runtime without the token of the client, and its bytes come back', async () => {

@@ -30,6 +30,42 @@ test('a command that fails answers with its exit code and its stderr', async () 
   );
 });
 
+test.each([
+  { query: '?cmd=ls+-l', form: undefined, ran: ['ls', '-l'] },
+  { query: '', form: 'cmd=echo+hi', ran: ['echo', 'hi'] },
+  { query: '?cmd=ls', form: 'a=1&cmd=echo%20hi', ran: ['echo', 'hi'] },
+  { query: '?cmd=ls', form: 'cmd=%zz', ran: ['ls'] },
+  { query: '?cmd=ls', form: `cmd=${'x'.repeat(30_000)}`, ran: ['x'.repeat(30_000)] },
+  { query: '?cmd=ls', form: `cmd=${'x'.repeat(70_000)}`, ran: undefined },
+])('a command comes from the form first, and then from the query: row %#', async ({ query, form, ran }) => {
+  const seen: unknown[] = [];
+  const execSync: ApiRuntime['execSync'] = ({ cmd } = {}) => {
+    seen.push(cmd);
+    return Promise.resolve({ stdout: words('ran'), stderr: words(''), exitCode: 0 });
+  };
+  const rig = await ApiRig.open({ runtime: { execSync } });
+  const client = await rig.authority.issue('carol');
+  const headers = ['Content-Type: Application/X-WWW-Form-Urlencoded; charset=utf-8'];
+  const asked = form === undefined ? { headers: ['Content-Length: 0'] } : { headers, body: form };
+  const answer = await rig.short(`POST /run/default/web/a${query}`, { client, ...asked });
+  const tooLarge = '413 http: POST too large';
+  expect({ answer, seen }).toEqual(
+    ran === undefined ? { answer: tooLarge, seen: [] } : { answer: '200 ran', seen: [ran] },
+  );
+});
+
+test('a client that goes before its form is whole runs nothing, and is no fault', async () => {
+  const rig = await ApiRig.open();
+  const socket = await rig.connect(await rig.authority.issue('carol'));
+  const type = 'Content-Type: application/x-www-form-urlencoded';
+  const asked = once(rig.secure.server, 'request');
+  socket.write(`POST /run/default/web/a HTTP/1.1\r\nHost: node\r\n${type}\r\nContent-Length: 9\r\n\r\ncmd=`);
+  await asked;
+  socket.destroy();
+  await rig.untilClosed();
+  expect(rig.problems).toEqual([]);
+});
+
 test('a command ends with the connection of its client', async () => {
   const commands = new EventEmitter();
   const execSync: ApiRuntime['execSync'] = (_request, { signal } = {}) => {

@@ -109,3 +109,17 @@ test.each([0, 1, 300])('a summary of %i pods is one JSON text, of parts with at 
   expect(Buffer.concat(parts).toString()).toBe(text);
   expect(parts.map(({ length }) => length <= 128 * 1024)).toEqual(parts.map(() => true));
 });
+
+test.each([
+  ['?only_cpu_and_memory=%zz', 'invalid URL escape "%zz"'],
+  ['?a%4=%zz', 'invalid URL escape "%4"'],
+  ['?x=%', 'invalid URL escape "%"'],
+  ['?a;b', 'invalid semicolon separator in query'],
+  ['?%zz&a;b', 'invalid semicolon separator in query'],
+])('a query that cannot be read is refused as in the kubelet: %s', async (query, fault) => {
+  expect(await asked(query, summary)).toEqual({
+    body: `500 Internal Error: parse form failed: ${fault}`,
+    asked: [],
+    problems: [],
+  });
+});

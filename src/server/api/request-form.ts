@@ -1,0 +1,63 @@
+import type { IncomingMessage } from 'node:http';
+import { goQuote } from '../../api/values/go-quote.ts';
+import { Refusal } from './answers.ts';
+import { goQuery } from './go-text.ts';
+
+/** The kubelet reads 10 MB. A longer form is refused, because a part of a command must not run. */
+const maxFormBytes = 64 * 1024;
+const formType = 'application/x-www-form-urlencoded';
+
+interface Form {
+  /** Those of a body first, then those of the query. */
+  values: URLSearchParams;
+  /** Why a part was left out. */
+  error: string | undefined;
+}
+
+/**
+ * The values of a request: of its form, if it has one, and of its query. Rejects with a `Refusal` for a form that is
+ * too long or does not come whole. kubelet: Go's net/http Request.ParseForm
+ */
+export async function requestForm(request: IncomingMessage): Promise<Form> {
+  const [, search = ''] = /\?([^#]*)/.exec(request.url ?? '') ?? [];
+  const body = request.method === 'POST' && isForm(request) ? await formBody(request) : '';
+  return { values: new URLSearchParams([...goQuery(body), ...goQuery(search)]), error: fault(body) ?? fault(search) };
+}
+
+function isForm({ headers }: IncomingMessage): boolean {
+  const [type = ''] = (headers['content-type'] ?? '').split(';');
+  return type.trim().toLowerCase() === formType;
+}
+
+async function formBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxFormBytes) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    // The client is gone, or its time is over.
+    throw new Refusal(400, 'unexpected EOF');
+  }
+  if (length > maxFormBytes) throw new Refusal(413, 'http: POST too large', { connection: 'close' });
+  return Buffer.concat(chunks).toString();
+}
+
+/** The last semicolon outweighs the first bad escape. kubelet: Go's net/url ParseQuery */
+function fault(text: string): string | undefined {
+  const parts = text.split('&');
+  if (parts.some((part) => part.includes(';'))) return 'invalid semicolon separator in query';
+  const escape = parts.flatMap((part) => sides(part).flatMap((side) => badEscape(side) ?? []))[0];
+  return escape === undefined ? undefined : `invalid URL escape ${goQuote(escape)}`;
+}
+
+/** Name and value. */
+function sides(part: string): string[] {
+  const at = part.indexOf('=');
+  return at === -1 ? [part] : [part.slice(0, at), part.slice(at + 1)];
+}
+
+const badEscape = (text: string): string | undefined => /%(?![0-9a-f]{2}).{0,2}/is.exec(text)?.[0];
