@@ -44,7 +44,8 @@ const checksumName = /\.(tar|tar\.gz|tgz)\.sha256$/;
 
 /**
  * Imports every archive of the folder that this store does not have yet, compared by path, size and modification time,
- * and by the images that an earlier import brought. A bad archive is reported, does not affect others, and is tried again at the next start.
+ * and by the images that an earlier import brought. A bad archive is reported, does not affect others, and is tried
+ * again at the next start.
  */
 export async function importImagesFolder(options: ImagesFolderOptions): Promise<ImportedFolder> {
   const { folder, stateFile, store, isPresent, importArchive } = options;

@@ -9,8 +9,8 @@ import { containerStatuses, exitCodes, isGood, type PodOutcome, unfinishedState 
 const tail = { maxLines: 20, maxBytes: 16 * 1024 };
 
 /**
- * One container at the end of a run. Of a pod that failed the first end counts, because a run is about one run. Of a pod
- * that went well the last one counts, as a retry may have succeeded.
+ * One container at the end of a run. Of a pod that failed the first end counts, because a run is about one run. Of a
+ * pod that went well the last one counts, as a retry may have succeeded.
  */
 export interface ContainerResult {
   name: string;
