@@ -101,7 +101,7 @@ export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }):
 function debugMounts(deps: MountDeps): Mount[] {
   const { engine, runtime, options } = deps;
   const streaming = { engine, runtime, idleTimeoutMs: options.streamingConnectionIdleTimeout };
-  const logs = { engine, runtime, now: () => deps.clock.now(), splitStreams: options.splitStreams };
+  const logs = { engine, runtime, clock: deps.clock, splitStreams: options.splitStreams };
   const both = ['GET', 'POST'];
   const inContainer = (methods: readonly string[], handle: Handler): Route[] =>
     ['{namespace}/{pod}/{container}', '{namespace}/{pod}/{uid}/{container}'].map((pattern) => ({

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Pod } from '../../api/types.ts';
 import { findContainer } from '../../api/values/sidecars.ts';
 import { isRfc3339Time } from '../../api/values/time.ts';
-import { type Clock, systemClock } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
 import { pathSteps } from '../../engine/host/path-steps.ts';
 import { nanosecondsOf } from '../../engine/logs/log-formatter.ts';
 import { MissingLog, readLogs, type ReadLogsOptions, UnknownLogFormat } from '../../engine/logs/read-logs.ts';
@@ -18,12 +18,9 @@ import { patienceMs } from './send-parts.ts';
 interface Deps {
   engine: ApiEngine;
   runtime: ApiRuntime;
-  /** Milliseconds since the epoch. */
-  now: () => number;
+  clock: Pick<Clock, 'now' | 'after'>;
   /** Gate PodLogsQuerySplitStreams. */
   splitStreams: boolean;
-  /** Measures how long a client takes. By default the machine's. */
-  clock?: Pick<Clock, 'after'>;
 }
 
 /** The options of a request for a log. */
@@ -123,7 +120,7 @@ function waitingText(reason: string): string {
 /** kubelet: server/server.go getContainerLogs, kubelet_pods.go GetKubeletContainerLogs */
 export async function handleContainerLogs(deps: Deps, { response, params, query }: Call): Promise<void> {
   const { namespace = '', pod: podName = '', container = '' } = params;
-  const asked = parseLogQuery(query, deps.now());
+  const asked = parseLogQuery(query, deps.clock.now());
   if ('status' in asked) {
     sendPlain(response, asked.status, asked.text);
     return;
@@ -164,7 +161,7 @@ async function answerWithLog(deps: Deps, response: Call['response'], request: Lo
   response.once('close', () => {
     closed.abort(new Error('the client is gone'));
   });
-  const { clock = systemClock } = deps;
+  const { clock } = deps;
   const client: Client = { response, closed: closed.signal, clock };
   // A log may be silent for long.
   response.setTimeout(0);

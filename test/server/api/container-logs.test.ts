@@ -129,7 +129,7 @@ test('a client that does not read its log is disconnected', async () => {
   await writeFile(path, `2024-01-02T03:04:05Z stdout F ${'x'.repeat(16_000)}\n`.repeat(2000));
   const clock = new FakeClock();
   const { runtime } = apiDeps(logAt(path));
-  const deps = { engine: engineWith([web]), runtime, now: () => 0, splitStreams: false, clock };
+  const deps = { engine: engineWith([web]), runtime, splitStreams: false, clock };
   const params = { namespace: 'default', pod: 'web', container: 'a' };
   const server = createServer((request, response) => {
     handled = handleContainerLogs(deps, { request, response, params, rest: [], query: new URLSearchParams() });
