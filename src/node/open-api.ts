@@ -2,9 +2,7 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
 import type { Clock } from '../clock.ts';
-import { readRegularFile } from '../engine/host/regular-file.ts';
-import { errorMessage, UserError } from '../errors.ts';
-import { readFailure } from '../file-failure.ts';
+import { errorMessage } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { ownCommandLine } from '../own-program.ts';
@@ -14,6 +12,7 @@ import type { Access } from '../server/api/api-handler.ts';
 import type { Mount } from '../server/api/route-table.ts';
 import { type TLSLimits, tlsLimits } from '../server/api/tls-options.ts';
 import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
+import { readClientCA } from './client-ca.ts';
 import type { NodeOptions } from './options/node-options.ts';
 import type { PrepareReload } from './reload.ts';
 
@@ -32,7 +31,6 @@ interface Deps {
 
 /** Milliseconds between two looks at the certificates, as a renewal by another program replaces several files. */
 const certificatePeriodMs = 60_000;
-const maxCABytes = 1024 * 1024;
 
 export interface OpenAPI {
   close(): void;
@@ -170,17 +168,6 @@ function warnOfAccess(access: AccessOptions, logger: Logger): void {
   if (access.anonymousAuth && access.authorizationPolicyFile === '') {
     const hint = 'Give --authorization-policy-file with rules for the group system:unauthenticated.';
     logger.warn({ hint }, 'Anonymous clients of the API are refused');
-  }
-}
-
-async function readClientCA(path: string): Promise<string> {
-  try {
-    return (await readRegularFile(path, maxCABytes, { followLinks: true })).toString();
-  } catch (cause) {
-    throw new UserError(`the client CA ${path} cannot be read: ${readFailure(cause)}`, {
-      hint: 'It is named by authentication.x509.clientCAFile (--client-ca-file).',
-      cause,
-    });
   }
 }
 

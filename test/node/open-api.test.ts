@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
+import { UserError } from '../../src/errors.ts';
 import { openAPI } from '../../src/node/open-api.ts';
 import type { Logger } from '../../src/logger.ts';
 import { AgentMetrics } from '../../src/server/metrics/agent-metrics.ts';
@@ -97,6 +98,14 @@ test('a pair or client CA whose files change is taken within a minute, without a
   await clock.advance(60_000);
   await takenAgain;
   expect(await asks(await open(stranger))).toBe('second 200');
+
+  await writeFile(ca, '');
+  const keptCA = logged('The HTTPS API keeps its certificate');
+  await clock.advance(60_000);
+  await keptCA;
+  expect(await asks(await open(stranger))).toBe('second 200');
+  expect(await asks(await open(client))).toBe('second 401');
+  await writeFile(ca, otherAuthority.own.cert);
 
   await writeFile(key, 'damaged');
   const kept = logged('The HTTPS API keeps its certificate');
@@ -231,4 +240,24 @@ test('without client CA, tokens and policy the API is off, and the log says why'
   const because =
     'no client could be let in: set authentication.x509.clientCAFile (--client-ca-file) or --token-auth-file';
   expect(logged).toEqual([[{ because }, 'The HTTPS API is off']]);
+});
+
+test('an API does not start with a client CA that has no usable certificate', async () => {
+  const folder = await temporaryFolder();
+  const { own } = await CertificateAuthority.make('ca');
+  const ca = join(folder, 'ca.crt');
+  const started = async (content: string): Promise<unknown> => {
+    await writeFile(ca, content);
+    return serve(folder, `--client-ca-file=${ca}`, `--port=${await freePort()}`).catch((error: unknown) => error);
+  };
+  const unusable = (reason: string): UserError =>
+    new UserError(`the client CA ${ca} cannot be used: ${reason}`, {
+      hint: 'Put the certificates in PEM that sign those of clients into the file of authentication.x509.clientCAFile (--client-ca-file).',
+    });
+  expect(await started('')).toEqual(unusable('it has no certificate'));
+  expect(await started('garbage')).toEqual(unusable('it has no certificate'));
+  expect(await started(own.key)).toEqual(unusable('it has no certificate'));
+  expect(await started(`${own.cert}\n${own.cert.slice(0, -40)}`)).toEqual(unusable('its certificate 2 is damaged'));
+  expect(await started(own.cert.replace('MII', 'AAA'))).toEqual(unusable('its certificate 1 is damaged'));
+  expect(await started(`words before\n${own.cert}\n${own.key}`)).toContain('Serving the HTTPS API');
 });

@@ -10,10 +10,10 @@ import { listening, ownConnectionLimit } from '../http-server.ts';
 import { type Access, apiHandler } from './api-handler.ts';
 import { acceptMore } from '../accept-more.ts';
 import { limitConnections } from './connection-limit.ts';
+import { upgrades } from './forward-stream.ts';
 import { addHTTP2 } from './http2.ts';
 import type { Mount } from './route-table.ts';
 import type { ServingPair } from './serving-certificate.ts';
-import { upgrades } from './streams.ts';
 import type { TLSLimits } from './tls-options.ts';
 
 /** Limits on a client in milliseconds: for its handshake, for a head, for a request, and until the next request. */
@@ -115,11 +115,14 @@ async function open(
     // A broken connection ends the answer.
     socket.on('error', () => undefined);
     socket.once('close', counts.began(request, serverType));
+    // Node takes its own limit off the connection.
+    socket.setTimeout(maxSilenceMs, () => socket.destroy());
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
+    // Not for a stream, whose connection leaves its answer. A client may never close its side.
     response.once('finish', () => {
-      socket.end();
+      socket.destroySoon();
     });
     upgrades.set(response, { socket, head });
     handle(request, response);

@@ -34,14 +34,17 @@ export function authenticate(
   return anonymous ? anonymousUser : undefined;
 }
 
-/** Common name and organizations of a certificate that the client CA signed for clients. */
+/**
+ * Common name and organizations of a certificate that the client CA signed for clients. One without a common name
+ * counts as none. kubelet: apiserver x509.go CommonNameUserConversion
+ */
 function certificateUser(socket: IncomingMessage['socket']): User | 'wrong' | undefined {
   if (!(socket instanceof TLSSocket)) return undefined;
   const { subject } = socket.getPeerCertificate() as Partial<ReturnType<TLSSocket['getPeerCertificate']>>;
   if (subject === undefined) return undefined;
+  if (!socket.authorized) return 'wrong';
   const [name = ''] = texts(subject.CN).slice(-1);
-  if (!socket.authorized || name === '') return 'wrong';
-  return withGroup({ name, groups: texts(subject.O) });
+  return name === '' ? undefined : withGroup({ name, groups: texts(subject.O) });
 }
 
 const texts = (value: string | string[] | undefined): string[] => (value === undefined ? [] : [value].flat());

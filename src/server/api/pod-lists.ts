@@ -1,5 +1,7 @@
 import type { Container, Pod, PodStatus } from '../../api/types.ts';
 import { criLabels } from '../../engine/container/labels.ts';
+import { rpcText } from '../../rpc-text.ts';
+import { Refusal } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, containerStatuses, podsOf } from './api-engine.ts';
 
 /** kubelet: server/server.go encodePods */
@@ -33,7 +35,10 @@ export async function runningPodList(
   engine: Pick<ApiEngine, 'snapshot'>,
   runtime: Pick<ApiRuntime, 'listPodSandbox'>,
 ): Promise<object> {
-  const { items: sandboxes } = await runtime.listPodSandbox({ filter: { state: { state: 'SANDBOX_READY' } } });
+  const filter = { state: { state: 'SANDBOX_READY' } } as const;
+  const { items: sandboxes } = await runtime.listPodSandbox({ filter }).catch((error: unknown) => {
+    throw new Refusal(500, rpcText(error));
+  });
   const withSandbox = new Set(sandboxes.map(({ labels }) => labels[criLabels.podUID]));
   const items = podsOf(engine).flatMap((pod) => {
     const running = new Set(

@@ -1,12 +1,14 @@
 import { findContainer } from '../../api/values/sidecars.ts';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { criLabels } from '../../engine/container/labels.ts';
 import { codes } from '../../cri/errors.ts';
-import { errorMessage, hasCode, RpcError } from '../../errors.ts';
+import { RpcError } from '../../errors.ts';
 import { rpcText } from '../../rpc-text.ts';
-import { Refusal, sendError } from './answers.ts';
+import { Refusal } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
+import { forward } from './forward-stream.ts';
+import { goQuery, goQuoted } from './go-text.ts';
+import { bodyOf } from './request-body.ts';
 import type { Call } from './route-table.ts';
 
 interface Deps {
@@ -16,12 +18,10 @@ interface Deps {
   idleTimeoutMs: number;
 }
 
-const connectTimeoutMs = 10_000;
-
 /** kubelet: server/server.go getExec */
 export async function handleExec({ engine, runtime, idleTimeoutMs }: Deps, call: Call): Promise<void> {
   const { params, query } = call;
-  const streams = streamsOf(query, query.get('tty') === '1');
+  const streams = streamsOf(await formOf(call));
   const pod = declaredPod(engine, params);
   const containerId = runningContainerID(pod, params['container'] ?? '');
   if (containerId === undefined) throw new Refusal(500, `container not found (${JSON.stringify(params['container'])})`);
@@ -30,18 +30,21 @@ export async function handleExec({ engine, runtime, idleTimeoutMs }: Deps, call:
   await forward(call, url, idleTimeoutMs);
 }
 
-/** Takes the terminal from the container, not from the query. kubelet: server/server.go getAttach */
+/**
+ * Takes the terminal from the container, not from the query. kubelet: server/server.go getAttach, kubelet_pods.go
+ * GetAttach
+ */
 export async function handleAttach({ engine, runtime, idleTimeoutMs }: Deps, call: Call): Promise<void> {
-  const { params, query } = call;
+  const { params } = call;
   const name = params['container'] ?? '';
-  const asked = streamsOf(query, query.get('tty') === '1');
+  const asked = streamsOf(await formOf(call));
   const pod = declaredPod(engine, params);
   const fullName = `${pod.metadata.name}_${pod.metadata.namespace}`;
+  const containerId = runningContainerID(pod, name);
+  if (containerId === undefined) throw new Refusal(500, `container ${name} not found in pod ${fullName}`);
   if (params['uid'] !== undefined && params['uid'] !== pod.metadata.uid) {
     throw new Refusal(500, `pod ${fullName} not found`);
   }
-  const containerId = runningContainerID(pod, name);
-  if (containerId === undefined) throw new Refusal(500, `container ${name} not found in pod ${fullName}`);
   const { tty = false } = findContainer(pod.spec, name) ?? {};
   const { url } = await prepared(runtime.attach({ containerId, ...asked, tty }));
   await forward(call, url, idleTimeoutMs);
@@ -50,13 +53,12 @@ export async function handleAttach({ engine, runtime, idleTimeoutMs }: Deps, cal
 /** kubelet: server/server.go getPortForward */
 export async function handlePortForward({ engine, runtime, idleTimeoutMs }: Deps, call: Call): Promise<void> {
   const { params, query, request } = call;
-  const port = request.headers.upgrade?.toLowerCase() === 'websocket' ? portsOf(query) : [];
+  const port = isWebSocket(request) ? portsOf(query) : [];
   const pod = declaredPod(engine, params);
   if (params['uid'] !== undefined && params['uid'] !== pod.metadata.uid) throw new Refusal(404, 'pod not found');
   const { uid, name, namespace } = pod.metadata;
-  const { items } = await runtime.listPodSandbox({
-    filter: { labelSelector: { [criLabels.podUID]: uid }, state: { state: 'SANDBOX_READY' } },
-  });
+  const filter = { labelSelector: { [criLabels.podUID]: uid }, state: { state: 'SANDBOX_READY' } } as const;
+  const { items } = await prepared(runtime.listPodSandbox({ filter }));
   const [newest] = items.sort((a, b) => Number(b.createdAt - a.createdAt));
   if (newest === undefined) throw new Refusal(500, `pod not found (${JSON.stringify(`${name}_${namespace}`)})`);
   const { url } = await prepared(runtime.portForward({ podSandboxId: newest.id, port }));
@@ -76,101 +78,58 @@ function streamRefusal(error: unknown): Refusal {
   return new Refusal(500, rpcText(error));
 }
 
+/**
+ * The fields of a form in the body, and those of the query, which count if the form does not have them. The body of an
+ * upgrade is a part of its stream. kubelet: Go's net/http FormValue
+ */
+async function formOf({ request, query }: Call): Promise<URLSearchParams> {
+  const [type = ''] = (request.headers['content-type'] ?? '').split(';');
+  const isForm = type.trim().toLowerCase() === 'application/x-www-form-urlencoded';
+  if (request.method !== 'POST' || !isForm) return query;
+  const form = goQuery((await bodyOf(request)).toString());
+  return new URLSearchParams([...form, ...query]);
+}
+
 /** kubelet: cri-client streaming/remotecommand NewOptions */
-function streamsOf(
-  query: URLSearchParams,
-  tty: boolean,
-): { tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean } {
-  const stdin = query.get('input') === '1';
-  const stdout = query.get('output') === '1';
+function streamsOf(form: URLSearchParams): { tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean } {
+  const tty = form.get('tty') === '1';
+  const stdin = form.get('input') === '1';
+  const stdout = form.get('output') === '1';
   // A terminal has no stderr of its own.
-  const stderr = query.get('error') === '1' && !tty;
+  const stderr = form.get('error') === '1' && !tty;
   if (!stdin && !stdout && !stderr) throw new Refusal(400, 'you must specify at least 1 of stdin, stdout, stderr');
   return { tty, stdin, stdout, stderr };
 }
 
+/** kubelet: apimachinery/pkg/util/httpstream/wsstream IsWebSocketRequest */
+function isWebSocket({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
+  const isUpgrade = /(^|,\s*)upgrade($|\s*,)/i.test(firstOf(rawHeaders, 'connection'));
+  return isUpgrade && firstOf(rawHeaders, 'upgrade').toLowerCase() === 'websocket';
+}
+
+/** The first value of a header, as Go's net/http Get. Requests of HTTP/2 have no `headersDistinct`. */
+function firstOf(rawHeaders: readonly string[], name: string): string {
+  const index = rawHeaders.findIndex((text, at) => at % 2 === 0 && text.toLowerCase() === name);
+  return index < 0 ? '' : (rawHeaders[index + 1] ?? '');
+}
+
 /** kubelet: cri-client streaming/portforward NewV4Options */
 function portsOf(query: URLSearchParams): number[] {
-  const texts = query.getAll('port').flatMap((value) => value.split(','));
-  if (texts.length === 0) throw new Refusal(400, 'query parameter "port" is required');
-  return texts.map((text) => {
-    const quoted = JSON.stringify(text);
-    const unparsable = (reason: string): Refusal =>
-      new Refusal(400, `unable to parse ${quoted} as a port: strconv.ParseUint: parsing ${quoted}: ${reason}`);
-    if (!/^\d+$/.test(text)) throw unparsable('invalid syntax');
-    if (Number(text) > 65535) throw unparsable('value out of range');
-    if (Number(text) === 0) throw new Refusal(400, `port ${quoted} must be > 0`);
-    return Number(text);
+  const values = query.getAll('port');
+  if (values.length === 0) throw new Refusal(400, 'query parameter "port" is required');
+  return values.flatMap((value) => {
+    if (value === '') throw new Refusal(400, 'query parameter "port" cannot be empty');
+    return value.split(',').map((text) => portOf(text, value));
   });
 }
 
-/** Headers of the client that the runtime does not get. */
-const ownHeaders = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
-
-/**
- * Passes the upgraded connection to the streaming server of the runtime, byte for byte, with its answer. kubelet:
- * apimachinery/pkg/util/proxy UpgradeAwareHandler
- */
-async function forward({ request, response }: Call, url: string, idleTimeoutMs: number): Promise<void> {
-  const upgraded = upgrades.get(response);
-  if (upgraded === undefined) {
-    sendError(response, 500, 'Upgrade request required');
-    return;
+/** One port of a list. An error names the whole list. */
+function portOf(text: string, list: string): number {
+  const reason = /^\d+$/.test(text) ? 'value out of range' : 'invalid syntax';
+  if (!/^\d+$/.test(text) || Number(text) > 65535) {
+    const problem = `strconv.ParseUint: parsing ${goQuoted(text)}: ${reason}`;
+    throw new Refusal(400, `unable to parse ${goQuoted(list)} as a port: ${problem}`);
   }
-  const target = new URL(url);
-  let runtime: Socket;
-  try {
-    runtime = await connected(target);
-  } catch (error) {
-    sendError(response, 500, `error dialing backend: ${dialText(target, error)}`);
-    return;
-  }
-  const { socket, head } = upgraded;
-  response.detachSocket(socket);
-  for (const side of [socket, runtime]) {
-    side.setTimeout(idleTimeoutMs, () => {
-      socket.destroy();
-      runtime.destroy();
-    });
-    // Each side closes the other one below.
-    side.on('error', () => undefined);
-  }
-  socket.once('close', () => runtime.destroy());
-  runtime.once('close', () => {
-    socket.destroySoon();
-  });
-  runtime.write(requestHead(request, target));
-  if (head.length > 0) runtime.write(head);
-  socket.pipe(runtime);
-  runtime.pipe(socket);
-}
-
-/** The connection behind an answer to a request for an upgrade. */
-export const upgrades = new WeakMap<ServerResponse, { socket: Socket; head: Buffer }>();
-
-function connected({ hostname, port }: URL): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) });
-    socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error('i/o timeout')));
-    socket.once('error', reject).once('connect', () => {
-      socket.off('error', reject).setTimeout(0);
-      resolve(socket);
-    });
-  });
-}
-
-function dialText({ hostname, port }: URL, error: unknown): string {
-  const reason = hasCode(error, 'ECONNREFUSED') ? 'connect: connection refused' : errorMessage(error);
-  return `dial tcp ${hostname}:${port}: ${reason}`;
-}
-
-function requestHead({ method = 'GET', rawHeaders, socket }: IncomingMessage, { pathname, search }: URL): string {
-  const lines = [`${method} ${pathname}${search} HTTP/1.1`];
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const [name = '', value = ''] = rawHeaders.slice(index, index + 2);
-    if (!ownHeaders.has(name.toLowerCase())) lines.push(`${name}: ${value}`);
-  }
-  lines.push(`X-Forwarded-For: ${(socket.remoteAddress ?? '').replace(/^::ffff:/, '')}`);
-  if (method !== 'GET') lines.push('Content-Length: 0');
-  return `${lines.join('\r\n')}\r\n\r\n`;
+  if (Number(text) === 0) throw new Refusal(400, `port ${goQuoted(list)} must be > 0`);
+  return Number(text);
 }

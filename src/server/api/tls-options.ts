@@ -1,4 +1,4 @@
-import type { SecureVersion } from 'node:tls';
+import { getCiphers, type SecureVersion } from 'node:tls';
 import { UserError } from '../../errors.ts';
 
 /** OpenSSL's names of the suites that Go knows for TLS 1.2 and older, by Go's names. */
@@ -47,7 +47,10 @@ export interface TLSLimits {
   ciphers?: string;
 }
 
-/** Throws a `UserError` for a name that Go does not know. kubelet: component-base/cli/flag/ciphersuites_flag.go */
+/**
+ * Throws a `UserError` for a name that Go does not know, and for suites of which OpenSSL serves none. kubelet:
+ * component-base/cli/flag/ciphersuites_flag.go
+ */
 export function tlsLimits({
   tlsMinVersion,
   tlsCipherSuites,
@@ -61,6 +64,7 @@ export function tlsLimits({
       hint: 'Set tlsMinVersion (--tls-min-version) to VersionTLS12 or VersionTLS13.',
     });
   }
+  if (tlsCipherSuites.length === 0) return { minVersion };
   const older = tlsCipherSuites.flatMap((name) => {
     const known = openSSLNames[name];
     if (known !== undefined) return known;
@@ -69,5 +73,12 @@ export function tlsLimits({
       hint: 'The names in tlsCipherSuites (--tls-cipher-suites) are those of Go, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256.',
     });
   });
-  return tlsCipherSuites.length === 0 ? { minVersion } : { minVersion, ciphers: [...tls13, ...older].join(':') };
+  const served = new Set(getCiphers());
+  const usable = older.filter((name) => served.has(name.toLowerCase()));
+  if (older.length > 0 && usable.length === 0 && minVersion !== 'TLSv1.3') {
+    throw new UserError(`none of the cipher suites ${tlsCipherSuites.join(', ')} can be served`, {
+      hint: 'RC4 and 3DES are broken. Name another suite in tlsCipherSuites (--tls-cipher-suites).',
+    });
+  }
+  return { minVersion, ciphers: [...tls13, ...usable].join(':') };
 }

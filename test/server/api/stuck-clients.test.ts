@@ -11,6 +11,7 @@ const starts = [
   '',
   'GET /pods HTTP/1.1\r\nHost: node\r\n',
   'POST /run/default/web/a HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx',
+  'GET /nosuch HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
 ];
 
 /** Milliseconds of CPU that answers of /healthz take on both sides, each with a handshake. */

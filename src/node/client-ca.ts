@@ -1,0 +1,46 @@
+import { X509Certificate } from 'node:crypto';
+import { readRegularFile } from '../engine/host/regular-file.ts';
+import { UserError } from '../errors.ts';
+import { readFailure } from '../file-failure.ts';
+
+const maxBytes = 1024 * 1024;
+const begin = '-----BEGIN CERTIFICATE-----';
+const end = '-----END CERTIFICATE-----';
+
+/**
+ * The certificates in PEM that sign those of clients. Rejects with a `UserError` if there is none, or if one is
+ * damaged. kubelet: apiserver dynamic_cafile_content.go loadCABundle, client-go util/cert ParseCertsPEM
+ */
+export async function readClientCA(path: string): Promise<string> {
+  let content: Buffer;
+  try {
+    content = await readRegularFile(path, maxBytes, { followLinks: true });
+  } catch (cause) {
+    throw new UserError(`the client CA ${path} cannot be read: ${readFailure(cause)}`, {
+      hint: 'It is named by authentication.x509.clientCAFile (--client-ca-file).',
+      cause,
+    });
+  }
+  // Node would read an empty text as the authorities of the system, and takes a text without certificates in silence.
+  const [, ...blocks] = content.toString().split(begin);
+  if (blocks.length === 0) throw unusable(path, 'it has no certificate');
+  return blocks
+    .map((block, index) => certificateOf(block, () => unusable(path, `its certificate ${index + 1} is damaged`)))
+    .join('');
+}
+
+/** The certificate of a block, whose first line is left out. A file that is being written has an unfinished one. */
+function certificateOf(block: string, damaged: () => UserError): string {
+  const [body = '', ...rest] = block.split(end);
+  if (rest.length === 0) throw damaged();
+  try {
+    return new X509Certificate(`${begin}${body}${end}\n`).toString();
+  } catch {
+    throw damaged();
+  }
+}
+
+const unusable = (path: string, reason: string): UserError =>
+  new UserError(`the client CA ${path} cannot be used: ${reason}`, {
+    hint: 'Put the certificates in PEM that sign those of clients into the file of authentication.x509.clientCAFile (--client-ca-file).',
+  });

@@ -1,0 +1,165 @@
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { pipeline } from 'node:stream';
+import { connect as connectTLS } from 'node:tls';
+import { errorMessage, hasCode } from '../../errors.ts';
+import { Refusal, sendError } from './answers.ts';
+import type { Call } from './route-table.ts';
+
+const connectTimeoutMs = 10_000;
+/** Time without a byte in a refusal of the runtime. kubelet: upgradeaware.go tryUpgrade */
+const refusalTimeoutMs = 10_000;
+
+/** Headers of the client that the runtime does not get. */
+const ownHeaders = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
+/** Headers of the runtime that belong to its connection alone. */
+const connectionHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding']);
+
+/** The connection behind an answer to a request for an upgrade. */
+export const upgrades = new WeakMap<ServerResponse, { socket: Socket; head: Buffer }>();
+
+/**
+ * Asks the streaming server of the runtime for the same upgrade. If it agrees, passes its answer and then every byte in
+ * both directions. If it refuses, passes its answer alone. kubelet: apimachinery/pkg/util/proxy UpgradeAwareHandler
+ */
+export async function forward({ request, response }: Call, url: string, idleTimeoutMs: number): Promise<void> {
+  const target = targetOf(url);
+  const upgraded = upgrades.get(response);
+  if (upgraded === undefined) {
+    sendError(response, 500, 'Upgrade request required');
+    return;
+  }
+  const { socket, head } = upgraded;
+  const runtime = await connected(target).catch((error: unknown) => {
+    sendError(response, 500, `error dialing backend: ${dialText(target, error)}`);
+  });
+  if (runtime === undefined) return;
+  socket.once('close', () => runtime.destroy());
+  if (socket.destroyed) {
+    runtime.destroy();
+    return;
+  }
+  let answer: Answer;
+  try {
+    answer = await asked(runtime, request, target);
+  } catch (error) {
+    sendError(response, 500, hasCode(error, 'ECONNRESET') ? 'unexpected EOF' : errorMessage(error));
+    return;
+  }
+  if (answer.kind === 'refused') {
+    refuse(response, answer.message, runtime);
+    return;
+  }
+  response.detachSocket(socket);
+  socket.write(headOf(answer.message), 'latin1');
+  socket.write(answer.head);
+  runtime.write(head);
+  join({ socket, runtime }, idleTimeoutMs);
+}
+
+/** kubelet: cri-client remote_runtime.go Exec, apimachinery/pkg/util/proxy DialURL */
+function targetOf(url: string): URL {
+  if (url === '') throw new Refusal(500, 'URL is not set');
+  if (!URL.canParse(url)) throw new Refusal(500, `parse ${JSON.stringify(url)}: invalid URL`);
+  return new URL(url);
+}
+
+/** Resolves with a connection to the runtime. A certificate must be valid on this machine, as for the kubelet. */
+function connected({ protocol, hostname, port }: URL): Promise<Socket> {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const isTLS = protocol === 'https:';
+  return new Promise((resolve, reject) => {
+    const socket = isTLS
+      ? connectTLS({
+          host,
+          port: Number(port || 443),
+          rejectUnauthorized: true,
+          ...(isIP(host) === 0 && { servername: host }),
+        })
+      : connectPlain({ host, port: Number(port || 80) });
+    socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error('i/o timeout')));
+    socket.once('error', reject).once(isTLS ? 'secureConnect' : 'connect', () => {
+      // An error closes the connection, and that ends the stream.
+      socket.off('error', reject).on('error', () => undefined);
+      socket.setTimeout(0);
+      resolve(socket);
+    });
+  });
+}
+
+const untrusted = ['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'];
+
+function dialText({ hostname, port }: URL, error: unknown): string {
+  if (hasCode(error, ...untrusted)) {
+    return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
+  }
+  const reason = hasCode(error, 'ECONNREFUSED') ? 'connect: connection refused' : errorMessage(error);
+  return `dial tcp ${hostname}:${port}: ${reason}`;
+}
+
+type Answer =
+  { kind: 'upgraded'; message: IncomingMessage; head: Buffer } | { kind: 'refused'; message: IncomingMessage };
+
+/** The answer of the runtime. Rejects if it is neither an upgrade nor an error. */
+function asked(runtime: Socket, request: IncomingMessage, target: URL): Promise<Answer> {
+  const { method = 'GET' } = request;
+  const path = `${target.pathname}${target.search}`;
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest({ createConnection: () => runtime, method, path, headers: headersOf(request) });
+    outgoing.on('error', reject);
+    outgoing.once('upgrade', (message, _socket, head) => {
+      resolve({ kind: 'upgraded', message, head });
+    });
+    outgoing.once('response', (message) => {
+      const { statusCode = 0 } = message;
+      if (statusCode >= 400) resolve({ kind: 'refused', message });
+      else outgoing.destroy(new Error(`invalid upgrade response: status code ${statusCode}`));
+    });
+    outgoing.end();
+  });
+}
+
+/** kubelet: apimachinery/pkg/util/net AppendForwardedForHeader */
+function headersOf({ method, rawHeaders, headersDistinct, socket }: IncomingMessage): string[] {
+  const client = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  const forwardedFor = [...(headersDistinct['x-forwarded-for'] ?? []), client].join(', ');
+  const length = method === 'GET' ? [] : ['Content-Length', '0'];
+  return [...without(ownHeaders, rawHeaders), 'X-Forwarded-For', forwardedFor, ...length];
+}
+
+/** Names and values by turns, but for some names. */
+function without(left: ReadonlySet<string>, rawHeaders: readonly string[]): string[] {
+  return rawHeaders.filter((_text, index) => !left.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? ''));
+}
+
+function headOf({ statusMessage = '', rawHeaders }: IncomingMessage): string {
+  const lines = [`HTTP/1.1 101 ${statusMessage}`];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    lines.push(`${rawHeaders[index] ?? ''}: ${rawHeaders[index + 1] ?? ''}`);
+  }
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+/** Passes the answer of a runtime that refused. Bytes that the client sends later reach nobody. */
+function refuse(response: ServerResponse, message: IncomingMessage, runtime: Socket): void {
+  const { statusCode = 500, statusMessage = '', rawHeaders } = message;
+  runtime.setTimeout(refusalTimeoutMs, () => runtime.destroy());
+  response.sendDate = false;
+  response.writeHead(statusCode, statusMessage, without(connectionHeaders, rawHeaders));
+  pipeline(message, response, () => runtime.destroy());
+}
+
+/** Passes every byte of each side to the other one. */
+function join({ socket, runtime }: { socket: Socket; runtime: Socket }, idleTimeoutMs: number): void {
+  for (const side of [socket, runtime]) {
+    side.setTimeout(idleTimeoutMs, () => {
+      socket.destroy();
+      runtime.destroy();
+    });
+  }
+  runtime.once('close', () => {
+    socket.destroySoon();
+  });
+  socket.pipe(runtime);
+  runtime.pipe(socket);
+}

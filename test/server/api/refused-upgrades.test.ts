@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { type AddressInfo, connect as connectPlain, type Socket } from 'node:net';
+import { connect } from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import { apiMounts } from '../../../src/server/api/api-mounts.ts';
+import { serveReadOnly } from '../../../src/server/api/api-server.ts';
+import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
+import { apiDeps, ApiRig } from './api-rig.ts';
+
+const upgrade = 'GET /healthz HTTP/1.1\r\nHost: node\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
+
+/** Asks for an upgrade as a client that never closes its connection. Resolves with the status. */
+async function ask(socket: Socket): Promise<string> {
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined).write(upgrade);
+  const [head] = (await once(socket, 'data')) as [Buffer];
+  return head.toString().slice(9, 12);
+}
+
+test('more refused upgrades than there may be connections keep nobody out, though no client closes', async () => {
+  const rig = await ApiRig.open();
+  const statuses: string[] = [];
+  for (let index = 0; index < 300; index += 1) {
+    const where = { port: rig.port, host: '127.0.0.1', rejectUnauthorized: false, allowHalfOpen: true };
+    statuses.push(await ask(connect(where)));
+  }
+  expect(new Set(statuses)).toEqual(new Set(['401']));
+  await rig.untilClosed();
+  expect(await rig.short('GET /healthz', { client: await rig.authority.issue('carol') })).toBe('200 ok');
+}, 30_000);
+
+test('the read-only port closes an answered upgrade too, and counts no request in flight', async () => {
+  const counts = new HTTPCounts(new FakeClock());
+  const server = await serveReadOnly({
+    address: '127.0.0.1',
+    port: 0,
+    mounts: apiMounts(apiDeps(), { readOnly: true }),
+    faults: silentFaults(),
+    counts,
+  });
+  onTestFinished(() => void server.close());
+  const closed = new Promise<unknown>((resolve) => {
+    server.once('connection', (socket: Socket) => socket.once('close', resolve));
+  });
+  const { port } = server.address() as AddressInfo;
+  expect(await ask(connectPlain({ port, host: '127.0.0.1', allowHalfOpen: true }))).toBe('200');
+  await closed;
+  const [inFlight] = counts.families();
+  expect([...(inFlight?.samples ?? [])].map(({ value }) => value)).toEqual([0]);
+}, 10_000);
+
+test('an upgrade that is not answered is closed after 60 s of silence', async () => {
+  const rig = await ApiRig.open({ runtime: { exec: () => new Promise(() => undefined) } });
+  const upgraded = once(rig.secure.server, 'upgrade') as Promise<[IncomingMessage, Socket]>;
+  const client = await rig.connect(await rig.authority.issue('carol'));
+  client.write(upgrade.replace('/healthz', '/exec/default/web/a?output=1'));
+  const [, socket] = await upgraded;
+  expect(socket.timeout).toBe(60_000);
+  // As its timer does.
+  socket.emit('timeout');
+  await once(client.resume(), 'close');
+  await rig.untilClosed();
+}, 10_000);
