@@ -15,6 +15,8 @@ interface Deps {
   pods: () => readonly Pod[];
   volumeManager: Pick<VolumeManager, 'emptyDirPath'>;
   clock: Clock;
+  /** A volume with more names below it counts as one with so many. */
+  maxNames?: number;
   logger: Logger;
 }
 
@@ -63,7 +65,7 @@ export class EmptyDirUsage {
   }
 
   private async measurePod(pod: Pod, volumes: Counted[], signal?: AbortSignal): Promise<VolumeStats[]> {
-    const { volumeManager, clock, logger } = this.deps;
+    const { volumeManager, clock, maxNames, logger } = this.deps;
     const measured: VolumeStats[] = [];
     const isOver = (): boolean => signal?.aborted === true;
     for (const { name, enoughBytes } of volumes) {
@@ -73,6 +75,7 @@ export class EmptyDirUsage {
         const { bytes, inodes } = await treeUsage(
           path,
           (counted) => isOver() || (enoughBytes !== undefined && counted.bytes > enoughBytes),
+          maxNames === undefined ? {} : { maxNames },
         );
         if (isOver()) break;
         const time = new Date(clock.now()).toISOString();

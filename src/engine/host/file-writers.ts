@@ -1,5 +1,5 @@
 import { type Dir, opendirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { readdir, realpath } from 'node:fs/promises';
+import { open, readdir, realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -18,7 +18,19 @@ interface Sought {
   name: string;
   dev: number;
   ino: number;
+  place: Place;
 }
+
+/** Where an open file is, as the kernel knows it without a question to the file system. */
+interface Place {
+  /** Number of the mount, the same in all mount namespaces. */
+  mount: string;
+  /** Device of the file system, as of mountinfo. Undefined for a mount outside the root of its process. */
+  device: string | undefined;
+}
+
+/** O_PATH, which opens no device and reads nothing. Node does not name it. */
+const pathOnly = 0o10000000;
 
 /** Open files that are read before other work gets its turn, which takes some 3 ms. A process may have a million. */
 const filesPerTurn = 512;
@@ -83,23 +95,42 @@ export async function isStillWriting(path: string, { pid, fd }: Writer): Promise
 async function seek(path: string): Promise<Sought | undefined> {
   try {
     const real = await realpath(path);
-    const { dev, ino } = statSync(real);
-    return { path, name: basename(real), dev, ino };
+    const file = await open(real, pathOnly);
+    try {
+      const { dev, ino } = await file.stat();
+      return { path, name: basename(real), dev, ino, place: placeOf('self', fdinfoOf('self', file.fd)) };
+    } finally {
+      await file.close();
+    }
   } catch {
     // A missing file has no writer.
     return undefined;
   }
 }
 
-function writerOf({ dev, ino }: Sought, pid: string, fd: string): Writer | undefined {
-  const stats = statSync(`/proc/${pid}/fd/${fd}`);
-  if (stats.dev !== dev || stats.ino !== ino) return undefined;
-  const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8'))?.[1] ?? '0';
+function writerOf({ dev, ino, place }: Sought, pid: string, fd: string): Writer | undefined {
+  const fdinfo = fdinfoOf(pid, fd);
+  const flags = /^flags:\s*([0-7]+)/m.exec(fdinfo)?.[1] ?? '0';
   // O_WRONLY and O_RDWR are 1 and 2 on every architecture.
   if ((Number.parseInt(flags, 8) & 3) === 0) return undefined;
+  // Another file system may hang, and `stat` would wait for it.
+  if (!isSameFileSystem(placeOf(pid, fdinfo), place)) return undefined;
+  const stats = statSync(`/proc/${pid}/fd/${fd}`);
+  if (stats.dev !== dev || stats.ino !== ino) return undefined;
   const command = orUndefined(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim()) ?? '';
   return { pid: Number(pid), fd, command };
 }
+
+const fdinfoOf = (pid: string, fd: string | number): string => readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8');
+
+function placeOf(pid: string, fdinfo: string): Place {
+  const mount = /^mnt_id:\s*(\d+)/m.exec(fdinfo)?.[1] ?? '';
+  const device = new RegExp(`^${mount} \\d+ (\\S+) `, 'm').exec(readFileSync(`/proc/${pid}/mountinfo`, 'utf8'))?.[1];
+  return { mount, device };
+}
+
+const isSameFileSystem = (one: Place, other: Place): boolean =>
+  one.mount === other.mount || (one.device !== undefined && one.device === other.device);
 
 /** Returns undefined if `look` throws, because files in /proc vanish at any moment. */
 function orUndefined<T>(look: () => T): T | undefined {

@@ -1,5 +1,6 @@
-import { lstat, rmdir, unlink } from 'node:fs/promises';
-import { errorMessage } from '../../errors.ts';
+import { lstat, mkdtemp, rename, rmdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorMessage, hasCode } from '../../errors.ts';
 import { ifPresent } from './if-present.ts';
 import { unmountTree } from './mounts.ts';
 import { walkTree } from './walk-tree.ts';
@@ -23,9 +24,23 @@ async function removeUnmounted(path: string): Promise<void> {
     await unlink(path);
     return;
   }
-  await walkTree(path, async (folder, { name, isDirectory }) => {
-    await ifPresent((isDirectory ? rmdir : unlink)(folder.at(name)));
+  while ((await removeContent(path)) === 'some were moved');
+  await rmdir(path);
+}
+
+/** Deletes all but folders that are too deep for a walk. These become folders of `path`. */
+async function removeContent(path: string): Promise<'some were moved' | undefined> {
+  let result: 'some were moved' | undefined;
+  await walkTree(path, async (folder, { name, isDirectory, isTooDeep = false }) => {
+    const entry = folder.at(name);
+    try {
+      await ifPresent((isDirectory ? rmdir : unlink)(entry));
+    } catch (error) {
+      if (!isTooDeep || !hasCode(error, 'ENOTEMPTY')) throw error;
+      await rename(entry, await mkdtemp(join(path, 'deep-')));
+      result = 'some were moved';
+    }
     return undefined;
   });
-  await rmdir(path);
+  return result;
 }

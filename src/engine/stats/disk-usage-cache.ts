@@ -29,8 +29,8 @@ interface Deps {
   /** Uniform in [0, 1). */
   random: () => number;
   meter?: Pick<Meter, 'observe'> | undefined;
-  /** A folder with more files counts as one with so many. */
-  maxInodes?: number;
+  /** A folder with more names below it counts as one with so many. */
+  maxNames?: number;
   logger: Logger;
 }
 
@@ -56,7 +56,6 @@ interface Entry {
 /** Time between two looks at the logs of a pod, and at all of a pod with limits. */
 const logsPeriodMs = 60_000;
 const limitedPeriodMs = 10_000;
-const defaultMaxInodes = 1_000_000;
 /** Block size of `stat`'s counts, on every file system. */
 const blockBytes = 512;
 /** Largest share of time spent on measuring, because large volumes take long. */
@@ -167,8 +166,8 @@ export class DiskUsageCache {
   }
 
   private readonly ofTree = (path: string): Promise<TreeUsage> => {
-    const { maxInodes = defaultMaxInodes } = this.deps;
-    return treeUsage(path, (usage) => usage.inodes >= maxInodes);
+    const { maxNames } = this.deps;
+    return treeUsage(path, () => false, maxNames === undefined ? {} : { maxNames });
   };
 
   /** The runtime alone writes there, and there are many such folders. */

@@ -1,3 +1,4 @@
+import type { BigIntStats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { ifPresent } from '../host/if-present.ts';
 import { walkTree } from '../host/walk-tree.ts';
@@ -12,23 +13,52 @@ export interface TreeUsage {
   inodes: number;
 }
 
+/** Limits of a count, because a container can make any number of files and links. */
+export interface UsageLimits {
+  /** A folder with more names below it counts as one with so many. */
+  maxNames: number;
+  /** Files with several names that are told apart by their inodes. */
+  maxLinkedFiles: number;
+}
+
+const usageLimits: UsageLimits = { maxNames: 1_000_000, maxLinkedFiles: 50_000 };
+
 /**
- * Disk usage of a folder and its content. Counts a file with several names once and ignores mounts inside. Stops
- * counting when `isEnough` returns true. kubelet: pkg/volume/util/fs/fs.go DiskUsage
+ * Disk usage of a folder and its content. Counts a file with several names once and ignores mounts inside. If there are
+ * more such files than the limit, each further name counts as its share of the file. Stops counting when `isEnough`
+ * returns true. kubelet: pkg/volume/util/fs/fs.go DiskUsage
  */
-export async function treeUsage(path: string, isEnough: (usage: TreeUsage) => boolean): Promise<TreeUsage> {
+export async function treeUsage(
+  path: string,
+  isEnough: (usage: TreeUsage) => boolean,
+  limits: Partial<UsageLimits> = {},
+): Promise<TreeUsage> {
+  const { maxNames, maxLinkedFiles } = { ...usageLimits, ...limits };
   const usage: TreeUsage = { bytes: (await lstat(path, { bigint: true })).blocks * blockBytes, inodes: 1 };
   const counted = new Set<string>();
+  let names = 1;
   await walkTree(path, async (folder, { name }) => {
+    names += 1;
     const stats = await ifPresent(lstat(folder.at(name), { bigint: true }));
-    if (stats === undefined) return undefined;
-    const { dev, ino, nlink, blocks } = stats;
-    const file = `${dev}:${ino}`;
-    if (counted.has(file)) return undefined;
-    usage.bytes += blocks * blockBytes;
-    usage.inodes += 1;
-    if (nlink > 1n) counted.add(file);
-    return isEnough(usage) ? 'stop' : undefined;
+    if (stats !== undefined) add(usage, stats, { counted, maxLinkedFiles });
+    return names >= maxNames || isEnough(usage) ? 'stop' : undefined;
   });
-  return usage;
+  return { ...usage, inodes: Math.round(usage.inodes) };
+}
+
+interface LinkedFiles {
+  /** Files with several names that were added before. */
+  counted: Set<string>;
+  maxLinkedFiles: number;
+}
+
+function add(usage: TreeUsage, stats: BigIntStats, { counted, maxLinkedFiles }: LinkedFiles): void {
+  const { dev, ino, nlink, blocks } = stats;
+  const hasSeveralNames = nlink > 1n && !stats.isDirectory();
+  const file = `${dev}:${ino}`;
+  if (hasSeveralNames && counted.has(file)) return;
+  const names = hasSeveralNames && counted.size >= maxLinkedFiles ? nlink : 1n;
+  usage.bytes += (blocks * blockBytes) / names;
+  usage.inodes += 1 / Number(names);
+  if (hasSeveralNames && names === 1n) counted.add(file);
 }

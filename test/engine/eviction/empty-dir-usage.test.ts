@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { EmptyDirUsage } from '../../../src/engine/eviction/empty-dir-usage.ts';
+import { EmptyDirUsage, type VolumesByPod } from '../../../src/engine/eviction/empty-dir-usage.ts';
 import { makePod } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -16,12 +16,13 @@ const volumesOfPod = [
 ];
 
 /** Volumes of pod `u1`, all in one folder with a file of 100,000 bytes. */
-async function emptyDirs() {
+async function emptyDirs(limits: { maxNames?: number } = {}) {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'file'), Buffer.alloc(100_000, 1));
   const said: string[] = [];
   const clock = new FakeClock();
   const usage = new EmptyDirUsage({
+    ...limits,
     pods: () => [makePod({ metadata: { uid: 'u1' }, spec: { volumes: volumesOfPod } })],
     volumeManager: { emptyDirPath: () => folder },
     clock,
@@ -77,4 +78,12 @@ test('measuring takes at most a hundredth of the time', async () => {
   await clock.advance(1000);
   await usage.ofLimited();
   expect(looks).toBe(2);
+});
+
+test('a volume with more files than the limit counts as one with so many', async () => {
+  const { usage, folder } = await emptyDirs({ maxNames: 3 });
+  for (const name of ['a', 'b', 'c', 'd']) await writeFile(join(folder, name), '');
+  const inodes = async (measured: Promise<VolumesByPod>): Promise<unknown[]> =>
+    [...(await measured).values()].flat().map(({ inodesUsed }) => inodesUsed);
+  expect(await inodes(usage.ofAll(new AbortController().signal))).toEqual([3, 3]);
 });

@@ -1,9 +1,9 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { lstat, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { removeTree } from '../../../src/engine/host/remove-tree.ts';
-import { walkTree } from '../../../src/engine/host/walk-tree.ts';
+import { type Visit, walkTree, type WalkLimits } from '../../../src/engine/host/walk-tree.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
@@ -16,12 +16,13 @@ beforeEach(async () => {
 });
 
 /** Names in the order in which the walk visits them. */
-async function visited(): Promise<string[]> {
+async function visited(limits: Partial<WalkLimits> = {}): Promise<string[]> {
   const names: string[] = [];
-  await walkTree(tree, (_folder, { name, isDirectory }) => {
-    names.push(isDirectory ? `${name}/` : name);
+  const visit: Visit = (_folder, { name, isDirectory, isTooDeep = false }) => {
+    names.push(`${name}${isDirectory ? '/' : ''}${isTooDeep ? ' is too deep' : ''}`);
     return Promise.resolve(undefined);
-  });
+  };
+  await walkTree(tree, visit, limits);
   return names;
 }
 
@@ -45,6 +46,40 @@ test('of a folder with many files only some names are held at a time', async () 
     return Promise.resolve(undefined);
   });
   expect(visits).toBeLessThan(names.length / 2);
+});
+
+test('of a folder with many folders only some names are held at a time', async () => {
+  const pairs = Array.from({ length: 300 }, (_, index) => `${index}-${'x'.repeat(200)}`);
+  for (const name of pairs) {
+    writeFileSync(join(tree, name), '');
+    mkdirSync(join(tree, `${name}-folder`));
+  }
+  const names = await visited({ maxNames: 10, minNames: 1 });
+  // Folders are visited before all of the folder is read.
+  expect(names.findIndex((name) => name.endsWith('/'))).toBeLessThan(
+    names.findLastIndex((name) => !name.endsWith('/')),
+  );
+  expect(names.sort()).toEqual(pairs.flatMap((name) => [name, `${name}-folder/`]).sort());
+});
+
+test('folders that are too deep are visited and not entered', async () => {
+  await mkdir(join(tree, 'a', 'b', 'c', 'd'), { recursive: true });
+  expect(await visited({ maxLevels: 2 })).toEqual(['c/ is too deep', 'b/', 'a/']);
+});
+
+test('few folders are open to be read on, folders below them are not entered', async () => {
+  for (const path of ['a/b/c', 'a/e', 'f']) await mkdir(join(tree, path), { recursive: true });
+  const names = await visited({ maxNames: 0, minNames: 2, maxPartlyRead: 1 });
+  expect(names.sort()).toEqual(['a/ is too deep', 'f/ is too deep']);
+});
+
+test('a walk that fails or ends leaves no folder open', async () => {
+  for (const path of ['a/b', 'a/c', 'd/b', 'd/c']) await mkdir(join(tree, path), { recursive: true });
+  const open = readdirSync('/proc/self/fd').length;
+  const failure = new Error('visit failed');
+  await expect(walkTree(tree, () => Promise.reject(failure), { maxNames: 1, minNames: 1 })).rejects.toBe(failure);
+  await walkTree(tree, () => Promise.resolve('stop'), { maxNames: 1, minNames: 1 });
+  expect(readdirSync('/proc/self/fd')).toHaveLength(open);
 });
 
 test('the walk ends when a visit says so', async () => {
@@ -94,6 +129,18 @@ test('a tree deeper than any path may be long is removed', async () => {
     await mkdir(join(folder, 'part', chain), { recursive: true });
     if (part > 0) await rename(join(tree, first), join(folder, 'part', chain, first));
     await rename(join(folder, 'part', first), join(tree, first));
+  }
+  await removeTree(tree);
+  expect(await readdir(folder)).toEqual(['part']);
+});
+
+test('a tree deeper than a walk goes is removed', async () => {
+  const chain = join(...Array.from({ length: 600 }, () => 'd'));
+  for (let part = 0; part < 2; part += 1) {
+    await mkdir(join(folder, 'part', chain), { recursive: true });
+    await writeFile(join(folder, 'part', chain, 'file'), '');
+    if (part > 0) await rename(join(tree, 'd'), join(folder, 'part', chain, 'd'));
+    await rename(join(folder, 'part', 'd'), join(tree, 'd'));
   }
   await removeTree(tree);
   expect(await readdir(folder)).toEqual(['part']);

@@ -44,7 +44,7 @@ interface Options {
   volumeStatsAggPeriodMs?: number;
   random?: number;
   ofClock?: Clock;
-  maxInodes?: number;
+  maxNames?: number;
 }
 
 function cacheWith({
@@ -180,7 +180,7 @@ test('a negative period measures logs alone', async () => {
 });
 
 test('a volume with more files than the limit counts as one with so many', async () => {
-  const usage = await measured(cacheWith({ maxInodes: 2 }));
+  const usage = await measured(cacheWith({ maxNames: 2 }));
   expect(usage?.volumes?.find(({ name }) => name === 'cache')?.inodesUsed).toBe(2);
 });
 

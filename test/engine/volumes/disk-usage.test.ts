@@ -32,3 +32,29 @@ test('stops as soon as it has counted enough', async () => {
   expect(bytes).toBeGreaterThan(20_000n);
   expect(bytes).toBeLessThan(60_000n);
 });
+
+test('counts so many names and no more', async () => {
+  for (let file = 0; file < 5; file += 1) await mkdir(join(folder, String(file)));
+  expect((await treeUsage(folder, () => false, { maxNames: 4 })).inodes).toBe(4);
+});
+
+test('a file with names without number costs no more than a limited count', async () => {
+  await writeFile(join(folder, 'file'), '');
+  for (let name = 0; name < 5; name += 1) await link(join(folder, 'file'), join(folder, String(name)));
+  let looks = 0;
+  const isEnough = (): boolean => {
+    looks += 1;
+    return false;
+  };
+  expect((await treeUsage(folder, isEnough, { maxNames: 4 })).inodes).toBe(2);
+  expect(looks).toBe(2);
+});
+
+test('of more files with several names than the limit each name counts as a share', async () => {
+  for (const name of ['a', 'b', 'c']) {
+    await writeFile(join(folder, name), Buffer.alloc(40_960, 1));
+    for (const other of ['2', '3', '4']) await link(join(folder, name), join(folder, `${name}${other}`));
+  }
+  const expected = await blocksOf(folder, ...['a', 'b', 'c'].map((name) => join(folder, name)));
+  expect(await treeUsage(folder, () => false, { maxLinkedFiles: 1 })).toEqual({ bytes: expected, inodes: 4 });
+});
