@@ -1,156 +1,144 @@
-/** Shorter values match elsewhere by chance, and are quickly guessed anyway. */
-const minValueLength = 4;
-/** Shorter values match only without a letter or digit beside them. */
-const minPartLength = 8;
+import { NeedleIndex } from './needle-index.ts';
+import { formsOf } from './secret-forms.ts';
+import { partsOf, type SecretParts } from './secret-parts.ts';
+import { minNeedleLength } from './stands-alone.ts';
+import { beginningHash, type BeginningHash, TextBeginnings } from './text-beginnings.ts';
+
 /** How many former values stay hidden, because texts with them may still come. */
 const maxRetired = 1000;
+const maxRetiredLength = 4 * 1024 * 1024;
+const maxRetiredBeginnings = 100_000;
+/** Values and lines that are looked for in every form. */
+const maxTexts = 10_000;
+/** Longest value that is looked for in base64, quoted and escaped, and the length of all of these. */
+const maxEncodedLength = 64 * 1024;
+const maxEncodedTotal = 1024 * 1024;
 /** A text of at least this length may have been cut in the middle of a value. */
 const minCutLength = 1000;
 const hidden = '<hidden>';
-/** Values that are too common to hide. */
-const plainWords = new Set(['true', 'false', 'null', 'none']);
 
-/** A text to look for. */
-interface Needle {
-  text: string;
-  /** Set for a short text, which matches only where it stands alone. */
-  standsAlone?: RegExp;
+/** Values of a source, and what to hide of them. */
+interface Source {
+  values: readonly string[];
+  parts: SecretParts;
+}
+
+/** What to look for. */
+interface Needles {
+  index: NeedleIndex;
+  /** Values of which a part is hidden at the start and end of a cut text. */
+  values: readonly string[];
 }
 
 /**
  * Hides the values of Secrets and credentials in texts. Finds each value as it is, line by line, and in base64 at any
- * offset. Also finds it quoted as by Go and JSON, and escaped as in a URL.
+ * offset. Also finds it quoted as by Go and JSON, and escaped as in a URL. Of more values and lines than the limits,
+ * the further ones are found by their beginnings.
  */
 export class SecretValues {
-  private readonly bySource = new Map<string, readonly string[]>();
-  private retired: string[] = [];
+  private readonly bySource = new Map<string, Source>();
+  private retired: readonly string[] = [];
+  private retiredBeginnings: readonly BeginningHash[] = [];
   private publicNames = new Map<string, ReadonlySet<string>>();
-  /** Longest first, because one may be a part of another. Built when needed. */
-  private needles: readonly Needle[] | undefined;
-  private values: readonly string[] = [];
+  /** Built when needed, as are the next. */
+  private needles: Needles | undefined;
+  private beginnings: TextBeginnings | undefined;
 
   /** Replaces all values of a source. */
   set(source: string, values: Iterable<string | Uint8Array>): void {
-    const texts = [...new Set([...values].map(toText))].flatMap(partsOf);
-    const before = this.bySource.get(source) ?? [];
-    if (before.length === texts.length && before.every((text, index) => text === texts[index])) return;
-    const gone = before.filter((text) => !texts.includes(text));
-    this.retired = [...this.retired.filter((text) => !gone.includes(text)), ...gone].slice(-maxRetired);
-    this.bySource.set(source, texts);
+    const texts = [...new Set([...values].map(toText))];
+    const before = this.bySource.get(source);
+    if (isSame(before?.values ?? [], texts)) return;
+    const parts = partsOf(texts);
+    if (before !== undefined) this.retire(before.parts, parts);
+    this.bySource.set(source, { values: texts, parts });
     this.needles = undefined;
+    this.beginnings = undefined;
   }
 
   /** Public names, such as those of containers and images. A value equal to one is not hidden. */
   setPublicNames(source: string, names: Iterable<string>): void {
-    this.publicNames.set(source, new Set(names));
+    const set = new Set(names);
+    if (isSame([...(this.publicNames.get(source) ?? [])], [...set])) return;
+    this.publicNames.set(source, set);
     this.needles = undefined;
   }
 
   /** The text with `<hidden>` in place of each value. */
   hide(text: string): string {
     this.needles ??= this.makeNeedles();
-    let result = text;
-    for (const needle of this.needles) {
-      if (needle.text.length > result.length || !result.includes(needle.text)) continue;
-      result =
-        needle.standsAlone === undefined
-          ? result.replaceAll(needle.text, hidden)
-          : result.replaceAll(needle.standsAlone, hidden);
-    }
-    return result.length < minCutLength ? result : this.hideCut(result);
+    this.beginnings ??= this.makeBeginnings();
+    const { index, values } = this.needles;
+    const result = this.beginnings.replaceIn(index.replaceIn(text, hidden), hidden);
+    return result.length < minCutLength ? result : hideCut(result, values);
   }
 
-  /** Hides the part of a value at the start or end of a text that was cut. */
-  private hideCut(text: string): string {
-    let result = text;
-    for (const value of this.values) {
-      const tail = cutAtEnd(result, value);
-      if (tail > 0) result = `${result.slice(0, -tail)}${hidden}`;
-      const head = cutAtStart(result, value);
-      if (head > 0) result = `${hidden}${result.slice(head)}`;
-    }
-    return result;
+  private retire(before: SecretParts, now: SecretParts): void {
+    const kept = new Set(now.texts);
+    const gone = new Set(before.texts.filter((text) => !kept.has(text)));
+    this.retired = newest([...this.retired.filter((text) => !gone.has(text)), ...gone]);
+    this.retiredBeginnings = [...this.retiredBeginnings, ...before.beginnings].slice(-maxRetiredBeginnings);
   }
 
-  private makeNeedles(): Needle[] {
+  private allTexts(): string[] {
+    return [...new Set([...[...this.bySource.values()].flatMap(({ parts }) => parts.texts), ...this.retired])];
+  }
+
+  private makeNeedles(): Needles {
     const names = new Set([...this.publicNames.values()].flatMap((set) => [...set]));
-    const all = new Set([...[...this.bySource.values()].flat(), ...this.retired]);
-    this.values = [...all].filter((value) => !names.has(value));
-    const texts = new Set(this.values.flatMap(formsOf));
-    this.values = this.values.filter((value) => value.length > minPartLength);
-    return [...texts]
-      .sort((a, b) => b.length - a.length)
-      .map((text) => (text.length >= minPartLength ? { text } : { text, standsAlone: alone(text) }));
+    const values = this.allTexts()
+      .slice(0, maxTexts)
+      .filter((value) => !names.has(value));
+    const encoded = shortest(values);
+    const forms = new Set(values.flatMap((value) => (encoded.has(value) ? formsOf(value) : [value])));
+    return { index: new NeedleIndex([...forms]), values: values.filter((value) => value.length > minNeedleLength) };
+  }
+
+  private makeBeginnings(): TextBeginnings {
+    const known = [...this.bySource.values()].flatMap(({ parts }) => parts.beginnings);
+    const further = this.allTexts()
+      .slice(maxTexts)
+      .map((text) => beginningHash(text));
+    return new TextBeginnings(known.concat(this.retiredBeginnings, further));
   }
 }
 
 /** Invalid UTF-8 becomes replacement characters. */
 const toText = (value: string | Uint8Array): string => Buffer.from(value).toString('utf8');
 
-/** The value without surrounding white space, its lines, and the credentials in it if it is a Docker configuration. */
-function partsOf(value: string): string[] {
-  const text = value.trim();
-  const lines = text.includes('\n') ? text.split(/\r?\n/).map((line) => line.trim()) : [];
-  const parts = [text, ...lines.filter((line) => line.length >= minPartLength), ...credentialsIn(text)];
-  return parts.filter((part) => part.length >= minValueLength && !plainWords.has(part.toLowerCase()));
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((text, index) => text === b[index]);
+
+/** The newest of these, which come last. */
+function newest(texts: readonly string[]): string[] {
+  let length = 0;
+  const isBeyond = (text: string): boolean => (length += text.length) > maxRetiredLength;
+  const first = texts.findLastIndex(isBeyond) + 1;
+  return texts.slice(Math.max(first, texts.length - maxRetired));
 }
 
-/** Secret fields of a Docker configuration. */
-const credentialFields = new Set(['auth', 'password', 'identitytoken', 'registrytoken']);
+/** The values that are looked for in every form. */
+function shortest(values: readonly string[]): Set<string> {
+  let total = 0;
+  const isWithin = ({ length }: string): boolean => length <= maxEncodedLength && (total += length) <= maxEncodedTotal;
+  return new Set([...values].sort((a, b) => a.length - b.length).filter(isWithin));
+}
 
-/** Passwords and tokens in a Docker configuration. Empty for any other text. */
-function credentialsIn(text: string): string[] {
-  if (!text.startsWith('{') || !text.includes('"auth')) return [];
-  const found: string[] = [];
-  try {
-    JSON.parse(text, (key, value: unknown) => {
-      if (typeof value === 'string' && credentialFields.has(key.toLowerCase())) found.push(value, ...passwordIn(value));
-      return value;
-    });
-  } catch {
-    // Not JSON, so it is hidden as a whole and by line.
+/** Hides the part of a value at the start or end of a text that was cut. */
+function hideCut(text: string, values: readonly string[]): string {
+  let result = text;
+  for (const value of values) {
+    const tail = cutAtEnd(result, value);
+    if (tail > 0) result = `${result.slice(0, -tail)}${hidden}`;
+    const head = cutAtStart(result, value);
+    if (head > 0) result = `${hidden}${result.slice(head)}`;
   }
-  return found;
-}
-
-/** The password in `auth`, the base64 of user and password. */
-function passwordIn(auth: string): string[] {
-  const text = Buffer.from(auth, 'base64').toString('utf8');
-  return text.includes(':') ? [text.slice(text.indexOf(':') + 1)] : [];
-}
-
-/** The forms in which a value may appear in a text. */
-function formsOf(value: string): string[] {
-  const quoted = JSON.stringify(value).slice(1, -1);
-  return [value, quoted, JSON.stringify(quoted).slice(1, -1), encodeURIComponent(value), ...base64Forms(value)];
-}
-
-/**
- * The value in base64 at each of the three offsets in a longer text. Leaves out characters that also encode
- * neighbouring bytes.
- */
-function base64Forms(value: string): string[] {
-  const bytes = Buffer.from(value);
-  const inner = [0, 1, 2].map((offset) => {
-    const text = Buffer.concat([Buffer.alloc(offset), bytes])
-      .toString('base64')
-      .replaceAll('=', '');
-    const from = offset === 0 ? 0 : offset + 1;
-    const isWhole = (offset + bytes.length) % 3 === 0;
-    return text.slice(from, isWhole ? undefined : -1);
-  });
-  const long = inner.filter((text) => text.length >= minPartLength);
-  return [...long, ...long.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))];
-}
-
-function alone(text: string): RegExp {
-  const literal = text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-  return new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu');
+  return result;
 }
 
 /** Length of a value's beginning at the end of the text. Returns 0 if it is too short or absent. */
 function cutAtEnd(text: string, value: string): number {
-  const start = value.slice(0, minPartLength);
+  const start = value.slice(0, minNeedleLength);
   const from = Math.max(0, text.length - value.length + 1);
   for (let at = text.indexOf(start, from); at >= 0; at = text.indexOf(start, at + 1)) {
     if (value.startsWith(text.slice(at))) return text.length - at;
@@ -160,7 +148,7 @@ function cutAtEnd(text: string, value: string): number {
 
 /** Length of a value's end at the beginning of the text. Returns 0 if it is too short or absent. */
 function cutAtStart(text: string, value: string): number {
-  const end = value.slice(-minPartLength);
+  const end = value.slice(-minNeedleLength);
   for (let at = text.lastIndexOf(end, value.length - 1); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(end, at - 1)) {
     const length = at + end.length;
     if (length < value.length && value.endsWith(text.slice(0, length))) return length;

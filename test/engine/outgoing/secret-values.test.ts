@@ -1,5 +1,9 @@
+import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
+import { usedHeapBytes } from '../../used-heap-bytes.ts';
+import { PlainSecretValues } from './plain-secret-values.ts';
 
 let secrets: SecretValues;
 beforeEach(() => {
@@ -102,3 +106,87 @@ test('a long text that begins or ends in the middle of a value does not tell tha
   expect(secrets.hide(`${middle}the-quiet`)).toBe(`${middle}the-quiet`);
   expect(secrets.hide(`fox${middle}the`)).toBe(`fox${middle}the`);
 });
+
+describe('of very many values and lines', () => {
+  const line = (index: number): string => `line ${Buffer.from(String(index).padStart(48, '~')).toString('base64')}`;
+  const bundle = Array.from({ length: 16_000 }, (_, index) => line(index)).join('\n');
+
+  test('each is hidden, in texts without number', () => {
+    secrets.set('s', [bundle]);
+    const told = Array.from({ length: 16_000 }, (_, index) => secrets.hide(`cannot parse "${line(index)}" in it`));
+    // The further lines are known by their beginnings, so the rest of the text is hidden too.
+    expect(new Set(told)).toEqual(new Set(['cannot parse "<hidden>" in it', 'cannot parse "<hidden>']));
+    expect(secrets.hide('cannot parse it: no such file')).toBe('cannot parse it: no such file');
+  });
+
+  test('they take little memory, and few of them in a text little work', () => {
+    const values = Array.from({ length: 10 }, (_, value) =>
+      Buffer.from(
+        Array.from({ length: 100_000 }, (_line, index) => `${(value * 100_000 + index) * 7919}-x`).join('\n'),
+      ),
+    );
+    const before = usedHeapBytes();
+    secrets.set('s', values);
+    expect(secrets.hide('told: 7911081-x and more')).toBe('told: <hidden> and more');
+    expect(secrets.hide('told: 7918992081-x\nand more')).toBe('told: <hidden>\nand more');
+    expect(usedHeapBytes() - before).toBeLessThan(60 * 1024 * 1024);
+  });
+
+  test('short values are hidden where they stand alone', () => {
+    const values = Array.from({ length: 6000 }, (_, index) => `k${String(index).padStart(4, '0')}`);
+    secrets.set('s', values);
+    expect(secrets.hide('k0001 k5999 xk5999')).toBe('<hidden> <hidden> xk5999');
+  });
+
+  test('a line is hidden also when it is removed', () => {
+    secrets.set('s', [bundle]);
+    secrets.set('s', []);
+    expect(secrets.hide(`told ${line(15_999)}`)).toBe('told <hidden>');
+  });
+});
+
+/** Few characters, so that values are parts of one another and of the text. */
+const letters = fc.constantFrom('a', 'b', '-', '\n', '"', 'ö', '𝒜', '/');
+const texts = (maxLength: number): fc.Arbitrary<string> => fc.string({ unit: letters, minLength: 1, maxLength });
+/** A text of values, their forms and other characters. */
+const pieces = fc.array(fc.oneof(texts(6), fc.nat()), { maxLength: 12 });
+const told = ['', 'json', 'url', 'base64', 'base64url'] as const;
+
+function tell(value: string, as: (typeof told)[number]): string {
+  if (as === 'json') return JSON.stringify(value).slice(1, -1);
+  if (as === 'url') return encodeURIComponent(value);
+  return as === '' ? value : Buffer.from(value).toString(as);
+}
+
+test(
+  'the result is that of one search after the other',
+  () => {
+    const input = fc.record({
+      values: fc.array(texts(14), { minLength: 1, maxLength: 8 }),
+      more: fc.array(texts(14), { maxLength: 4 }),
+      names: fc.array(texts(8), { maxLength: 2 }),
+      pieces,
+      repeat: fc.constantFrom(1, 1, 40),
+    });
+    const check = fc.property(input, ({ values, more, names, pieces: parts, repeat }) => {
+      const [own, plain] = [new SecretValues(), new PlainSecretValues()];
+      for (const one of [own, plain]) {
+        one.set('s', [...values, ...more]);
+        one.set('s', values);
+        one.setPublicNames('s', names);
+      }
+      const text = parts
+        .map((part) => toldPiece(part, values))
+        .join('')
+        .repeat(repeat);
+      expect(own.hide(text)).toBe(plain.hide(text));
+    });
+    fc.assert(check, propertyRuns(2000));
+  },
+  propertyTimeoutMs,
+);
+
+function toldPiece(piece: string | number, values: readonly string[]): string {
+  if (typeof piece === 'string') return piece;
+  return tell(values[piece % values.length] ?? '', told[piece % told.length] ?? '');
+}

@@ -1,0 +1,25 @@
+import { minNeedleLength } from './stands-alone.ts';
+
+/** The forms in which a value may appear in a text. */
+export function formsOf(value: string): string[] {
+  const quoted = JSON.stringify(value).slice(1, -1);
+  return [value, quoted, JSON.stringify(quoted).slice(1, -1), encodeURIComponent(value), ...base64Forms(value)];
+}
+
+/**
+ * The value in base64 at each of the three offsets in a longer text. Leaves out characters that also encode
+ * neighbouring bytes.
+ */
+function base64Forms(value: string): string[] {
+  const bytes = Buffer.from(value);
+  const inner = [0, 1, 2].map((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString('base64')
+      .replaceAll('=', '');
+    const from = offset === 0 ? 0 : offset + 1;
+    const isWhole = (offset + bytes.length) % 3 === 0;
+    return text.slice(from, isWhole ? undefined : -1);
+  });
+  const long = inner.filter((text) => text.length >= minNeedleLength);
+  return [...long, ...long.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))];
+}

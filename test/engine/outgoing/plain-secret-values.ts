@@ -1,0 +1,170 @@
+/** Shorter values match elsewhere by chance, and are quickly guessed anyway. */
+const minValueLength = 4;
+/** Shorter values match only without a letter or digit beside them. */
+const minPartLength = 8;
+/** How many former values stay hidden, because texts with them may still come. */
+const maxRetired = 1000;
+/** A text of at least this length may have been cut in the middle of a value. */
+const minCutLength = 1000;
+const hidden = '<hidden>';
+/** Values that are too common to hide. */
+const plainWords = new Set(['true', 'false', 'null', 'none']);
+
+/** A text to look for. */
+interface Needle {
+  text: string;
+  /** Set for a short text, which matches only where it stands alone. */
+  standsAlone?: RegExp;
+}
+
+/**
+ * The plain way of `SecretValues`, value after value, to compare results with. Hides the values of Secrets and
+ * credentials in texts. Finds each value as it is, line by line, and in base64 at any
+ * offset. Also finds it quoted as by Go and JSON, and escaped as in a URL.
+ */
+export class PlainSecretValues {
+  private readonly bySource = new Map<string, readonly string[]>();
+  private retired: string[] = [];
+  private publicNames = new Map<string, ReadonlySet<string>>();
+  /** Longest first, because one may be a part of another. Built when needed. */
+  private needles: readonly Needle[] | undefined;
+  private values: readonly string[] = [];
+
+  /** Replaces all values of a source. */
+  set(source: string, values: Iterable<string | Uint8Array>): void {
+    const texts = [...new Set([...values].map(toText))].flatMap(partsOf);
+    const before = this.bySource.get(source) ?? [];
+    if (before.length === texts.length && before.every((text, index) => text === texts[index])) return;
+    const gone = before.filter((text) => !texts.includes(text));
+    this.retired = [...this.retired.filter((text) => !gone.includes(text)), ...gone].slice(-maxRetired);
+    this.bySource.set(source, texts);
+    this.needles = undefined;
+  }
+
+  /** Public names, such as those of containers and images. A value equal to one is not hidden. */
+  setPublicNames(source: string, names: Iterable<string>): void {
+    this.publicNames.set(source, new Set(names));
+    this.needles = undefined;
+  }
+
+  /** The text with `<hidden>` in place of each value. */
+  hide(text: string): string {
+    this.needles ??= this.makeNeedles();
+    let result = text;
+    for (const needle of this.needles) {
+      if (needle.text.length > result.length || !result.includes(needle.text)) continue;
+      result =
+        needle.standsAlone === undefined
+          ? result.replaceAll(needle.text, hidden)
+          : result.replaceAll(needle.standsAlone, hidden);
+    }
+    return result.length < minCutLength ? result : this.hideCut(result);
+  }
+
+  /** Hides the part of a value at the start or end of a text that was cut. */
+  private hideCut(text: string): string {
+    let result = text;
+    for (const value of this.values) {
+      const tail = cutAtEnd(result, value);
+      if (tail > 0) result = `${result.slice(0, -tail)}${hidden}`;
+      const head = cutAtStart(result, value);
+      if (head > 0) result = `${hidden}${result.slice(head)}`;
+    }
+    return result;
+  }
+
+  private makeNeedles(): Needle[] {
+    const names = new Set([...this.publicNames.values()].flatMap((set) => [...set]));
+    const all = new Set([...[...this.bySource.values()].flat(), ...this.retired]);
+    this.values = [...all].filter((value) => !names.has(value));
+    const texts = new Set(this.values.flatMap(formsOf));
+    this.values = this.values.filter((value) => value.length > minPartLength);
+    return [...texts]
+      .sort((a, b) => b.length - a.length)
+      .map((text) => (text.length >= minPartLength ? { text } : { text, standsAlone: alone(text) }));
+  }
+}
+
+/** Invalid UTF-8 becomes replacement characters. */
+const toText = (value: string | Uint8Array): string => Buffer.from(value).toString('utf8');
+
+/** The value without surrounding white space, its lines, and the credentials in it if it is a Docker configuration. */
+function partsOf(value: string): string[] {
+  const text = value.trim();
+  const lines = text.includes('\n') ? text.split(/\r?\n/).map((line) => line.trim()) : [];
+  const parts = [text, ...lines.filter((line) => line.length >= minPartLength), ...credentialsIn(text)];
+  return parts.filter((part) => part.length >= minValueLength && !plainWords.has(part.toLowerCase()));
+}
+
+/** Secret fields of a Docker configuration. */
+const credentialFields = new Set(['auth', 'password', 'identitytoken', 'registrytoken']);
+
+/** Passwords and tokens in a Docker configuration. Empty for any other text. */
+function credentialsIn(text: string): string[] {
+  if (!text.startsWith('{') || !text.includes('"auth')) return [];
+  const found: string[] = [];
+  try {
+    JSON.parse(text, (key, value: unknown) => {
+      if (typeof value === 'string' && credentialFields.has(key.toLowerCase())) found.push(value, ...passwordIn(value));
+      return value;
+    });
+  } catch {
+    // Not JSON, so it is hidden as a whole and by line.
+  }
+  return found;
+}
+
+/** The password in `auth`, the base64 of user and password. */
+function passwordIn(auth: string): string[] {
+  const text = Buffer.from(auth, 'base64').toString('utf8');
+  return text.includes(':') ? [text.slice(text.indexOf(':') + 1)] : [];
+}
+
+/** The forms in which a value may appear in a text. */
+function formsOf(value: string): string[] {
+  const quoted = JSON.stringify(value).slice(1, -1);
+  return [value, quoted, JSON.stringify(quoted).slice(1, -1), encodeURIComponent(value), ...base64Forms(value)];
+}
+
+/**
+ * The value in base64 at each of the three offsets in a longer text. Leaves out characters that also encode
+ * neighbouring bytes.
+ */
+function base64Forms(value: string): string[] {
+  const bytes = Buffer.from(value);
+  const inner = [0, 1, 2].map((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString('base64')
+      .replaceAll('=', '');
+    const from = offset === 0 ? 0 : offset + 1;
+    const isWhole = (offset + bytes.length) % 3 === 0;
+    return text.slice(from, isWhole ? undefined : -1);
+  });
+  const long = inner.filter((text) => text.length >= minPartLength);
+  return [...long, ...long.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))];
+}
+
+function alone(text: string): RegExp {
+  const literal = text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  return new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu');
+}
+
+/** Length of a value's beginning at the end of the text. Returns 0 if it is too short or absent. */
+function cutAtEnd(text: string, value: string): number {
+  const start = value.slice(0, minPartLength);
+  const from = Math.max(0, text.length - value.length + 1);
+  for (let at = text.indexOf(start, from); at >= 0; at = text.indexOf(start, at + 1)) {
+    if (value.startsWith(text.slice(at))) return text.length - at;
+  }
+  return 0;
+}
+
+/** Length of a value's end at the beginning of the text. Returns 0 if it is too short or absent. */
+function cutAtStart(text: string, value: string): number {
+  const end = value.slice(-minPartLength);
+  for (let at = text.lastIndexOf(end, value.length - 1); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(end, at - 1)) {
+    const length = at + end.length;
+    if (length < value.length && value.endsWith(text.slice(0, length))) return length;
+  }
+  return 0;
+}
