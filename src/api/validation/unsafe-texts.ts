@@ -20,6 +20,11 @@ export function unsafeTexts({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>):
   return errors.list;
 }
 
+/** Adds errors for such texts in the spec of an object that is no pod. */
+export function validateTexts(errors: FieldErrors, spec: object): void {
+  inspect(errors, 'spec', spec);
+}
+
 /** Longer than any UID of the kubelet, and short enough for the names of folders. */
 const maxUIDLength = 128;
 /** Limits of Linux file systems on a file name and on a path, in bytes. */

@@ -3,6 +3,7 @@ import type { VolumeSources } from '../values/by-kind.ts';
 import { FieldErrors } from '../values/field-errors.ts';
 import { checkDNS1123Label, checkDNS1123Subdomain } from '../values/names.ts';
 import { toQuantity } from '../values/quantity.ts';
+import { validateDriverName } from './driver-name.ts';
 import { validateDescendingPath, validateFileMode, validateNoBacksteps } from './paths.ts';
 import { validateClaimTemplate } from './validate-claim-template.ts';
 import { validateDownwardFile } from './validate-env.ts';
@@ -144,10 +145,7 @@ function validateProjected(errors: FieldErrors, field: string, { projected }: co
 }
 
 function validateCSI(errors: FieldErrors, field: string, { csi }: core.Volume): void {
-  const driver = csi?.driver ?? '';
-  if (driver === '') errors.required(`${field}.driver`);
-  if (driver.length > 63) errors.tooLong(`${field}.driver`, 'must be at most 63 bytes');
-  errors.invalidIf(`${field}.driver`, driver, checkDNS1123Subdomain(driver.toLowerCase()));
+  validateDriverName(errors, `${field}.driver`, csi?.driver ?? '');
   const secret = csi?.nodePublishSecretRef;
   if (!secret) return;
   if (!secret.name) errors.required(`${field}.nodePublishSecretRef.name`);

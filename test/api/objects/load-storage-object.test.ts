@@ -137,6 +137,34 @@ test.each([
     volume('capacity: { storage: 1Gi }, local: { path: /mnt }, persistentVolumeReclaimPolicy: Delete'),
     ['5: spec.persistentVolumeReclaimPolicy: Delete has no effect: the data of a declared volume always stay'],
   ],
+  [
+    'a path with a NUL',
+    volume('capacity: { storage: 1Gi }, hostPath: { path: "/data\\0x" }'),
+    ['5: spec.hostPath.path: Invalid value: "/data\\u0000x": must not contain NUL characters'],
+  ],
+  [
+    'a path that is too long',
+    volume(`capacity: { storage: 1Gi }, local: { path: ${'/a'.repeat(2048)} }`),
+    ['5: spec.local.path: Too long: must be no more than 4095 bytes'],
+  ],
+  [
+    'a line break in an option',
+    volume('capacity: { storage: 1Gi }, nfs: { server: a, path: /a }, mountOptions: ["ro\\nrw"]'),
+    ['5: spec.mountOptions[0]: Invalid value: "ro\\nrw": must not contain line breaks or other control characters'],
+  ],
+  [
+    'a driver that is the way to another folder',
+    volume('capacity: { storage: 1Gi }, csi: { driver: ../../etc, volumeHandle: a }'),
+    [
+      '5: spec.csi.driver: Invalid value: "../../etc": must consist of lower case letters, digits, "-" and ".", ' +
+        'and each part start and end with a letter or digit',
+    ],
+  ],
+  [
+    'a name with an escape',
+    claim('accessModes: [ReadWriteOnce], volumeName: "a\\e[2J"'),
+    ['5: spec.volumeName: Invalid value: "a\\u001b[2J": must not contain line breaks or other control characters'],
+  ],
 ])('an object with %s has a problem with its place', (_title, text, problems) => {
   expect(problemsOf(text)).toEqual(problems);
 });
@@ -188,4 +216,11 @@ test('a broken template of a StatefulSet, and one that is declared already, have
   expect(problemsOf(`${declared}---${statefulSet()}`)).toEqual([
     '17: spec.volumeClaimTemplates: PersistentVolumeClaim web/data-db-0 is declared on line 4 already',
   ]);
+});
+
+test('attributes for the driver of a volume are any text', () => {
+  const { problems } = load(
+    volume('capacity: { storage: 1Gi }, csi: { driver: a.b, volumeHandle: c, volumeAttributes: { script: "a\\nb" } }'),
+  );
+  expect(problems).toEqual([]);
 });
