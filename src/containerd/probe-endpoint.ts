@@ -16,7 +16,7 @@ export type ProbeResult =
 const probeTimeoutMs = 5000;
 
 /** Requests the CRI version at an endpoint (`unix:///path`). Never throws. */
-export async function probeEndpoint(endpoint: string): Promise<ProbeResult> {
+export async function probeEndpoint(endpoint: string, deadlineMs = probeTimeoutMs): Promise<ProbeResult> {
   try {
     // Connects first, because gRPC reports every connection failure as "unavailable".
     await connectOnce(endpoint.replace(/^unix:\/\//, ''));
@@ -25,10 +25,7 @@ export async function probeEndpoint(endpoint: string): Promise<ProbeResult> {
   }
   const channel = openChannel(endpoint);
   try {
-    const { runtimeName, runtimeVersion } = await grpcRuntimeService(channel).version(
-      {},
-      { deadlineMs: probeTimeoutMs },
-    );
+    const { runtimeName, runtimeVersion } = await grpcRuntimeService(channel).version({}, { deadlineMs });
     return { kind: 'answers', runtimeName, runtimeVersion };
   } catch (error) {
     return isUnimplemented(error) ? { kind: 'no-cri', error } : { kind: 'failed', reason: errorMessage(error), error };

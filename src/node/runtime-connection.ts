@@ -3,7 +3,10 @@ import { systemClock } from '../clock.ts';
 import { containerTasks } from '../containerd/container-tasks.ts';
 import { containerdEventStream } from '../containerd/containerd-event-stream.ts';
 import { endingLostTasks } from '../containerd/ending-lost-tasks.ts';
-import { type Channel, connectOnce, openChannel } from '../cri/grpc-channel.ts';
+import { managedPaths, type ManagedPaths } from '../containerd/managed-paths.ts';
+import { probeEndpoint } from '../containerd/probe-endpoint.ts';
+import { isDeadlineExceeded } from '../cri/errors.ts';
+import { type Channel, openChannel } from '../cri/grpc-channel.ts';
 import { grpcImageService } from '../cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import type { ImageService } from '../cri/image-service.ts';
@@ -15,7 +18,7 @@ import { findRootOwner, keepRootOwner } from '../engine/container/root-owner.ts'
 import { PodDirs } from '../engine/host/pod-dirs.ts';
 import { type ForeignPods, OwnedRuntime, ownerByFiles } from '../engine/kuberuntime/owned-runtime.ts';
 import { criEventStream, type RuntimeEventStream } from '../engine/pleg/runtime-event-stream.ts';
-import { hasCode, UserError } from '../errors.ts';
+import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { needsRoot } from '../needs-root.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
@@ -131,22 +134,31 @@ function endingLost(runtime: RuntimeService, channel: Channel, { rootDir }: Keep
   });
 }
 
-/** Connects to the runtime that `run` would use with these flags. Starts none. */
-export async function connectToRuntime(place: RuntimePlace): Promise<RuntimeConnection> {
+/** A managed containerd answers in milliseconds; on a small busy machine it may take seconds. */
+const answerTimeoutMs = 10_000;
+
+/**
+ * Connects to the runtime that `run` would use with these flags. Starts none. Rejects with a `UserError` if it does not
+ * answer in time.
+ */
+export async function connectToRuntime(place: RuntimePlace, timeoutMs = answerTimeoutMs): Promise<RuntimeConnection> {
   const rootDir = resolve(place.rootDir);
   const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: place.containerRuntimeEndpoint });
   // Only checked here for the managed runtime: any other answered when it was chosen.
-  if (managed) await requireManagedContainerd(endpoint);
+  if (managed) await requireManagedContainerd(managedPaths(rootDir), timeoutMs);
   return openOwnRuntime(endpoint, { rootDir, makesPods: false, signal: new AbortController().signal });
 }
 
-async function requireManagedContainerd(endpoint: string): Promise<void> {
-  try {
-    await connectOnce(endpoint.replace(/^unix:\/\//, ''));
-  } catch (cause) {
-    if (hasCode(cause, 'EACCES', 'EPERM')) {
-      throw needsRoot(endpoint, cause);
-    }
-    throw new UserError(`no container runtime answers at ${endpoint}`, { hint: 'kubelet-ts run starts it.', cause });
+async function requireManagedContainerd({ endpoint, logFile }: ManagedPaths, timeoutMs: number): Promise<void> {
+  const result = await probeEndpoint(endpoint, timeoutMs);
+  if (result.kind === 'answers') return;
+  const cause = 'error' in result ? result.error : undefined;
+  if (result.kind === 'denied') throw needsRoot(endpoint, cause);
+  if (isDeadlineExceeded(cause)) {
+    throw new UserError(`the container runtime at ${endpoint} did not answer within ${timeoutMs / 1000} s`, {
+      hint: `It is stopped or overloaded. Its log: ${logFile}`,
+      cause,
+    });
   }
+  throw new UserError(`no container runtime answers at ${endpoint}`, { hint: 'kubelet-ts run starts it.', cause });
 }

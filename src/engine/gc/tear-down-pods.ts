@@ -3,7 +3,7 @@ import { dependsOn, dependsOnAnnotation, findDependency } from '../../api/values
 import type { Clock } from '../../clock.ts';
 import { isDeadlineExceeded } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import { errorMessage } from '../../errors.ts';
+import { errorMessage, UserError } from '../../errors.ts';
 import { inTime, TimeoutError } from '../../flow/in-time.ts';
 import type { RuntimePod } from '../container/pod-records.ts';
 import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -54,12 +54,12 @@ export interface RemovalFailure {
  * Stops and removes every pod with a folder below the root-dir, each before the pods that it depends on. Each pod has
  * its own grace period plus `removalTimeoutMs`, which begin anew with each removed pod, because pods wait for one
  * another in the runtime. A failed pod does not delay others. Resolves with the pods that could not be removed. Rejects
- * if the runtime does not list its pods.
+ * if the runtime does not list its pods in time.
  */
 export async function tearDownPods(given: Deps): Promise<RemovalFailure[]> {
   const deps: TearDown = { ...given, removedAtMonotonic: -Infinity };
   const uids = new Set(await deps.podDirs.podUIDs());
-  const listed = (await deps.runtimePods.getPods({})).filter(({ uid }) => uids.has(uid));
+  const listed = (await listPods(deps)).filter(({ uid }) => uids.has(uid));
   const steps = computeTearDownOrder(listed);
   for (const uid of steps.flat()) uids.delete(uid);
   const failures: RemovalFailure[] = [];
@@ -72,6 +72,18 @@ export async function tearDownPods(given: Deps): Promise<RemovalFailure[]> {
     }
   }
   return failures;
+}
+
+async function listPods({ clock, runtimePods }: Deps): Promise<RuntimePod[]> {
+  try {
+    return await inTime(clock, removalTimeoutMs, runtimePods.getPods({}));
+  } catch (cause) {
+    if (!(cause instanceof TimeoutError)) throw cause;
+    throw new UserError(`the container runtime did not list its pods within ${removalTimeoutMs / 1000} s`, {
+      hint: 'It is stopped or overloaded: look at its log.',
+      cause,
+    });
+  }
 }
 
 async function tearDownWithRetries(deps: TearDown, uid: string): Promise<void> {

@@ -100,6 +100,12 @@ test('a runtime that does not answer is not waited for again', async () => {
   expect(runtime.requestsOf('stopPodSandbox')).toHaveLength(2);
 });
 
+test('a runtime that does not list its pods is given up after 30 s', async () => {
+  runtime.hang('listPodSandbox');
+  await expect(tearDown()).rejects.toThrow('the container runtime did not list its pods within 30 s');
+  expect(clock.monotonic()).toBeLessThan(60_000);
+});
+
 test('a pod whose removal hangs is given up after its grace period and 30 s', async () => {
   const release = runtime.hang('stopPodSandbox');
   const from = clock.now();

@@ -1,0 +1,49 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
+import { connectToRuntime } from '../../src/node/runtime-connection.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { FakeCriServer } from '../fakes/fake-cri-server.ts';
+import { FakeRuntime } from '../fakes/fake-runtime.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+let rootDir: string;
+let paths: ManagedPaths;
+beforeEach(async () => {
+  rootDir = await temporaryFolder();
+  paths = managedPaths(rootDir);
+  await mkdir(paths.base);
+  await writeFile(paths.configFile, '');
+});
+
+async function startContainerd(): Promise<FakeCriServer> {
+  const server = new FakeCriServer(new FakeRuntime({ clock: new FakeClock() }));
+  await server.start({ socketPath: paths.socket });
+  onTestFinished(() => {
+    server.stop();
+  });
+  return server;
+}
+
+test('a command gives up a managed containerd that takes connections and does not answer', async () => {
+  const containerd = await startContainerd();
+  containerd.pause();
+  await expect(connectToRuntime({ rootDir }, 100)).rejects.toMatchObject({
+    message: `the container runtime at ${paths.endpoint} did not answer within 0.1 s`,
+    hint: `It is stopped or overloaded. Its log: ${paths.logFile}`,
+  });
+});
+
+test('a command is connected to a managed containerd that answers', async () => {
+  await startContainerd();
+  const connection = await connectToRuntime({ rootDir });
+  expect(await connection.runtime.listPodSandbox({})).toEqual({ items: [] });
+  connection.close();
+});
+
+test('a managed containerd that does not run is started by the agent', async () => {
+  await expect(connectToRuntime({ rootDir })).rejects.toMatchObject({
+    message: `no container runtime answers at ${paths.endpoint}`,
+    hint: 'kubelet-ts run starts it.',
+  });
+});
