@@ -1,11 +1,15 @@
+import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { descriptionText } from '../../src/commands/describe/description-text.ts';
 import { formatTable } from '../../src/commands/io/format-table.ts';
 import { jsonText } from '../../src/commands/io/json-text.ts';
 import { nodeDiffText } from '../../src/commands/diff/node-diff-text.ts';
 import { problemReport } from '../../src/commands/io/problem-report.ts';
+import { listenOnPorts } from '../../src/commands/forward/port-listeners.ts';
+import { defaultContainer, selectPod } from '../../src/commands/pod/select-pod.ts';
 import { problemText } from '../../src/api/values/problem-text.ts';
 import { yamlText } from '../../src/commands/io/yaml-text.ts';
+import { makeContainer, makeRuntime, makeSandbox } from './runtime-listings.ts';
 
 /** As the name of a file, the message of a container or the answer of a server may be. */
 const hostile = 'a\u001b[31m\u202e\u009b\u2028b\rforged';
@@ -20,6 +24,36 @@ const problem = {
   hint: hostile,
 } as const;
 const pod = { metadata: { namespace: 'default', name: hostile, uid: 'u1' }, spec: { containers: [{ name: hostile }] } };
+
+/** The note of `logs` and `exec` about a default container that is no container. */
+async function noteOnDefault(): Promise<string> {
+  const annotations = { 'kubectl.kubernetes.io/default-container': hostile };
+  const runtime = makeRuntime(
+    [makeSandbox({ name: 'web', annotations })],
+    [makeContainer({ id: 'app-0', name: 'app' })],
+  );
+  return defaultContainer(await selectPod(runtime, { pod: 'web', nodeName: 'n' }, { pods: [], sources: [] })).note;
+}
+
+/** The warning of `port-forward` about a connection that the runtime refuses. */
+async function warningOnPort(): Promise<string> {
+  const open = (): Promise<never> => Promise.reject(new Error(hostile));
+  let warn: (text: string) => void = () => undefined;
+  const warned = new Promise<string>((resolve) => (warn = resolve));
+  const deps = {
+    open,
+    note: () => undefined,
+    warn: (text: string) => {
+      warn(text);
+    },
+  };
+  const listening = await listenOnPorts(deps, ['127.0.0.1'], [{ local: 0, remote: 80 }]);
+  const client = connect({ host: '127.0.0.1', port: listening.localPorts[0] ?? 0 }).on('error', () => undefined);
+  const text = await warned;
+  client.destroy();
+  listening.close();
+  return text;
+}
 
 test.each<[exit: string, text: () => string | Promise<string>, shown: string]>([
   ['a table', () => formatTable([['NAME'], [hostile]]), shown],
@@ -40,6 +74,8 @@ test.each<[exit: string, text: () => string | Promise<string>, shown: string]>([
       ),
     shown,
   ],
+  ['a note on the default container', noteOnDefault, shown],
+  ['a warning of a forwarded port', warningOnPort, shown],
   [
     'a comparison',
     () =>

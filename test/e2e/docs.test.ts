@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -53,7 +54,9 @@ test('npm run demo builds the program, runs real pods, shows ps, logs and exec, 
   await rm(join(folder, 'dist'));
   const { exitCode, stdout, all } = await bash('npm run --silent demo');
   expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
-  expect(stdout).toMatch(/^default +web-\S+ +1\/1 +Running /m);
+  // READY, STATUS, RESTARTS, AGE, IP, NODE and HOST IP: on the host network the address is that of the node.
+  const [, ip] = /^default +web-\S+ +1\/1 +Running +0 +\S+ +(\S+) +\S+ +\1 /m.exec(stdout) ?? [];
+  expect({ isAddress: isIP(ip ?? '') > 0, all }).toEqual({ isAddress: true, all });
   expect(stdout).toMatch(/^5050$/m);
   expect(stdout).toMatch(/exec web -- sh -c .*\n\S+\n0$/m);
   const [root = ''] = /\/tmp\/kubelet-ts-demo\.\w+/.exec(stdout) ?? [];

@@ -2,6 +2,7 @@ import { type AddressInfo, createServer, isIP, type Server, type Socket } from '
 import { forwardSocket } from '../../cri/streaming/forward-socket.ts';
 import type { StreamConnection } from '../../cri/streaming/stream-connection.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
+import { visible } from '../../visible-text.ts';
 
 /** Connections of one port at a time. Further ones are closed at once. */
 const maxConnections = 512;
@@ -10,7 +11,7 @@ interface Deps {
   open: (port: number, signal: AbortSignal) => Promise<StreamConnection>;
   /** Prints a line about what goes on. */
   note: (text: string) => void;
-  /** Prints a line about a failure. */
+  /** Prints a line about a failure. The text is safe for a terminal. */
   warn: (text: string) => void;
 }
 
@@ -96,14 +97,14 @@ function listenFailure(error: unknown, port: number): UserError {
 
 function serve(deps: Deps, server: Server, ports: { local: number; remote: number }, ended: AbortSignal): void {
   server.on('error', (error) => {
-    deps.warn(`accepting a connection to ${ports.local}: ${errorMessage(error)}`);
+    deps.warn(visible(`accepting a connection to ${ports.local}: ${errorMessage(error)}`));
   });
   server.on('connection', (socket) => {
     deps.note(`Handling connection for ${ports.local}`);
     forward(deps, socket, ports.remote, ended).catch((error: unknown) => {
       socket.resetAndDestroy();
       if (ended.aborted || isOfClient(error)) return;
-      deps.warn(`an error occurred forwarding ${ports.local} -> ${ports.remote}: ${errorMessage(error)}`);
+      deps.warn(visible(`an error occurred forwarding ${ports.local} -> ${ports.remote}: ${errorMessage(error)}`));
     });
   });
 }

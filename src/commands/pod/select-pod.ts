@@ -6,6 +6,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Container, PodSandbox } from '../../cri/types.ts';
 import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
+import { visible } from '../../visible-text.ts';
 import { type PodReference, podsMeant } from './pods-meant.ts';
 import { podList } from './pod-list.ts';
 import { brokenManifests, type KnownPod, whyNotStarted } from './why-not-started.ts';
@@ -137,7 +138,7 @@ function notStarted(declared: KnownPod): UserError {
 }
 
 /**
- * The container for a command without `-c`, and a note for the user on stderr. kubectl: podcmd
+ * The container for a command without `-c`, and a note for the user on stderr, safe for a terminal. kubectl: podcmd
  * FindOrDefaultContainerByName
  */
 export function defaultContainer(pod: SelectedPod): { container: PodContainer; note: string } {
@@ -149,7 +150,8 @@ export function defaultContainer(pod: SelectedPod): { container: PodContainer; n
   // Without the manifest init containers are included. Finished ones do not run.
   const container = pod.isDeclared ? regular[0] : (regular.find(isRunning) ?? regular[0]);
   if (container === undefined) throw new UserError(`pod ${podTitle(pod)} has no container yet`);
-  const missing = annotated === '' ? '' : `Default container name "${annotated}" not found in pod ${pod.name}\n`;
+  const absent = visible(`Default container name "${annotated}" not found in pod ${pod.name}`);
+  const missing = annotated === '' ? '' : `${absent}\n`;
   if (containers.length === 1) return { container, note: missing };
   const names = [
     ...regular,
@@ -157,7 +159,7 @@ export function defaultContainer(pod: SelectedPod): { container: PodContainer; n
     ...containers.filter(({ isEphemeral }) => isEphemeral).map(({ name }) => ({ name: `${name} (ephem)` })),
   ];
   const list = names.map(({ name }) => name).join(', ');
-  return { container, note: `${missing}Defaulted container "${container.name}" out of: ${list}\n` };
+  return { container, note: `${missing}${visible(`Defaulted container "${container.name}" out of: ${list}`)}\n` };
 }
 
 /** The container of that name. Throws a `UserError` that lists the others if there is none. */
