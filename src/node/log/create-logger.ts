@@ -1,3 +1,5 @@
+import { fstatSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';
 import { SecretValues } from '../../engine/outgoing/secret-values.ts';
@@ -5,10 +7,11 @@ import type { Logger } from '../../logger.ts';
 import { visibleJSON } from '../../visible-text.ts';
 import { outgoingEntry, singleLineEntry } from './outgoing-log.ts';
 import { withGrowingIntervals } from './repeated-failures.ts';
+import { StreamLog } from './stream-log.ts';
 
 export type LogFormat = 'text' | 'json';
 
-/** Limit on unwritten bytes while a file accepts none. Further bytes are dropped. */
+/** Limit on unwritten bytes while a file or a reader accepts none. Further lines are dropped. */
 const maxUnwrittenBytes = 1024 * 1024;
 /** Limit of the log of an agent with a screen. One older part of the same size is kept. */
 const maxLogFileBytes = 8 * 1024 * 1024;
@@ -26,7 +29,10 @@ export async function createLogger(
   level: string,
   { logFile, secrets = new SecretValues() }: LoggerOptions = {},
 ): Promise<AdjustableLog> {
-  const destination = logFile === undefined ? openStderr() : await openFile(logFile);
+  const onDropped = (lines: number): void => {
+    all.warn({ lines }, 'Lines of the log are missing: its reader did not read');
+  };
+  const destination = logFile === undefined ? openStderr(onDropped) : await openFile(logFile);
   const line = format === 'json' ? jsonLine : await textLineOf();
   const write = (entry: string): void => {
     destination.write(line(outgoingEntry(entry, secrets)));
@@ -75,15 +81,24 @@ async function textLineOf(): Promise<(entry: Record<string, unknown>) => string>
   return (entry) => textLine(singleLineEntry(entry));
 }
 
+const stderrFd = 2;
+
 interface Destination {
   write: (text: string) => unknown;
 }
 
-function openStderr(): Destination {
-  const stderr = pino.destination({ dest: 2, sync: true, maxLength: maxUnwrittenBytes });
+function openStderr(onDropped: (lines: number) => void): Destination {
+  if (hasReader(stderrFd)) return new StreamLog({ fd: stderrFd, maxBytes: maxUnwrittenBytes, onDropped });
+  const stderr = pino.destination({ dest: stderrFd, sync: true, maxLength: maxUnwrittenBytes });
   // A full disk or a closed pipe under the log must not end the agent.
   stderr.on('error', () => undefined);
   return stderr;
+}
+
+/** True for a pipe, a socket or a terminal, which accept nothing while nobody reads. */
+function hasReader(fd: number): boolean {
+  const stats = fstatSync(fd);
+  return stats.isFIFO() || stats.isSocket() || isatty(fd);
 }
 
 async function openFile(path: string): Promise<Destination> {

@@ -1,0 +1,120 @@
+/**
+ * The log on a pipe, a socket or a terminal. Its reader may stop: a paused `less`, Ctrl-S, a stopped `tee`.
+ *
+ * INVARIANTS:
+ * - No write waits for the reader, except at the end of the process, and then not for long.
+ * - A line is written at once if the reader keeps up, so nothing is lost if the process ends.
+ * - No thread of libuv writes: a write that waits would keep `process.exit` from ending the process.
+ */
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { hasCode } from '../../errors.ts';
+
+/** Time until a reader that did not read is tried again, in milliseconds. */
+const retryMs = 100;
+/** Longest wait for the reader at the end of the process, in milliseconds. */
+const endMs = 1000;
+/** Time between two attempts at the end of the process, in milliseconds. */
+const endRetryMs = 10;
+
+interface Options {
+  fd: number;
+  /** Limit on unwritten bytes. */
+  maxBytes: number;
+  /** Called with the number of dropped lines, as soon as all lines before them are written. */
+  onDropped: (lines: number) => void;
+}
+
+/** Lines for a reader. If the reader does not read, the log keeps lines up to a limit, and drops the next ones. */
+export class StreamLog {
+  readonly #options: Options;
+  readonly #fd: number;
+  #unwritten: Buffer[] = [];
+  #unwrittenBytes = 0;
+  #dropped = 0;
+  #retry: NodeJS.Timeout | undefined;
+  readonly #atExit = (): void => {
+    this.#finish();
+  };
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#fd = openWithoutWaits(options.fd);
+    process.once('exit', this.#atExit);
+  }
+
+  write(text: string): void {
+    const line = Buffer.from(text);
+    if (this.#dropped > 0 || this.#unwrittenBytes + line.length > this.#options.maxBytes) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#unwritten.push(line);
+    this.#unwrittenBytes += line.length;
+    if (this.#retry === undefined) this.flush();
+  }
+
+  /** Writes what the reader accepts now. Returns true if nothing is left. */
+  flush(): boolean {
+    for (let [line] = this.#unwritten; line !== undefined; [line] = this.#unwritten) {
+      const bytes = this.#writeSome(line);
+      this.#unwrittenBytes -= bytes;
+      if (bytes === line.length) this.#unwritten.shift();
+      else if (bytes > 0) this.#unwritten[0] = line.subarray(bytes);
+      else return this.#tryLater();
+    }
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    if (this.#dropped > 0) this.#reportDropped();
+    return this.#unwritten.length === 0;
+  }
+
+  close(): void {
+    clearTimeout(this.#retry);
+    process.off('exit', this.#atExit);
+    if (this.#fd !== this.#options.fd) closeSync(this.#fd);
+  }
+
+  /** Returns 0 if the reader does not read. A line for a reader that has ended counts as written. */
+  #writeSome(line: Buffer): number {
+    try {
+      return writeSync(this.#fd, line);
+    } catch (error) {
+      return hasCode(error, 'EAGAIN') ? 0 : line.length;
+    }
+  }
+
+  #tryLater(): false {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      this.flush();
+    }, retryMs).unref();
+    return false;
+  }
+
+  /** The report is a line too. */
+  #reportDropped(): void {
+    const lines = this.#dropped;
+    this.#dropped = 0;
+    this.#options.onDropped(lines);
+  }
+
+  #finish(): void {
+    const nobodyWakes = new Int32Array(new SharedArrayBuffer(4));
+    const endsAt = performance.now() + endMs;
+    while (!this.flush() && performance.now() < endsAt) Atomics.wait(nobodyWakes, 0, 0, endRetryMs);
+  }
+}
+
+/**
+ * A descriptor of the same pipe or terminal that never waits. O_NONBLOCK on the given one would hold for the shell and
+ * all its programs too, so the file is opened anew.
+ */
+function openWithoutWaits(fd: number): number {
+  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
+  try {
+    return openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  } catch {
+    // A socket cannot be opened anew. For it Node sets the flag with this stream, and takes it back at exit.
+    return process.stderr.fd;
+  }
+}
