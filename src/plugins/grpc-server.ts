@@ -23,10 +23,12 @@ export interface GrpcService {
   functions: ServiceFunctions;
 }
 
-/** Bounds the memory that one request takes. Go's default, 4 MiB. */
-const maxRequestBytes = 4 * 1024 * 1024;
+/** Bounds the memory that one request takes. A registration takes some hundred bytes. */
+const maxRequestBytes = 64 * 1024;
 /** Bounds the calls of one connection. */
-const maxCalls = 100;
+const maxCalls = 10;
+/** Time until a connection without a call is closed, in milliseconds. Clients connect again by themselves. */
+const maxIdleMs = 60_000;
 
 interface Method {
   readonly name: string;
@@ -36,15 +38,24 @@ interface Method {
   readonly responseStream: boolean;
 }
 
+interface Options {
+  /** Defaults to a minute. */
+  idleMs?: number | undefined;
+}
+
 /**
  * A gRPC server without a listener. A function that throws answers with the code of its `RpcError`, or UNKNOWN, as
  * servers in Go do.
  */
-export function grpcServer(services: readonly GrpcService[]): { serve: (socket: Socket) => void; close: () => void } {
+export function grpcServer(
+  services: readonly GrpcService[],
+  { idleMs = maxIdleMs }: Options = {},
+): { serve: (socket: Socket) => void; close: () => void } {
   const server = new Server({
     'grpc.max_receive_message_length': maxRequestBytes,
     'grpc.max_send_message_length': -1,
     'grpc.max_concurrent_streams': maxCalls,
+    'grpc.max_connection_idle_ms': idleMs,
     'grpc.enable_channelz': 0,
   });
   for (const { definition, functions } of services) {

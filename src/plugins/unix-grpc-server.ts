@@ -6,6 +6,7 @@ import { UserError } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import { makeFolder } from '../make-folder.ts';
 import type { GrpcService } from './grpc-server.ts';
+import { SilentClients } from './silent-clients.ts';
 
 interface UnixGrpcServer {
   close(): void;
@@ -14,26 +15,31 @@ interface UnixGrpcServer {
 interface Deps {
   services: readonly GrpcService[];
   faults: Pick<Faults, 'note'>;
+  /** Time until a connection without a call is closed, in milliseconds. */
+  idleMs?: number;
 }
 
 /** Longest path of a socket, without its final NUL. */
 const maxSocketPathBytes = 107;
-/** Bounds what all clients together hold open. */
+/** Bounds what all clients together hold open. Beyond it, the connection is closed that was silent the longest. */
 const maxConnections = 64;
 
 /**
  * Serves gRPC on a socket that only its owner may open. The server is loaded at the first connection, so a socket
  * without clients costs nothing. Replaces an older socket at once. Rejects with the error of the system.
  */
-export async function serveUnixGrpc(path: string, { services, faults }: Deps): Promise<UnixGrpcServer> {
-  const sockets = new Set<Socket>();
+export async function serveUnixGrpc(path: string, { services, faults, idleMs }: Deps): Promise<UnixGrpcServer> {
+  const sockets = new SilentClients<Socket>();
   let server: Promise<{ serve: (socket: Socket) => void; close: () => void }> | undefined;
   const listener = createServer((socket) => {
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    socket.once('close', () => {
+      sockets.delete(socket);
+    });
     // A client that resets its connection is no fault of ours.
     socket.on('error', () => socket.destroy());
-    server ??= import('./grpc-server.ts').then(({ grpcServer }) => grpcServer(services));
+    if (sockets.size > maxConnections) sockets.takeFirst()?.destroy();
+    server ??= import('./grpc-server.ts').then(({ grpcServer }) => grpcServer(services, { idleMs }));
     server.then(
       ({ serve }) => {
         if (!socket.destroyed) serve(socket);
@@ -45,7 +51,6 @@ export async function serveUnixGrpc(path: string, { services, faults }: Deps): P
       },
     );
   });
-  listener.maxConnections = maxConnections;
   const made = `${path}.new`;
   if (Buffer.byteLength(made) > maxSocketPathBytes)
     throw new UserError(`the path of the socket is too long: ${path}`, { hint: 'Choose a shorter --root-dir.' });
@@ -62,7 +67,7 @@ export async function serveUnixGrpc(path: string, { services, faults }: Deps): P
   return {
     close: () => {
       listener.close();
-      for (const socket of sockets) socket.destroy();
+      for (let socket = sockets.takeFirst(); socket !== undefined; socket = sockets.takeFirst()) socket.destroy();
       void server?.then(({ close }) => {
         close();
       });

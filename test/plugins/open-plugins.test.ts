@@ -4,10 +4,12 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { boundedText } from '../../src/bounded-text.ts';
+import { codes } from '../../src/cri/errors.ts';
 import { openChannel } from '../../src/cri/grpc-channel.ts';
 import { grpcService } from '../../src/cri/grpc-service.ts';
 import { RegistrationDefinition } from '../../src/plugins/generated/device-plugin.ts';
 import { PodResourcesListerDefinition } from '../../src/plugins/generated/pod-resources.ts';
+import { serveUnixGrpc } from '../../src/plugins/unix-grpc-server.ts';
 import { openPlugins } from '../../src/plugins/open-plugins.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
@@ -78,9 +80,9 @@ test('a refusal that quotes an endless text is answered, and cut', async () => {
     channel.close();
   });
   const service = grpcService(channel, RegistrationDefinition, () => 5000);
-  await expect(service.register({ resourceName: 'é'.repeat(100_000) })).rejects.toMatchObject({
+  await expect(service.register({ resourceName: 'é'.repeat(20_000) })).rejects.toMatchObject({
     code: 2,
-    message: boundedText(`the ResourceName "${'é'.repeat(100_000)}" is invalid`, 4096),
+    message: boundedText(`the ResourceName "${'é'.repeat(20_000)}" is invalid`, 4096),
   });
   await expect(service.register({ resourceName: 'x' })).rejects.toMatchObject({
     message: 'the ResourceName "x" is invalid',
@@ -113,6 +115,46 @@ test('garbage and clients that hang up harm no other client', async () => {
     socket.destroy();
   }
   expect(await client(path).list({})).toMatchObject({ podResources: [{ name: 'web' }] });
+});
+
+test('silent connections keep nobody out: the longest silent one makes room', async () => {
+  const path = await serve();
+  const closed: number[] = [];
+  const silent = Array.from({ length: 64 }, (_, index) => {
+    const socket = connect(path);
+    socket.on('error', () => undefined).resume();
+    return { socket, gone: once(socket, 'close').then(() => closed.push(index)) };
+  });
+  onTestFinished(() => {
+    for (const { socket } of silent) socket.destroy();
+  });
+  await Promise.all(silent.map(({ socket }) => once(socket, 'connect')));
+  const service = client(path);
+  expect(await service.list({})).toMatchObject({ podResources: [{ name: 'web' }] });
+  await silent[0]?.gone;
+  const late = connect(path).on('error', () => undefined);
+  onTestFinished(() => void late.destroy());
+  await silent[1]?.gone;
+  expect(await service.list({})).toMatchObject({ podResources: [{ name: 'web' }] });
+  expect(closed).toEqual([0, 1]);
+});
+
+test('a connection without a call is closed after a while', async () => {
+  const path = join(await temporaryFolder(), 'kubelet.sock');
+  const server = await serveUnixGrpc(path, { services: [], faults: silentFaults(), idleMs: 50 });
+  onTestFinished(() => {
+    server.close();
+  });
+  const silent = connect(path);
+  silent.resume();
+  expect(await once(silent, 'close')).toEqual([false]);
+});
+
+test('a request of more than 64 KiB is refused', async () => {
+  const service = client(await serve());
+  const long = service.get({ podName: 'x'.repeat(65 * 1024) });
+  await expect(long).rejects.toMatchObject({ code: codes.resourceExhausted });
+  await expect(service.get({ podName: 'x'.repeat(60 * 1024) })).rejects.toMatchObject({ code: 2 });
 });
 
 test('a path that is too long for a socket is a mistake that names its remedy', async () => {
