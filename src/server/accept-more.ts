@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { createServer, type Server as SocketServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 
@@ -14,6 +15,8 @@ export const backlog = 4096;
 const maxMore = 63;
 /** Time for the other process to return the socket, in milliseconds. */
 const limitMs = 10_000;
+/** Time for what it sent to be read after its end, in milliseconds. */
+const lastMs = 1000;
 /** Time until a failed try is repeated, in milliseconds. */
 const retryMs = 60_000;
 
@@ -55,23 +58,28 @@ async function duplicate(server: Server, [command = '', ...words]: readonly stri
     timeout: limitMs,
     killSignal: 'SIGKILL',
   });
+  // First, because without descriptors nothing is spawned, and only this listener gets the error.
+  const ended = once(child, 'exit');
   // Each descriptor is closed with the server.
   server.setMaxListeners(server.getMaxListeners() + count);
+  let missing = count;
   const all = new Promise<void>((resolve) => {
-    let missing = count;
     child.on('message', (_message, more) => {
+      // Node leaves out a socket for which no descriptor is left.
+      if (more === undefined) return;
       adopt(server, more as RawSocket);
       missing -= 1;
       if (missing === 0) resolve();
     });
   });
   // Not the server itself: the process would accept connections until its end, and lose them.
-  child.send('socket', rawSocketOf(server), () => undefined);
+  if (child.connected) child.send('socket', rawSocketOf(server), () => undefined);
   child.unref();
   child.channel?.unref();
-  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  const [code, signal] = (await ended) as [number | null, string | null];
   if (code !== 0) throw new UserError(`the process that returns a flooded socket ended with ${String(signal ?? code)}`);
-  await all;
+  await Promise.race([all, delay(lastMs, undefined, { ref: false })]);
+  if (missing === count) throw new UserError('the process that returns a flooded socket returned none');
 }
 
 /** A socket as Node hands it to processes and servers. */

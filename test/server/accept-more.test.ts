@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerOptions } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
@@ -102,6 +104,43 @@ test('a program that cannot start is a fault', async () => {
   await acceptMore(server, { faults, program: ['/nonexistent'], maxConnections })();
   expect(faults.snapshot()).toMatchObject([{ part: 'server', message: 'spawn /nonexistent ENOENT' }]);
 });
+
+test('a program that returns nothing is a fault', async () => {
+  const { server } = await serve();
+  const faults = silentFaults();
+  await acceptMore(server, { faults, program: ['/bin/true'], maxConnections })();
+  expect(faults.snapshot()).toMatchObject([
+    { part: 'server', message: 'the process that returns a flooded socket returned none' },
+  ]);
+});
+
+test('without descriptors no program starts, and a flood a minute later tries again', async () => {
+  const { server, port } = await serve();
+  const faults = silentFaults();
+  let now = 0;
+  const onFlood = acceptMore(server, { faults, program, maxConnections, now: () => now });
+  await withoutDescriptors(() => onFlood());
+  expect(faults.snapshot()).toMatchObject([{ part: 'server', message: `spawn ${process.execPath} EMFILE` }]);
+  now = 60_000;
+  await onFlood();
+  expect(await mostInOneTurn(server, port)).toBe(64);
+});
+
+/** Calls a function while this process can open no file. */
+function withoutDescriptors<T>(call: () => T): T {
+  const [, soft = ''] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+  const limit = (count: string): unknown => execFileSync('prlimit', ['--pid', `${process.pid}`, `--nofile=${count}:`]);
+  limit('300');
+  const taken: number[] = [];
+  try {
+    for (;;) taken.push(openSync('/dev/null', 'r'));
+  } catch {
+    return call();
+  } finally {
+    for (const fd of taken) closeSync(fd);
+    limit(soft);
+  }
+}
 
 test('a server closed meanwhile gets no more connections', async () => {
   const { server, port } = await serve();
