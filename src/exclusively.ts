@@ -3,8 +3,9 @@
  *
  * INVARIANTS:
  * - The link with the highest number in the folder is the lock. It is held while the process that it names runs.
- * - The highest link stays. A process that takes the lock adds the next number, then removes the lower ones. A process
- * that adds an outdated number sees a higher one and does not hold the lock.
+ * - The highest link stays, unless its holder cannot mark it as free. A process that takes the lock adds the next
+ * number, then removes the lower ones. A process that adds an outdated number sees a higher one and does not hold the
+ * lock.
  */
 import { readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -41,12 +42,24 @@ export async function exclusively<T>(
       try {
         return await work();
       } finally {
-        await symlink(free, `${link}.${free}`);
-        await rename(`${link}.${free}`, link);
+        await release(link);
       }
     }
     if (clock.monotonic() - since >= patienceMs) await refuseStopped(link.holder, folder);
     await clock.sleep(pollMs, options);
+  }
+}
+
+/** Frees the lock. Never rejects, because the work is done. */
+async function release(link: string): Promise<void> {
+  const made = `${link}.${free}`;
+  try {
+    await rm(made, { force: true });
+    await symlink(free, made);
+    await rename(made, link);
+  } catch {
+    // A full disk may have no inode left. The link would name this process, and keep all others waiting.
+    await rm(link, { force: true }).catch(() => undefined);
   }
 }
 

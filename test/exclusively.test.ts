@@ -51,6 +51,20 @@ test.each(['', 'garbage', '-1 1', '1 -1', '0 0', `${'9'.repeat(400)} 1`, '../../
   },
 );
 
+test('a lock that cannot be marked as free is free for the next one, and the work counts', async () => {
+  const folder = await lockFolder();
+  const inTheWay = join(folder, '1.free');
+  const work = async (): Promise<string> => {
+    await mkdir(join(inTheWay, 'full'), { recursive: true });
+    return 'done';
+  };
+  expect(await exclusively(folder, systemClock, work)).toBe('done');
+  expect(await readdir(folder)).toEqual(['1.free']);
+  expect(await exclusively(folder, systemClock, () => Promise.resolve('next'))).toBe('next');
+  const broken = exclusively(folder, systemClock, () => Promise.reject(new Error('the work failed')));
+  await expect(broken).rejects.toThrow('the work failed');
+});
+
 test('names that no lock has are passed over', async () => {
   const folder = await lockFolder();
   await mkdir(folder);
