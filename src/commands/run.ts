@@ -90,7 +90,8 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
   keepHeapSmall();
   const screen = takeScreenAgent(process.env);
   const { logger, setVerbosity } = await createNodeLogger(options, flags, 'info', screen?.logFile);
-  const service = new ServiceManager(process.env, { clock: systemClock, logger, pid: process.pid });
+  const { secrets } = options;
+  const service = new ServiceManager(process.env, { clock: systemClock, logger, pid: process.pid, secrets });
   const stopping = new AbortController();
   const stop = (reason: string): void => {
     stopping.abort(new Error(reason));

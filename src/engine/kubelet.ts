@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { defaultInPlacePolicy } from '../api/values/in-place.ts';
+import type { FaultSnapshot } from '../flow/faults.ts';
 import { inTime } from '../flow/in-time.ts';
+import { textLimits } from '../text-limits.ts';
 import type { EngineHistory, HistoryEntry } from './history/history-entry.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
 import { type KubeletParts, newKubelet } from './new-kubelet.ts';
@@ -104,14 +106,14 @@ export class Kubelet
   }
 
   snapshot(): EngineSnapshot {
-    const { node, endpoint, faults } = this.deps;
+    const { node, endpoint } = this.deps;
     const { runtime, ...rest } = takeSnapshot(this.parts, node.nodeIPs);
     return {
       nodeName: node.nodeName,
       startedAt: this.startedAt,
       ...(!isDeepStrictEqual(node.inPlace, defaultInPlacePolicy) && { inPlace: node.inPlace }),
       runtime: { endpoint: endpoint.endpoint, chosenBecause: endpoint.because, ...runtime },
-      faults: faults.snapshot(),
+      faults: this.shownFaults(),
       ...rest,
     };
   }
@@ -202,6 +204,11 @@ export class Kubelet
   /** Called if the shutdown is cancelled. */
   cancelShutdown(): void {
     this.parts.nodeShutdown.cancel();
+  }
+
+  private shownFaults(): FaultSnapshot[] {
+    const { text } = this.parts.outgoing;
+    return this.deps.faults.snapshot().map((fault) => ({ ...fault, message: text(fault.message, textLimits.event) }));
   }
 
   /** Runs each part by itself, so that a failed part does not end the others. */

@@ -1,18 +1,23 @@
 import type { Clock } from '../clock.ts';
+import { OutgoingText } from '../engine/outgoing/outgoing-text.ts';
+import { SecretValues } from '../engine/outgoing/secret-values.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import { OneAtATime } from '../flow/one-at-a-time.ts';
 import type { Logger } from '../logger.ts';
+import { visible } from '../visible-text.ts';
 
 interface Deps {
   clock: Pick<Clock, 'monotonic'>;
   logger: Logger;
   pid: number;
+  /** Values that no text may contain. */
+  secrets?: SecretValues;
 }
 
 /** Limit on one notification, in milliseconds. systemd-notify itself waits up to 5 s for an answer. */
 const notifyLimitMs = 10_000;
-/** Limit on the text of STATUS, as the reason may come from a runtime. */
-const maxStatusLength = 300;
+/** Limit on the text of STATUS in bytes, as the reason may come from a runtime. */
+const maxStatusBytes = 300;
 /** kubelet: watchdog_linux.go minimalNotifyInterval */
 const minWatchdogMs = 1000;
 
@@ -25,6 +30,7 @@ export class ServiceManager {
   readonly watchdogMs: number | undefined;
   private readonly deps: Deps;
   private readonly socket: string | undefined;
+  private readonly outgoing: OutgoingText;
   private readonly queue = new OneAtATime();
   private isReady = false;
 
@@ -38,6 +44,7 @@ export class ServiceManager {
     delete env['WATCHDOG_USEC'];
     delete env['WATCHDOG_PID'];
     this.deps = deps;
+    this.outgoing = new OutgoingText({ secrets: deps.secrets ?? new SecretValues() });
     this.socket = NOTIFY_SOCKET === '' ? undefined : NOTIFY_SOCKET;
     const isOurs = WATCHDOG_PID === undefined || WATCHDOG_PID === String(deps.pid);
     this.watchdogMs = this.socket !== undefined && isOurs ? watchdogMs(WATCHDOG_USEC) : undefined;
@@ -50,20 +57,24 @@ export class ServiceManager {
 
   /** Sends the text that `systemctl status` shows. */
   async status(text: string): Promise<void> {
-    await this.send([statusOf(text)]);
+    await this.send([this.statusOf(text)]);
   }
 
   /** Ends the start of the unit. It names the process too, as a shell may have started it. */
   async ready(text: string): Promise<void> {
     this.isReady = true;
-    await this.send(['READY=1', `MAINPID=${this.deps.pid}`, statusOf(text)]);
+    await this.send(['READY=1', `MAINPID=${this.deps.pid}`, this.statusOf(text)]);
   }
 
   /** Reports a reload, which the next `ready` ends. Before the first `ready` it does nothing. */
   async reloading(): Promise<void> {
     if (!this.isReady) return;
     const monotonicUsec = Math.floor(this.deps.clock.monotonic() * 1000);
-    await this.send(['RELOADING=1', `MONOTONIC_USEC=${monotonicUsec}`, statusOf('Reading the configuration anew')]);
+    await this.send([
+      'RELOADING=1',
+      `MONOTONIC_USEC=${monotonicUsec}`,
+      this.statusOf('Reading the configuration anew'),
+    ]);
   }
 
   /** Reports the end of a reload. Before the first `ready` it does nothing. */
@@ -75,12 +86,16 @@ export class ServiceManager {
   async stopping(text: string, limitMs = 0): Promise<void> {
     this.isReady = false;
     const extended = limitMs > 0 ? [`EXTEND_TIMEOUT_USEC=${Math.ceil(limitMs * 1000)}`] : [];
-    await this.send(['STOPPING=1', statusOf(text), ...extended]);
+    await this.send(['STOPPING=1', this.statusOf(text), ...extended]);
   }
 
   /** Puts off the watchdog. Resolves with false if the notification failed. */
   async alive(): Promise<boolean> {
     return this.send(['WATCHDOG=1']);
+  }
+
+  private statusOf(text: string): string {
+    return `STATUS=${visible(this.outgoing.text(text, maxStatusBytes).replaceAll(/\s+/g, ' '))}`;
   }
 
   private async send(assignments: readonly string[]): Promise<boolean> {
@@ -115,5 +130,3 @@ function watchdogMs(usec: string | undefined): number | undefined {
     hint: 'Set WatchdogSec of the unit to more than 1 s, or leave it out.',
   });
 }
-
-const statusOf = (text: string): string => `STATUS=${text.replaceAll(/\s+/g, ' ').slice(0, maxStatusLength)}`;

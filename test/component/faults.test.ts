@@ -1,9 +1,14 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { boundedText } from '../../src/bounded-text.ts';
 import type { PodSource } from '../../src/engine/config/pod-source.ts';
+import { UserError } from '../../src/errors.ts';
+import { Faults } from '../../src/flow/faults.ts';
+import { makeSecret } from '../builders/config-objects.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
 import { type Engine, World } from './world.ts';
 
 const parts = (engine: Engine): string[] => engine.kubelet.snapshot().faults.map(({ part }) => part);
@@ -69,6 +74,19 @@ test('a source that fails is read again, and takes no other one along', async ()
   expect(engine.kubelet.snapshot().faults.map(({ part, count }) => ({ part, count }))).toEqual([
     { part: 'source http#0', count: 2 },
   ]);
+});
+
+test('a fault is shown without the values of Secrets, and cut', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const faults = new Faults({ clock: world.clock, logger: silentLogger });
+  const engine = await world.boot({ sources: [source], faults });
+  source.set(makeStaticPod('web'));
+  source.setConfigObjects(makeSecret('login', { password: 'hunter2-hunter2' }));
+  await world.until(() => engine.isReady('web-edge1'));
+  faults.note('disk', new UserError(`open hunter2-hunter2${'!'.repeat(10_000)}`));
+  const [{ part, message } = {}] = engine.kubelet.snapshot().faults;
+  expect({ part, message }).toEqual({ part: 'disk', message: boundedText(`open <hidden>${'!'.repeat(10_000)}`, 1024) });
 });
 
 test('a listener of events that throws costs neither the pods nor the other listeners', async () => {

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { boundedText } from '../../src/bounded-text.ts';
+import { SecretValues } from '../../src/engine/outgoing/secret-values.ts';
 import { ServiceManager } from '../../src/node/service-manager.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { NotifySocket } from '../fakes/notify-socket.ts';
@@ -33,6 +35,18 @@ test('each state reaches the socket as a datagram of the agent, in the order of 
       'STOPPING=1 STATUS=Stopping EXTEND_TIMEOUT_USEC=30000000',
     ].map((text) => ({ pid, text })),
   );
+});
+
+test('a state is one line without values of Secrets, and cut', async () => {
+  const socket = await NotifySocket.open();
+  const secrets = new SecretValues();
+  secrets.set('test', ['hunter2-hunter2']);
+  const env = { NOTIFY_SOCKET: socket.path };
+  const service = new ServiceManager(env, { clock: new FakeClock(), logger: silentLogger, pid, secrets });
+  await service.status(`no\nhunter2-hunter2 \x1b[31m${'é'.repeat(1000)}`);
+  await socket.journal.next(({ text }) => text.startsWith('STATUS'));
+  const shown = boundedText(`no <hidden> \x1b[31m${'é'.repeat(1000)}`, 300).replace('\x1b', '\\x1b');
+  expect(socket.journal.items.slice(1)).toEqual([{ pid, text: `STATUS=${shown}` }]);
 });
 
 test('the variables of systemd are taken, so that no child notifies in the place of the agent', () => {
