@@ -40,30 +40,37 @@ export async function killContainer(
   const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((other) => other.name === name);
   let graceSeconds = containerGracePeriodSeconds(pod, container, reason, gracePeriodOverride);
   recorder.normal(reasons.killing, message, name);
-  for (const wait of [preStopHook(deps, container, kill, recorder), turn]) {
+  const graceEnd = new AbortController();
+  for (const wait of [preStopHook(deps, container, kill, recorder, graceEnd.signal), turn]) {
     if (wait === undefined || graceSeconds <= 0) continue;
     const startedAtMonotonic = clock.monotonic();
     // Neither of them rejects, so a rejection is the end of the grace period.
-    await inTime(clock, graceSeconds * 1000, wait()).catch(() => undefined);
+    await inTime(clock, graceSeconds * 1000, wait()).catch(() => {
+      graceEnd.abort(new Error('the grace period is over'));
+    });
     graceSeconds = remainingGracePeriodSeconds(graceSeconds, clock.monotonic() - startedAtMonotonic);
   }
   const timeout = Math.max(graceSeconds, MINIMUM_GRACE_PERIOD_SECONDS);
   await unlessNotFound(runtime.stopContainer({ containerId: containerID, timeout }));
 }
 
-/** A failed hook does not prevent the stop. kubelet: kuberuntime_container.go executePreStopHook */
+/**
+ * A failed hook does not prevent the stop. At the end of the grace period a request is aborted: a silent server would
+ * keep it for ever. A command ends with its container. kubelet: kuberuntime_container.go executePreStopHook
+ */
 function preStopHook(
   deps: HookDeps,
   container: Container | undefined,
   { containerID, podIPs }: ContainerKill,
   recorder: PodEventRecorder,
+  graceEnd: AbortSignal,
 ): (() => Promise<void>) | undefined {
   const hook = container?.lifecycle?.preStop;
   if (container === undefined || hook === undefined) return undefined;
-  // A hook that outlasts the grace period is not aborted.
-  const { signal } = new AbortController();
+  const signal = hook.httpGet === undefined ? new AbortController().signal : graceEnd;
   return () =>
     runHook(deps, hook, { container, containerID, podIPs, signal }).catch(() => {
+      if (signal.aborted) return;
       recorder.warning(reasons.failedPreStopHook, 'PreStopHook failed', container.name);
     });
 }
