@@ -3,15 +3,22 @@ const maxVarintBytes = 10;
 /** Wire types of protobuf. https://protobuf.dev/programming-guides/encoding/#structure */
 const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
+/** Fields of `maxFieldBytes` that a message may keep: the outputs of ExecSync. */
+const maxLongFields = 2;
+/** Bytes of tags, lengths, numbers and short fields that it may keep besides. */
+const maxShortBytes = 1024;
+
 /**
  * Reads a protobuf message in parts of any size and cuts each bytes or text field to `maxFieldBytes`. So a message of
- * any size needs little memory. Throws an Error if the bytes are not a message.
+ * any size needs little memory. Throws an Error if the bytes are not a message, or more than a few fields stay long.
  */
 export class MessageCutter {
   /** Number of bytes cut off so far. */
   leftOutBytes = 0;
   readonly #maxFieldBytes: number;
-  readonly #kept: Buffer[] = [];
+  /** Grows with what it keeps. A list of small parts would take far more memory than the parts. */
+  #kept = Buffer.alloc(256);
+  #keptBytes = 0;
   /** The bytes of an incomplete tag or length. */
   #varint: number[] = [];
   #expects: 'tag' | 'value' | 'length' = 'tag';
@@ -25,9 +32,8 @@ export class MessageCutter {
   add(part: Buffer): void {
     for (let at = 0; at < part.length;) {
       if (this.#bytesToKeep > 0) {
-        // Copies the bytes, because the part may be a view of a far larger buffer.
-        const bytes = Buffer.from(part.subarray(at, at + this.#bytesToKeep));
-        this.#kept.push(bytes);
+        const bytes = part.subarray(at, at + this.#bytesToKeep);
+        this.#keep(bytes);
         this.#bytesToKeep -= bytes.length;
         at += bytes.length;
       } else if (this.#bytesToSkip > 0) {
@@ -46,7 +52,7 @@ export class MessageCutter {
     if (this.#varint.length > 0 || this.#expects !== 'tag' || this.#bytesToKeep > 0 || this.#bytesToSkip > 0) {
       throw new Error('the message is not complete');
     }
-    return Buffer.concat(this.#kept);
+    return this.#kept.subarray(0, this.#keptBytes);
   }
 
   #takeByte(byte: number): void {
@@ -59,7 +65,7 @@ export class MessageCutter {
       this.#beginField(numberOf(varint));
       return;
     }
-    this.#kept.push(Buffer.from(varint));
+    this.#keep(varint);
     if (this.#expects === 'tag') this.#beginValue((varint[0] ?? 0) & 0x07);
     else this.#expects = 'tag';
   }
@@ -88,7 +94,20 @@ export class MessageCutter {
     this.#bytesToKeep = Math.min(length, this.#maxFieldBytes);
     this.#bytesToSkip = length - this.#bytesToKeep;
     this.leftOutBytes += this.#bytesToSkip;
-    this.#kept.push(varintOf(this.#bytesToKeep));
+    this.#keep(varintOf(this.#bytesToKeep));
+  }
+
+  #keep(bytes: ArrayLike<number>): void {
+    const total = this.#keptBytes + bytes.length;
+    const maxBytes = maxLongFields * this.#maxFieldBytes + maxShortBytes;
+    if (total > maxBytes) throw new Error('the message has too many fields');
+    if (total > this.#kept.length) {
+      const kept = Buffer.alloc(Math.min(Math.max(total, 2 * this.#kept.length), maxBytes));
+      this.#kept.copy(kept, 0, 0, this.#keptBytes);
+      this.#kept = kept;
+    }
+    this.#kept.set(bytes, this.#keptBytes);
+    this.#keptBytes = total;
   }
 }
 
@@ -96,9 +115,9 @@ function numberOf(varint: readonly number[]): number {
   return varint.reduceRight((value, byte) => value * 128 + (byte & 0x7f), 0);
 }
 
-function varintOf(value: number): Buffer {
+function varintOf(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
   for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 0x80);
-  return Buffer.from([...bytes, rest]);
+  return [...bytes, rest];
 }

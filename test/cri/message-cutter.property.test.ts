@@ -44,6 +44,16 @@ test('a message of short fields stays as it is', () => {
   );
 });
 
+test('a message of endless short fields is refused before it takes memory', () => {
+  const cutter = new MessageCutter(1000);
+  const exitCode = Buffer.from([0x18, 1]);
+  const fields = Buffer.concat(Array.from({ length: 1512 }, () => exitCode));
+  cutter.add(fields);
+  expect(() => {
+    cutter.add(exitCode);
+  }).toThrow('the message has too many fields');
+});
+
 test.each([
   ['a number that never ends', Buffer.alloc(20, 0xff), 'the message has a number that is too long'],
   ['a field of no known type', Buffer.from([0x0b]), 'the message has a field of wire type 3'],
