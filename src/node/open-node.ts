@@ -1,5 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { systemClock } from '../clock.ts';
+import { hasImageArchives } from '../containerd/import-images-folder.ts';
+import { managedPaths } from '../containerd/managed-paths.ts';
 import { orphanShimsOf } from '../containerd/orphan-shims-of.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { untilAnswered } from '../cri/until-answered.ts';
@@ -227,18 +229,10 @@ type Started = Pick<NodeRuntime, 'release' | 'pid' | 'withPauseImage' | 'keptIma
 const orphanShimsAfterMs = 5000;
 
 /** A runtime that is not managed. Archives of images that it cannot take are an error in the log alone. */
-async function shareRuntime(endpoint: string, { options, logger, signal, onStarting }: NodeRequest): Promise<Started> {
-  const { importIntoShared } = await import('../containerd/import-into-shared.ts');
-  const importFolder = await importIntoShared({ endpoint, rootDir: options.runtimeRootDir, clock: systemClock });
-  let keptImages: readonly string[] = [];
-  try {
-    if (importFolder !== undefined)
-      keptImages = await importImages({ importFolder, clock: systemClock, logger, signal, onStarting });
-  } catch (error) {
-    signal.throwIfAborted();
-    const { message, hint } = describeFailure(error);
-    logger.error({ err: message, ...(hint !== undefined && { hint }) }, 'No image archive was imported');
-  }
+async function shareRuntime(endpoint: string, request: NodeRequest): Promise<Started> {
+  const { options, logger } = request;
+  const hasArchives = await hasImageArchives(managedPaths(options.runtimeRootDir).imagesFolder);
+  const keptImages = hasArchives ? await importIntoRuntime(endpoint, request) : [];
   return {
     release: warnOfOrphanShims(endpoint, logger),
     pid: () => undefined,
@@ -246,6 +240,25 @@ async function shareRuntime(endpoint: string, { options, logger, signal, onStart
     withPauseImage: (runtime) => runtime,
     keptImages,
   };
+}
+
+/** Loaded on demand, because most shared runtimes pull their images. */
+async function importIntoRuntime(
+  endpoint: string,
+  { options, logger, signal, onStarting }: NodeRequest,
+): Promise<readonly string[]> {
+  const { importIntoShared } = await import('../containerd/import-into-shared.ts');
+  const shared = { endpoint, rootDir: options.runtimeRootDir, clock: systemClock };
+  const importFolder: Parameters<typeof importImages>[0]['importFolder'] = (ended, onProgress) =>
+    importIntoShared({ ...shared, signal: ended, onProgress });
+  try {
+    return await importImages({ importFolder, clock: systemClock, logger, signal, onStarting });
+  } catch (error) {
+    signal.throwIfAborted();
+    const { message, hint } = describeFailure(error);
+    logger.error({ err: message, ...(hint !== undefined && { hint }) }, 'No image archive was imported');
+    return [];
+  }
 }
 
 /** Only warns, because shims of another containerd are not ours to end. Returns a function that stops the look. */
