@@ -11,8 +11,10 @@ import { hasCode } from '../../errors.ts';
 
 /** Time until a reader that did not read is tried again, in milliseconds. */
 const retryMs = 100;
-/** Longest wait for the reader at the end of the process, in milliseconds. */
-const endMs = 1000;
+/** Longest wait for a reader that reads nothing, at the end of the process, in milliseconds. */
+const quietEndMs = 2000;
+/** Longest wait for a slow reader, at the end of the process, in milliseconds. */
+const endMs = 10_000;
 /** Time between two attempts at the end of the process, in milliseconds. */
 const endRetryMs = 10;
 
@@ -101,7 +103,11 @@ export class StreamLog {
   #finish(): void {
     const nobodyWakes = new Int32Array(new SharedArrayBuffer(4));
     const endsAt = performance.now() + endMs;
-    while (!this.flush() && performance.now() < endsAt) Atomics.wait(nobodyWakes, 0, 0, endRetryMs);
+    let [left, quietEndsAt] = [this.#unwrittenBytes, performance.now() + quietEndMs];
+    while (!this.flush() && performance.now() < Math.min(endsAt, quietEndsAt)) {
+      if (this.#unwrittenBytes < left) [left, quietEndsAt] = [this.#unwrittenBytes, performance.now() + quietEndMs];
+      Atomics.wait(nobodyWakes, 0, 0, endRetryMs);
+    }
   }
 }
 

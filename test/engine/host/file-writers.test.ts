@@ -83,6 +83,16 @@ test(
   },
 );
 
+test('finds a writer that reaches the file by another mount', { timeout }, async () => {
+  const child = execa('unshare', ['--mount', 'sh', '-c', 'exec 3>>"$0"; echo open; read line', path], {
+    stdin: 'pipe',
+  });
+  await Promise.race([child, once(child.stdout, 'data')]);
+  expect((await findWriters([path])).get(path)).toEqual({ pid: child.pid, fd: '3', command: 'sh' });
+  child.stdin.end('\n');
+  await child;
+});
+
 test('of a file that is gone there is no writer', { timeout }, async () => {
   const missing = join(folder, 'missing.yaml');
   expect(await findWriters([missing])).toEqual(new Map());

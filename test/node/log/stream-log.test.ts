@@ -1,8 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { buildSync } from 'esbuild';
 import { expect, onTestFinished, test } from 'vitest';
@@ -115,10 +116,8 @@ async function socketPair(): Promise<{ ours: Socket; theirs: Socket }> {
   return { ours, theirs };
 }
 
-test.each([
-  [8000, 'all of it'],
-  [20_000, 'what it kept'],
-])('a program logs %i lines that nobody reads, goes on, and writes %s at its end', async (count, kept) => {
+/** A program that has logged lines, which nobody has read so far. */
+async function startLogging(count: number): Promise<{ child: ChildProcess; log: Socket; exited: Promise<unknown> }> {
   const { outputFiles } = buildSync({
     stdin: { contents: scriptOf(count), loader: 'ts', resolveDir: join(import.meta.dirname, '../../../src/node/log') },
     bundle: true,
@@ -132,14 +131,30 @@ test.each([
   const exited = once(child, 'exit');
   child.stdin?.end(outputFiles[0]?.contents);
   expect((await once(child, 'message'))[0]).toBe('logged');
-  const read = text(ours);
+  return { child, log: ours, exited };
+}
+
+const linesTo = (count: number): object[] => Array.from({ length: count }, (_, line) => ({ msg: 'A line', line }));
+
+test('a program whose log nobody reads goes on, and writes the log when it ends', async () => {
+  const { child, log, exited } = await startLogging(8000);
+  const read = text(log);
   child.send('end');
   expect(await exited).toEqual([3, null]);
-  const lines = (await read).trimEnd().split('\n').map(parseLine);
-  const written = lines.filter(({ msg }) => msg === 'A line');
-  expect(written.map(({ line }) => line)).toEqual(written.map((_, index) => index));
-  const missing = { msg: 'Lines of the log are missing: its reader did not read', lines: count - written.length };
-  expect(lines.slice(written.length)).toEqual(kept === 'all of it' ? [] : [missing]);
+  expect((await read).trimEnd().split('\n').map(parseLine)).toEqual(linesTo(8000));
+});
+
+test('a program whose log nobody reads tells the next reader how much is missing', async () => {
+  const { log } = await startLogging(20_000);
+  const lines: object[] = [];
+  for await (const line of createInterface({ input: log })) {
+    lines.push(parseLine(line));
+    if (line.includes('are missing')) break;
+  }
+  const written = lines.slice(0, -1);
+  const message = 'Lines of the log are missing: its reader did not read';
+  expect(lines).toEqual([...linesTo(written.length), { msg: message, lines: 20_000 - written.length }]);
+  expect(written.length).toBeGreaterThan(10_000);
 });
 
 /** Without the time and the level. */
