@@ -8,8 +8,8 @@ const begin = '-----BEGIN CERTIFICATE-----';
 const end = '-----END CERTIFICATE-----';
 
 /**
- * The certificates in PEM that sign those of clients. Rejects with a `UserError` if there is none, or if one is
- * damaged. kubelet: apiserver dynamic_cafile_content.go loadCABundle, client-go util/cert ParseCertsPEM
+ * Reads the certificates, in PEM, that sign those of clients. Rejects with a `UserError` if the file has no
+ * certificate or a damaged one. kubelet: apiserver dynamic_cafile_content.go loadCABundle, client-go util/cert ParseCertsPEM
  */
 export async function readClientCA(path: string): Promise<string> {
   let content: Buffer;

@@ -26,7 +26,7 @@ interface Source {
 /** What to look for. */
 interface Needles {
   index: NeedleIndex;
-  /** Values of which a part is hidden at the start and end of a cut text. */
+  /** A text that was cut may begin or end within one of these values. That part is hidden too. */
   values: readonly string[];
 }
 

@@ -17,7 +17,7 @@ export interface TreeUsage {
 export interface UsageLimits {
   /** A folder with more names below it counts as one with so many. */
   maxNames: number;
-  /** Files with several names that are told apart by their inodes. */
+  /** Most hard-linked files that are each counted once, by inode. */
   maxLinkedFiles: number;
 }
 

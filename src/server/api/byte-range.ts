@@ -1,4 +1,4 @@
-/** Bytes of a file, both included. The last one is before the first if there are none. */
+/** The first and the last byte of a range. An empty range has its last byte before its first. */
 export interface ByteRange {
   first: number;
   last: number;

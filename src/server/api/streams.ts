@@ -7,8 +7,8 @@ import { rpcText } from '../../rpc-text.ts';
 import { Refusal } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
 import { forward } from './forward-stream.ts';
-import { goQuery, goQuoted } from './go-text.ts';
-import { bodyOf } from './request-body.ts';
+import { goQuoted } from './go-text.ts';
+import { requestForm } from './request-form.ts';
 import type { Call } from './route-table.ts';
 
 interface Deps {
@@ -21,7 +21,7 @@ interface Deps {
 /** kubelet: server/server.go getExec */
 export async function handleExec({ engine, runtime, idleTimeoutMs }: Deps, call: Call): Promise<void> {
   const { params, query } = call;
-  const streams = streamsOf(await formOf(call));
+  const streams = streamsOf((await requestForm(call.request)).values);
   const pod = declaredPod(engine, params);
   const containerId = runningContainerID(pod, params['container'] ?? '');
   if (containerId === undefined) throw new Refusal(500, `container not found (${JSON.stringify(params['container'])})`);
@@ -37,7 +37,7 @@ export async function handleExec({ engine, runtime, idleTimeoutMs }: Deps, call:
 export async function handleAttach({ engine, runtime, idleTimeoutMs }: Deps, call: Call): Promise<void> {
   const { params } = call;
   const name = params['container'] ?? '';
-  const asked = streamsOf(await formOf(call));
+  const asked = streamsOf((await requestForm(call.request)).values);
   const pod = declaredPod(engine, params);
   const fullName = `${pod.metadata.name}_${pod.metadata.namespace}`;
   const containerId = runningContainerID(pod, name);
@@ -76,18 +76,6 @@ function streamRefusal(error: unknown): Refusal {
   if (code === codes.notFound) return new Refusal(404, rpcText(error));
   if (code === codes.resourceExhausted) return new Refusal(429, rpcText(error), { 'retry-after': '60' });
   return new Refusal(500, rpcText(error));
-}
-
-/**
- * The fields of a form in the body, and those of the query, which count if the form does not have them. The body of an
- * upgrade is a part of its stream. kubelet: Go's net/http FormValue
- */
-async function formOf({ request, query }: Call): Promise<URLSearchParams> {
-  const [type = ''] = (request.headers['content-type'] ?? '').split(';');
-  const isForm = type.trim().toLowerCase() === 'application/x-www-form-urlencoded';
-  if (request.method !== 'POST' || !isForm) return query;
-  const form = goQuery((await bodyOf(request)).toString());
-  return new URLSearchParams([...form, ...query]);
 }
 
 /** kubelet: cri-client streaming/remotecommand NewOptions */

@@ -48,7 +48,7 @@ export interface TLSLimits {
 }
 
 /**
- * Throws a `UserError` for a name that Go does not know, and for suites of which OpenSSL serves none. kubelet:
+ * Throws a `UserError` for a name that Go does not know, and if OpenSSL serves none of the suites. kubelet:
  * component-base/cli/flag/ciphersuites_flag.go
  */
 export function tlsLimits({
