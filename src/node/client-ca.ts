@@ -9,7 +9,8 @@ const end = '-----END CERTIFICATE-----';
 
 /**
  * Reads the certificates, in PEM, that sign those of clients. Rejects with a `UserError` if the file has no
- * certificate or a damaged one. kubelet: apiserver dynamic_cafile_content.go loadCABundle, client-go util/cert ParseCertsPEM
+ * certificate or a damaged one. kubelet: apiserver dynamic_cafile_content.go loadCABundle, client-go util/cert
+ * ParseCertsPEM
  */
 export async function readClientCA(path: string): Promise<string> {
   let content: Buffer;
