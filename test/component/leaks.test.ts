@@ -93,6 +93,8 @@ function mentions(root: object, borders: readonly object[], pattern: RegExp): st
     const { value, path } = next;
     if (typeof value === 'string' && pattern.test(value)) found.push(path);
     if (typeof value !== 'object' || value === null || seen.has(value)) continue;
+    // Bytes name nothing, and one entry for each of them takes a minute.
+    if (ArrayBuffer.isView(value)) continue;
     seen.add(value);
     for (const [key, child] of partsOf(value)) {
       const name = typeof key === 'string' ? key : '?';
