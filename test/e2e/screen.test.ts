@@ -19,7 +19,8 @@ beforeEach(async () => {
     `echo before; ${words.join(' ')}; echo "code $?"; ${settings}; exec sleep 3600`,
     { columns: 120, rows: 40, env: agent.environment },
   );
-  await terminal.until((screen) => screen.includes('kubelet-ts edge1'));
+  // The runtime's name comes with the agent's first answer: the screen shows the events after it.
+  await terminal.until((screen) => screen.includes('kubelet-ts edge1  containerd'));
 });
 afterEach(async () => {
   await terminal.close();
