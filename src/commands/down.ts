@@ -93,7 +93,8 @@ function reportClaims(
   for (const name of names) {
     deps.stdout.write(visible(`claim ${name} ${areDeleted ? 'deleted' : 'keeps its data'}`) + '\n');
   }
-  if (reason !== undefined) deps.stderr.write(`error: the data of the claims could not be deleted: ${reason}\n`);
+  if (reason !== undefined)
+    deps.stderr.write(`${visible(`error: the data of the claims could not be deleted: ${reason}`)}\n`);
   if (volumes && !areDeleted) deps.setExitCode(1);
   else if (names.length > 0 && !areDeleted) {
     deps.stderr.write(`hint: The data are in ${join(rootDir, 'volumes')}; down --volumes deletes them.\n`);
@@ -103,13 +104,13 @@ function reportClaims(
 /** Prints each pod that could not be removed, and sets the exit code. */
 function reportFailures({ failures, unforgotten, stillMounted }: TornDownNode, deps: CommandDeps): void {
   if (unforgotten !== undefined) {
-    deps.stderr.write(`error: ${unforgotten.folder} could not be emptied: ${unforgotten.reason}\n`);
+    deps.stderr.write(`${visible(`error: ${unforgotten.folder} could not be emptied: ${unforgotten.reason}`)}\n`);
     deps.stderr.write('hint: Remove it, or the next run starts what it holds while the manifests are away.\n');
   }
   for (const { pod, reason } of failures)
     deps.stderr.write(`${visible(`error: pod ${pod} could not be removed: ${reason}`)}\n`);
   if (failures.length > 0) deps.stderr.write('hint: The next run tries it again, and so does the next down.\n');
   if (stillMounted !== undefined)
-    deps.stderr.write(`error: volumes of CSI drivers are still mounted: ${stillMounted}\n`);
+    deps.stderr.write(`${visible(`error: volumes of CSI drivers are still mounted: ${stillMounted}`)}\n`);
   if (failures.length > 0 || unforgotten !== undefined || stillMounted !== undefined) deps.setExitCode(1);
 }

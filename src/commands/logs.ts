@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { isRfc3339Time } from '../api/values/time.ts';
 import type { Container } from '../cri/types.ts';
+import { nanosecondsOf } from '../engine/logs/log-formatter.ts';
 import type { ReadLogsOptions } from '../engine/logs/read-logs.ts';
 import { hasCode, UserError } from '../errors.ts';
 import { visible } from '../visible-text.ts';
@@ -70,6 +71,7 @@ export function readOptions(flags: LogsFlags, now: number): Omit<ReadLogsOptions
     timestamps,
     ...(tail < 0 ? {} : { tailLines: tail }),
     ...(sinceMs === undefined ? {} : { sinceMs }),
+    ...(sinceTime === undefined ? {} : { sinceExtraNs: nanosecondsOf(sinceTime) }),
     ...(limitBytes === undefined ? {} : { limitBytes }),
   };
 }

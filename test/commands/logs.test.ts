@@ -48,6 +48,7 @@ describe('logs', () => {
     [['web', '-c', 'side', '--tail', '-1'], 'one of side-0\ntwo\n'],
     [['web', '-c', 'side', '--timestamps', '--tail=1'], '2024-05-06T07:08:10.000000000Z two\n'],
     [['web', '-c', 'side', '--since-time', '2024-05-06T07:08:10Z'], 'two\n'],
+    [['web', '-c', 'side', '--since-time', '2024-05-06T07:08:09.000000001Z'], 'two\n'],
     [['web', '-c', 'side', '--limit-bytes', '3'], 'one'],
     [['web', '-c', 'side', '--follow'], 'one of side-0\ntwo\n'],
     [['web', 'side', '--tail', '1'], 'two\n'],
@@ -175,7 +176,7 @@ test.each<[Partial<LogsFlags>, object]>([
     { follow: true, timestamps: false, tailLines: 0 },
   ],
   [{ since: 5000 }, { follow: false, timestamps: false, sinceMs: 95_000 }],
-  [{ sinceTime: '1970-01-01T00:00:01,5+00:00' }, { follow: false, timestamps: false, sinceMs: 1500 }],
+  [{ sinceTime: '1970-01-01T00:00:01,5+00:00' }, { follow: false, timestamps: false, sinceMs: 1500, sinceExtraNs: 0 }],
   [
     { limitBytes: 7, timestamps: true },
     { follow: false, timestamps: true, limitBytes: 7 },

@@ -9,7 +9,7 @@ interface Known<Figures> {
 }
 
 /** The kernel may free memory of a cgroup, or write its pages to a disk, while none of its processes runs. */
-const maxAgeMs = 60_000;
+const defaultMaxAgeMs = 60_000;
 
 /**
  * Figures of cgroups, which are not read again while no process of a cgroup runs. kubelet: cadvisor
@@ -18,15 +18,21 @@ const maxAgeMs = 60_000;
 export class IdleCgroups<Figures> {
   private readonly known = new Map<string, Known<Figures>>();
   private sample = 0;
+  private readonly maxAgeMs: number;
 
-  constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
+  constructor(
+    private readonly clock: Pick<Clock, 'monotonic'>,
+    { maxAgeMs = defaultMaxAgeMs } = {},
+  ) {
+    this.maxAgeMs = maxAgeMs;
+  }
 
   /** Calls `read` unless the CPU time is that of the sample before. `cpuNanos`: undefined if it is not known. */
   figuresOf(path: string, cpuNanos: number | undefined, read: () => Figures): Figures {
     const known = this.known.get(path);
     const nowMonotonic = this.clock.monotonic();
     const isIdle = known?.cpuNanos === cpuNanos && cpuNanos !== undefined;
-    if (known !== undefined && isIdle && nowMonotonic - known.readAtMonotonic < maxAgeMs) {
+    if (known !== undefined && isIdle && nowMonotonic - known.readAtMonotonic < this.maxAgeMs) {
       known.sample = this.sample;
       return known.figures;
     }

@@ -18,7 +18,7 @@ import type { DiskUsage } from './stats-provider.ts';
 import type { StatsHost } from './stats-host.ts';
 import type { StatsPod } from './stats-pods.ts';
 import type { NetworkStats, NodeStats, PodStats, Summary } from './summary.ts';
-import { UsageReader } from './usage-reader.ts';
+import { type Reading, UsageReader } from './usage-reader.ts';
 
 export interface SamplerDeps {
   host: StatsHost;
@@ -67,6 +67,10 @@ interface KnownNetwork {
 const layersPeriodMs = 55_000;
 /** Time for which eviction, which needs no usage of images, knows their disk. */
 const disksPeriodMs = 55_000;
+/** containerd measures the usage of images so often (stats_collect_period), so asking more often shows the same. */
+const imagesPeriodMs = 10_000;
+/** Packets that the kernel alone answers use no CPU time of a pod. kubelet: cadvisor_linux.go maxHousekeepingInterval */
+const quietNetworkMs = 15_000;
 /** The event loop gets a turn after the cgroups of so many pods. */
 const podsATurn = 50;
 /** In all detail, a pod takes four times as long. */
@@ -80,6 +84,8 @@ export class Sampler {
   private readonly idle: IdleCgroups<CgroupFigures>;
   /** Of samples with all figures, and of those with CPU and memory alone. */
   private readonly still: Record<'all' | 'cpuAndMemory', IdleCgroups<StillUsage>>;
+  /** Networks of idle pods, by the sandbox. */
+  private readonly quietNetworks: IdleCgroups<NetworkStats | undefined>;
   private readonly paths: PodCgroupPaths;
   /** The network of each sandbox as last read, by its id. */
   private readonly networks = new Map<string, KnownNetwork>();
@@ -89,12 +95,14 @@ export class Sampler {
     this.nodeReader = new UsageReader(deps);
     this.idle = new IdleCgroups(deps.clock);
     this.still = { all: new IdleCgroups(deps.clock), cpuAndMemory: new IdleCgroups(deps.clock) };
+    this.quietNetworks = new IdleCgroups(deps.clock, { maxAgeMs: quietNetworkMs });
     this.paths = new PodCgroupPaths({ sources: deps.host.cgroups, cgroupRoot: deps.cgroupRoot });
   }
 
   /**
-   * A figure that cannot be read is left out. `anew`: also reads the memory of cgroups that used no CPU since the last
-   * sample, which the kernel may have reclaimed. Else theirs is up to a minute old.
+   * A figure that cannot be read is left out. `anew`: also reads the memory and networks of cgroups that used no CPU
+   * since the last sample. Else their memory is up to a minute old, because the kernel may have reclaimed it, their
+   * network up to 15 s, and the usage of images up to 10 s.
    */
   async sample({ cpuAndMemoryOnly = false, anew = true } = {}): Promise<Summary> {
     const { nodeName, podsCgroup, clock, disk, drivers } = this.deps;
@@ -104,7 +112,7 @@ export class Sampler {
       disk.refresh(pods);
       drivers?.refresh(pods);
     }
-    const reported = await this.ask(pods, cpuAndMemoryOnly);
+    const reported = await this.ask(pods, cpuAndMemoryOnly, anew ? 0 : imagesPeriodMs);
     const wanted: WantedFigures = cpuAndMemoryOnly
       ? {}
       : { swap: hasSwap(this.reader) ? 'measured' : 'unused', pressure: true };
@@ -118,6 +126,7 @@ export class Sampler {
       measured.push(this.readPod(pod, context));
     }
     if (!anew) still.endSample();
+    if (!anew && !cpuAndMemoryOnly) this.quietNetworks.endSample();
     this.reader.endSample();
     return { node: { nodeName, ...kernel, ...this.nodeDisks(context) }, pods: measured };
   }
@@ -170,7 +179,7 @@ export class Sampler {
     return { logs, claims: volumes.filter(({ pvcRef }) => pvcRef !== undefined) };
   }
 
-  private async ask(pods: readonly StatsPod[], cpuAndMemoryOnly: boolean, maxDisksAgeMs = 0): Promise<Reported> {
+  private async ask(pods: readonly StatsPod[], cpuAndMemoryOnly: boolean, maxDisksAgeMs: number): Promise<Reported> {
     const { runtimeStats, filesystems, rootDir, podOf } = this.deps;
     const isLimited = ({ uid }: StatsPod): boolean => {
       const manifest = podOf(uid);
@@ -229,7 +238,7 @@ export class Sampler {
         rootFs,
       });
     });
-    const network = cpuAndMemoryOnly || !pod.hasNetwork ? undefined : this.readNetwork(pod, reading.time);
+    const network = cpuAndMemoryOnly || !pod.hasNetwork ? undefined : this.networkOf(pod, reading, idle !== undefined);
     const driverVolumes = cpuAndMemoryOnly ? [] : (drivers?.of(pod.uid) ?? []);
     const disks = { disk: usage, driverVolumes, rootFs };
     return podStats(pod, containers, { ...reading, ...disks, runtime, network, pod: podOf(pod.uid) });
@@ -252,6 +261,12 @@ export class Sampler {
         },
       }),
     };
+  }
+
+  /** `mayBeOlder`: the figures of an idle pod serve again, with the time of their reading. */
+  private networkOf(pod: StatsPod, { time, cgroup }: Reading, mayBeOlder: boolean): NetworkStats | undefined {
+    const read = (): NetworkStats | undefined => this.readNetwork(pod, time);
+    return mayBeOlder ? this.quietNetworks.figuresOf(pod.sandboxID, cgroup?.cpuNanos, read) : read();
   }
 
   /** Interfaces in the network of a pod, as its sandbox sees them. */

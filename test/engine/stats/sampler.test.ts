@@ -260,6 +260,38 @@ describe('a machine with cgroup v1', () => {
     expect(await bytesOf(false)).toEqual([300 * 1024, 50 * 1024]);
   });
 
+  test('reads the network of an idle pod again after 15 s, and at once for a sample that reads all anew', async () => {
+    const { sampler, top, procFolder } = await samplerOf(treeV1, sourcesV1);
+    const network = async (anew: boolean): Promise<unknown> => {
+      const [measured] = (await sampler.sample({ anew })).pods;
+      return [measured?.network?.time, measured?.network?.rxBytes];
+    };
+    expect(await network(false)).toEqual(['2025-01-01T00:00:00.000Z', 10]);
+    await writeAt(join(procFolder, '4242/net/dev'), netDev(['eth0', 30, 0, 20, 0]));
+    await clock.advance(14_000);
+    expect(await network(true)).toEqual(['2025-01-01T00:00:14.000Z', 30]);
+    expect(await network(false)).toEqual(['2025-01-01T00:00:00.000Z', 10]);
+    await clock.advance(1000);
+    expect(await network(false)).toEqual(['2025-01-01T00:00:15.000Z', 30]);
+    await writeAt(join(procFolder, '4242/net/dev'), netDev(['eth0', 50, 0, 20, 0]));
+    await writeAt(join(top, `cpuacct${podV1}/cpuacct.usage`), '5000000001\n');
+    expect(await network(false)).toEqual(['2025-01-01T00:00:15.000Z', 50]);
+  });
+
+  test('asks for the usage of images every ten seconds, and for each sample that reads all anew', async () => {
+    runtime = new FakeRuntime({ clock });
+    const { sampler } = await samplerOf(treeV1, sourcesV1);
+    const asksOf = async (...samples: boolean[]): Promise<number> => {
+      for (const anew of samples) {
+        await sampler.sample({ anew });
+        await clock.advance(5000);
+      }
+      return runtime.requestsOf('imageFsInfo').length;
+    };
+    expect(await asksOf(false, false, false, false)).toBe(2);
+    expect(await asksOf(true, true)).toBe(4);
+  });
+
   test('names no network for a pod in the network of the node', async () => {
     const { sampler } = await samplerOf(treeV1, sourcesV1);
     pods = [pod({ hasNetwork: false })];
