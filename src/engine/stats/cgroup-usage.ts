@@ -42,18 +42,16 @@ export interface WantedFigures {
 export type StillUsage = Pick<CgroupUsage, 'memory' | 'tasks'>;
 
 /**
- * Returns undefined if this cgroup is in no hierarchy. `known`: finds the still figures of an idle cgroup, or reads
- * them. By default they are read.
+ * The usage of a cgroup with this CPU time. Returns undefined if it is in no hierarchy. `still`: finds the still figures
+ * of an idle cgroup, or reads them. By default they are read.
  */
 export function readCgroupUsage(
   files: Pick<KeptFiles, 'read' | 'readNumber'>,
   sources: CgroupSources,
-  cgroup: string,
-  wanted: WantedFigures,
-  known: (cpuNanos: number | undefined, read: () => StillUsage) => StillUsage = (_, read) => read(),
+  { cgroup, cpuNanos, wanted }: { cgroup: string; cpuNanos: number | undefined; wanted: WantedFigures },
+  still: (read: () => StillUsage) => StillUsage = (read) => read(),
 ): CgroupUsage | undefined {
-  const cpuNanos = readCPU(files, sources.cpu, cgroup);
-  const { memory, tasks } = known(cpuNanos, () => readStill(files, sources, cgroup, wanted));
+  const { memory, tasks } = still(() => readStill(files, sources, cgroup, wanted));
   if (cpuNanos === undefined && memory === undefined) return undefined;
   const usage: CgroupUsage = {};
   if (cpuNanos !== undefined) usage.cpuNanos = cpuNanos;

@@ -6,6 +6,8 @@ interface Base {
 
 interface Counter {
   base: Base;
+  /** Its newest value. */
+  nanos: number;
   /** The newest sample that had it. */
   sample: number;
 }
@@ -28,12 +30,19 @@ export class CPURates {
   next(key: string, nanos: number, atMs: number): number | undefined {
     const known = this.counters.get(key);
     const base = nextBase(known?.base, nanos, atMs);
-    if (known === undefined) this.counters.set(key, { base, sample: this.sample });
+    if (known === undefined) this.counters.set(key, { base, nanos, sample: this.sample });
     else {
       known.base = base;
+      known.nanos = nanos;
       known.sample = this.sample;
     }
     return base.rate;
+  }
+
+  /** The counter in the sample before this one. Returns undefined for a counter that is new, or read in this sample. */
+  before(key: string): number | undefined {
+    const known = this.counters.get(key);
+    return known?.sample === this.sample - 1 ? known.nanos : undefined;
   }
 
   /** Ends a sample. */

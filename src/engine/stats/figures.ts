@@ -5,7 +5,10 @@ import type { CPUStats, FsStats, MemoryStats, SwapStats } from './summary.ts';
 import type { Reading } from './usage-reader.ts';
 
 /** CPU usage of a reading. Returns undefined if neither its cgroup nor the runtime reports it. */
-export function cpuStats({ time, cgroup, usageNanoCores }: Reading, runtime?: RuntimeCPU): CPUStats | undefined {
+export function cpuStats(
+  { time, cgroup, usageNanoCores }: Omit<Reading, 'isIdle'>,
+  runtime?: RuntimeCPU,
+): CPUStats | undefined {
   if (cgroup?.cpuNanos === undefined)
     return runtime && cpuUsage(new Date(runtime.at).toISOString(), usageNanoCores, runtime.nanos);
   const stats = cpuUsage(time, usageNanoCores, cgroup.cpuNanos);

@@ -119,7 +119,9 @@ function measure(
   const { cgroupFiles, idle, host, now } = request;
   const path = named.path === '/' ? '' : named.path;
   const cpuNanos = readCPU(cgroupFiles, host.cgroups.cpu, path);
-  const { details, usage, processes } = idle.figuresOf(path, cpuNanos, () => readFigures(request, path, wanted));
+  const { details, usage, processes } = idle.figuresOf(path, cpuNanos, () =>
+    readFigures(request, path, cpuNanos, wanted),
+  );
   const measured: MeasuredCgroup = { ...named, time: new Date(now).toISOString(), details };
   if (usage !== undefined) measured.usage = usageStats(usage, measured.time);
   if (processes !== undefined) measured.processes = processes.count;
@@ -127,11 +129,16 @@ function measure(
   return { measured, pid: processes?.pid };
 }
 
-function readFigures(request: Request, path: string, { usage = false, processes = false }: Wanted): CgroupFigures {
+function readFigures(
+  request: Request,
+  path: string,
+  cpuNanos: number | undefined,
+  { usage = false, processes = false }: Wanted,
+): CgroupFigures {
   const { cgroupFiles, host } = request;
   return {
     details: readCgroupDetails(cgroupFiles, host.cgroups, path),
-    ...(usage && { usage: readCgroupUsage(cgroupFiles, host.cgroups, path, {}) }),
+    ...(usage && { usage: readCgroupUsage(cgroupFiles, host.cgroups, { cgroup: path, cpuNanos, wanted: {} }) }),
     ...(processes && { processes: processesOf(request, path) }),
   };
 }

@@ -16,7 +16,8 @@ import type {
 } from './summary.ts';
 import type { Reading } from './usage-reader.ts';
 
-export interface ContainerReading extends Reading {
+/** Figures of a container besides those of its cgroup. */
+export interface ContainerSources {
   runtime: RuntimeContainerFigures | undefined;
   /** Free swap of the machine, in bytes. */
   swapFreeBytes: number | undefined;
@@ -26,7 +27,8 @@ export interface ContainerReading extends Reading {
   rootFs: FilesystemFigures | undefined;
 }
 
-export interface PodReading extends Reading {
+/** Figures of a pod besides those of its cgroup. */
+export interface PodSources {
   runtime: RuntimePodFigures | undefined;
   network: NetworkStats | undefined;
   disk: PodDiskUsage | undefined;
@@ -43,12 +45,13 @@ export interface PodReading extends Reading {
  */
 export function containerStats(
   { name, startedAt }: StatsPod['containers'][number],
-  reading: ContainerReading,
+  reading: Reading,
+  { runtime, swapFreeBytes, layerDisk, logs, rootFs }: ContainerSources,
 ): ContainerStats {
-  const { time, cgroup, runtime, layerDisk, logs, rootFs } = reading;
+  const { time, cgroup } = reading;
   const cpu = cpuStats(reading, runtime?.cpu);
   const memory = cgroup?.memory ? memoryStats(cgroup, time) : runtime?.memory;
-  const swap = cgroup?.memory ? containerSwap(reading) : runtime?.swap;
+  const swap = cgroup?.memory ? containerSwap(reading, swapFreeBytes) : runtime?.swap;
   const stats: ContainerStats = { name, startTime: new Date(startedAt).toISOString() };
   if (cpu) stats.cpu = cpu;
   if (memory) stats.memory = memory;
@@ -63,12 +66,13 @@ export function containerStats(
 export function podStats(
   { name, namespace, uid, startedAt }: StatsPod,
   containers: ContainerStats[],
-  reading: PodReading,
+  reading: Reading,
+  { runtime, network: ownNetwork, disk, driverVolumes, rootFs, pod }: PodSources,
 ): PodStats {
-  const { time, cgroup, runtime, disk, rootFs, pod } = reading;
+  const { time, cgroup } = reading;
   const cpu = cpuStats(reading, runtime?.cpu) ?? sumCPU(containers);
   const memory = cgroup?.memory ? memoryStats(cgroup, time) : (runtime?.memory ?? sumMemory(containers));
-  const network = reading.network ?? runtime?.network;
+  const network = ownNetwork ?? runtime?.network;
   const ephemeralStorage = ephemeralStorageStats(containers, disk, rootFs, pod);
   const processCount = cgroup?.tasks ?? runtime?.processCount;
   const swap = cgroup && swapStats(cgroup, time);
@@ -81,7 +85,7 @@ export function podStats(
   if (memory) stats.memory = memory;
   if (network) stats.network = network;
   const volumes = disk?.volumes ?? [];
-  if (reading.driverVolumes.length + volumes.length > 0) stats.volume = [...reading.driverVolumes, ...volumes];
+  if (driverVolumes.length + volumes.length > 0) stats.volume = [...driverVolumes, ...volumes];
   if (ephemeralStorage) stats['ephemeral-storage'] = ephemeralStorage;
   if (processCount !== undefined) stats.process_stats = { process_count: processCount };
   if (swap) stats.swap = swap;
@@ -90,7 +94,7 @@ export function podStats(
 }
 
 /** A container can use the free swap of the machine, up to its limit. */
-function containerSwap({ time, cgroup, swapFreeBytes = 0 }: ContainerReading): SwapStats | undefined {
+function containerSwap({ time, cgroup }: Reading, swapFreeBytes = 0): SwapStats | undefined {
   const swap = cgroup && swapStats(cgroup, time);
   return swap && { ...swap, swapAvailableBytes: Math.min(swap.swapAvailableBytes ?? swapFreeBytes, swapFreeBytes) };
 }

@@ -51,6 +51,7 @@ interface Reported {
 interface SampleContext extends Reported {
   cpuAndMemoryOnly: boolean;
   wanted: WantedFigures;
+  wantedOfPods: WantedFigures;
   /** Undefined if every figure is read. */
   idle: IdleCgroups<StillUsage> | undefined;
   swapFreeBytes: number | undefined;
@@ -119,7 +120,9 @@ export class Sampler {
     const kernel = readNodeStats(this.reader, { podsCgroup, wanted });
     const still = this.still[cpuAndMemoryOnly ? 'cpuAndMemory' : 'all'];
     const idle = anew ? undefined : still;
-    const context = { ...reported, cpuAndMemoryOnly, wanted, idle, swapFreeBytes: kernel.swap?.swapAvailableBytes };
+    const wantedOfPods = cpuAndMemoryOnly ? wanted : { ...wanted, tasks: true };
+    const swapFreeBytes = kernel.swap?.swapAvailableBytes;
+    const context = { ...reported, cpuAndMemoryOnly, wanted, wantedOfPods, idle, swapFreeBytes };
     const measured: PodStats[] = [];
     for (const [index, pod] of pods.entries()) {
       if (index > 0 && index % podsATurn === 0) await clock.sleep(0);
@@ -212,27 +215,28 @@ export class Sampler {
 
   private readPod(pod: StatsPod, context: SampleContext): PodStats {
     const { disk, drivers, rootDir, podOf } = this.deps;
-    const { cpuAndMemoryOnly, wanted, idle, filesystems } = context;
+    const { cpuAndMemoryOnly, wanted, wantedOfPods, idle, filesystems, swapFreeBytes } = context;
     const rootFs = filesystems.get(rootDir);
     const usage = cpuAndMemoryOnly ? undefined : disk.of(pod.uid);
     const runtime = context.pods.get(pod.uid);
     const reading = this.reader.read({
       cgroup: this.paths.ofPod(pod.uid),
-      wanted: cpuAndMemoryOnly ? wanted : { ...wanted, tasks: true },
+      wanted: wantedOfPods,
       idle,
       runtime: { key: pod.uid, cpu: runtime?.cpu },
     });
     const containers = pod.containers.map((container) => {
       const figures = context.containers.get(container.id);
-      return containerStats(container, {
-        ...this.reader.read({
-          cgroup: this.paths.ofContainer(pod.uid, container.id),
-          wanted,
-          idle,
-          runtime: { key: container.id, cpu: figures?.cpu },
-        }),
+      const read = this.reader.read({
+        cgroup: this.paths.ofContainer(pod.uid, container.id),
+        wanted,
+        idle,
+        above: reading,
+        runtime: { key: container.id, cpu: figures?.cpu },
+      });
+      return containerStats(container, read, {
         runtime: figures,
-        swapFreeBytes: context.swapFreeBytes,
+        swapFreeBytes,
         layerDisk: filesystems.get(figures?.writableLayer?.mountpoint ?? ''),
         logs: usage?.logs.get(container.name),
         rootFs,
@@ -240,8 +244,8 @@ export class Sampler {
     });
     const network = cpuAndMemoryOnly || !pod.hasNetwork ? undefined : this.networkOf(pod, reading, idle !== undefined);
     const driverVolumes = cpuAndMemoryOnly ? [] : (drivers?.of(pod.uid) ?? []);
-    const disks = { disk: usage, driverVolumes, rootFs };
-    return podStats(pod, containers, { ...reading, ...disks, runtime, network, pod: podOf(pod.uid) });
+    const sources = { disk: usage, driverVolumes, rootFs, runtime, network, pod: podOf(pod.uid) };
+    return podStats(pod, containers, reading, sources);
   }
 
   private nodeDisks({

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { type CgroupUsage, readCgroupUsage, type StillUsage, type WantedFigures } from './cgroup-usage.ts';
+import { type CgroupUsage, readCgroupUsage, readCPU, type StillUsage, type WantedFigures } from './cgroup-usage.ts';
 import { CPURates } from './cpu-rates.ts';
 import type { IdleCgroups } from './idle-cgroups.ts';
 import { KeptFiles } from './kept-files.ts';
@@ -14,6 +14,8 @@ export interface Reading {
   cgroup: CgroupUsage | undefined;
   /** Billionths of a core since an earlier sample. */
   usageNanoCores: number | undefined;
+  /** True if no process of the cgroup has run since the sample before. */
+  isIdle: boolean;
 }
 
 /** What to read of a cgroup. */
@@ -21,8 +23,10 @@ export interface UsageRequest {
   /** Path below the mount, empty for the root. */
   cgroup: string | undefined;
   wanted: WantedFigures;
-  /** The last still figures of the cgroup serve again while it is idle. */
+  /** The last figures of the cgroup serve again while it is idle. */
   idle?: IdleCgroups<StillUsage> | undefined;
+  /** The cgroup above, as read before in this sample. While that one is idle, no process of this one has run. */
+  above?: Reading | undefined;
   /** CPU time as the runtime reports it, for what has no cgroup, and a name for it. */
   runtime?: { key: string; cpu: RuntimeCPU | undefined };
 }
@@ -44,16 +48,32 @@ export class UsageReader {
     this.cgroupFiles = new KeptFiles(clock);
   }
 
-  read({ cgroup: path, wanted, idle, runtime }: UsageRequest): Reading {
-    const { cgroupFiles, host, clock, rates } = this;
+  read(request: UsageRequest): Reading {
     const time = this.time();
-    const known = (cpuNanos: number | undefined, read: () => StillUsage): StillUsage =>
-      idle === undefined || path === undefined ? read() : idle.figuresOf(path, cpuNanos, read);
-    const cgroup = path === undefined ? undefined : readCgroupUsage(cgroupFiles, host.cgroups, path, wanted, known);
-    if (path !== undefined && cgroup?.cpuNanos !== undefined)
-      return { time, cgroup, usageNanoCores: rates.next(path, cgroup.cpuNanos, clock.monotonic()) };
+    const { cgroup: path, runtime } = request;
+    const before = path === undefined ? undefined : this.rates.before(path);
+    const cgroup = path === undefined ? undefined : this.readCgroup(path, before, request);
+    if (path !== undefined && cgroup?.cpuNanos !== undefined) {
+      const usageNanoCores = this.rates.next(path, cgroup.cpuNanos, this.clock.monotonic());
+      return { time, cgroup, usageNanoCores, isIdle: cgroup.cpuNanos === before };
+    }
     const { key = '', cpu } = runtime ?? {};
-    return { time, cgroup, usageNanoCores: cpu && rates.next(`runtime ${key}`, cpu.nanos, cpu.at) };
+    const usageNanoCores = cpu && this.rates.next(`runtime ${key}`, cpu.nanos, cpu.at);
+    return { time, cgroup, usageNanoCores, isIdle: false };
+  }
+
+  /** `before`: its CPU time in the sample before. */
+  private readCgroup(cgroup: string, before: number | undefined, request: UsageRequest): CgroupUsage | undefined {
+    const { cgroupFiles, host } = this;
+    const { wanted, idle, above } = request;
+    if (idle === undefined) {
+      const cpuNanos = readCPU(cgroupFiles, host.cgroups.cpu, cgroup);
+      return readCgroupUsage(cgroupFiles, host.cgroups, { cgroup, cpuNanos, wanted });
+    }
+    const cpuNanos = (above?.isIdle === true ? before : undefined) ?? readCPU(cgroupFiles, host.cgroups.cpu, cgroup);
+    return readCgroupUsage(cgroupFiles, host.cgroups, { cgroup, cpuNanos, wanted }, (read) =>
+      idle.figuresOf(cgroup, cpuNanos, read),
+    );
   }
 
   private time(): string {

@@ -53,19 +53,20 @@ export function* summaryParts({ node, pods }: Summary, cpuAndMemoryOnly: boolean
   const servedNode = cpuAndMemoryOnly
     ? { nodeName, systemContainers: systemContainers?.map(smaller), ...usageOf(node) }
     : node;
-  const whole = servedText({ node: servedNode, pods: [] });
-  let text = whole.slice(0, -endOfPods.length);
-  let separator = '';
+  page.add(servedText({ node: servedNode, pods: [] }).slice(0, -endOfPods.length));
+  let [shown, length] = [0, 0];
   for (const pod of pods) {
     if (pod.containers.length === 0) continue;
-    text += separator + podText(cpuAndMemoryOnly ? smallerPod(pod) : pod);
-    separator = ',';
-    if (text.length < chunkLength) continue;
+    if (shown > 0) page.add(',');
+    const text = podText(cpuAndMemoryOnly ? smallerPod(pod) : pod);
     page.add(text);
-    text = '';
+    shown += 1;
+    length += text.length;
+    if (length < chunkLength) continue;
+    length = 0;
     yield* page.taken();
   }
-  page.add(text + (separator === '' ? endOfPods : `\n ${endOfPods}`));
+  page.add(shown === 0 ? endOfPods : `\n ${endOfPods}`);
   page.end();
   yield* page.taken();
 }

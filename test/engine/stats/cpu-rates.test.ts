@@ -52,3 +52,21 @@ test('a counter that a sample does not have is forgotten', () => {
   rates.endSample();
   expect(rates.next('a', 1000, 1000)).toBeUndefined();
 });
+
+test('the value before is that of the last sample, and not one of this sample', () => {
+  const rates = new CPURates();
+  const seen: (number | undefined)[] = [];
+  const sample = (...values: readonly number[]): void => {
+    seen.push(rates.before('a'));
+    for (const [index, nanos] of values.entries()) rates.next('a', nanos, 100 * index);
+    seen.push(rates.before('a'));
+  };
+  sample(5);
+  rates.endSample();
+  sample(6, 7);
+  rates.endSample();
+  sample();
+  rates.endSample();
+  sample();
+  expect(seen).toEqual([undefined, undefined, 5, undefined, 7, 7, undefined, undefined]);
+});

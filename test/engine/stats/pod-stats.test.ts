@@ -3,6 +3,7 @@ import { podStats } from '../../../src/engine/stats/pod-stats.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 
 const time = '2025-01-01T00:00:00.000Z';
+const unread = { time, cgroup: undefined, usageNanoCores: undefined, isIdle: false };
 const web = {
   ...{ uid: 'u1', name: 'web-edge1', namespace: 'default', startedAt: 0, sandboxID: 's1', hasNetwork: false },
   containers: [],
@@ -16,9 +17,8 @@ test('storage has the writable layers and logs of containers, but no volume in m
   const inMemory = { name: 'fast', emptyDir: { medium: 'Memory' } } as const;
   const pod = makeStaticPod('web', { uid: 'u1', spec: { containers: [], volumes: [inMemory] } });
   const containers = ['a', 'b'].map((name) => ({ name, startTime: time, rootfs: layer, logs }));
-  const stats = podStats(web, containers, {
-    ...{ time, cgroup: undefined, usageNanoCores: undefined, runtime: undefined, network: undefined, pod },
-    ...{ rootFs: undefined, driverVolumes: [] },
+  const stats = podStats(web, containers, unread, {
+    ...{ runtime: undefined, network: undefined, pod, rootFs: undefined, driverVolumes: [] },
     disk: { logs: new Map(), volumes: [{ name: 'fast', time, usedBytes: 500, inodesUsed: 5 }] },
   });
   expect(stats['ephemeral-storage']).toEqual({ time, usedBytes: 60, inodesUsed: 6 });
@@ -28,9 +28,8 @@ test('volumes of drivers and claims are listed, and the hosts file counts with w
   const pod = makeStaticPod('web', { uid: 'u1', spec: { containers: [], volumes: [{ name: 'cache', emptyDir: {} }] } });
   const onDisk = { name: 'cache', time, usedBytes: 100, inodesUsed: 10 };
   const ofDriver = { name: 'data', time, usedBytes: 5, pvcRef: { name: 'data', namespace: 'default' } };
-  const stats = podStats(web, [], {
-    ...{ time, cgroup: undefined, usageNanoCores: undefined, runtime: undefined, network: undefined, pod },
-    rootFs: undefined,
+  const stats = podStats(web, [], unread, {
+    ...{ runtime: undefined, network: undefined, pod, rootFs: undefined },
     disk: { logs: new Map(), volumes: [onDisk], hostsFile: { time, usedBytes: 4096, inodesUsed: 1 } },
     driverVolumes: [ofDriver],
   });

@@ -255,9 +255,29 @@ describe('a machine with cgroup v1', () => {
     await clock.advance(40_000);
     expect(await bytesOf(false)).toEqual([300 * 1024, 100 * 1024]);
     await writeAt(join(top, `memory${podV1}/c1/memory.usage_in_bytes`), `${50 * 1024}\n`);
+    await writeAt(join(top, `cpuacct${podV1}/cpuacct.usage`), '5000000001\n');
     await writeAt(join(top, `cpuacct${podV1}/c1/cpuacct.usage`), '4000000001\n');
     await clock.advance(10_000);
     expect(await bytesOf(false)).toEqual([300 * 1024, 50 * 1024]);
+  });
+
+  test('reads the CPU time of containers only if their pod used some, and for a sample that reads all anew', async () => {
+    const { sampler, top } = await samplerOf(treeV1, sourcesV1);
+    const seen = async (anew: boolean): Promise<unknown> => {
+      await clock.advance(10_000);
+      const [cpu] = (await sampler.sample({ anew })).pods[0]?.containers.map((container) => container.cpu) ?? [];
+      return [cpu?.usageCoreNanoSeconds, cpu?.usageNanoCores];
+    };
+    const use = (cgroup: string, nanos: number): Promise<void> =>
+      writeAt(join(top, `cpuacct${cgroup}/cpuacct.usage`), `${nanos}\n`);
+    expect(await seen(false)).toEqual([4_000_000_000, undefined]);
+    // No kernel counts this in the container alone.
+    await use(`${podV1}/c1`, 4_000_000_010);
+    expect(await seen(false)).toEqual([4_000_000_000, 0]);
+    expect(await seen(true)).toEqual([4_000_000_010, 1]);
+    await use(`${podV1}/c1`, 4_000_000_020);
+    await use(podV1, 5_000_000_020);
+    expect(await seen(false)).toEqual([4_000_000_020, 1]);
   });
 
   test('reads the network of an idle pod again after 15 s, and at once for a sample that reads all anew', async () => {
