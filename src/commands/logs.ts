@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { isRfc3339Time } from '../api/values/time.ts';
+import { isRfc3339Time, parseRfc3339Ms } from '../api/values/time.ts';
 import type { Container } from '../cri/types.ts';
 import { nanosecondsOf } from '../engine/logs/log-formatter.ts';
 import type { ReadLogsOptions } from '../engine/logs/read-logs.ts';
@@ -64,8 +64,7 @@ export function readOptions(flags: LogsFlags, now: number): Omit<ReadLogsOptions
   if (flags.allContainers === true && flags.container !== undefined) {
     throw new UserError('use only one of --all-containers and --container');
   }
-  const sinceMs =
-    sinceTime !== undefined ? Date.parse(sinceTime.replace(',', '.')) : since === undefined ? undefined : now - since;
+  const sinceMs = sinceTime !== undefined ? parseRfc3339Ms(sinceTime) : since === undefined ? undefined : now - since;
   return {
     follow,
     timestamps,
@@ -185,7 +184,7 @@ async function printLog(
   const [{ readLogs }, { writeFully }, { LinePrefixer }, { watchContainerEnd }] = await Promise.all([
     import('../engine/logs/read-logs.ts'),
     import('../cri/streaming/write-fully.ts'),
-    import('../node/log/line-prefixer.ts'),
+    import('../engine/logs/line-prefixer.ts'),
     import('./pod/watch-container-end.ts'),
   ]);
   const lines = prefix === '' && !wholeLines ? undefined : new LinePrefixer(prefix);

@@ -88,10 +88,22 @@ type RawSocket = SocketServer & { readonly raw: true };
 /** Safe cast: Node sends the handle of a server too (node: lib/internal/child_process.js net.Native). */
 const rawSocketOf = (server: Server): RawSocket => (server as unknown as { _handle: RawSocket })._handle;
 
+/** Options of its connections that a server of Node keeps. The delay is in seconds (node: lib/net.js Server). */
+interface SocketOptions {
+  readonly noDelay: boolean;
+  readonly keepAlive: boolean;
+  readonly keepAliveInitialDelay: number;
+}
+
 /** Makes the connections of one more descriptor those of the server, until the server is closed. */
 function adopt(server: Server, socket: RawSocket): void {
-  const { noDelay } = server as Server & { readonly noDelay: boolean };
-  const more = createServer({ allowHalfOpen: true, noDelay });
+  const { noDelay, keepAlive, keepAliveInitialDelay } = server as Server & SocketOptions;
+  const more = createServer({
+    allowHalfOpen: true,
+    noDelay,
+    keepAlive,
+    keepAliveInitialDelay: keepAliveInitialDelay * 1000,
+  });
   const close = (): void => void more.close();
   more.on('error', (error) => server.emit('error', error));
   more.on('connection', (connection) => {

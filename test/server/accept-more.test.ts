@@ -11,6 +11,7 @@ import { Faults } from '../../src/flow/faults.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
+import { isProbedWithin } from './is-probed-within.ts';
 
 const program = [process.execPath, join(import.meta.dirname, '../../bin/kubelet-ts')];
 const maxConnections = 256;
@@ -166,6 +167,16 @@ test.each([true, false])(
     expect([...settings]).toEqual([noDelay]);
   },
 );
+
+test.each([true, false])('clients are probed as those of the server are: keepAlive %s', async (keepAlive) => {
+  const { server, port } = await serve({ keepAlive, keepAliveInitialDelay: 15_000 });
+  const probed: boolean[] = [];
+  server.on('connection', (socket) => probed.push(isProbedWithin(socket, 15)));
+  await mostInOneTurn(server, port);
+  await acceptMore(server, { faults: silentFaults(), program, maxConnections })();
+  await mostInOneTurn(server, port);
+  expect(probed).toEqual(Array(200).fill(keepAlive));
+});
 
 /** By Node's own note of it, because the option of a socket cannot be read (node: lib/net.js kSetNoDelay). */
 function isWithoutDelay(socket: object): boolean {

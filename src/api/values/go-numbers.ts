@@ -1,16 +1,21 @@
 import { goQuote } from './go-quote.ts';
 
-const atoiForm = /^[+-]?\d+$/;
+const integerForm = /^[+-]?\d+$/;
 const trueTexts = ['1', 't', 'T', 'TRUE', 'true', 'True'];
 const falseTexts = ['0', 'f', 'F', 'FALSE', 'false', 'False'];
 
 /** An integer as Go's strconv.Atoi reads it. Throws an `Error` with Go's message. */
 export function parseGoInt(text: string): number {
-  if (!atoiForm.test(text)) throw new Error(`strconv.Atoi: parsing ${goQuote(text)}: invalid syntax`);
-  if (BigInt.asIntN(64, BigInt(text.replace(/^\+/, ''))) !== BigInt(text.replace(/^\+/, ''))) {
-    throw new Error(`strconv.Atoi: parsing ${goQuote(text)}: value out of range`);
-  }
-  return Number(text);
+  const value = parseInt64(text);
+  if (typeof value === 'string') throw new Error(`strconv.Atoi: parsing ${goQuote(text)}: ${value}`);
+  return Number(value);
+}
+
+/** A decimal integer as Go's strconv.ParseInt reads it with 64 bits, or why it is none. */
+export function parseInt64(text: string): bigint | 'invalid syntax' | 'value out of range' {
+  if (!integerForm.test(text)) return 'invalid syntax';
+  const value = BigInt(text);
+  return BigInt.asIntN(64, value) === value ? value : 'value out of range';
 }
 
 /** A truth value as Go's strconv.ParseBool reads it. Throws an `Error` with Go's message. */

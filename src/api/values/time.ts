@@ -1,30 +1,33 @@
 /** True for a time that Go's `time.Parse(time.RFC3339, …)` accepts. */
 export function isRfc3339Time(text: string): boolean {
-  return toUtcSeconds(text) !== undefined;
+  return parseRfc3339Ms(text) !== undefined;
 }
 
 /** An RFC 3339 time as Kubernetes writes it: in UTC, whole seconds. */
 export function canonicalTime(text: string): string {
-  return toUtcSeconds(text) ?? text;
+  const at = parseRfc3339Ms(text);
+  return at === undefined ? text : formatTime(at);
 }
 
-const pattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,]\d+)?(?:Z|[-+](\d\d):(\d\d))$/;
+const pattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|[-+](\d\d):(\d\d))$/;
 
-function toUtcSeconds(text: string): string | undefined {
+/**
+ * Whole milliseconds since the epoch of a time in RFC 3339. Undefined for a text that Go refuses. Go accepts zones that
+ * `Date` does not know, such as +24:00.
+ */
+export function parseRfc3339Ms(text: string): number | undefined {
   const match = pattern.exec(text);
   if (!match) return undefined;
-  const [year, month, day, hour, minute, second, zoneHour = 0, zoneMinute = 0] = match
-    .slice(1)
-    .map((part: string | undefined) => Number(part ?? 0));
+  const [, year, month, day, hour, minute, second, fraction = '', zoneHour = '0', zoneMinute = '0'] = match;
   const written = new Date(0);
-  written.setUTCFullYear(year ?? 0, (month ?? 0) - 1, day);
-  written.setUTCHours(hour ?? 0, minute, second);
+  written.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  written.setUTCHours(Number(hour), Number(minute), Number(second));
   // Date moves 31 February to March; such a time does not exist.
   const rendered = `${text.slice(0, 19)}.000Z`;
-  if (written.toISOString() !== rendered || zoneHour > 24 || zoneMinute > 60) return undefined;
+  if (written.toISOString() !== rendered || Number(zoneHour) > 24 || Number(zoneMinute) > 60) return undefined;
   const sign = text.at(-6) === '+' ? 1 : -1;
-  const offsetMs = text.endsWith('Z') ? 0 : sign * (zoneHour * 60 + zoneMinute) * 60_000;
-  return new Date(written.getTime() - offsetMs).toISOString().replace('.000Z', 'Z');
+  const offsetMs = text.endsWith('Z') ? 0 : sign * (Number(zoneHour) * 60 + Number(zoneMinute)) * 60_000;
+  return written.getTime() - offsetMs + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
 /** RFC 3339 in UTC with whole seconds, as the Kubernetes API writes times. `at` is in milliseconds since the epoch. */

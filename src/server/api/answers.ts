@@ -28,7 +28,9 @@ export function send(
 ): void {
   // Node sends a short text and the head in one piece.
   const content = typeof body === 'string' && body.length > maxTextLength ? Buffer.from(body) : body;
-  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(content) });
+  // The length of a 304 would be that of the file. Go's net/http leaves it out.
+  const length = status === 304 ? {} : { 'content-length': Buffer.byteLength(content) };
+  response.writeHead(status, { ...headers, ...length });
   response.end(response.req.method === 'HEAD' ? undefined : content);
 }
 

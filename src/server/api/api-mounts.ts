@@ -1,10 +1,9 @@
-import { findContainer } from '../../api/values/sidecars.ts';
 import type { KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
 import type { Clock } from '../../clock.ts';
-import { writeCheckpoint } from '../../engine/host/checkpoint-archive.ts';
 import { type AgentMetrics, metricsPaths } from '../metrics/agent-metrics.ts';
-import { sendError, sendJSON, sendPlain } from './answers.ts';
-import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
+import { sendError, sendJSON } from './answers.ts';
+import type { ApiEngine, ApiRuntime } from './api-engine.ts';
+import { checkpointContainer } from './checkpoint.ts';
 import { configzMount } from './configz.ts';
 import { handleContainerLogs } from './container-logs.ts';
 import { debugFlagsMount } from './debug-flags.ts';
@@ -12,8 +11,7 @@ import { healthzMounts } from './healthz-checks.ts';
 import { metricsMount } from './metrics-mount.ts';
 import { podList, runningPodList } from './pod-lists.ts';
 import { pprofMount } from './pprof.ts';
-import type { Call, Handler, Mount, Route } from './route-table.ts';
-import { rpcText } from '../../rpc-text.ts';
+import type { Handler, Mount, Route } from './route-table.ts';
 import { runCommand } from './run-command.ts';
 import { answerSummary } from './stats-summary.ts';
 import { systemLogsMount } from './system-logs.ts';
@@ -52,8 +50,6 @@ export interface MountDeps {
 }
 
 const json = 'application/json';
-/** Of a checkpoint, because gRPC refuses a deadline that is too far away. */
-const maxDeadlineMs = 366 * 86_400_000;
 
 /**
  * All paths of one server. A read-only server has no debug handlers. kubelet: server/server.go InstallDefaultHandlers,
@@ -99,9 +95,9 @@ export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }):
 }
 
 function debugMounts(deps: MountDeps): Mount[] {
-  const { engine, runtime, options } = deps;
-  const streaming = { engine, runtime, idleTimeoutMs: options.streamingConnectionIdleTimeout };
-  const logs = { engine, runtime, clock: deps.clock, splitStreams: options.splitStreams };
+  const { engine, runtime, options, clock } = deps;
+  const streaming = { engine, runtime, clock, idleTimeoutMs: options.streamingConnectionIdleTimeout };
+  const logs = { engine, runtime, clock, splitStreams: options.splitStreams };
   const both = ['GET', 'POST'];
   const inContainer = (methods: readonly string[], handle: Handler): Route[] =>
     ['{namespace}/{pod}/{container}', '{namespace}/{pod}/{uid}/{container}'].map((pattern) => ({
@@ -168,7 +164,7 @@ function debugMounts(deps: MountDeps): Mount[] {
                 methods: ['POST'],
                 pattern: '{namespace}/{pod}/{container}',
                 produces: json,
-                handle: (call) => checkpoint(deps, call),
+                handle: (call) => checkpointContainer(deps, call),
               },
             ],
           ),
@@ -213,56 +209,3 @@ const service = (path: string, subresources: Mount['subresources'], routes: read
   { path, subresources, routes },
   { path: `${path}/`, subresources, routes },
 ];
-
-/** kubelet: server/server.go checkpoint, kubelet.go CheckpointContainer */
-async function checkpoint(
-  { engine, runtime, options, clock }: MountDeps,
-  { response, params, query }: Call,
-): Promise<void> {
-  const { namespace = '', pod: podName = '', container = '' } = params;
-  const pod = declaredPod(engine, params);
-  if (findContainer(pod.spec, container) === undefined) {
-    sendPlain(response, 404, `container ${container} does not exist`);
-    return;
-  }
-  const fail = (reason: string): void => {
-    sendPlain(response, 500, `checkpointing of ${namespace}/${podName}/${container} failed (${reason})`);
-  };
-  const asked = parsedInt64(query.getAll('timeout').at(-1) ?? '0');
-  if (asked === undefined) {
-    sendPlain(response, 404, 'cannot parse value of timeout parameter');
-    return;
-  }
-  const containerId = runningContainerID(pod, container);
-  if (containerId === undefined) {
-    fail(`container ${container} not found`);
-    return;
-  }
-  if (asked < 0n) {
-    fail('CheckpointContainer requires the timeout value to be > 0');
-    return;
-  }
-  const archive = { rootDir: options.rootDir, podName, namespace, container, now: clock.now() };
-  response.setTimeout(0);
-  let path: string;
-  try {
-    // kubelet: cri-client remote_runtime.go CheckpointContainer
-    const least = BigInt(Math.trunc(options.runtimeRequestTimeout / 1000));
-    const timeout = asked > least ? asked : least;
-    path = await writeCheckpoint(archive, (location) => {
-      const deadlineMs = Math.min(Number(timeout) * 1000, maxDeadlineMs);
-      return runtime.checkpointContainer({ containerId, location, timeout }, { deadlineMs });
-    });
-  } catch (error) {
-    fail(rpcText(error));
-    return;
-  }
-  sendJSON(response, { items: [path] });
-}
-
-/** Returns undefined for what is no number of 64 bits. kubelet: Go's strconv ParseInt */
-function parsedInt64(text: string): bigint | undefined {
-  if (!/^[-+]?\d+$/.test(text)) return undefined;
-  const value = BigInt(text);
-  return BigInt.asIntN(64, value) === value ? value : undefined;
-}

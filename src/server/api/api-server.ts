@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { Faults } from '../../flow/faults.ts';
 import { hasCode, UserError } from '../../errors.ts';
-import type { HTTPCounts } from '../metrics/http-counts.ts';
+import { countedPaths, type CountedServer, type HTTPCounts } from '../metrics/http-counts.ts';
 import { answerClientErrors } from '../client-errors.ts';
 import { listening, ownConnectionLimit } from '../http-server.ts';
 import { type Access, apiHandler } from './api-handler.ts';
@@ -12,6 +12,7 @@ import { acceptMore } from '../accept-more.ts';
 import { limitConnections } from './connection-limit.ts';
 import { upgrades } from './forward-stream.ts';
 import { addHTTP2 } from './http2.ts';
+import { maxSilenceMs } from './max-silence.ts';
 import type { Mount } from './route-table.ts';
 import type { ServingPair } from './serving-certificate.ts';
 import type { TLSLimits } from './tls-options.ts';
@@ -20,8 +21,8 @@ import type { TLSLimits } from './tls-options.ts';
 const times = { handshakeTimeout: 5000, headersTimeout: 5000, requestTimeout: 30_000, keepAliveTimeout: 90_000 };
 const connectionsCheckingInterval = 1000;
 const maxHeaderSize = 32 * 1024;
-/** Time without a byte in either direction, for answers that a client does not read. */
-const maxSilenceMs = 60_000;
+/** Closes connections of clients that are gone without a word. Streams may be silent. kubelet: Go's net ListenConfig */
+const keepAlive = { keepAlive: true, keepAliveInitialDelay: 15_000 };
 
 interface ServerRequest {
   address: string;
@@ -67,6 +68,7 @@ export async function serveSecure(request: SecureServerRequest): Promise<SecureS
   const server = createHTTPSServer({
     ...context(request.pair, request.clientCA),
     ...times,
+    ...keepAlive,
     connectionsCheckingInterval,
     maxHeaderSize,
     requestCert: hasClientCA,
@@ -95,7 +97,7 @@ export async function serveSecure(request: SecureServerRequest): Promise<SecureS
  * ListenAndServeKubeletReadOnlyServer
  */
 export async function serveReadOnly(request: ServerRequest): Promise<Server> {
-  const server = createHTTPServer({ ...times, connectionsCheckingInterval, maxHeaderSize });
+  const server = createHTTPServer({ ...times, ...keepAlive, connectionsCheckingInterval, maxHeaderSize });
   await open(server, request, undefined);
   return server;
 }
@@ -106,20 +108,22 @@ async function open(
   access: (() => Access) | undefined,
 ): Promise<void> {
   const handle = apiHandler({ mounts, faults, ...(access && { access }) });
-  const serverType = access === undefined ? 'readonly' : 'readwrite';
+  const counted: CountedServer = { type: access === undefined ? 'readonly' : 'readwrite', paths: countedPaths(mounts) };
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    response.once('close', counts.began(request, serverType));
+    response.once('close', counts.began(request, counted));
     handle(request, response);
   });
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     // A broken connection ends the answer.
     socket.on('error', () => undefined);
-    socket.once('close', counts.began(request, serverType));
+    socket.once('close', counts.began(request, counted));
     // Node takes its own limit off the connection.
     socket.setTimeout(maxSilenceMs, () => socket.destroy());
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
+    // Node takes its listener for this off too.
+    socket.on('drain', () => response.emit('drain'));
     // Not for a stream, whose connection leaves its answer. A client may never close its side.
     response.once('finish', () => {
       socket.destroySoon();

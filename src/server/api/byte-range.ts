@@ -1,3 +1,5 @@
+import { parseInt64 } from '../../api/values/go-numbers.ts';
+
 /** The first and the last byte of a range. An empty range has its last byte before its first. */
 export interface ByteRange {
   first: number;
@@ -5,8 +7,6 @@ export interface ByteRange {
 }
 
 export const rangeLength = ({ first, last }: ByteRange): number => last - first + 1;
-
-const maxInt = 2n ** 63n - 1n;
 
 /**
  * The ranges that a `Range` header asks for. None stands for the whole file, and so do ranges that are longer in all.
@@ -40,4 +40,4 @@ function rangeOf(text: string, size: number): ByteRange | 'malformed' | 'none fi
 }
 
 const isTooLarge = (digits: string | undefined): boolean =>
-  digits !== undefined && BigInt(digits.replace('+', '')) > maxInt;
+  digits !== undefined && typeof parseInt64(digits) === 'string';

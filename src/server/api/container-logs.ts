@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../../api/types.ts';
+import { parseInt64 } from '../../api/values/go-numbers.ts';
+import { goQuote } from '../../api/values/go-quote.ts';
 import { findContainer } from '../../api/values/sidecars.ts';
-import { isRfc3339Time } from '../../api/values/time.ts';
+import { parseRfc3339Ms } from '../../api/values/time.ts';
 import type { Clock } from '../../clock.ts';
 import { pathSteps } from '../../engine/host/path-steps.ts';
 import { nanosecondsOf } from '../../engine/logs/log-formatter.ts';
@@ -11,7 +13,6 @@ import { MissingLog, readLogs, type ReadLogsOptions, UnknownLogFormat } from '..
 import { errorMessage, UserError } from '../../errors.ts';
 import { sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, containerStatuses, idInRuntime, podNamed } from './api-engine.ts';
-import { goQuoted } from './go-text.ts';
 import type { Call } from './route-table.ts';
 import { patienceMs } from './send-parts.ts';
 
@@ -24,7 +25,7 @@ interface Deps {
 }
 
 /** The options of a request for a log. */
-export interface LogQuery {
+export interface PodLogOptions {
   follow: boolean;
   previous: boolean;
   timestamps: boolean;
@@ -43,7 +44,10 @@ const streams = ['All', 'Stdout', 'Stderr'];
 const noTimes = ['', 'null'];
 
 /** kubelet: server/server.go getContainerLogs, core/validation ValidatePodLogOptions */
-export function parseLogQuery(query: URLSearchParams, now: number): LogQuery | { status: number; text: string } {
+export function parsePodLogOptions(
+  query: URLSearchParams,
+  now: number,
+): PodLogOptions | { status: number; text: string } {
   // `tail` is an old name; `all` stands for no limit.
   const tail = query.get('tail');
   const tailText =
@@ -54,7 +58,8 @@ export function parseLogQuery(query: URLSearchParams, now: number): LogQuery | {
   const sinceTime = query.get('sinceTime') ?? undefined;
   if (tailLines === 'bad' || limitBytes === 'bad' || sinceSeconds === 'bad') return undecodable;
   const hasTime = sinceTime !== undefined && !noTimes.includes(sinceTime);
-  if (hasTime && !isRfc3339Time(sinceTime)) return undecodable;
+  const sinceTimeMs = hasTime ? parseRfc3339Ms(sinceTime) : undefined;
+  if (hasTime && sinceTimeMs === undefined) return undecodable;
   const stream = query.get('stream') ?? 'All';
   if (tailLines !== undefined && tailLines < 0) return invalid;
   if (limitBytes !== undefined && limitBytes < 1) return invalid;
@@ -66,7 +71,7 @@ export function parseLogQuery(query: URLSearchParams, now: number): LogQuery | {
     timestamps: boolean(query.get('timestamps')),
     stream,
     ...(sinceSeconds !== undefined && { sinceMs: now - sinceSeconds * 1000 }),
-    ...(hasTime && { sinceMs: Date.parse(sinceTime.replace(',', '.')), sinceExtraNs: nanosecondsOf(sinceTime) }),
+    ...(hasTime && sinceTimeMs !== undefined && { sinceMs: sinceTimeMs, sinceExtraNs: nanosecondsOf(sinceTime) }),
     ...(tailLines !== undefined && { tailLines }),
     ...(limitBytes !== undefined && { limitBytes }),
   };
@@ -75,9 +80,8 @@ export function parseLogQuery(query: URLSearchParams, now: number): LogQuery | {
 /** Returns `bad` for what Go's ParseInt of 64 bits refuses. */
 function integer(text: string | undefined): number | 'bad' | undefined {
   if (text === undefined) return undefined;
-  if (!/^[-+]?\d+$/.test(text)) return 'bad';
-  const value = BigInt(text.replace('+', ''));
-  return BigInt.asIntN(64, value) === value ? Number(value) : 'bad';
+  const value = parseInt64(text);
+  return typeof value === 'string' ? 'bad' : Number(value);
 }
 
 /** kubelet: apimachinery/pkg/conversion/queryparams Convert_Slice_string_To_bool */
@@ -93,7 +97,7 @@ interface Instance {
 
 /** The instance to read, or why there is none. kubelet: kubelet_pods.go validateContainerLogStatus */
 export function logInstance(pod: Pod, name: string, previous: boolean): Instance | { problem: string } {
-  const where = `container ${JSON.stringify(name)} in pod ${JSON.stringify(pod.metadata.name)}`;
+  const where = `container ${goQuote(name)} in pod ${goQuote(pod.metadata.name)}`;
   const status = containerStatuses(pod).find((container) => container.name === name);
   if (status === undefined) return { problem: `${where} is not available` };
   const { state = {}, lastState = {}, containerID } = status;
@@ -120,22 +124,22 @@ function waitingText(reason: string): string {
 /** kubelet: server/server.go getContainerLogs, kubelet_pods.go GetKubeletContainerLogs */
 export async function handleContainerLogs(deps: Deps, { response, params, query }: Call): Promise<void> {
   const { namespace = '', pod: podName = '', container = '' } = params;
-  const asked = parseLogQuery(query, deps.clock.now());
+  const asked = parsePodLogOptions(query, deps.clock.now());
   if ('status' in asked) {
     sendPlain(response, asked.status, asked.text);
     return;
   }
   const pod = podNamed(deps.engine, namespace, podName);
   if (pod === undefined) {
-    sendPlain(response, 404, `pod ${JSON.stringify(podName)} does not exist`);
+    sendPlain(response, 404, `pod ${goQuote(podName)} does not exist`);
     return;
   }
   if (findContainer(pod.spec, container) === undefined) {
-    sendPlain(response, 404, `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(podName)}`);
+    sendPlain(response, 404, `container ${goQuote(container)} not found in pod ${goQuote(podName)}`);
     return;
   }
   if (!deps.splitStreams && asked.stream !== 'All') {
-    sendPlain(response, 400, `unable to return the given log stream: ${JSON.stringify(asked.stream)}. ${needsGate}`);
+    sendPlain(response, 400, `unable to return the given log stream: ${goQuote(asked.stream)}. ${needsGate}`);
     return;
   }
   const instance = logInstance(pod, container, asked.previous);
@@ -151,7 +155,7 @@ export async function handleContainerLogs(deps: Deps, { response, params, query 
 const needsGate = 'Please enable PodLogsQuerySplitStreams feature gate in kubelet';
 
 interface LogRequest {
-  asked: LogQuery;
+  asked: PodLogOptions;
   instance: Instance;
 }
 
@@ -222,14 +226,14 @@ const isThere = (path: string): Promise<boolean> =>
 async function failureText(error: unknown): Promise<string> {
   if (error instanceof MissingLog) return missingText(error.path);
   if (!(error instanceof UnknownLogFormat)) return errorMessage(error);
-  return `failed to get parse function: unsupported log format: ${goQuoted(error.line.toString())}`;
+  return `failed to get parse function: unsupported log format: ${goQuote(error.line.toString())}`;
 }
 
 /** Names the first part of the path that is missing, behind the links before it, as Go's filepath.EvalSymlinks does. */
 async function missingText(path: string): Promise<string> {
   const { folder, name } = (await pathSteps(path)).at(-1) ?? { folder: '', name: path };
   const problem = `lstat ${join(folder, name)}: no such file or directory`;
-  return `failed to try resolving symlinks in path ${goQuoted(path)}: ${problem}`;
+  return `failed to try resolving symlinks in path ${goQuote(path)}: ${problem}`;
 }
 
 /** Aborted when the container has ended. */

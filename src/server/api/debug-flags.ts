@@ -1,9 +1,12 @@
-import { bodyOf } from './request-body.ts';
+import { goQuote } from '../../api/values/go-quote.ts';
 import { send } from './answers.ts';
+import { readBody } from './request-body.ts';
 import type { Call, Mount } from './route-table.ts';
 
 const path = '/debug/flags/v';
 const maxLevel = 2 ** 32 - 1;
+/** A level is shorter. More of a body is not read. */
+const maxBytes = 4096;
 
 /** `PUT /debug/flags/v` sets the verbosity of the log. kubelet: server/server.go InstallDebugFlagsHandler */
 export function debugFlagsMount(setVerbosity: (level: number) => void): Mount {
@@ -19,9 +22,9 @@ async function setFlag(setVerbosity: (level: number) => void, { request, respons
     answer(406, 'unsupported http method');
     return;
   }
-  const text = (await bodyOf(request)).toString();
+  const text = (await readBody(request, maxBytes)).bytes.toString();
   const refuse = (reason: string): void => {
-    answer(400, `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${reason}`);
+    answer(400, `strconv.ParseUint: parsing ${goQuote(text)}: ${reason}`);
   };
   if (!/^\d+$/.test(text)) refuse('invalid syntax');
   else if (Number(text) > maxLevel) refuse('value out of range');

@@ -70,6 +70,7 @@ async function serveFolder(path: string, stats: Stats, call: Pick<Call, 'request
     send(response, 304, {}, '');
     return;
   }
+  // They come sorted (libuv: src/unix/fs.c uv__fs_scandir_sort), so the first ones stay.
   const entries = (await readdir(path, { withFileTypes: true })).slice(0, maxNames);
   const lines = entries
     .sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))

@@ -2,13 +2,22 @@ import { type IncomingMessage, request as httpRequest, type ServerResponse } fro
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { connect as connectTLS } from 'node:tls';
+import { goQuote } from '../../api/values/go-quote.ts';
+import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import { Refusal, sendError } from './answers.ts';
+import { maxSilenceMs } from './max-silence.ts';
 import type { Call } from './route-table.ts';
 
 const connectTimeoutMs = 10_000;
-/** Time without a byte in a refusal of the runtime. kubelet: upgradeaware.go tryUpgrade */
-const refusalTimeoutMs = 10_000;
+/** Time for a whole refusal of the runtime to reach the client. kubelet: upgradeaware.go tryUpgrade */
+const refusalLimitMs = 10_000;
+
+interface Deps {
+  /** Milliseconds without a byte after which a stream is closed; 0 for no limit. */
+  idleTimeoutMs: number;
+  clock: Pick<Clock, 'after'>;
+}
 
 /** Headers of the client that the runtime does not get. */
 const ownHeaders = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
@@ -22,7 +31,7 @@ export const upgrades = new WeakMap<ServerResponse, { socket: Socket; head: Buff
  * Asks the streaming server of the runtime for the same upgrade. If it agrees, passes its answer and then every byte in
  * both directions. If it refuses, passes its answer alone. kubelet: apimachinery/pkg/util/proxy UpgradeAwareHandler
  */
-export async function forward({ request, response }: Call, url: string, idleTimeoutMs: number): Promise<void> {
+export async function forward({ request, response }: Call, url: string, { idleTimeoutMs, clock }: Deps): Promise<void> {
   const target = targetOf(url);
   const upgraded = upgrades.get(response);
   if (upgraded === undefined) {
@@ -47,20 +56,20 @@ export async function forward({ request, response }: Call, url: string, idleTime
     return;
   }
   if (answer.kind === 'refused') {
-    refuse(response, answer.message, runtime);
+    refuse(answer.message, { response, runtime, clock });
     return;
   }
   response.detachSocket(socket);
   socket.write(headOf(answer.message), 'latin1');
   socket.write(answer.head);
   runtime.write(head);
-  join({ socket, runtime }, idleTimeoutMs);
+  passBothWays({ socket, runtime }, idleTimeoutMs);
 }
 
 /** kubelet: cri-client remote_runtime.go Exec, apimachinery/pkg/util/proxy DialURL */
 function targetOf(url: string): URL {
   if (url === '') throw new Refusal(500, 'URL is not set');
-  if (!URL.canParse(url)) throw new Refusal(500, `parse ${JSON.stringify(url)}: invalid URL`);
+  if (!URL.canParse(url)) throw new Refusal(500, `parse ${goQuote(url)}: invalid URL`);
   return new URL(url);
 }
 
@@ -141,16 +150,25 @@ function headOf({ statusMessage = '', rawHeaders }: IncomingMessage): string {
 }
 
 /** Passes the answer of a runtime that refused. Bytes that the client sends later reach nobody. */
-function refuse(response: ServerResponse, message: IncomingMessage, runtime: Socket): void {
+function refuse(
+  message: IncomingMessage,
+  { response, runtime, clock }: { response: ServerResponse; runtime: Socket; clock: Deps['clock'] },
+): void {
   const { statusCode = 500, statusMessage = '', rawHeaders } = message;
-  runtime.setTimeout(refusalTimeoutMs, () => runtime.destroy());
+  const cancel = clock.after(refusalLimitMs, () => {
+    runtime.destroy();
+    response.destroy();
+  });
   response.sendDate = false;
   response.writeHead(statusCode, statusMessage, without(connectionHeaders, rawHeaders));
-  pipeline(message, response, () => runtime.destroy());
+  pipeline(message, response, () => {
+    cancel();
+    runtime.destroy();
+  });
 }
 
 /** Passes every byte of each side to the other one. */
-function join({ socket, runtime }: { socket: Socket; runtime: Socket }, idleTimeoutMs: number): void {
+function passBothWays({ socket, runtime }: { socket: Socket; runtime: Socket }, idleTimeoutMs: number): void {
   for (const side of [socket, runtime]) {
     side.setTimeout(idleTimeoutMs, () => {
       socket.destroy();
@@ -158,6 +176,8 @@ function join({ socket, runtime }: { socket: Socket; runtime: Socket }, idleTime
     });
   }
   runtime.once('close', () => {
+    // What the client did not take yet may stay, but not for ever.
+    socket.setTimeout(maxSilenceMs, () => socket.destroy());
     socket.destroySoon();
   });
   socket.pipe(runtime);

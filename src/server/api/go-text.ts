@@ -1,6 +1,3 @@
-/** A text as Go's strconv.Quote writes it, as far as JSON does. */
-export const goQuoted = (text: string): string => JSON.stringify(text);
-
 /** A query as Go reads it: parts with a semicolon are left out. kubelet: Go's net/url ParseQuery */
 export function goQuery(search: string): URLSearchParams {
   const parts = search.replace(/^\?/, '').split('&');

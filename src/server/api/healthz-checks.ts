@@ -1,3 +1,4 @@
+import { goQuote } from '../../api/values/go-quote.ts';
 import { send, sendError, sendPlain } from './answers.ts';
 import type { Call, Mount } from './route-table.ts';
 
@@ -48,7 +49,7 @@ function answerAll(checks: readonly HealthCheck[], note: NoteResult, { response,
     return [{ line: `[-]${name} failed: ${isShownOnlyFailing ? problem : 'reason withheld'}`, ok }];
   });
   const lines = results.map(({ line }) => `${line}\n`).join('');
-  const names = [...excluded].map((name) => JSON.stringify(name)).join(', ');
+  const names = [...excluded].map(goQuote).join(', ');
   const warning = excluded.size === 0 ? '' : `warn: some health checks cannot be excluded: no matches for ${names}\n`;
   if (!results.every(({ ok }) => ok)) {
     sendError(response, 500, `${lines}${warning}healthz check failed`);

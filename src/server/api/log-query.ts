@@ -1,7 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isRfc3339Time } from '../../api/values/time.ts';
-import { goQuoted } from './go-text.ts';
+import { parseGoInt } from '../../api/values/go-numbers.ts';
+import { goQuote } from '../../api/values/go-quote.ts';
+import { parseRfc3339Ms } from '../../api/values/time.ts';
+import { errorMessage } from '../../errors.ts';
 
 /** What a request for system logs asks. */
 export interface LogQuery {
@@ -20,7 +22,6 @@ export interface LogQuery {
 const maxTailLines = 100_000;
 const maxServiceLength = 256;
 const maxServices = 4;
-const maxInt = 2n ** 63n - 1n;
 
 /**
  * The query of a request. Returns undefined if it has none. With `problems`, parts cannot be read. kubelet:
@@ -37,17 +38,20 @@ export function parseLogQuery(query: URLSearchParams): LogQuery | { problems: st
   const time = (name: string): Date | undefined => {
     const text = query.get(name) ?? '';
     if (text === '') return undefined;
-    if (isRfc3339Time(text)) return new Date(text.replace(',', '.'));
-    problems.push(invalid(name, goQuoted(text), 'invalid time format'));
+    const at = parseRfc3339Ms(text);
+    if (at !== undefined) return new Date(at);
+    problems.push(invalid(name, goQuote(text), 'invalid time format'));
     return undefined;
   };
   const integer = (name: string): number | undefined => {
     const text = query.get(name) ?? '';
     if (text === '') return undefined;
-    const reason = integerProblem(text);
-    if (reason === undefined) return Number(text);
-    problems.push(invalid(name, goQuoted(text), `strconv.Atoi: parsing ${goQuoted(text)}: ${reason}`));
-    return undefined;
+    try {
+      return parseGoInt(text);
+    } catch (error) {
+      problems.push(invalid(name, goQuote(text), errorMessage(error)));
+      return undefined;
+    }
   };
   const options = {
     sinceTime: time('sinceTime'),
@@ -62,12 +66,6 @@ export function parseLogQuery(query: URLSearchParams): LogQuery | { problems: st
   return { services, files, ...given, ...(options.untilTime && { untilText: query.get('untilTime') ?? '' }) };
 }
 
-function integerProblem(text: string): string | undefined {
-  if (!/^[-+]?\d+$/.test(text)) return 'invalid syntax';
-  const value = BigInt(text.replace('+', ''));
-  return value > maxInt || value < -maxInt - 1n ? 'value out of range' : undefined;
-}
-
 /** Why the query is refused; empty if it is not. kubelet: kubelet_server_journal.go nodeLogQuery.validate */
 export async function logQueryProblems(query: LogQuery, { root, shownRoot }: LogFolder): Promise<string[]> {
   const { services, files, sinceTime, untilTime, untilText = '', boot, tailLines, pattern } = query;
@@ -78,7 +76,7 @@ export async function logQueryProblems(query: LogQuery, { root, shownRoot }: Log
   }
   if (files.length + services.length === 0) problems.push('query: Required value: cannot be empty with options');
   else if (files.length > 0 && services.length > 0) {
-    problems.push(invalid('query', goQuoted(`[${files.join(' ')}], [${services.join(' ')}]`), bothAsked));
+    problems.push(invalid('query', goQuote(`[${files.join(' ')}], [${services.join(' ')}]`), bothAsked));
   } else if (files.length > 1) problems.push(invalid('query', goList(files), 'cannot specify more than one file'));
   else if (file !== undefined && hasOptions(query)) {
     problems.push(invalid('query', goList(files), 'cannot specify file with options'));
@@ -95,7 +93,7 @@ export async function logQueryProblems(query: LogQuery, { root, shownRoot }: Log
   }
   const patternProblem = pattern === undefined ? undefined : regexpProblem(pattern);
   if (pattern !== undefined && patternProblem !== undefined) {
-    problems.push(invalid('pattern', goQuoted(pattern), `error parsing regexp: ${patternProblem}`));
+    problems.push(invalid('pattern', goQuote(pattern), `error parsing regexp: ${patternProblem}`));
   }
   return problems;
 }
@@ -105,7 +103,7 @@ export function hasOptions({ sinceTime, untilTime, boot, tailLines, pattern }: L
   return [sinceTime, untilTime, boot, tailLines, pattern].some((option) => option !== undefined);
 }
 
-export interface LogFolder {
+interface LogFolder {
   root: string;
   /** Name of the folder in texts. */
   shownRoot: string;
@@ -125,35 +123,36 @@ function serviceProblem(service: string): string[] {
       : /[^a-zA-Z\-_.:0-9@]/.test(service)
         ? 'input contains unsupported characters'
         : undefined;
-  return reason === undefined ? [] : [invalid('query', goQuoted(service), reason)];
+  return reason === undefined ? [] : [invalid('query', goQuote(service), reason)];
 }
 
-/** Mistakes of Go's regular expressions that are found without compiling them. */
+const classItem = String.raw`(?:\[:\w+:\]|\\.|[^\]\\])`;
+/** A quoted text, an escape, a class or one character of a regular expression. A class may begin with its end. */
+const regexpPart = new RegExp(
+  String.raw`\\Q.*?(?:\\E|$)|\\.|\[(?:\^|(?!\^))(?:\]|${classItem})${classItem}*\]|.`,
+  'gsu',
+);
+
+/** A mistake of brackets, or of a repetition of nothing. Others the journal finds. kubelet: Go's regexp Compile */
 function regexpProblem(pattern: string): string | undefined {
-  try {
-    new RegExp(pattern.replace(/^\(\?[imsU]+\)/, ''), 'v');
-    return undefined;
-  } catch {
-    const depth = parenthesisDepth(pattern);
-    if (depth > 0) return `missing closing ): \`${pattern}\``;
-    if (depth < 0) return `unexpected ): \`${pattern}\``;
-    const [repeated] = /^[*+?]/.exec(pattern) ?? [];
-    if (repeated !== undefined) return `missing argument to repetition operator: \`${repeated}\``;
-    if (/\\$/.test(pattern)) return 'trailing backslash at end of expression: ``';
-    const open = /\[[^\]]*$/.exec(pattern)?.[0];
-    return open === undefined ? `invalid regular expression: \`${pattern}\`` : `missing closing ]: \`${open}\``;
-  }
-}
-
-function parenthesisDepth(pattern: string): number {
   let depth = 0;
-  for (const part of pattern.match(/\\.|\[(?:\\.|[^\]])*\]|[()]/g) ?? []) {
+  // The start is as that of any alternative.
+  let before = '|';
+  for (const { 0: part, index } of pattern.matchAll(regexpPart)) {
+    if (isRepetition(part) && (before === '|' || (before === '(' && part !== '?'))) {
+      return `missing argument to repetition operator: \`${pattern[index + 1] === '?' ? `${part}?` : part}\``;
+    }
+    if (part === '\\') return 'trailing backslash at end of expression: ``';
+    if (part === '[') return `missing closing ]: \`${pattern.slice(index)}\``;
     if (part === '(') depth += 1;
     if (part === ')') depth -= 1;
-    if (depth < 0) return depth;
+    if (depth < 0) return `unexpected ): \`${pattern}\``;
+    before = part;
   }
-  return depth;
+  return depth > 0 ? `missing closing ): \`${pattern}\`` : undefined;
 }
+
+const isRepetition = (part: string): boolean => part === '*' || part === '+' || part === '?';
 
 const invalid = (field: string, value: string, reason: string): string =>
   `${field}: Invalid value: ${value}: ${reason}`;
@@ -163,12 +162,16 @@ function goTime(text: string): string {
   const [, day = '', time = '', fraction = '', zone = ''] =
     /^(.{10})T(.{8})(?:[.,](\d{1,9})\d*)?(.*)$/.exec(text) ?? [];
   const digits = fraction.replace(/0+$/, '');
-  const offset = zone.replace(':', '');
-  const shownZone = zone === 'Z' || zone.endsWith('00:00') ? '+0000 UTC' : `${offset} ${offset}`;
+  const [hours = 0, minutes = 0] = zone.slice(1).split(':').map(Number);
+  const offsetMinutes = 60 * hours + minutes;
+  const offset = `${zone.slice(0, 1)}${twoDigits(Math.floor(offsetMinutes / 60))}${twoDigits(offsetMinutes % 60)}`;
+  const shownZone = offsetMinutes === 0 ? '+0000 UTC' : `${offset} ${offset}`;
   return `${day} ${time}${digits === '' ? '' : `.${digits}`} ${shownZone}`;
 }
 
-const goList = (values: readonly string[]): string => `[]string{${values.map(goQuoted).join(', ')}}`;
+const twoDigits = (value: number): string => String(value).padStart(2, '0');
+
+const goList = (values: readonly string[]): string => `[]string{${values.map(goQuote).join(', ')}}`;
 
 /** Several problems as one text. kubelet: apimachinery/pkg/util/errors aggregate.Error */
 export function aggregateText(problems: readonly string[]): string {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { goQuote } from '../../api/values/go-quote.ts';
 import { Refusal } from './answers.ts';
 import { goQuery } from './go-text.ts';
+import { readBody } from './request-body.ts';
 
 /** The kubelet reads 10 MB. A longer form is refused, because a part of a command must not run. */
 const maxFormBytes = 64 * 1024;
@@ -16,12 +17,14 @@ interface Form {
 
 /**
  * The values of a request: of its form, if it has one, and of its query. Rejects with a `Refusal` for a form that is
- * too long or does not come whole. kubelet: Go's net/http Request.ParseForm
+ * too long or does not come whole. The form of a request for an upgrade is not read, because Node hands its body to the
+ * stream. kubelet: Go's net/http Request.ParseForm
  */
 export async function requestForm(request: IncomingMessage): Promise<Form> {
   const [, search = ''] = /\?([^#]*)/.exec(request.url ?? '') ?? [];
   const body = request.method === 'POST' && isForm(request) ? await formBody(request) : '';
-  return { values: new URLSearchParams([...goQuery(body), ...goQuery(search)]), error: fault(body) ?? fault(search) };
+  const values = new URLSearchParams([...goQuery(body), ...goQuery(search)]);
+  return { values, error: formProblem(body) ?? formProblem(search) };
 }
 
 function isForm({ headers }: IncomingMessage): boolean {
@@ -30,24 +33,13 @@ function isForm({ headers }: IncomingMessage): boolean {
 }
 
 async function formBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > maxFormBytes) break;
-      chunks.push(chunk);
-    }
-  } catch {
-    // The client is gone, or its time is over.
-    throw new Refusal(400, 'unexpected EOF');
-  }
-  if (length > maxFormBytes) throw new Refusal(413, 'http: POST too large', { connection: 'close' });
-  return Buffer.concat(chunks).toString();
+  const { bytes, isWhole } = await readBody(request, maxFormBytes);
+  if (!isWhole) throw new Refusal(413, 'http: POST too large', { connection: 'close' });
+  return bytes.toString();
 }
 
 /** The last semicolon outweighs the first bad escape. kubelet: Go's net/url ParseQuery */
-function fault(text: string): string | undefined {
+function formProblem(text: string): string | undefined {
   const parts = text.split('&');
   if (parts.some((part) => part.includes(';'))) return 'invalid semicolon separator in query';
   const escape = parts.flatMap((part) => sides(part).flatMap((side) => badEscape(side) ?? []))[0];

@@ -1,15 +1,15 @@
+import { goQuote } from '../../api/values/go-quote.ts';
 import { codes } from '../../cri/errors.ts';
 import { RpcError } from '../../errors.ts';
 import { send, sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
+import { maxSilenceMs } from './max-silence.ts';
 import { requestForm } from './request-form.ts';
 import type { Call } from './route-table.ts';
 import { rpcText } from '../../rpc-text.ts';
 
 /** Longest answer of a runtime. kubelet: cri-client remote_runtime.go maxMsgSize */
 const maxMessageBytes = 16 * 1024 * 1024;
-/** After this time without a byte, a client that does not read its output is disconnected. */
-const maxSilenceMs = 60_000;
 
 /** Runs a command to its end, and answers with its whole output. kubelet: server/server.go getRun */
 export async function runCommand(
@@ -25,7 +25,7 @@ export async function runCommand(
   const { values } = await requestForm(request);
   const containerId = runningContainerID(pod, container);
   if (containerId === undefined) {
-    sendPlain(response, 500, `container not found (${JSON.stringify(container)})`);
+    sendPlain(response, 500, `container not found (${goQuote(container)})`);
     return;
   }
   // The command takes as long as it takes.

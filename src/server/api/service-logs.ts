@@ -10,7 +10,7 @@ import { boundedOutput } from '../../engine/host/bounded-program.ts';
 import { NotARegularFile, openRegularFile } from '../../engine/host/regular-file.ts';
 import { hasCode } from '../../errors.ts';
 import { readFailure } from '../../file-failure.ts';
-import { hasOptions, type LogFolder, type LogQuery } from './log-query.ts';
+import { hasOptions, type LogQuery } from './log-query.ts';
 import type { Call } from './route-table.ts';
 import { patienceMs } from './send-parts.ts';
 
@@ -20,10 +20,10 @@ const maxUnitsBytes = 4 * 1024 * 1024;
 
 type Body = AsyncGenerator<Buffer | string, void>;
 
-/** Answers with logs of services. kubelet: kubelet_server_journal.go ServeHTTP */
+/** Answers with logs of services, whose files are in `root`. kubelet: kubelet_server_journal.go ServeHTTP */
 export async function serveServiceLogs(
   query: LogQuery,
-  folder: LogFolder,
+  root: string,
   { request, response }: Pick<Call, 'request' | 'response'>,
 ): Promise<void> {
   const isZipped = request.headers['accept-encoding'] === 'gzip';
@@ -35,7 +35,7 @@ export async function serveServiceLogs(
     'content-type': 'text/plain;charset=UTF-8',
     ...(isZipped && { 'content-encoding': 'gzip' }),
   });
-  const body = serviceLogs(query, folder, AbortSignal.any([gone.signal, AbortSignal.timeout(queryTimeoutMs)]));
+  const body = serviceLogs(query, root, AbortSignal.any([gone.signal, AbortSignal.timeout(queryTimeoutMs)]));
   const late = AbortSignal.timeout(queryTimeoutMs + patienceMs);
   // Fails if the client is gone, or is too slow.
   await pipeline(isZipped ? zipped(body) : body, response, { signal: late }).catch(() => undefined);
@@ -53,7 +53,7 @@ async function* zipped(body: Body): Body {
 }
 
 /** Services that the journal does not know have files. kubelet: kubelet_server_journal.go copyForBoot */
-async function* serviceLogs(query: LogQuery, folder: LogFolder, signal: AbortSignal): Body {
+async function* serviceLogs(query: LogQuery, root: string, signal: AbortSignal): Body {
   const units = await journalUnits(signal);
   const isInJournal = (service: string): boolean => units.includes(`${service}.service`);
   const services = query.services.filter(isInJournal);
@@ -65,7 +65,7 @@ async function* serviceLogs(query: LogQuery, folder: LogFolder, signal: AbortSig
     yield `\n${resolved}\ntry without specifying options\n`;
     return;
   }
-  for (const service of others) yield* fileLog(service, folder, signal);
+  for (const service of others) yield* fileLog(service, root, signal);
 }
 
 /**
@@ -122,7 +122,7 @@ const journalTime = (time: Date): string =>
     .replace(/\.\d+Z$/, '');
 
 /** The first file whose name fits the service. kubelet: kubelet_server_journal.go heuristicsCopyFileLogs */
-async function* fileLog(service: string, { root }: LogFolder, signal: AbortSignal): Body {
+async function* fileLog(service: string, root: string, signal: AbortSignal): Body {
   try {
     for (const name of [service, `${service}.log`, `${service}/${service}.log`]) {
       const file = await openBelow(root, name);

@@ -1,5 +1,7 @@
-import { findContainer } from '../../api/values/sidecars.ts';
 import type { IncomingMessage } from 'node:http';
+import { goQuote } from '../../api/values/go-quote.ts';
+import { findContainer } from '../../api/values/sidecars.ts';
+import type { Clock } from '../../clock.ts';
 import { criLabels } from '../../engine/container/labels.ts';
 import { codes } from '../../cri/errors.ts';
 import { RpcError } from '../../errors.ts';
@@ -7,7 +9,6 @@ import { rpcText } from '../../rpc-text.ts';
 import { Refusal } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
 import { forward } from './forward-stream.ts';
-import { goQuoted } from './go-text.ts';
 import { requestForm } from './request-form.ts';
 import type { Call } from './route-table.ts';
 
@@ -16,25 +17,28 @@ interface Deps {
   runtime: ApiRuntime;
   /** Milliseconds without a byte after which a stream is closed; 0 for no limit. */
   idleTimeoutMs: number;
+  clock: Pick<Clock, 'after'>;
 }
 
 /** kubelet: server/server.go getExec */
-export async function handleExec({ engine, runtime, idleTimeoutMs }: Deps, call: Call): Promise<void> {
+export async function handleExec(deps: Deps, call: Call): Promise<void> {
+  const { engine, runtime } = deps;
   const { params, query } = call;
   const streams = streamsOf((await requestForm(call.request)).values);
   const pod = declaredPod(engine, params);
   const containerId = runningContainerID(pod, params['container'] ?? '');
-  if (containerId === undefined) throw new Refusal(500, `container not found (${JSON.stringify(params['container'])})`);
+  if (containerId === undefined) throw new Refusal(500, `container not found (${goQuote(params['container'] ?? '')})`);
   const cmd = query.getAll('command');
   const { url } = await prepared(runtime.exec({ containerId, cmd, ...streams }));
-  await forward(call, url, idleTimeoutMs);
+  await forward(call, url, deps);
 }
 
 /**
  * Takes the terminal from the container, not from the query. kubelet: server/server.go getAttach, kubelet_pods.go
  * GetAttach
  */
-export async function handleAttach({ engine, runtime, idleTimeoutMs }: Deps, call: Call): Promise<void> {
+export async function handleAttach(deps: Deps, call: Call): Promise<void> {
+  const { engine, runtime } = deps;
   const { params } = call;
   const name = params['container'] ?? '';
   const asked = streamsOf((await requestForm(call.request)).values);
@@ -47,11 +51,12 @@ export async function handleAttach({ engine, runtime, idleTimeoutMs }: Deps, cal
   }
   const { tty = false } = findContainer(pod.spec, name) ?? {};
   const { url } = await prepared(runtime.attach({ containerId, ...asked, tty }));
-  await forward(call, url, idleTimeoutMs);
+  await forward(call, url, deps);
 }
 
 /** kubelet: server/server.go getPortForward */
-export async function handlePortForward({ engine, runtime, idleTimeoutMs }: Deps, call: Call): Promise<void> {
+export async function handlePortForward(deps: Deps, call: Call): Promise<void> {
+  const { engine, runtime } = deps;
   const { params, query, request } = call;
   const port = isWebSocket(request) ? portsOf(query) : [];
   const pod = declaredPod(engine, params);
@@ -60,9 +65,9 @@ export async function handlePortForward({ engine, runtime, idleTimeoutMs }: Deps
   const filter = { labelSelector: { [criLabels.podUID]: uid }, state: { state: 'SANDBOX_READY' } } as const;
   const { items } = await prepared(runtime.listPodSandbox({ filter }));
   const [newest] = items.sort((a, b) => Number(b.createdAt - a.createdAt));
-  if (newest === undefined) throw new Refusal(500, `pod not found (${JSON.stringify(`${name}_${namespace}`)})`);
+  if (newest === undefined) throw new Refusal(500, `pod not found (${goQuote(`${name}_${namespace}`)})`);
   const { url } = await prepared(runtime.portForward({ podSandboxId: newest.id, port }));
-  await forward(call, url, idleTimeoutMs);
+  await forward(call, url, deps);
 }
 
 const prepared = <T>(answer: Promise<T>): Promise<T> =>
@@ -115,9 +120,9 @@ function portsOf(query: URLSearchParams): number[] {
 function portOf(text: string, list: string): number {
   const reason = /^\d+$/.test(text) ? 'value out of range' : 'invalid syntax';
   if (!/^\d+$/.test(text) || Number(text) > 65535) {
-    const problem = `strconv.ParseUint: parsing ${goQuoted(text)}: ${reason}`;
-    throw new Refusal(400, `unable to parse ${goQuoted(list)} as a port: ${problem}`);
+    const problem = `strconv.ParseUint: parsing ${goQuote(text)}: ${reason}`;
+    throw new Refusal(400, `unable to parse ${goQuote(list)} as a port: ${problem}`);
   }
-  if (Number(text) === 0) throw new Refusal(400, `port ${goQuoted(list)} must be > 0`);
+  if (Number(text) === 0) throw new Refusal(400, `port ${goQuote(list)} must be > 0`);
   return Number(text);
 }

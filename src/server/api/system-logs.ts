@@ -1,6 +1,6 @@
 import { sendError } from './answers.ts';
 import { serveFileBelow } from './file-server.ts';
-import { aggregateText, type LogFolder, logQueryProblems, parseLogQuery, pathBelow } from './log-query.ts';
+import { aggregateText, logQueryProblems, parseLogQuery, pathBelow } from './log-query.ts';
 import type { Call, Mount } from './route-table.ts';
 import { serveServiceLogs } from './service-logs.ts';
 
@@ -28,7 +28,6 @@ export function systemLogsMount(deps: Deps): Mount {
 
 async function serveLogs({ folder, hasQuery }: Deps, path: readonly string[], call: Call): Promise<void> {
   const { response, query } = call;
-  // A large file takes as long as the client reads.
   const asked = hasQuery ? parseLogQuery(query) : undefined;
   if (asked === undefined) {
     await serveFileBelow(folder, path, call);
@@ -42,10 +41,9 @@ async function serveLogs({ folder, hasQuery }: Deps, path: readonly string[], ca
     sendError(response, 406, 'path not allowed in query mode');
     return;
   }
-  const where: LogFolder = { root: folder, shownRoot };
-  const problems = await logQueryProblems(asked, where);
+  const problems = await logQueryProblems(asked, { root: folder, shownRoot });
   const [file] = asked.files;
   if (problems.length > 0) sendError(response, 406, aggregateText(problems));
-  else if (file === undefined) await serveServiceLogs(asked, where, call);
+  else if (file === undefined) await serveServiceLogs(asked, folder, call);
   else await serveFileBelow(folder, pathBelow(file).split('/').slice(1), call);
 }

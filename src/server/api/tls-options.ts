@@ -1,4 +1,5 @@
 import { getCiphers, type SecureVersion } from 'node:tls';
+import { goQuote } from '../../api/values/go-quote.ts';
 import { UserError } from '../../errors.ts';
 
 /** OpenSSL's names of the suites that Go knows for TLS 1.2 and older, by Go's names. */
@@ -60,7 +61,7 @@ export function tlsLimits({
 }): TLSLimits {
   const minVersion = versions[tlsMinVersion];
   if (minVersion === undefined) {
-    throw new UserError(`unknown tls version ${JSON.stringify(tlsMinVersion)}`, {
+    throw new UserError(`unknown tls version ${goQuote(tlsMinVersion)}`, {
       hint: 'Set tlsMinVersion (--tls-min-version) to VersionTLS12 or VersionTLS13.',
     });
   }

@@ -3,20 +3,27 @@ import type { Clock } from '../../clock.ts';
 import type { Family } from './family.ts';
 import { Distribution, Tally, usualBuckets } from './tally.ts';
 
-type ServerType = 'readonly' | 'readwrite';
-
 /** Of every server. kubelet: server/server.go InstallDefaultHandlers */
 const defaultPaths = ['healthz', 'pods', 'stats', 'metrics', 'metrics/cadvisor', 'metrics/probes', 'metrics/resource'];
 const streamPaths = ['run', 'exec', 'attach', 'portForward', 'containerLogs', 'runningpods', 'logs'];
 
+/** A server as its requests are counted. */
+export interface CountedServer {
+  type: 'readonly' | 'readwrite';
+  /** First parts of the paths that have a label of their own. */
+  paths: ReadonlySet<string>;
+}
+
 /**
- * First parts of the paths that a server has. kubelet: server/server.go getMetricBucket, InstallDebuggingHandlers,
- * InstallDebuggingDisabledHandlers
+ * First parts of the paths that a server with these mounts counts. Without debug handlers, it refuses their paths.
+ * kubelet: server/server.go getMetricBucket, InstallDebuggingHandlers, InstallDebuggingDisabledHandlers
  */
-const knownPaths: Readonly<Record<ServerType, ReadonlySet<string>>> = {
-  readonly: new Set([...defaultPaths, ...streamPaths, 'pprof']),
-  readwrite: new Set([...defaultPaths, ...streamPaths, 'configz', 'checkpoint', 'debug']),
-};
+export function countedPaths(mounts: readonly { readonly path: string }[]): ReadonlySet<string> {
+  const served = new Set(mounts.map(({ path }) => path));
+  const ofDebug = served.has('/configz') ? ['configz', 'debug'] : ['pprof'];
+  return new Set([...defaultPaths, ...streamPaths, ...ofDebug, ...(served.has('/checkpoint/') ? ['checkpoint'] : [])]);
+}
+
 /** kubelet: server/server.go NewServer */
 const knownMethods: ReadonlySet<string> = new Set([
   ...['OPTIONS', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT'],
@@ -35,12 +42,15 @@ export class HTTPCounts {
   constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
 
   /** Counts a request that begins. The returned function is called once when its answer has ended. */
-  began({ method = '', url = '' }: Pick<IncomingMessage, 'method' | 'url'>, serverType: ServerType): () => void {
-    const path = pathLabel(url, serverType);
+  began(
+    { method = '', url = '' }: Pick<IncomingMessage, 'method' | 'url'>,
+    { type, paths }: CountedServer,
+  ): () => void {
+    const path = pathLabel(url, paths);
     const labels = {
       method: knownMethods.has(method) ? method : 'other',
       path,
-      server_type: serverType,
+      server_type: type,
       long_running: String(longRunning.has(path)),
     };
     const startedAtMonotonic = this.clock.monotonic();
@@ -79,10 +89,10 @@ export class HTTPCounts {
 }
 
 /** The first part of a path that is served, such as `exec`, or `other`, so that clients make no new series. */
-function pathLabel(url: string, serverType: ServerType): string {
+function pathLabel(url: string, paths: ReadonlySet<string>): string {
   const [first = '', second] = decodedPath(url).replace(/^\//, '').split('/', 2);
   const path = first === 'metrics' && second !== undefined ? `${first}/${second}` : first;
-  return knownPaths[serverType].has(path) ? path : 'other';
+  return paths.has(path) ? path : 'other';
 }
 
 function decodedPath(url: string): string {

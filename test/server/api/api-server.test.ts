@@ -1,6 +1,5 @@
-import { createServer } from 'node:net';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseTokens, TokenUsers } from '../../../src/server/api/token-file.ts';
 import { apiMounts } from '../../../src/server/api/api-mounts.ts';
@@ -10,6 +9,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { FakeStreamingServer } from '../../fakes/fake-streaming-server.ts';
 import { type Certificate, CertificateAuthority } from '../../fakes/certificate-authority.ts';
+import { isProbedWithin } from '../is-probed-within.ts';
 import { apiDeps, ApiRig, engineWith, web } from './api-rig.ts';
 
 test('every kind of credentials gets the status of the kubelet', async () => {
@@ -108,6 +108,49 @@ test('the read-only port shows pods and metrics, and runs nothing', async () => 
     'POST run readonly false 1',
     'GET exec readonly true 1',
     'GET other readonly false 1',
+  ]);
+});
+
+test('connections are probed as those of Go, so that a client that is gone does not keep one', async () => {
+  const { secure } = await ApiRig.open();
+  const readOnly = await serveReadOnly({
+    address: '127.0.0.1',
+    port: 0,
+    mounts: [],
+    faults: silentFaults(),
+    counts: new HTTPCounts(new FakeClock()),
+  });
+  onTestFinished(() => void readOnly.close());
+  const probed: boolean[] = [];
+  for (const server of [secure.server, readOnly]) {
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [connection] = await accepted;
+    probed.push(isProbedWithin(connection, 15));
+    client.destroy();
+  }
+  expect(probed).toEqual([true, true]);
+});
+
+test('texts of a client are quoted as in Go', async () => {
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  const ask = (line: string, body = ''): Promise<string> => rig.short(line, { client, body });
+  const checks = ['ping', 'log', 'syncloop', 'device-plugin'].map((name) => `[+]${name} ok\n`).join('');
+  expect([
+    await ask('GET /containerLogs/default/web%1b/a'),
+    await ask('GET /containerLogs/default/web/%07'),
+    await ask('POST /run/default/web/%7f?cmd=ls'),
+    await ask('POST /exec/default/web/%c2%85?output=1'),
+    await ask('GET /healthz?verbose&exclude=%1b'),
+    await ask('PUT /debug/flags/v', '\v'),
+  ]).toEqual([
+    '404 pod "web\\x1b" does not exist',
+    '404 container "\\a" not found in pod "web"',
+    '500 container not found ("\\x7f")',
+    '500 container not found ("\\u0085")',
+    `200 ${checks}warn: some health checks cannot be excluded: no matches for "\\x1b"\nhealthz check passed\n`,
+    '400 strconv.ParseUint: parsing "\\v": invalid syntax\n',
   ]);
 });
 

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { ContainerStatusResponse } from '../../../src/cri/generated/cri.ts';
 import { RpcError } from '../../../src/errors.ts';
 import type { ApiRuntime } from '../../../src/server/api/api-engine.ts';
-import { handleContainerLogs, logInstance, parseLogQuery } from '../../../src/server/api/container-logs.ts';
+import { handleContainerLogs, logInstance, parsePodLogOptions } from '../../../src/server/api/container-logs.ts';
 import { patienceMs } from '../../../src/server/api/send-parts.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -19,7 +19,7 @@ test('the query of a log is read as the kubelet reads it', () => {
   const undecodable = { status: 400, text: '{"message": "Unable to decode query."}' };
   const invalid = { status: 422, text: '{"message": "Invalid request."}' };
   const sinceMs = Date.UTC(2024, 0, 2, 3, 4, 7, 123);
-  const table: [string, ReturnType<typeof parseLogQuery>][] = [
+  const table: [string, ReturnType<typeof parsePodLogOptions>][] = [
     ['', plain],
     ['follow=x&timestamps=false', { ...plain, follow: true }],
     ['tail=all&tailLines=3', plain],
@@ -38,11 +38,13 @@ test('the query of a log is read as the kubelet reads it', () => {
     ['sinceTime=null', plain],
     ['sinceTime=2024-01-02T03:04:07.12345679Z', { ...plain, sinceMs, sinceExtraNs: 456_790 }],
     ['sinceTime=2024-01-02T05:04:07,123%2B02:00', { ...plain, sinceMs, sinceExtraNs: 0 }],
+    ['sinceTime=2024-01-03T03:04:07.123%2B24:00', { ...plain, sinceMs, sinceExtraNs: 0 }],
+    ['sinceTime=2024-01-02T05:04:07.123%2B01:60', { ...plain, sinceMs, sinceExtraNs: 0 }],
     ['stream=Stderr', { ...plain, stream: 'Stderr' }],
     ['stream=', invalid],
     ['stream=Stderr&tailLines=1', invalid],
   ];
-  expect(table.map(([query]) => [query, parseLogQuery(new URLSearchParams(query), 10_000)])).toEqual(table);
+  expect(table.map(([query]) => [query, parsePodLogOptions(new URLSearchParams(query), 10_000)])).toEqual(table);
 });
 
 test('the instance to read is the running one, or the kubelet says why there is none', () => {

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect as connectPlain, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { apiMounts } from '../../../src/server/api/api-mounts.ts';
@@ -8,6 +10,7 @@ import { serveReadOnly } from '../../../src/server/api/api-server.ts';
 import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 import { apiDeps, ApiRig } from './api-rig.ts';
 
 const upgrade = 'GET /healthz HTTP/1.1\r\nHost: node\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
@@ -51,6 +54,17 @@ test('the read-only port closes an answered upgrade too, and counts no request i
   const [inFlight] = counts.families();
   expect([...(inFlight?.samples ?? [])].map(({ value }) => value)).toEqual([0]);
 }, 10_000);
+
+test('a client that asks for an upgrade gets the whole of a large answer', async () => {
+  const folder = await temporaryFolder();
+  const content = 'a line of the log\n'.repeat(500_000);
+  await writeFile(join(folder, 'large.log'), content);
+  const rig = await ApiRig.open({ systemLogs: folder });
+  const client = await rig.authority.issue('carol');
+  const headers = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__'];
+  const answer = await rig.short('GET /logs/large.log', { client, headers });
+  expect([answer.length, answer === `200 ${content}`]).toEqual(['200 '.length + content.length, true]);
+});
 
 test('an upgrade that is not answered is closed after 60 s of silence', async () => {
   const rig = await ApiRig.open({ runtime: { exec: () => new Promise(() => undefined) } });

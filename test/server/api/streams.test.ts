@@ -1,12 +1,16 @@
 import { once } from 'node:events';
 import { connect as connectHTTP2 } from 'node:http2';
+import type { IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTLSServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { RpcError } from '../../../src/errors.ts';
+import { type Clock, systemClock } from '../../../src/clock.ts';
 import type { ApiRuntime } from '../../../src/server/api/api-engine.ts';
 import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { ApiRig } from './api-rig.ts';
 
 const upgrade = ['Connection: Upgrade', 'Upgrade: SPDY/3.1'];
@@ -37,7 +41,11 @@ interface StreamingServer {
 const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n';
 
 /** A node whose runtime serves streams at this URL, and the calls of the runtime. */
-async function nodeWith(url: string, more: Partial<ApiRuntime> = {}): Promise<{ rig: ApiRig; calls: unknown[] }> {
+async function nodeWith(
+  url: string,
+  more: Partial<ApiRuntime> = {},
+  clock: Clock = systemClock,
+): Promise<{ rig: ApiRig; calls: unknown[] }> {
   const calls: unknown[] = [];
   const serve = (call: unknown): Promise<{ url: string }> => {
     calls.push(call);
@@ -46,14 +54,15 @@ async function nodeWith(url: string, more: Partial<ApiRuntime> = {}): Promise<{ 
   const sandbox = { id: 'sandbox', createdAt: 1n };
   const listPodSandbox = (() => Promise.resolve({ items: [sandbox] })) as unknown as ApiRuntime['listPodSandbox'];
   const runtime = { exec: serve, attach: serve, portForward: serve, listPodSandbox, ...more };
-  return { rig: await ApiRig.open({ anonymous: true, runtime }), calls };
+  return { rig: await ApiRig.open({ anonymous: true, runtime, clock }), calls };
 }
 
 test('a runtime that refuses an upgrade gets nothing more of the client, which gets the answer alone', async () => {
   const body = 'no protocol in common\n';
   const answer = `HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\nX-Runtime: fake\r\n\r\n${body}`;
   const { port, got } = await streamingServer(answer);
-  const { rig } = await nodeWith(`http://127.0.0.1:${port}/exec/token`);
+  const clock = new FakeClock();
+  const { rig } = await nodeWith(`http://127.0.0.1:${port}/exec/token`, {}, clock);
   const socket = await rig.connect();
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
@@ -65,6 +74,46 @@ test('a runtime that refuses an upgrade gets nothing more of the client, which g
   const head = ['HTTP/1.1 403 Forbidden', 'Content-Type: text/plain', 'Content-Length: 22', 'X-Runtime: fake'];
   expect(text).toBe(`${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`);
   expect(got.join('')).not.toContain('hidden');
+  expect(clock.pending).toBe(0);
+});
+
+test('a refusal that is not whole in ten seconds is cut, bytes or not', async () => {
+  const { port } = await streamingServer('HTTP/1.1 403 Forbidden\r\nContent-Length: 9\r\n\r\nhalf');
+  const clock = new FakeClock();
+  const { rig } = await nodeWith(`http://127.0.0.1:${port}/exec/token`, {}, clock);
+  const socket = await rig.connect();
+  const closed = once(socket, 'close');
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  socket.write(`${[`${execLine} HTTP/1.1`, 'Host: node', ...upgrade].join('\r\n')}\r\n\r\n`);
+  while (!text.endsWith('half')) await once(socket, 'data');
+  expect(clock.untilNextTimerMs).toBe(10_000);
+  await clock.advance(10_000);
+  await closed;
+  await rig.untilClosed();
+  expect([text.split('\r\n')[0], rig.problems, clock.pending]).toEqual(['HTTP/1.1 403 Forbidden', [], 0]);
+});
+
+test('a client that does not read its stream is closed a minute after the runtime has ended it', async () => {
+  const server = createServer();
+  const { port } = await streamingServer(switching, server);
+  const { rig } = await nodeWith(`http://127.0.0.1:${port}/exec/token`);
+  const upgraded = once(rig.secure.server, 'upgrade') as Promise<[IncomingMessage, Socket]>;
+  const dialled = once(server, 'connection') as Promise<[Socket]>;
+  const client = await rig.connect();
+  client.write(`${[`${execLine} HTTP/1.1`, 'Host: node', ...upgrade].join('\r\n')}\r\n\r\n`);
+  await once(client, 'data');
+  client.pause();
+  const [[, socket], [runtime]] = await Promise.all([upgraded, dialled]);
+  // As if it came from the runtime: more than the buffers of both sides hold.
+  socket.write(Buffer.alloc(64 * 1024 * 1024));
+  expect(socket.timeout).toBe(0);
+  runtime.end();
+  while (socket.timeout !== 60_000) await nextTurn();
+  expect(socket.destroyed).toBe(false);
+  // As its timer does.
+  socket.emit('timeout');
+  await rig.untilClosed();
 });
 
 test('an answer that is neither an upgrade nor an error is not passed', async () => {

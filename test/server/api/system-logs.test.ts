@@ -131,6 +131,18 @@ test('logs of a service that the journal knows come from the journal, with its p
   ]);
 });
 
+test('the journal is asked for a time in UTC, also for one in a zone that only Go knows', async () => {
+  const node = await LogNode.open({ journalctl: journal });
+  const asked = 'asked --utc --no-pager --output=short-precise';
+  expect([
+    await node.ask('query=kubelet&sinceTime=2024-01-02T03:04:05,9Z'),
+    await node.ask('query=kubelet&sinceTime=2024-01-02T03:04:05%2B24:00&untilTime=2024-01-02T03:04:05-01:60'),
+  ]).toEqual([
+    plain(`${asked} --since=2024-01-02 03:04:05 --unit=kubelet\n`),
+    plain(`${asked} --since=2024-01-01 03:04:05 --until=2024-01-02 05:04:05 --unit=kubelet\n`),
+  ]);
+});
+
 test('a machine without a journal answers with files', async () => {
   const node = await LogNode.open({ files: { 'kubelet.log': 'file\n' } });
   expect([await node.ask('query=kubelet'), await node.ask('query=sshd')]).toEqual([
@@ -182,6 +194,7 @@ test('a query is refused in the words of the kubelet', async () => {
     await times('2024-01-02T03:04:06Z', '2024-01-02T03:04:05Z'),
     await times('2024-01-02T03:04:06Z', '2024-01-02T03:04:05,25Z'),
     await times('2024-01-02T03:04:06Z', '2024-01-02T05:04:05.120+02:00'),
+    await times('2024-01-02T03:04:06Z', '2024-01-02T00:04:05-02:60'),
   ]).toEqual([
     refused('query: Too many: 5: must have at most 4 items'),
     refused(
@@ -190,5 +203,6 @@ test('a query is refused in the words of the kubelet', async () => {
     late('2024-01-02 03:04:05 +0000 UTC'),
     late('2024-01-02 03:04:05.25 +0000 UTC'),
     late('2024-01-02 05:04:05.12 +0200 +0200'),
+    late('2024-01-02 00:04:05 -0300 -0300'),
   ]);
 });

@@ -1,25 +1,33 @@
 import { expect, test } from 'vitest';
-import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
+import { apiMounts, type HandlerOptions } from '../../../src/server/api/api-mounts.ts';
+import { countedPaths, type CountedServer, HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { apiDeps, handlerOptions } from '../api/api-rig.ts';
 
-/** Labels of each request: the method, the path, whether it is long-running. */
-function labelled(serverType: 'readonly' | 'readwrite', ...requests: string[]): string[] {
+/** A server with its mounts. */
+function server(type: CountedServer['type'], changed: Partial<HandlerOptions> = {}): CountedServer {
+  const deps = { ...apiDeps(), options: { ...handlerOptions, ...changed } };
+  return { type, paths: countedPaths(apiMounts(deps, { readOnly: type === 'readonly' })) };
+}
+
+/** Labels of each request: the method, the path, the server, whether it is long-running. */
+function labelled(counted: CountedServer, ...requests: string[]): string[] {
   const counts = new HTTPCounts(new FakeClock());
   for (const request of requests) {
     const [method, url] = request.split(' ');
-    counts.began({ method, url }, serverType)();
+    counts.began({ method, url }, counted)();
   }
   const [, , total] = counts.families();
   return [...(total?.samples ?? [])].map(({ labels, value }) => {
-    const { method = '', path = '', server_type: server = '', long_running: isLong = '' } = labels;
-    return [method, path, server, isLong, value].join(' ');
+    const { method = '', path = '', server_type: type = '', long_running: isLong = '' } = labels;
+    return [method, path, type, isLong, value].join(' ');
   });
 }
 
 test('a request is counted under the first part of a path that its server has', () => {
   const paths = ['/healthz/ping', '/pods?a', '/stats/summary', '/metrics', '/metrics/cadvisor', '/metrics/probes'];
   const others = ['/metrics/', '/metrics/slis', '/nosuch', '/', '//pods', '/%2Fpods', '/%zz'];
-  expect(labelled('readwrite', ...[...paths, '/%70ods', ...others].map((path) => `GET ${path}`))).toEqual([
+  expect(labelled(server('readwrite'), ...[...paths, '/%70ods', ...others].map((path) => `GET ${path}`))).toEqual([
     'GET healthz readwrite false 1',
     'GET pods readwrite false 2',
     'GET stats readwrite false 1',
@@ -33,7 +41,7 @@ test('a request is counted under the first part of a path that its server has', 
 test('exec, attach and debug are long-running, and portForward is not, as in the kubelet', () => {
   const paths = ['/run/d/p/c', '/exec/d/p/c', '/attach/d/p/c', '/portForward/d/p', '/containerLogs/d/p/c', '/debug/x'];
   const others = ['/configz', '/checkpoint/d/p/c', '/runningpods/', '/logs/', '/pprof/'];
-  expect(labelled('readwrite', ...[...paths, ...others].map((path) => `GET ${path}`))).toEqual([
+  expect(labelled(server('readwrite'), ...[...paths, ...others].map((path) => `GET ${path}`))).toEqual([
     'GET run readwrite false 1',
     'GET exec readwrite true 1',
     'GET attach readwrite true 1',
@@ -48,34 +56,30 @@ test('exec, attach and debug are long-running, and portForward is not, as in the
   ]);
 });
 
-test('a server without debug handlers knows fewer paths', () => {
-  const paths = [
-    '/run/',
-    '/exec/',
-    '/attach/',
-    '/portForward/',
-    '/containerLogs/',
-    '/runningpods/',
-    '/logs/',
-    '/pprof/',
-  ];
+test.each(['readonly', 'readwrite'] as const)('a %s server without debug handlers knows fewer paths', (type) => {
+  const known = ['run', 'exec', 'attach', 'portForward', 'containerLogs', 'runningpods', 'logs', 'pprof'];
   const others = ['/configz', '/checkpoint/d/p/c', '/debug/pprof/'];
-  expect(labelled('readonly', ...[...paths, ...others].map((path) => `GET ${path}`))).toEqual([
-    'GET run readonly false 1',
-    'GET exec readonly true 1',
-    'GET attach readonly true 1',
-    'GET portForward readonly false 1',
-    'GET containerLogs readonly false 1',
-    'GET runningpods readonly false 1',
-    'GET logs readonly false 1',
-    'GET pprof readonly false 1',
-    'GET other readonly false 3',
+  const requests = [...known.map((name) => `/${name}/`), ...others].map((path) => `GET ${path}`);
+  expect(labelled(server(type, { enableDebuggingHandlers: false }), ...requests)).toEqual([
+    ...known.map((name) => `GET ${name} ${type} ${['exec', 'attach'].includes(name)} 1`),
+    `GET other ${type} false 3`,
+  ]);
+});
+
+test('checkpoints have a label only with their gate', () => {
+  const requests = ['GET /configz', 'POST /checkpoint/d/p/c'];
+  expect([
+    labelled(server('readwrite'), ...requests),
+    labelled(server('readwrite', { checkpoints: false }), ...requests),
+  ]).toEqual([
+    ['GET configz readwrite false 1', 'POST checkpoint readwrite false 1'],
+    ['GET configz readwrite false 1', 'POST other readwrite false 1'],
   ]);
 });
 
 test('only the methods of the kubelet have names', () => {
   const known = ['OPTIONS', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT'];
-  expect(labelled('readonly', ...[...known, 'PATCH', 'PROPFIND'].map((method) => `${method} /pods`))).toEqual([
+  expect(labelled(server('readonly'), ...[...known, 'PATCH', 'PROPFIND'].map((method) => `${method} /pods`))).toEqual([
     ...known.map((method) => `${method} pods readonly false 1`),
     'other pods readonly false 2',
   ]);
