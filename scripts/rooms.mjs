@@ -527,7 +527,6 @@ const rooms = {
       'engine/config',
       'engine/lifecycle',
       'node/options',
-      'node/log',
       'node/sources',
       'engine',
       'node',

@@ -1,5 +1,4 @@
 import widestLine from 'widest-line';
-import { visible } from './visible-text.ts';
 
 /** ASCII, arrows, lines, bars and `…`: most texts of a screen. */
 const narrow = /^[\x20-\x7e\u2190-\u2193\u2500-\u259f\u2026]*$/;
@@ -41,12 +40,4 @@ export function truncateToWidth(text: string, width: number): string {
 export function fitToWidth(text: string, width: number): string {
   const cut = truncateToWidth(text, width);
   return cut + ' '.repeat(Math.max(0, width - displayWidth(cut)));
-}
-
-/**
- * `text` on one line, with blanks for line breaks. Other control characters are made visible, because texts of
- * containers and manifests must not control the terminal.
- */
-export function printable(text: string): string {
-  return isNarrow(text) ? text : visible(text.replace(/[\n\r\t]+/g, ' '));
 }

@@ -2,10 +2,11 @@
  * A lock that the death of its holder frees, like the kernel's file locks, which Node cannot take.
  *
  * INVARIANTS:
- * - The link with the highest number in the folder is the lock. It is held while the process that it names runs.
- * - The highest link stays, unless its holder cannot mark it as free. A process that takes the lock adds the next
- * number, then removes the lower ones. A process that adds an outdated number sees a higher one and does not hold the
- * lock.
+ * - The lock is a link with a number. It is held while the process that it names runs.
+ * - A process that takes the lock adds the number after the highest, and then looks at all. It does not hold the lock
+ * if it sees a higher number, or a lower one that names a running process. Of two that add numbers, one sees the other.
+ * - The holder removes the lower numbers. Its own link stays, marked as free. If it cannot be marked, it is removed.
+ * The numbers begin again then, so a lower one may be newer.
  */
 import { readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -96,25 +97,30 @@ interface Held {
 
 /** Returns the link if we took the lock, else its holder. */
 async function take(folder: string, self: string): Promise<string | Held> {
+  const linkOf = (number: number): string => join(folder, String(number));
   const highest = Math.max(0, ...(await numbersIn(folder)));
-  const held = highest === 0 ? undefined : await heldBy(join(folder, String(highest)));
+  const held = highest === 0 ? undefined : await heldBy(linkOf(highest));
   if (held !== undefined) return held;
-  const link = join(folder, String(highest + 1));
+  const link = linkOf(highest + 1);
   try {
     await symlink(self, link);
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return { holder: undefined };
     throw error;
   }
-  const numbers = await numbersIn(folder);
-  if (numbers.some((number) => number > highest + 1)) {
+  const others = (await numbersIn(folder)).filter((number) => number !== highest + 1);
+  const other = others.some((number) => number > highest) ? { holder: undefined } : await anyHeldBy(others.map(linkOf));
+  if (other !== undefined) {
     await rm(link, { force: true });
-    return { holder: undefined };
+    return other;
   }
-  await Promise.all(
-    numbers.filter((number) => number <= highest).map((number) => rm(join(folder, String(number)), { force: true })),
-  );
+  await Promise.all(others.map((number) => rm(linkOf(number), { force: true })));
   return link;
+}
+
+async function anyHeldBy(links: readonly string[]): Promise<Held | undefined> {
+  const holders = await Promise.all(links.map(heldBy));
+  return holders.find((held) => held !== undefined);
 }
 
 async function numbersIn(folder: string): Promise<number[]> {

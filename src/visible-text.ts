@@ -16,6 +16,14 @@ export function visible(text: string): string {
   return text.replace(unseen, escaped);
 }
 
+/**
+ * `text` on one line, with blanks for line breaks. Other control characters are made visible, because texts of
+ * containers and manifests must not control the terminal.
+ */
+export function printable(text: string): string {
+  return isPlain(text) ? text : visible(text.replace(/[\n\r\t]+/g, ' '));
+}
+
 /** As `visible`, but keeps line breaks and tabs. */
 export function visibleLines(text: string): string {
   return text.replace(unseen, (character) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { displayWidth, fitToWidth, printable, truncateToWidth } from '../src/display-width.ts';
+import { displayWidth, fitToWidth, truncateToWidth } from '../src/display-width.ts';
 
 describe('widths', () => {
   test.each([
@@ -25,9 +25,5 @@ describe('widths', () => {
 
   test('fills with blanks by what the terminal shows', () => {
     expect([fitToWidth('日本語', 8), fitToWidth('日本語', 4)]).toEqual(['日本語  ', '日… ']);
-  });
-
-  test('makes one harmless line of any text', () => {
-    expect(printable('a\r\nb\tc \u001b[2Jd\u202ee')).toBe(String.raw`a b c \x1b[2Jd\u202ee`);
   });
 });

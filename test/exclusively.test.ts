@@ -72,7 +72,10 @@ test('names that no lock has are passed over', async () => {
   expect(await exclusively(folder, systemClock, () => readlink(join(folder, '1')))).not.toBe('');
 });
 
-test('a lock of a process that is stopped is refused, with what to do', async () => {
+test.each([
+  ['as the highest', '8'],
+  ['below that of a process that is gone', '6'],
+])('a lock of a process that is stopped is refused, with what to do: %s', async (_title, number) => {
   const folder = await lockFolder();
   const child = spawn('sleep', ['60']);
   onTestFinished(() => {
@@ -82,7 +85,8 @@ test('a lock of a process that is stopped is refused, with what to do', async ()
   child.kill('SIGSTOP');
   const pid = child.pid ?? 0;
   await mkdir(folder);
-  await symlink(await holderText(pid), join(folder, '7'));
+  await symlink(`${String(process.pid)} 1`, join(folder, '7'));
+  await symlink(await holderText(pid), join(folder, number));
   let seconds = 0;
   const hasty = { ...systemClock, monotonic: () => (seconds += 1000) };
   await expect(exclusively(folder, hasty, () => Promise.resolve())).rejects.toMatchObject({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { visible, visibleJSON, visibleLines } from '../src/visible-text.ts';
+import { printable, visible, visibleJSON, visibleLines } from '../src/visible-text.ts';
 
 const hostile = 'a\u001b[31mred\r\nERROR\tforged \u0007\u009b2J\u2028x\u202eexe.\u2066y\u007f\0';
 
@@ -8,6 +8,10 @@ test('control characters are shown and not sent to the terminal', () => {
   expect(visibleLines(hostile)).toBe(
     String.raw`a\x1b[31mred\r` + '\n' + 'ERROR\t' + String.raw`forged \x07\x9b2J\u2028x\u202eexe.\u2066y\x7f\x00`,
   );
+});
+
+test('makes one harmless line of any text', () => {
+  expect(printable('a\r\nb\tc \u001b[2Jd\u202ee')).toBe(String.raw`a b c \x1b[2Jd\u202ee`);
 });
 
 test('what people write stays as it is', () => {

@@ -21,7 +21,7 @@ interface Deps {
 
 /** Longest path of a socket, without its final NUL. */
 const maxSocketPathBytes = 107;
-/** Bounds what all clients together hold open. Beyond it, the connection is closed that was silent the longest. */
+/** Bounds what all clients together hold open. A further one takes the place of the one that was silent the longest. */
 const maxConnections = 64;
 
 /**
@@ -32,13 +32,14 @@ export async function serveUnixGrpc(path: string, { services, faults, idleMs }: 
   const sockets = new SilentClients<Socket>();
   let server: Promise<{ serve: (socket: Socket) => void; close: () => void }> | undefined;
   const listener = createServer((socket) => {
+    // Before the new one is added, which has said nothing yet.
+    if (sockets.size >= maxConnections) sockets.takeFirst()?.destroy();
     sockets.add(socket);
     socket.once('close', () => {
       sockets.delete(socket);
     });
     // A client that resets its connection is no fault of ours.
     socket.on('error', () => socket.destroy());
-    if (sockets.size > maxConnections) sockets.takeFirst()?.destroy();
     server ??= import('./grpc-server.ts').then(({ grpcServer }) => grpcServer(services, { idleMs }));
     server.then(
       ({ serve }) => {

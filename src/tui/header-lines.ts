@@ -1,6 +1,7 @@
 import { humanDuration } from '../api/values/pod-printer.ts';
 import type { EngineSnapshot, RuntimeSnapshot, Silence, SourceSnapshot } from '../engine/view/snapshot.ts';
-import { displayWidth, printable } from '../display-width.ts';
+import { displayWidth } from '../display-width.ts';
+import { printable } from '../visible-text.ts';
 import { type Line, type Span, textLine } from './line.ts';
 import { wrapped } from './output-page.ts';
 import { isPodReady } from './pod-row.ts';

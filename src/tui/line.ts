@@ -1,4 +1,5 @@
-import { displayWidth, printable, truncateToWidth } from '../display-width.ts';
+import { displayWidth, truncateToWidth } from '../display-width.ts';
+import { printable } from '../visible-text.ts';
 import type { Palette } from './theme.ts';
 
 export type Color = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'gray';

@@ -1,4 +1,5 @@
-import { displayWidth, printable } from '../display-width.ts';
+import { displayWidth } from '../display-width.ts';
+import { printable } from '../visible-text.ts';
 import { commandText } from './command-line.ts';
 import type { Line } from './line.ts';
 

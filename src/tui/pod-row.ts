@@ -10,7 +10,7 @@ import {
   restartsText,
 } from '../api/values/pod-printer.ts';
 import type { EngineSnapshot, PodSnapshot, PullSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
-import { printable } from '../display-width.ts';
+import { printable } from '../visible-text.ts';
 import type { Color, Span } from './line.ts';
 import { podReason } from './pod-reason.ts';
 import { cpuText, memoryText, type UsageHistory } from './usage-history.ts';

@@ -139,6 +139,33 @@ test('silent connections keep nobody out: the longest silent one makes room', as
   expect(closed).toEqual([0, 1]);
 });
 
+/** The beginning of HTTP/2 with empty settings, and the server's answer to these. */
+const greeting = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
+const settingsTaken = Buffer.from([0, 0, 0, 4, 1, 0, 0, 0, 0]);
+
+/** Connects, and resolves once the server has read what the client says, or has closed the connection. */
+function greet(path: string): Promise<'served' | 'closed'> {
+  const socket = connect(path).on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  socket.write(greeting);
+  let answer = Buffer.alloc(0);
+  return new Promise((resolve) => {
+    socket.on('data', (bytes: Buffer) => {
+      answer = Buffer.concat([answer, bytes]);
+      if (answer.includes(settingsTaken)) resolve('served');
+    });
+    socket.on('close', () => {
+      resolve('closed');
+    });
+  });
+}
+
+test('a newcomer is served when all others have spoken since the last look', async () => {
+  const path = await serve();
+  const clients = await Promise.all(Array.from({ length: 64 }, () => greet(path)));
+  expect([...clients, await greet(path)]).toEqual(Array(65).fill('served'));
+});
+
 test('a connection without a call is closed after a while', async () => {
   const path = join(await temporaryFolder(), 'kubelet.sock');
   const server = await serveUnixGrpc(path, { services: [], faults: silentFaults(), idleMs: 50 });

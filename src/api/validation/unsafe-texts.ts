@@ -21,7 +21,7 @@ export function unsafeTexts({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>):
 }
 
 /** Adds errors for such texts in the spec of an object that is no pod. */
-export function validateTexts(errors: FieldErrors, spec: object): void {
+export function validateSpecTexts(errors: FieldErrors, spec: object): void {
   inspect(errors, 'spec', spec);
 }
 

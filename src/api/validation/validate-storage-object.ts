@@ -6,7 +6,7 @@ import { checkDNS1123Subdomain } from '../values/names.ts';
 import { toQuantity } from '../values/quantity.ts';
 import { validateDriverName } from './driver-name.ts';
 import { validateNoBacksteps } from './paths.ts';
-import { validateTexts } from './unsafe-texts.ts';
+import { validateSpecTexts } from './unsafe-texts.ts';
 import { validateAccessModes, validateClaimSpec } from './validate-claim-template.ts';
 import { validateObjectMeta } from './validate-metadata.ts';
 import { validateClusterMeta } from './validate-node-class.ts';
@@ -18,7 +18,7 @@ const noBlockVolumes = 'Block: block volumes are not supported here';
 /** kubelet: pkg/apis/core/validation/validation.go ValidatePersistentVolumeClaim */
 export function validateClaim(errors: FieldErrors, metadata: Named, { spec = {} }: PersistentVolumeClaim): void {
   validateObjectMeta(errors, metadata);
-  validateTexts(errors, spec);
+  validateSpecTexts(errors, spec);
   validateClaimSpec(errors, 'spec', spec);
   if (spec.volumeMode === 'Block') errors.forbidden('spec.volumeMode', noBlockVolumes);
   if (spec.dataSource ?? spec.dataSourceRef) {
@@ -49,7 +49,7 @@ export function validateVolume(
   spec: PersistentVolumeSpec,
 ): void {
   validateClusterMeta(errors, metadata);
-  validateTexts(errors, spec);
+  validateSpecTexts(errors, spec);
   validateAccessModes(errors, 'spec.accessModes', spec.accessModes ?? []);
   const storage = spec.capacity?.['storage'];
   if (storage === undefined) errors.required('spec.capacity.storage');
@@ -88,8 +88,7 @@ function validateSource(errors: FieldErrors, spec: PersistentVolumeSpec): void {
     validatePath(errors, 'spec.nfs.path', nfs.path);
   }
   if (csi) {
-    if (csi.driver === '') errors.required('spec.csi.driver');
-    else validateDriverName(errors, 'spec.csi.driver', csi.driver);
+    validateDriverName(errors, 'spec.csi.driver', csi.driver);
     if (csi.volumeHandle === '') errors.required('spec.csi.volumeHandle');
   }
 }

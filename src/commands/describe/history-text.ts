@@ -1,6 +1,6 @@
 import { humanDuration } from '../../api/values/pod-printer.ts';
 import type { EndEntry, EventEntry, HistoryEntry } from '../../engine/history/history-entry.ts';
-import { printable } from '../../display-width.ts';
+import { printable } from '../../visible-text.ts';
 import { formatTable } from '../io/format-table.ts';
 import { exitText } from '../../node/log/exit-text.ts';
 

@@ -1,6 +1,6 @@
 import { humanDuration } from '../../api/values/pod-printer.ts';
 import type { Evidence } from '../../engine/explain/explanation.ts';
-import { printable } from '../../display-width.ts';
+import { printable } from '../../visible-text.ts';
 import { paint, type Painter } from '../io/paint.ts';
 import { quotedLine } from '../io/quoted-line.ts';
 import type { PlacedExplanation } from './explained-pod.ts';

@@ -75,7 +75,7 @@ export class EmptyDirUsage {
         const { bytes, inodes } = await treeUsage(
           path,
           (counted) => isOver() || (enoughBytes !== undefined && counted.bytes > enoughBytes),
-          maxNames === undefined ? {} : { maxNames },
+          { maxNames },
         );
         if (isOver()) break;
         const time = new Date(clock.now()).toISOString();

@@ -2,6 +2,8 @@ import { type Dir, opendirSync, readFileSync, readlinkSync, statSync } from 'nod
 import { open, readdir, realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isOutOfResources } from '../../errors.ts';
+import { ifPresent } from './if-present.ts';
 
 /** A process that has a file open for writing. */
 export interface Writer {
@@ -18,21 +20,16 @@ interface Sought {
   name: string;
   dev: number;
   ino: number;
-  place: Place;
-}
-
-/** Where an open file is, as the kernel knows it without a question to the file system. */
-interface Place {
-  /** Number of the mount, the same in all mount namespaces. */
+  /** Number of its mount. No other mount has it at the same time, in any namespace. */
   mount: string;
-  /** Device of the file system, as of mountinfo. Undefined for a mount outside the root of its process. */
-  device: string | undefined;
+  /** Mounts as this process sees them. */
+  mounts: Mounts;
 }
 
 /** O_PATH, which opens no device and reads nothing. Node does not name it. */
 const pathOnly = 0o10000000;
 
-/** Open files that are read before other work gets its turn, which takes some 3 ms. A process may have a million. */
+/** Open files that are read before other work gets its turn. A process may have a million. */
 const filesPerTurn = 512;
 /** A process costs as much as this number of its files. */
 const filesPerProcess = 16;
@@ -42,32 +39,60 @@ const bufferSize = 64;
 /**
  * The processes that have one of these files open for writing, by path of the file. Reads /proc, because Node reports
  * no close of a file. That takes about 0.1 ms a process. Omits processes that we may not inspect, and those of other
- * machines.
+ * machines. Rejects if this process has no descriptor or memory left to look.
  */
 export async function findWriters(paths: readonly string[]): Promise<Map<string, Writer>> {
-  const byName = new Map<string, Sought[]>();
-  for (const file of await Promise.all(paths.map(seek))) {
-    if (file !== undefined) byName.set(file.name, [...(byName.get(file.name) ?? []), file]);
-  }
+  const byName = await seekAll(paths);
   const found = new Map<string, Writer>();
   const pids = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name));
   let read = 0;
   for (const pid of pids) {
     read += filesPerProcess;
+    const mounts = new Mounts(pid);
     for (const fd of openFiles(pid)) {
       read += 1;
       if (read >= filesPerTurn) {
         read = 0;
         await nextTurn();
       }
-      const name = basename(orUndefined(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? '');
-      for (const file of byName.get(name) ?? []) {
-        const writer = orUndefined(() => writerOf(file, pid, fd));
-        if (writer !== undefined) found.set(file.path, writer);
-      }
+      const name = basename(unlessGone(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? '');
+      const sought = (byName.get(name) ?? []).filter(({ path }) => !found.has(path));
+      const written = writtenAt({ pid, fd, mounts }, sought);
+      for (const { path } of written) found.set(path, { pid: Number(pid), fd, command: commandOf(pid) });
     }
   }
   return found;
+}
+
+/** True if this process still has the file open for writing. Rejects like `findWriters`. */
+export async function isStillWriting(path: string, { pid, fd }: Writer): Promise<boolean> {
+  const file = await seek(path, new Mounts('self'));
+  if (file === undefined) return false;
+  return writtenAt({ pid: String(pid), fd, mounts: new Mounts(String(pid)) }, [file]).length > 0;
+}
+
+/** Files by their real name. Looks at one after the other, because there may be more than descriptors. */
+async function seekAll(paths: readonly string[]): Promise<Map<string, Sought[]>> {
+  const byName = new Map<string, Sought[]>();
+  const mounts = new Mounts('self');
+  for (const path of paths) {
+    const file = await seek(path, mounts);
+    if (file !== undefined) byName.set(file.name, [...(byName.get(file.name) ?? []), file]);
+  }
+  return byName;
+}
+
+/** Resolves with undefined if the file is missing: it has no writer. */
+async function seek(path: string, mounts: Mounts): Promise<Sought | undefined> {
+  const real = await ifPresent(realpath(path), 'ENOTDIR');
+  const file = real === undefined ? undefined : await ifPresent(open(real, pathOnly), 'ENOTDIR');
+  if (real === undefined || file === undefined) return undefined;
+  try {
+    const { dev, ino } = await file.stat();
+    return { path, name: basename(real), dev, ino, mount: mountOf(fdinfoOf('self', file.fd)), mounts };
+  } finally {
+    await file.close();
+  }
 }
 
 /**
@@ -75,7 +100,7 @@ export async function findWriters(paths: readonly string[]): Promise<Map<string,
  * process may end at any moment.
  */
 function* openFiles(pid: string): Generator<string, void> {
-  const folder = orUndefined(() => opendirSync(`/proc/${pid}/fd`, { bufferSize }));
+  const folder = unlessGone(() => opendirSync(`/proc/${pid}/fd`, { bufferSize }));
   if (folder === undefined) return;
   try {
     for (let fd = nextOf(folder); fd !== undefined; fd = nextOf(folder)) yield fd;
@@ -84,59 +109,64 @@ function* openFiles(pid: string): Generator<string, void> {
   }
 }
 
-const nextOf = (folder: Dir): string | undefined => orUndefined(() => folder.readSync())?.name;
+const nextOf = (folder: Dir): string | undefined => unlessGone(() => folder.readSync())?.name;
 
-/** True if this process still has the file open for writing. */
-export async function isStillWriting(path: string, { pid, fd }: Writer): Promise<boolean> {
-  const file = await seek(path);
-  return file !== undefined && orUndefined(() => writerOf(file, String(pid), fd)) !== undefined;
+/** An open file of a process. */
+interface OpenFile {
+  pid: string;
+  fd: string;
+  mounts: Mounts;
 }
 
-async function seek(path: string): Promise<Sought | undefined> {
-  try {
-    const real = await realpath(path);
-    const file = await open(real, pathOnly);
-    try {
-      const { dev, ino } = await file.stat();
-      return { path, name: basename(real), dev, ino, place: placeOf('self', fdinfoOf('self', file.fd)) };
-    } finally {
-      await file.close();
-    }
-  } catch {
-    // A missing file has no writer.
-    return undefined;
+/** Those of the files that this open file writes to. */
+function writtenAt({ pid, fd, mounts }: OpenFile, files: readonly Sought[]): Sought[] {
+  const fdinfo = files.length === 0 ? undefined : unlessGone(() => fdinfoOf(pid, fd));
+  if (fdinfo === undefined || !isForWriting(fdinfo)) return [];
+  const mount = mountOf(fdinfo);
+  // Another file system may hang, and `stat` would wait for it.
+  const near = files.filter((file) => mount === file.mount || isSameDevice(mounts.deviceOf(mount), file));
+  const stats = near.length === 0 ? undefined : unlessGone(() => statSync(`/proc/${pid}/fd/${fd}`));
+  return near.filter(({ dev, ino }) => stats?.dev === dev && stats.ino === ino);
+}
+
+const isSameDevice = (device: string | undefined, { mount, mounts }: Sought): boolean =>
+  device !== undefined && device === mounts.deviceOf(mount);
+
+/** What the kernel knows of an open file, without a question to the file system. */
+const fdinfoOf = (pid: string, fd: string | number): string => readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8');
+
+const mountOf = (fdinfo: string): string => /^mnt_id:\s*(\d+)/m.exec(fdinfo)?.[1] ?? '';
+
+/** O_WRONLY and O_RDWR are 1 and 2 on every architecture. */
+const isForWriting = (fdinfo: string): boolean =>
+  (Number.parseInt(/^flags:\s*([0-7]+)/m.exec(fdinfo)?.[1] ?? '0', 8) & 3) !== 0;
+
+const commandOf = (pid: string): string => unlessGone(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim()) ?? '';
+
+/** Mounts as a process sees them. Read once, and only if they are needed, because there may be thousands. */
+class Mounts {
+  private devices: ReadonlyMap<string, string> | undefined;
+
+  constructor(private readonly pid: string) {}
+
+  /** The device of the file system of a mount. Undefined for a mount outside the root of the process. */
+  deviceOf(mount: string): string | undefined {
+    this.devices ??= new Map(this.lines().map(([number = '', , device = '']) => [number, device]));
+    return this.devices.get(mount);
+  }
+
+  private lines(): string[][] {
+    const mountInfo = unlessGone(() => readFileSync(`/proc/${this.pid}/mountinfo`, 'utf8')) ?? '';
+    return mountInfo.split('\n').map((line) => line.split(' ', 3));
   }
 }
 
-function writerOf({ dev, ino, place }: Sought, pid: string, fd: string): Writer | undefined {
-  const fdinfo = fdinfoOf(pid, fd);
-  const flags = /^flags:\s*([0-7]+)/m.exec(fdinfo)?.[1] ?? '0';
-  // O_WRONLY and O_RDWR are 1 and 2 on every architecture.
-  if ((Number.parseInt(flags, 8) & 3) === 0) return undefined;
-  // Another file system may hang, and `stat` would wait for it.
-  if (!isSameFileSystem(placeOf(pid, fdinfo), place)) return undefined;
-  const stats = statSync(`/proc/${pid}/fd/${fd}`);
-  if (stats.dev !== dev || stats.ino !== ino) return undefined;
-  const command = orUndefined(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim()) ?? '';
-  return { pid: Number(pid), fd, command };
-}
-
-const fdinfoOf = (pid: string, fd: string | number): string => readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8');
-
-function placeOf(pid: string, fdinfo: string): Place {
-  const mount = /^mnt_id:\s*(\d+)/m.exec(fdinfo)?.[1] ?? '';
-  const device = new RegExp(`^${mount} \\d+ (\\S+) `, 'm').exec(readFileSync(`/proc/${pid}/mountinfo`, 'utf8'))?.[1];
-  return { mount, device };
-}
-
-const isSameFileSystem = (one: Place, other: Place): boolean =>
-  one.mount === other.mount || (one.device !== undefined && one.device === other.device);
-
-/** Returns undefined if `look` throws, because files in /proc vanish at any moment. */
-function orUndefined<T>(look: () => T): T | undefined {
+/** Undefined if the process has ended or closed the file, or we may not inspect it. */
+function unlessGone<T>(look: () => T): T | undefined {
   try {
     return look();
-  } catch {
+  } catch (error) {
+    if (isOutOfResources(error)) throw error;
     return undefined;
   }
 }

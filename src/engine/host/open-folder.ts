@@ -44,10 +44,18 @@ export class OpenFolder {
     return Buffer.from(`/proc/self/fd/${this.handle.fd}/${name}`, 'latin1');
   }
 
-  /** Reads in small batches, because a container can make more files than memory holds names of. */
-  async *entries(): AsyncGenerator<FolderEntry, void> {
+  /**
+   * Reads in small batches, because a container can make more files than memory holds names of. The folder must stay
+   * open meanwhile: where the file system does not tell what is a folder, Node looks at each entry by this path. Passes
+   * over the first `from` entries.
+   */
+  async *entries(from = 0): AsyncGenerator<FolderEntry, void> {
     const folder = await opendir(`/proc/self/fd/${this.handle.fd}`, { encoding: 'latin1', bufferSize: entriesAtATime });
-    for await (const entry of folder) yield { name: entry.name, isDirectory: entry.isDirectory() };
+    let at = 0;
+    for await (const entry of folder) {
+      if (at >= from) yield { name: entry.name, isDirectory: entry.isDirectory() };
+      at += 1;
+    }
   }
 
   close(): Promise<void> {

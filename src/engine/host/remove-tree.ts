@@ -1,4 +1,5 @@
-import { lstat, mkdtemp, rename, rmdir, unlink } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { lstat, rename, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, hasCode } from '../../errors.ts';
 import { ifPresent } from './if-present.ts';
@@ -13,14 +14,16 @@ import { walkTree } from './walk-tree.ts';
 export async function removeTree(path: string): Promise<void> {
   await unmountTree(path);
   try {
-    await ifPresent(removeUnmounted(path));
+    await removeUnmounted(path);
   } catch (error) {
     throw new Error(`cannot remove ${path}: ${errorMessage(error)}`, { cause: error });
   }
 }
 
 async function removeUnmounted(path: string): Promise<void> {
-  if (!(await lstat(path)).isDirectory()) {
+  const found = await ifPresent(lstat(path));
+  if (found === undefined) return;
+  if (!found.isDirectory()) {
     await unlink(path);
     return;
   }
@@ -28,7 +31,7 @@ async function removeUnmounted(path: string): Promise<void> {
   await rmdir(path);
 }
 
-/** Deletes all but folders that are too deep for a walk. These become folders of `path`. */
+/** Deletes all but folders that are too deep for a walk. These become folders of `path`, which takes no inode. */
 async function removeContent(path: string): Promise<'some were moved' | undefined> {
   let result: 'some were moved' | undefined;
   await walkTree(path, async (folder, { name, isDirectory, isTooDeep = false }) => {
@@ -37,10 +40,10 @@ async function removeContent(path: string): Promise<'some were moved' | undefine
       await ifPresent((isDirectory ? rmdir : unlink)(entry));
     } catch (error) {
       if (!isTooDeep || !hasCode(error, 'ENOTEMPTY')) throw error;
-      await rename(entry, await mkdtemp(join(path, 'deep-')));
+      await rename(entry, join(path, `deep-${randomUUID()}`));
       result = 'some were moved';
     }
-    return undefined;
+    return 'removed';
   });
   return result;
 }

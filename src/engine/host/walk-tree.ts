@@ -1,14 +1,15 @@
 import { hasCode } from '../../errors.ts';
 import { type FolderEntry, OpenFolder } from './open-folder.ts';
+import { WalkLevel } from './walk-level.ts';
 
 /** An entry that the walk visits. */
 export interface WalkedEntry extends FolderEntry {
-  /** True for a folder that the walk does not enter, because of a limit. */
+  /** True for a folder that the walk does not enter, because it is below `maxLevels`. */
   isTooDeep?: true;
 }
 
-/** Acts on one entry of `folder`. Returning `stop` ends the walk. */
-export type Visit = (folder: OpenFolder, entry: WalkedEntry) => Promise<'stop' | undefined>;
+/** Acts on one entry of `folder`. Resolves with `stop` to end the walk, and with `removed` if the entry is gone. */
+export type Visit = (folder: OpenFolder, entry: WalkedEntry) => Promise<'stop' | 'removed' | undefined>;
 
 /** Limits of a walk, because a container can make any tree. */
 export interface WalkLimits {
@@ -17,27 +18,18 @@ export interface WalkLimits {
   /** Names of folders that are held at a time. Beyond it each level may hold `minNames`. */
   maxNames: number;
   minNames: number;
-  /** Folders that are read in several parts and stay open for that. */
+  /** Folders that are read in several parts and stay open for that. Any further one is read again from its start. */
   maxPartlyRead: number;
 }
 
 const walkLimits: WalkLimits = { maxLevels: 1000, maxNames: 10_000, minNames: 64, maxPartlyRead: 16 };
 
-/** A folder on the path from the root to the current place of the walk. */
-interface Level {
-  name: string;
-  identity: string;
-  /** Names of its folders that the walk has read and not entered yet. */
-  left: string[];
-  /** Reads the rest of the folder. Undefined when all of it is read. */
-  unread: AsyncGenerator<FolderEntry, void> | undefined;
-}
-
 /**
  * Visits everything below the folder `path`, but not `path` itself. The entries of a folder come before the folder.
  * Files are visited while the folder is read. Of its folders few names are held: the walk reads on when it has entered
- * these. Follows no link and enters no mount inside. Enters no folder beyond the limits. Rejects if a folder is moved
- * while the walk is in it. Holds at most two folders open, and those that are partly read.
+ * these. Follows no link and enters no mount inside. Enters no folder beyond `maxLevels`. Holds at most two folders
+ * open, and those that are partly read. What comes and goes meanwhile may be visited twice or not at all. Rejects if it
+ * cannot come back from a folder, because that was moved.
  */
 export async function walkTree(path: string, visit: Visit, limits: Partial<WalkLimits> = {}): Promise<void> {
   const walk = new TreeWalk(await OpenFolder.open(path), visit, { ...walkLimits, ...limits });
@@ -49,93 +41,90 @@ export async function walkTree(path: string, visit: Visit, limits: Partial<WalkL
 }
 
 class TreeWalk {
-  private readonly levels: Level[] = [];
+  private readonly levels: WalkLevel[];
   private readonly rootMount: string;
   private namesHeld = 0;
 
   constructor(
-    private folder: OpenFolder,
+    root: OpenFolder,
     private readonly visit: Visit,
     private readonly limits: WalkLimits,
   ) {
-    this.rootMount = folder.mountID;
+    this.levels = [new WalkLevel('', root)];
+    this.rootMount = root.mountID;
   }
 
   async run(): Promise<void> {
-    this.enter('');
     for (let level = this.levels.at(-1); level !== undefined; level = this.levels.at(-1)) {
       if ((await this.step(level)) === 'stop') return;
     }
   }
 
   async close(): Promise<void> {
-    for (const { unread } of this.levels) await unread?.return();
-    await this.folder.close();
+    for (const level of this.levels) await level.close();
   }
 
-  private enter(name: string): void {
-    const { folder } = this;
-    this.levels.push({ name, identity: folder.identity, left: [], unread: folder.entries() });
-  }
-
-  private async step(level: Level): Promise<'stop' | undefined> {
+  private async step(level: WalkLevel): Promise<'stop' | undefined> {
     if (level.left.length === 0 && (await this.readOn(level)) === 'stop') return 'stop';
     const name = level.left.pop();
     if (name === undefined) return this.leave(level);
     this.namesHeld -= 1;
-    return this.goInto(name);
+    return this.goInto(level, name);
   }
 
   /** Visits the files of the current folder until it is read, or until enough names of its folders are held. */
-  private async readOn(level: Level): Promise<'stop' | undefined> {
-    while (level.unread !== undefined) {
-      const { value: entry } = await level.unread.next();
-      if (entry === undefined) {
-        level.unread = undefined;
-      } else if (!entry.isDirectory) {
-        if ((await this.visit(this.folder, entry)) === 'stop') return 'stop';
-      } else {
-        level.left.push(entry.name);
-        this.namesHeld += 1;
-        if (this.holdsEnough(level)) return undefined;
+  private async readOn(level: WalkLevel): Promise<'stop' | undefined> {
+    for (let entry = await level.next(); entry !== undefined; entry = await level.next()) {
+      if (!entry.isDirectory) {
+        if ((await this.show(level, entry)) === 'stop') return 'stop';
+        continue;
       }
+      level.left.push(entry.name);
+      this.namesHeld += 1;
+      if (this.holdsEnough(level)) return undefined;
     }
     return undefined;
   }
 
-  private holdsEnough({ left }: Level): boolean {
+  private holdsEnough({ left }: WalkLevel): boolean {
     const { maxNames, minNames } = this.limits;
     return this.namesHeld >= maxNames && left.length >= minNames;
   }
 
-  private async goInto(name: string): Promise<'stop' | undefined> {
-    if (this.isAtLimit()) return this.visit(this.folder, { name, isDirectory: true, isTooDeep: true });
-    const child = await openChild(this.folder, name, this.rootMount);
+  private async show(level: WalkLevel, entry: WalkedEntry): Promise<'stop' | undefined> {
+    const result = await this.visit(level.folder, entry);
+    if (result !== 'removed') level.stayed += 1;
+    return result === 'stop' ? 'stop' : undefined;
+  }
+
+  private async goInto(level: WalkLevel, name: string): Promise<'stop' | undefined> {
+    if (this.levels.length > this.limits.maxLevels) {
+      return this.show(level, { name, isDirectory: true, isTooDeep: true });
+    }
+    const child = await openChild(level.folder, name, this.rootMount);
     if (child === 'gone') return undefined;
-    if (child === 'leaf') return this.visit(this.folder, { name, isDirectory: true });
-    await this.moveTo(child);
-    this.enter(name);
+    if (child === 'leaf') return this.show(level, { name, isDirectory: true });
+    this.levels.push(new WalkLevel(name, child));
+    await level.leave();
+    await this.closeBeyondLimit();
     return undefined;
   }
 
-  private isAtLimit(): boolean {
-    const { maxLevels, maxPartlyRead } = this.limits;
-    const partlyRead = this.levels.filter(({ unread }) => unread !== undefined);
-    return this.levels.length > maxLevels || partlyRead.length >= maxPartlyRead;
+  /** Closes the folder that is furthest above of too many that are partly read. The walk needs it last. */
+  private async closeBeyondLimit(): Promise<void> {
+    const partlyRead = this.levels.filter(({ isPartlyRead }) => isPartlyRead);
+    if (partlyRead.length > this.limits.maxPartlyRead) await partlyRead[0]?.close();
   }
 
-  private async leave({ name }: Level): Promise<'stop' | undefined> {
+  private async leave(level: WalkLevel): Promise<'stop' | undefined> {
     this.levels.pop();
     const parent = this.levels.at(-1);
-    if (parent === undefined) return undefined;
-    await this.moveTo(await openParent(this.folder, parent));
-    return this.visit(this.folder, { name, isDirectory: true });
-  }
-
-  private async moveTo(next: OpenFolder): Promise<void> {
-    const before = this.folder;
-    this.folder = next;
-    await before.close();
+    try {
+      await parent?.comeBack(level.folder);
+    } finally {
+      await level.close();
+    }
+    return parent === undefined ? undefined : this.show(parent, { name: level.name, isDirectory: true });
   }
 }
 
@@ -151,11 +140,4 @@ async function openChild(folder: OpenFolder, name: string, mount: string): Promi
     if (hasCode(error, 'ENOTDIR', 'ELOOP')) return 'leaf';
     throw error;
   }
-}
-
-async function openParent(folder: OpenFolder, { identity }: Level): Promise<OpenFolder> {
-  const parent = await OpenFolder.open(folder.at('..'));
-  if (parent.identity === identity) return parent;
-  await parent.close();
-  throw new Error('a folder was moved while it was walked through');
 }

@@ -1,4 +1,5 @@
 import { isAfterWord, isBeforeWord, minNeedleLength } from './stands-alone.ts';
+import type { TextRange } from './text-ranges.ts';
 
 /** Longer needles are few, and are looked for one by one. */
 const maxIndexedLength = 512;
@@ -35,8 +36,8 @@ export class NeedleIndex {
     for (const { text } of this.sorted) this.beginnings[beginningAt(text, 0)] = 1;
   }
 
-  /** The text with `replacement` in place of each needle, as if one after the other was replaced, longest first. */
-  replaceIn(text: string, replacement: string): string {
+  /** Where needles are, as if one after the other was replaced, longest first. No two ranges overlap. */
+  rangesIn(text: string): readonly TextRange[] {
     const taken = new TakenPlaces(text);
     for (const needle of this.long) if (needle.text.length <= text.length) takeAll(taken, text, needle);
     const places = this.longestByPlace(text);
@@ -47,7 +48,7 @@ export class NeedleIndex {
         addPlace(places, needle.prefix, at);
       }
     }
-    return taken.replaced(replacement);
+    return taken.ranges;
   }
 
   /** Where needles begin, by the longest needle there. */
@@ -87,7 +88,7 @@ export class NeedleIndex {
 class TakenPlaces {
   /** By place: 1 more than the rank of its needle, or 0. */
   private readonly ranks: Int32Array;
-  private readonly ranges: { from: number; to: number }[] = [];
+  readonly ranges: TextRange[] = [];
 
   constructor(private readonly text: string) {
     this.ranks = new Int32Array(text.length);
@@ -114,18 +115,7 @@ class TakenPlaces {
     return end;
   }
 
-  replaced(replacement: string): string {
-    if (this.ranges.length === 0) return this.text;
-    let result = '';
-    let end = 0;
-    for (const { from, to } of this.ranges.sort((a, b) => a.from - b.from)) {
-      result += this.text.slice(end, from) + replacement;
-      end = to;
-    }
-    return result + this.text.slice(end);
-  }
-
-  /** Of its own needle each place is decided alone: the text of another counts as a letter. */
+  /** Each place is decided alone: another place of the same needle counts as text, that of another needle does not. */
   private standsAlone(from: number, to: number, rank: number): boolean {
     const isShown = (at: number): boolean => this.ranks[at] === 0 || this.ranks[at] === rank + 1;
     if (isShown(from - 1) && isAfterWord(this.text, from)) return false;

@@ -1,5 +1,6 @@
 import { minNeedleLength } from './stands-alone.ts';
 import { beginningHash, type BeginningHash } from './text-beginnings.ts';
+import { toText } from './to-text.ts';
 
 /** Shorter values match elsewhere by chance, and are quickly guessed anyway. */
 const minValueLength = 4;
@@ -73,7 +74,8 @@ function credentialsIn(text: string): string[] {
   } catch {
     // Not JSON, so it is hidden as a whole and by line.
   }
-  return found;
+  // An escape in JSON can be half a character.
+  return found.map(toText);
 }
 
 /** The password in `auth`, the base64 of user and password. */

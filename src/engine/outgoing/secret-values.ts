@@ -3,6 +3,8 @@ import { formsOf } from './secret-forms.ts';
 import { partsOf, type SecretParts } from './secret-parts.ts';
 import { minNeedleLength } from './stands-alone.ts';
 import { beginningHash, type BeginningHash, TextBeginnings } from './text-beginnings.ts';
+import { replaceRanges } from './text-ranges.ts';
+import { toText } from './to-text.ts';
 
 /** How many former values stay hidden, because texts with them may still come. */
 const maxRetired = 1000;
@@ -33,7 +35,7 @@ interface Needles {
 /**
  * Hides the values of Secrets and credentials in texts. Finds each value as it is, line by line, and in base64 at any
  * offset. Also finds it quoted as by Go and JSON, and escaped as in a URL. Of more values and lines than the limits,
- * the further ones are found by their beginnings.
+ * the further ones are found by their beginnings. In a text that was cut, the end of one of these is not found.
  */
 export class SecretValues {
   private readonly bySource = new Map<string, Source>();
@@ -69,8 +71,11 @@ export class SecretValues {
     this.needles ??= this.makeNeedles();
     this.beginnings ??= this.makeBeginnings();
     const { index, values } = this.needles;
-    const result = this.beginnings.replaceIn(index.replaceIn(text, hidden), hidden);
-    return result.length < minCutLength ? result : hideCut(result, values);
+    const found = index.rangesIn(text);
+    // Both look at the whole text, because what one finds may be a part of what the other finds.
+    const further = this.beginnings.rangesIn(text, found);
+    const result = replaceRanges(text, [...found, ...further], () => hidden);
+    return text.length < minCutLength ? result : hideCut(result, values);
   }
 
   private retire(before: SecretParts, now: SecretParts): void {
@@ -102,9 +107,6 @@ export class SecretValues {
     return new TextBeginnings(known.concat(this.retiredBeginnings, further));
   }
 }
-
-/** Invalid UTF-8 becomes replacement characters. */
-const toText = (value: string | Uint8Array): string => Buffer.from(value).toString('utf8');
 
 const isSame = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((text, index) => text === b[index]);

@@ -1,4 +1,5 @@
 import { minNeedleLength, standsAlone } from './stands-alone.ts';
+import { replaceRanges, type TextRange } from './text-ranges.ts';
 
 /** No text is shorter. */
 const minLength = 4;
@@ -28,28 +29,29 @@ export class TextBeginnings {
   }
 
   /**
-   * The text with `replacement` from each beginning up to the end of its line. A text below eight characters is
-   * replaced alone, where it stands alone.
+   * The ranges from each beginning up to the end of its line. A text below eight characters counts alone, where it
+   * stands alone. `hidden`: ranges of other texts, which count as blanks there.
    */
-  replaceIn(text: string, replacement: string): string {
-    if (this.sorted.length === 0) return text;
-    let result = '';
-    let shownTo = 0;
+  rangesIn(text: string, hidden: readonly TextRange[]): TextRange[] {
+    const ranges: TextRange[] = [];
+    if (this.sorted.length === 0) return ranges;
+    const shown = replaceRanges(text, hidden, (length) => ' '.repeat(length));
     for (let at = 0; at < text.length; at += 1) {
-      const to = this.endOfMatch(text, at);
+      const to = this.endOfMatch(text, shown, at);
       if (to === undefined) continue;
-      result += text.slice(shownTo, at) + replacement;
-      shownTo = to;
-      at = to - 1;
+      ranges.push({ from: at, to });
+      // A longer text may begin within a short one.
+      if (to - at >= minNeedleLength) at = to - 1;
     }
-    return result + text.slice(shownTo);
+    return ranges;
   }
 
-  private endOfMatch(text: string, at: number): number | undefined {
+  private endOfMatch(text: string, shown: string, at: number): number | undefined {
     const room = text.length - at;
-    if (room >= minNeedleLength && this.has(beginningHash(text, at, minNeedleLength))) return endOfLine(text, at);
+    if (room >= minNeedleLength && this.has(beginningHash(text, at, minNeedleLength)))
+      return endOfLine(text, at + minNeedleLength);
     for (let length = Math.min(room, minNeedleLength - 1); length >= minLength; length -= 1) {
-      const isHere = this.has(beginningHash(text, at, length)) && standsAlone(text, at, at + length);
+      const isHere = this.has(beginningHash(text, at, length)) && standsAlone(shown, at, at + length);
       if (isHere) return at + length;
     }
     return undefined;

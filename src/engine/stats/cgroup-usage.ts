@@ -42,8 +42,8 @@ export interface WantedFigures {
 export type StillUsage = Pick<CgroupUsage, 'memory' | 'tasks'>;
 
 /**
- * The usage of a cgroup with this CPU time. Returns undefined if it is in no hierarchy. `still`: finds the still figures
- * of an idle cgroup, or reads them. By default they are read.
+ * The usage of a cgroup with this CPU time. Returns undefined if it is in no hierarchy. `still`: finds the still
+ * figures of an idle cgroup, or reads them. By default they are read.
  */
 export function readCgroupUsage(
   files: Pick<KeptFiles, 'read' | 'readNumber'>,

@@ -5,7 +5,7 @@ import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
 import type { Meter } from '../view/meter.ts';
-import { treeUsage, type TreeUsage } from '../volumes/disk-usage.ts';
+import { blockBytes, treeUsage, type TreeUsage } from '../volumes/disk-usage.ts';
 import { flatUsage } from '../volumes/flat-usage.ts';
 import type { MeasuredVolume } from '../volumes/measured-volume.ts';
 import { diskStats } from './figures.ts';
@@ -56,8 +56,6 @@ interface Entry {
 /** Time between two looks at the logs of a pod, and at all of a pod with limits. */
 const logsPeriodMs = 60_000;
 const limitedPeriodMs = 10_000;
-/** Block size of `stat`'s counts, on every file system. */
-const blockBytes = 512;
 /** Largest share of time spent on measuring, because large volumes take long. */
 const maxShare = 0.01;
 
@@ -147,7 +145,7 @@ export class DiskUsageCache {
     const file = await lstat(path).catch(() => undefined);
     if (file?.isFile() !== true) return undefined;
     const time = new Date(this.deps.clock.now()).toISOString();
-    return { time, usedBytes: file.blocks * blockBytes, inodesUsed: 1 };
+    return { time, usedBytes: file.blocks * Number(blockBytes), inodesUsed: 1 };
   }
 
   private async used(path: string, measure: (path: string) => Promise<TreeUsage>): Promise<UsedDisk | undefined> {
@@ -165,10 +163,8 @@ export class DiskUsageCache {
     }
   }
 
-  private readonly ofTree = (path: string): Promise<TreeUsage> => {
-    const { maxNames } = this.deps;
-    return treeUsage(path, () => false, maxNames === undefined ? {} : { maxNames });
-  };
+  private readonly ofTree = (path: string): Promise<TreeUsage> =>
+    treeUsage(path, () => false, { maxNames: this.deps.maxNames });
 
   /** The runtime alone writes there, and there are many such folders. */
   private readonly ofLogs = async (path: string): Promise<TreeUsage> => (await flatUsage(path)) ?? this.ofTree(path);

@@ -70,7 +70,7 @@ const layersPeriodMs = 55_000;
 const disksPeriodMs = 55_000;
 /** containerd measures the usage of images so often (stats_collect_period), so asking more often shows the same. */
 const imagesPeriodMs = 10_000;
-/** Packets that the kernel alone answers use no CPU time of a pod. kubelet: cadvisor_linux.go maxHousekeepingInterval */
+/** The kernel answers some packets without CPU time of the pod. kubelet: cadvisor_linux.go maxHousekeepingInterval */
 const quietNetworkMs = 15_000;
 /** The event loop gets a turn after the cgroups of so many pods. */
 const podsATurn = 50;

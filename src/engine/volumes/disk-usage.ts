@@ -15,13 +15,11 @@ export interface TreeUsage {
 
 /** Limits of a count, because a container can make any number of files and links. */
 export interface UsageLimits {
-  /** A folder with more names below it counts as one with so many. */
-  maxNames: number;
-  /** Most hard-linked files that are each counted once, by inode. */
-  maxLinkedFiles: number;
+  /** A folder with more names below it counts as one with so many. Defaults to a million. */
+  maxNames?: number | undefined;
+  /** Most hard-linked files that are each counted once, by inode. Defaults to 50,000. */
+  maxLinkedFiles?: number | undefined;
 }
-
-const usageLimits: UsageLimits = { maxNames: 1_000_000, maxLinkedFiles: 50_000 };
 
 /**
  * Disk usage of a folder and its content. Counts a file with several names once and ignores mounts inside. If there are
@@ -31,9 +29,8 @@ const usageLimits: UsageLimits = { maxNames: 1_000_000, maxLinkedFiles: 50_000 }
 export async function treeUsage(
   path: string,
   isEnough: (usage: TreeUsage) => boolean,
-  limits: Partial<UsageLimits> = {},
+  { maxNames = 1_000_000, maxLinkedFiles = 50_000 }: UsageLimits = {},
 ): Promise<TreeUsage> {
-  const { maxNames, maxLinkedFiles } = { ...usageLimits, ...limits };
   const usage: TreeUsage = { bytes: (await lstat(path, { bigint: true })).blocks * blockBytes, inodes: 1 };
   const counted = new Set<string>();
   let names = 1;

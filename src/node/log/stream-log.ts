@@ -2,11 +2,12 @@
  * The log on a pipe, a socket or a terminal. Its reader may stop: a paused `less`, Ctrl-S, a stopped `tee`.
  *
  * INVARIANTS:
- * - No write waits for the reader, except at the end of the process, and then not for long.
+ * - No write waits for the reader, except at the end of the process, and then not for long. Writes to a terminal that
+ * this process may not open anew do wait. Node has no other way to write to it without waits.
  * - A line is written at once if the reader keeps up, so nothing is lost if the process ends.
  * - No thread of libuv writes: a write that waits would keep `process.exit` from ending the process.
  */
-import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { constants, openSync, writeSync } from 'node:fs';
 import { hasCode } from '../../errors.ts';
 
 /** Time until a reader that did not read is tried again, in milliseconds. */
@@ -34,14 +35,13 @@ export class StreamLog {
   #unwrittenBytes = 0;
   #dropped = 0;
   #retry: NodeJS.Timeout | undefined;
-  readonly #atExit = (): void => {
-    this.#finish();
-  };
 
   constructor(options: Options) {
     this.#options = options;
     this.#fd = openWithoutWaits(options.fd);
-    process.once('exit', this.#atExit);
+    process.once('exit', () => {
+      this.#finish();
+    });
   }
 
   write(text: string): void {
@@ -68,12 +68,6 @@ export class StreamLog {
     this.#retry = undefined;
     if (this.#dropped > 0) this.#reportDropped();
     return this.#unwritten.length === 0;
-  }
-
-  close(): void {
-    clearTimeout(this.#retry);
-    process.off('exit', this.#atExit);
-    if (this.#fd !== this.#options.fd) closeSync(this.#fd);
   }
 
   /** Returns 0 if the reader does not read. A line for a reader that has ended counts as written. */

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
-import { type FileHandle, open, rename, symlink, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { findWriters, isStillWriting, type Writer } from '../../../src/engine/host/file-writers.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
+import { withoutDescriptors } from '../../without-descriptors.ts';
 
 let folder: string;
 let path: string;
@@ -98,6 +100,33 @@ test('of a file that is gone there is no writer', { timeout }, async () => {
   expect(await findWriters([missing])).toEqual(new Map());
   expect(await isStillWriting(missing, { pid: process.pid, fd: '1', command: '' })).toBe(false);
 });
+
+test('without a descriptor left there is no answer, rather than no writer', { timeout }, async () => {
+  const file = await opened('a');
+  const writer: Writer = { pid: process.pid, fd: String(file.fd), command: '' };
+  await withoutDescriptors(async () => {
+    await expect(isStillWriting(path, writer)).rejects.toThrow('EMFILE');
+    await expect(findWriters([path])).rejects.toThrow('EMFILE');
+  });
+  expect(await isStillWriting(path, writer)).toBe(true);
+});
+
+test('the mounts of a process are read once, not for each of its files of that name', { timeout }, async () => {
+  const other = join(folder, 'other');
+  await mkdir(other);
+  const script = 'for (1..300) { open my $file, ">>", $ARGV[0] or die; push @all, $file }';
+  const words = ['--mount', 'perl', '-e', `${script} $| = 1; print "open\\n"; <STDIN>`, join(other, 'pod.yaml')];
+  const child = execa('unshare', words, { stdin: 'pipe' });
+  await Promise.race([child, once(child.stdout, 'data')]);
+  const before = bytesRead();
+  expect(await findWriters([path])).toEqual(new Map());
+  expect(bytesRead() - before).toBeLessThan(100 * readFileSync('/proc/self/mountinfo').length);
+  child.stdin.end('\n');
+  await child;
+});
+
+/** Bytes that this process has read from files and pipes so far. */
+const bytesRead = (): number => Number(/^rchar: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
 
 test('other work gets its turn while thousands of open files of one process are read', { timeout }, async () => {
   const script =

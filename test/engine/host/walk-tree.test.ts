@@ -1,8 +1,7 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { lstat, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { lstat, mkdir, readdir, rename, rmdir, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { removeTree } from '../../../src/engine/host/remove-tree.ts';
 import { type Visit, walkTree, type WalkLimits } from '../../../src/engine/host/walk-tree.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -67,10 +66,76 @@ test('folders that are too deep are visited and not entered', async () => {
   expect(await visited({ maxLevels: 2 })).toEqual(['c/ is too deep', 'b/', 'a/']);
 });
 
-test('few folders are open to be read on, folders below them are not entered', async () => {
-  for (const path of ['a/b/c', 'a/e', 'f']) await mkdir(join(tree, path), { recursive: true });
-  const names = await visited({ maxNames: 0, minNames: 2, maxPartlyRead: 1 });
-  expect(names.sort()).toEqual(['a/ is too deep', 'f/ is too deep']);
+/** Makes folders in folders, each with a file, and returns the names of all in the form of `visited`. */
+function makeFolders(path: string, width: number, levels: number, prefix = ''): string[] {
+  writeFileSync(join(path, `${prefix}file`), '');
+  const names = Array.from({ length: levels === 0 ? 0 : width }, (_, index) => `${prefix}${index}`);
+  return [`${prefix}file`].concat(
+    ...names.map((name) => {
+      mkdirSync(join(path, name));
+      return [`${name}/`, ...makeFolders(join(path, name), width, levels - 1, name)];
+    }),
+  );
+}
+
+/** Limits with which nearly every folder is read in parts, and most of them again. */
+const tight: Partial<WalkLimits> = { maxNames: 0, minNames: 2, maxPartlyRead: 1 };
+
+test('a folder of too many that are partly read is read again, and all is visited once', async () => {
+  const names = makeFolders(tree, 5, 3);
+  expect((await visited(tight)).sort()).toEqual(names.sort());
+});
+
+test('of a folder whose entries are removed nothing is passed over when it is read again', async () => {
+  makeFolders(tree, 5, 3);
+  const remove: Visit = async (here, { name, isDirectory }) => {
+    await (isDirectory ? rmdir : unlink)(here.at(name));
+    return 'removed';
+  };
+  await walkTree(tree, remove, tight);
+  expect(await readdir(tree)).toEqual([]);
+});
+
+/** Folders below `path` that are open, each as often as it is open. */
+const openBelow = (path: string): string[] =>
+  readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const open = readlinkSync(`/proc/self/fd/${fd}`);
+      return open.startsWith(path) ? [open] : [];
+    } catch {
+      // That of this look.
+      return [];
+    }
+  });
+
+test('few folders are open at a time', async () => {
+  makeFolders(tree, 5, 3);
+  let most = 0;
+  const visit: Visit = () => {
+    most = Math.max(most, openBelow(tree).length);
+    return Promise.resolve(undefined);
+  };
+  await walkTree(tree, visit, { ...tight, maxPartlyRead: 2 });
+  // The current folder and two others, each with its reader.
+  expect(most).toBe(6);
+});
+
+test('a folder that is read on later stays open itself, because its reader may look at entries by it', async () => {
+  for (const name of ['a', 'b', 'c']) {
+    await mkdir(join(tree, name));
+    await writeFile(join(tree, name, 'file'), '');
+  }
+  let open: string[] = [];
+  await walkTree(
+    tree,
+    (_folder, { name }) => {
+      expect(name).toBe('file');
+      open = openBelow(tree);
+      return Promise.resolve('stop');
+    },
+    { ...tight, maxPartlyRead: 2 },
+  );
+  expect(open.map((path) => path === tree).sort()).toEqual([false, false, true, true]);
 });
 
 test('a walk that fails or ends leaves no folder open', async () => {
@@ -119,37 +184,4 @@ test('a folder that moves away while the walk is in it ends the walk', async () 
     return undefined;
   });
   await expect(walk).rejects.toThrow('a folder was moved while it was walked through');
-});
-
-test('a tree deeper than any path may be long is removed', async () => {
-  const levels = Array.from({ length: 18 }, () => 'd'.repeat(200));
-  const chain = join(...levels);
-  const [first = ''] = levels;
-  for (let part = 0; part < 3; part += 1) {
-    await mkdir(join(folder, 'part', chain), { recursive: true });
-    if (part > 0) await rename(join(tree, first), join(folder, 'part', chain, first));
-    await rename(join(folder, 'part', first), join(tree, first));
-  }
-  await removeTree(tree);
-  expect(await readdir(folder)).toEqual(['part']);
-});
-
-test('a tree deeper than a walk goes is removed', async () => {
-  const chain = join(...Array.from({ length: 600 }, () => 'd'));
-  for (let part = 0; part < 2; part += 1) {
-    await mkdir(join(folder, 'part', chain), { recursive: true });
-    await writeFile(join(folder, 'part', chain, 'file'), '');
-    if (part > 0) await rename(join(tree, 'd'), join(folder, 'part', chain, 'd'));
-    await rename(join(folder, 'part', 'd'), join(tree, 'd'));
-  }
-  await removeTree(tree);
-  expect(await readdir(folder)).toEqual(['part']);
-});
-
-test('files are removed also when their names are no text', async () => {
-  const name = Buffer.from([0x66, 0xff, 0xfe]);
-  await writeFile(Buffer.concat([Buffer.from(`${tree}/`), name]), '');
-  await mkdir(Buffer.concat([Buffer.from(`${tree}/`), name, Buffer.from('-folder')]));
-  await removeTree(tree);
-  expect(await readdir(folder)).toEqual([]);
 });

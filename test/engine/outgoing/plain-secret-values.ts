@@ -58,7 +58,7 @@ export class PlainSecretValues {
           ? result.replaceAll(needle.text, hidden)
           : result.replaceAll(needle.standsAlone, hidden);
     }
-    return result.length < minCutLength ? result : this.hideCut(result);
+    return text.length < minCutLength ? result : this.hideCut(result);
   }
 
   /** Hides the part of a value at the start or end of a text that was cut. */

@@ -55,6 +55,11 @@ test('passwords within a list of registries are hidden', () => {
   expect(secrets.hide(`registry-password ${auth} token-of-ada r.example`)).toBe('<hidden> <hidden> <hidden> r.example');
 });
 
+test('a password with half a character harms nothing, and is hidden as any output shows it', () => {
+  secrets.set('s', [String.raw`{"auths":{"r":{"password":"abcd\ud800"}}}`]);
+  expect(secrets.hide('told abcd\ufffd and more')).toBe('told <hidden> and more');
+});
+
 describe('what would take the sense from messages', () => {
   test('is not hidden when it is shorter than four characters, or a plain word', () => {
     const text = 'abc on 80 is true, false, null, None';
@@ -107,8 +112,13 @@ test('a long text that begins or ends in the middle of a value does not tell tha
   expect(secrets.hide(`fox${middle}the`)).toBe(`fox${middle}the`);
 });
 
+test('a text that is long only before its values are hidden may have been cut too', () => {
+  secrets.set('s', ['the-quick-brown-fox']);
+  expect(secrets.hide(`${'the-quick-brown-fox '.repeat(60)}the-quick-b`)).toBe(`${'<hidden> '.repeat(60)}<hidden>`);
+});
+
 describe('of very many values and lines', () => {
-  const line = (index: number): string => `line ${Buffer.from(String(index).padStart(48, '~')).toString('base64')}`;
+  const line = (index: number): string => Buffer.from(String(index).padEnd(48, '~')).toString('base64');
   const bundle = Array.from({ length: 16_000 }, (_, index) => line(index)).join('\n');
 
   test('each is hidden, in texts without number', () => {
@@ -136,6 +146,23 @@ describe('of very many values and lines', () => {
     const values = Array.from({ length: 6000 }, (_, index) => `k${String(index).padStart(4, '0')}`);
     secrets.set('s', values);
     expect(secrets.hide('k0001 k5999 xk5999')).toBe('<hidden> <hidden> xk5999');
+    secrets.set('other', ['another-value']);
+    expect(secrets.hide('another-valuek5999')).toBe('<hidden><hidden>');
+  });
+
+  test('a line is hidden also behind a value that it begins with', () => {
+    const user = (index: number): string => `user${String(index).padStart(5, '0')}:$apr1$hash${index}xyz`;
+    secrets.set('users', [Array.from({ length: 1500 }, (_, index) => user(index)).join('\n')]);
+    secrets.set('name', ['user01400']);
+    expect(secrets.hide(`cannot parse ${user(1400)}\nin it`)).toBe('cannot parse <hidden>\nin it');
+  });
+
+  test('a value is hidden also where its first line is short', () => {
+    secrets.set(
+      's',
+      Array.from({ length: 5001 }, (_, index) => `k\n${String(index).padStart(6, '0')}z`),
+    );
+    expect(secrets.hide('told k\n005000z and more')).toBe('told <hidden>');
   });
 
   test('a line is hidden also when it is removed', () => {

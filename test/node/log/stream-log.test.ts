@@ -59,7 +59,6 @@ test('lines that nobody reads wait up to a limit, and a line with the number of 
     'after',
     '',
   ]);
-  log.close();
 });
 
 test('a line longer than the pipe is written in parts, in order', async () => {
@@ -71,7 +70,6 @@ test('a line longer than the pipe is written in parts, in order', async () => {
   let read = '';
   while (!log.flush()) read += pipe.read();
   expect(read + pipe.read()).toBe(`${long}\nnext\n`);
-  log.close();
 });
 
 test('lines of a reader that has ended are dropped', async () => {
@@ -81,17 +79,15 @@ test('lines of a reader that has ended are dropped', async () => {
   pipe.close();
   log.write('nobody\n');
   expect([log.flush(), lost]).toEqual([true, []]);
-  log.close();
 });
 
 test('the descriptor of others stays as it is', async () => {
   const pipe = await openPipe();
-  const log = new StreamLog({ fd: pipe.fd, maxBytes: 100, onDropped: () => undefined });
+  expect(new StreamLog({ fd: pipe.fd, maxBytes: 100, onDropped: () => undefined }).flush()).toBe(true);
   const flags = execFileSync('sh', ['-c', 'grep flags /proc/self/fdinfo/3'], {
     stdio: ['ignore', 'pipe', 'ignore', pipe.fd],
   });
   expect(Number.parseInt(flags.toString().split('\t')[1] ?? '', 8) & constants.O_NONBLOCK).toBe(0);
-  log.close();
 });
 
 /** Logs lines, says so, and ends when it is told to. */

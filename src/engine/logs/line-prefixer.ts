@@ -1,6 +1,6 @@
 const newline = 0x0a;
 const lineEnd = Buffer.from('\n');
-/** Bytes of a line that are held back. A longer line is several. */
+/** Bytes of a line that are held back. A longer line is several, of whole characters. */
 const maxHeld = 256 * 1024;
 
 interface Options {
@@ -31,7 +31,7 @@ export class LinePrefixer {
     }
     // A copy, because the caller may use its buffer again.
     if (start < bytes.length) this.#hold(Buffer.from(bytes.subarray(start)));
-    if (this.#heldBytes > maxHeld) parts.push(...this.#line(), lineEnd);
+    if (this.#heldBytes > maxHeld) parts.push(...this.#part(), lineEnd);
     return Buffer.concat(parts);
   }
 
@@ -46,9 +46,39 @@ export class LinePrefixer {
   }
 
   #line(): Buffer[] {
-    const line = Buffer.concat(this.#held);
+    return [this.#prefix, this.#guard(this.#take())];
+  }
+
+  /** What is there of a line, up to its last whole character. */
+  #part(): Buffer[] {
+    const held = this.#take();
+    const end = endOfCharacters(held);
+    if (end < held.length) this.#hold(held.subarray(end));
+    return [this.#prefix, this.#guard(held.subarray(0, end))];
+  }
+
+  #take(): Buffer {
+    const held = Buffer.concat(this.#held);
     this.#held = [];
     this.#heldBytes = 0;
-    return [this.#prefix, this.#guard(line)];
+    return held;
   }
+}
+
+/** Where the last whole character of UTF-8 ends. Bytes that are not UTF-8 count as characters. */
+function endOfCharacters(bytes: Buffer): number {
+  // Of a character that is not whole there are three bytes at most.
+  for (let at = bytes.length - 1; at >= bytes.length - 3; at -= 1) {
+    const byte = bytes[at] ?? 0;
+    const isFirst = (byte & 0xc0) !== 0x80;
+    if (isFirst) return at + bytesFrom(byte) > bytes.length ? at : bytes.length;
+  }
+  return bytes.length;
+}
+
+/** Bytes of a character with this first byte. */
+function bytesFrom(first: number): number {
+  if (first < 0xc0) return 1;
+  if (first < 0xe0) return 2;
+  return first < 0xf0 ? 3 : 4;
 }
