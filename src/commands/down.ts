@@ -8,6 +8,7 @@ import type { CommandDeps } from './io/deps.ts';
 import { endAgent } from './run/end-agent.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { type ConfigurationFiles, readConfiguration } from '../node/options/read-configuration.ts';
+import type { UnremovedRun } from '../node/run-once/isolated-run.ts';
 import type { ClaimsLeft, TornDownNode } from '../node/tear-down-node.ts';
 
 interface DownFlags extends ConfigurationFiles {
@@ -63,16 +64,17 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   reportFailures(tornDown, deps);
   reportClaims(tornDown.claims, flags, deps);
   const runs = await removeAbandonedRuns({ ...node, containerRuntimeEndpoint: node.runtimeEndpoint }, logger);
+  reportRuns(runs.failed, deps);
   if (!flags.all) return;
-  if (runs.length > 0) {
+  if (runs.live.length > 0) {
     deps.stderr.write(
-      `error: the managed containerd keeps running, because run-once --isolated uses it: ${runs.join(', ')}\n`,
+      `error: the managed containerd keeps running, because run-once --isolated uses it: ${runs.live.join(', ')}\n`,
     );
     deps.stderr.write('hint: Wait for its end, or end it by Ctrl-C.\n');
     deps.setExitCode(1);
     return;
   }
-  if (tornDown.failures.some(({ mayRun }) => mayRun)) {
+  if ([...tornDown.failures, ...runs.failed].some(({ mayRun }) => mayRun)) {
     deps.stderr.write('hint: The managed containerd keeps running, because containers of these pods may still run.\n');
     return;
   }
@@ -113,4 +115,13 @@ function reportFailures({ failures, unforgotten, stillMounted }: TornDownNode, d
   if (stillMounted !== undefined)
     deps.stderr.write(`${visible(`error: volumes of CSI drivers are still mounted: ${stillMounted}`)}\n`);
   if (failures.length > 0 || unforgotten !== undefined || stillMounted !== undefined) deps.setExitCode(1);
+}
+
+/** Prints each isolated run that could not be removed, and sets the exit code. */
+function reportRuns(failed: readonly UnremovedRun[], deps: CommandDeps): void {
+  for (const { name, reason } of failed)
+    deps.stderr.write(`${visible(`error: the isolated run ${name} could not be removed: ${reason}`)}\n`);
+  if (failed.length === 0) return;
+  deps.stderr.write('hint: The next run-once --isolated tries it again, and so does the next down.\n');
+  deps.setExitCode(1);
 }

@@ -15,14 +15,16 @@ import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
 import { eachFailureOnce } from '../node/log/repeated-failures.ts';
 import { givenVariables } from '../node/run-once/environment-file.ts';
+import { interruptSignal } from '../node/run-once/interrupt-signal.ts';
 import type { IsolatedRun } from '../node/run-once/isolated-run.ts';
 import type { ImageOverride } from '../node/run-once/pod-overrides.ts';
 import { runOnce, type RunOnceResult } from '../node/run-once/run-once-node.ts';
 import { type Until, untilWords } from '../node/run-once/run-once-outcome.ts';
 import { requireRoot } from '../node/with-agent.ts';
 import { isColoured } from './io/terminal.ts';
-import { type CILog, ciLog } from './run-once/ci-log.ts';
+import { ciLog } from './run-once/ci-log.ts';
 import { deciderMeant } from './run-once/decider-meant.ts';
+import { guardedLog } from './run-once/guarded-log.ts';
 import type { JunitReport } from './run-once/junit-report.ts';
 import { resultText, summaryMarkdown } from './run-once/result-text.ts';
 
@@ -84,14 +86,15 @@ const commonFlags = {
 };
 
 async function runOnceWithReport(manifests: readonly string[], flags: RunOnceFlags, deps: CommandDeps): Promise<void> {
+  const interrupted = interruptSignal();
   if (flags.junit === undefined) {
-    await runAndReport({ manifests, flags }, deps);
+    await runAndReport({ manifests, flags, interrupted }, deps);
     return;
   }
   const { openJunitReport } = await import('./run-once/junit-report.ts');
   const junit = await openJunitReport(flags.junit, systemClock.now());
   try {
-    await runAndReport({ manifests, flags, junit }, deps);
+    await runAndReport({ manifests, flags, interrupted, junit }, deps);
   } catch (error) {
     // The first error matters more than that of the report.
     await junit.fail(error, systemClock.now()).catch(() => undefined);
@@ -99,18 +102,24 @@ async function runOnceWithReport(manifests: readonly string[], flags: RunOnceFla
   }
 }
 
-async function runAndReport(
-  { manifests, flags, junit }: { manifests: readonly string[]; flags: RunOnceFlags; junit?: JunitReport },
-  deps: CommandDeps,
-): Promise<void> {
+interface ReportedRun {
+  manifests: readonly string[];
+  flags: RunOnceFlags;
+  interrupted: AbortSignal;
+  junit?: JunitReport;
+}
+
+async function runAndReport({ manifests, flags, interrupted, junit }: ReportedRun, deps: CommandDeps): Promise<void> {
   const node = await nodeOptions(flags, []);
   const { logger: nodeLogger } = await createNodeLogger(node, flags, 'warn');
-  const logger = eachFailureOnce(withoutFailedSyncs(nodeLogger));
   const { env } = process;
   const ci = ciLog({ env, token: randomUUID(), now: () => systemClock.now() });
+  const { guard } = ci ?? {};
+  const write = (text: string): void => void deps.stderr.write(guard?.text(text) ?? text);
+  const logger = eachFailureOnce(withoutFailedSyncs(guardedLog(nodeLogger, guard)));
   const { exitCodeFrom } = flags;
   const overrides = { env: await givenVariables(flags, env), images: flags.set ?? [] };
-  const isolated = flags.isolated ? await openIsolatedRun(node, logger) : undefined;
+  const isolated = flags.isolated ? await openIsolatedRun(node, logger, interrupted) : undefined;
   const options = isolated?.options ?? node;
   deps.stderr.write(ci?.begin('Output of the pods') ?? '');
   const runPods = runOnce({
@@ -120,13 +129,14 @@ async function runAndReport(
     until: flags.until,
     decider: exitCodeFrom === undefined ? undefined : (pods) => deciderMeant(exitCodeFrom, pods, options.nodeName),
     timeoutMs: flags.timeout ?? defaultTimeoutMs,
+    interrupted,
     remove: flags.rm || flags.isolated,
     allLogs: junit !== undefined,
     stdin: deps.stdin,
     stdout: flags.output === 'json' ? deps.stderr : deps.stdout,
     stderr: deps.stderr,
     isColoured: isColoured({ isTTY: deps.stdout.isTTY === true || ci !== undefined }),
-    guard: ci?.guard,
+    guard: guard?.line,
     logger,
     onKubelet: (kubelet) => {
       logEvents(kubelet, logger);
@@ -145,11 +155,13 @@ async function runAndReport(
     });
   await isolated?.close({ isEmpty: run.unremoved.length === 0 });
   const { results, exitCode } = run;
-  if (flags.output === 'json') deps.stdout.write(jsonText({ exitCode, pods: results }, 2));
-  else deps.stderr.write(guarded(await resultText(results, run.isLogPrefixed), ci));
+  if (flags.output === 'json') {
+    const json = jsonText({ exitCode, pods: results }, 2);
+    deps.stdout.write(guard?.json(json) ?? json);
+  } else write(await resultText(results, run.isLogPrefixed));
   for (const { pod, outcome, message } of results.filter((result) => result.exitCode !== 0))
     deps.stderr.write(ci?.failure(pod, message === '' ? outcome : message) ?? '');
-  reportUnremoved(run, flags, deps);
+  write(unremovedText(run, flags));
   deps.setExitCode(exitCode);
   const summary = ci === undefined ? '' : (env['GITHUB_STEP_SUMMARY'] ?? '');
   const areWritten = await Promise.all([
@@ -158,13 +170,6 @@ async function runAndReport(
   ]);
   if (exitCode === 0 && areWritten.includes(false)) deps.setExitCode(1);
 }
-
-/** Takes the meaning for a CI service from lines with texts of containers. */
-const guarded = (text: string, ci: CILog | undefined): string =>
-  text
-    .split('\n')
-    .map((line) => ci?.guard?.(Buffer.from(line)).toString() ?? line)
-    .join('\n');
 
 /** Writes a report. A report that cannot be written is an error, but neither hides the result nor changes a failure. */
 async function isWritten(path: string, write: () => Promise<void> | undefined, deps: CommandDeps): Promise<boolean> {
@@ -178,17 +183,17 @@ async function isWritten(path: string, write: () => Promise<void> | undefined, d
 }
 
 /** Loaded on demand, because most runs share the root-dir of the node. */
-async function openIsolatedRun(node: NodeOptions, logger: Logger): Promise<IsolatedRun> {
+async function openIsolatedRun(node: NodeOptions, logger: Logger, signal: AbortSignal): Promise<IsolatedRun> {
   const isolated = await import('../node/run-once/isolated-run.ts');
   requireRoot();
-  return isolated.openIsolatedRun(node, logger);
+  return isolated.openIsolatedRun(node, logger, signal);
 }
 
-function reportUnremoved({ unremoved }: RunOnceResult, flags: RunOnceFlags, { stderr }: CommandDeps): void {
-  for (const { pod, reason } of unremoved)
-    stderr.write(`${visible(`error: pod ${pod} could not be removed: ${reason}`)}\n`);
+function unremovedText({ unremoved }: RunOnceResult, flags: RunOnceFlags): string {
+  if (unremoved.length === 0) return '';
+  const errors = unremoved.map(({ pod, reason }) => visible(`error: pod ${pod} could not be removed: ${reason}`));
   const remover = flags.isolated ? 'the next run-once --isolated' : 'kubelet-ts down';
-  if (unremoved.length > 0) stderr.write(`hint: ${remover} removes what is left.\n`);
+  return [...errors, `hint: ${remover} removes what is left.`, ''].join('\n');
 }
 
 function imageOverride(text: string, before: ImageOverride[] = []): ImageOverride[] {
@@ -219,7 +224,8 @@ The output of containers goes to stdout and stderr as they write it, the results
 Exit codes:
   0    all pods completed or are Ready
   N    the exit code of the first container that failed; 127: command not found, 126: command cannot be executed
-  1    all went well, but --rm could not remove a pod
+  1    a wrong flag, no root, no runtime, or an agent on this root-dir; see stderr
+  1    all went well, but a pod could not be removed, or a report was not written
   2    a manifest is broken, nothing was started
   124  the timeout passed
   125  a pod could not be started

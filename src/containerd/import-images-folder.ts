@@ -14,6 +14,8 @@ export interface ImagesFolderOptions {
   readonly isPresent: (name: string) => Promise<boolean>;
   /** Imports one archive and resolves to the names of its images. */
   readonly importArchive: (file: string) => Promise<string[]>;
+  /** Ends the import. */
+  readonly signal: AbortSignal;
 }
 
 /** The results for the files in the images folder. Paths are absolute. */
@@ -22,7 +24,7 @@ export interface ImportedFolder {
   readonly failed: readonly { file: string; error: UserError }[];
   /** Archives imported at an earlier start, whose images are all present. */
   readonly unchanged: readonly string[];
-  /** Names of all images from archives of the folder, imported now or earlier. */
+  /** Names of all images from archives of the folder, imported now or earlier, also of those that failed now. */
   readonly names: readonly string[];
   /** Files without the name of an archive or of a checksum. */
   readonly ignored: readonly string[];
@@ -45,10 +47,10 @@ const checksumName = /\.(tar|tar\.gz|tgz)\.sha256$/;
 /**
  * Imports every archive of the folder that this store does not have yet, compared by path, size and modification time,
  * and by the images that an earlier import brought. A bad archive is reported, does not affect others, and is tried
- * again at the next start.
+ * again at the next start. Rejects with the signal's reason. What was imported until then is known at the next start.
  */
 export async function importImagesFolder(options: ImagesFolderOptions): Promise<ImportedFolder> {
-  const { folder, stateFile, store, isPresent, importArchive } = options;
+  const { folder, stateFile, store, isPresent, importArchive, signal } = options;
   const names = (await listFolder(folder)).filter((name) => !name.startsWith('.'));
   const archives = names.filter((name) => archiveName.test(name)).map((name) => join(folder, name));
   const ignored = names
@@ -66,11 +68,13 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
     try {
       const { size, mtimeMs } = await stat(file);
       const before = known[file];
-      const isSame = before?.size === size && before.mtimeMs === mtimeMs;
-      if (isSame && (await Promise.all(before.names.map(isPresent))).every(Boolean)) {
+      if (before?.size === size && before.mtimeMs === mtimeMs) {
+        // Before the steps that may fail, because its images may be there all the same.
         files[file] = before;
-        unchanged.push(file);
-        continue;
+        if ((await Promise.all(before.names.map(isPresent))).every(Boolean)) {
+          unchanged.push(file);
+          continue;
+        }
       }
       const imported = await importArchive(file);
       files[file] = { size, mtimeMs, names: imported };
@@ -78,6 +82,7 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
       // Written at once, because importing again after a crash costs seconds on a small machine.
       await writeState(stateFile, { store, files: { ...known, ...files } });
     } catch (error) {
+      signal.throwIfAborted();
       result.failed.push({ file, error: asUserError(file, error) });
     }
   }

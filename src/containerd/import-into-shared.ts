@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.ts';
 import { imageStoreOf } from './ctr.ts';
 import { importImagesFolder, type ImportedFolder } from './import-images-folder.ts';
-import { importListed, isPresent } from './import-listed.ts';
+import { importListed } from './import-listed.ts';
 import type { ImportProgress } from './import-progress.ts';
+import { withListedImages } from './listed-images.ts';
 import { managedPaths } from './managed-paths.ts';
 
 interface SharedImport {
@@ -22,11 +23,14 @@ export async function importIntoShared(request: SharedImport): Promise<ImportedF
   const { endpoint, rootDir, clock, signal, onProgress } = request;
   const { imagesFolder, importedImagesFile } = managedPaths(rootDir);
   const store = await imageStoreOf(endpoint, `importing the archives in ${imagesFolder}`);
-  return importImagesFolder({
-    folder: imagesFolder,
-    stateFile: importedImagesFile,
-    store: endpoint,
-    isPresent: (name) => isPresent(endpoint, name, signal),
-    importArchive: (file) => importListed(store, file, { clock, signal, onProgress }),
-  });
+  return withListedImages(endpoint, (isListed) =>
+    importImagesFolder({
+      folder: imagesFolder,
+      stateFile: importedImagesFile,
+      store: endpoint,
+      isPresent: (name) => isListed(name, signal),
+      importArchive: (file) => importListed(store, file, { isListed, clock, signal, onProgress }),
+      signal,
+    }),
+  );
 }

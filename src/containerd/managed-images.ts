@@ -4,8 +4,9 @@ import type { Clock } from '../clock.ts';
 import { type ImageStore, requireCtr } from './ctr.ts';
 import type { InstalledContainerd } from './find-containerd.ts';
 import { importImagesFolder, type ImportedFolder } from './import-images-folder.ts';
-import { importListed, isPresent } from './import-listed.ts';
+import { importListed } from './import-listed.ts';
 import type { ImportProgress } from './import-progress.ts';
+import { type IsListed, withListedImages } from './listed-images.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { earlierPauseImageName, pauseImageArchive, pauseImageName } from './pause/pause-image.ts';
 import { chooseSnapshotter } from './snapshotter.ts';
@@ -17,6 +18,13 @@ export interface ManagedImagesDeps {
   readonly find: () => Promise<InstalledContainerd>;
   /** PID of the running containerd. Undefined between its end and its restart. */
   readonly pid: () => number | undefined;
+}
+
+/** What the steps of an import share. */
+interface ImportStep {
+  isListed: IsListed;
+  signal: AbortSignal;
+  onProgress?: (progress: ImportProgress) => void;
 }
 
 /** Restarts of containerd within this time repeat a step. */
@@ -34,15 +42,17 @@ export class ManagedImages {
    * Imports the pause image under every name that containerd uses, unless present. Resolves to true if it was missing.
    */
   ensurePauseImage(signal: AbortSignal): Promise<boolean> {
-    return this.#despiteRestarts(signal, () => this.#importMissingPauseImages(signal));
+    return withListedImages(this.#deps.paths.endpoint, (isListed) =>
+      this.#despiteRestarts(signal, () => this.#importMissingPauseImages({ isListed, signal })),
+    );
   }
 
-  async #importMissingPauseImages(signal: AbortSignal): Promise<boolean> {
+  async #importMissingPauseImages(step: ImportStep): Promise<boolean> {
     let wasMissing = false;
     for (const name of await this.#pauseImageNames()) {
-      if (await isPresent(this.#deps.paths.endpoint, name, signal)) continue;
+      if (await step.isListed(name, step.signal)) continue;
       wasMissing = true;
-      await this.#importPauseImage(name, signal);
+      await this.#importPauseImage(name, step);
     }
     return wasMissing;
   }
@@ -58,11 +68,11 @@ export class ManagedImages {
     return [pauseImageName, ...((await this.usesEarlierPauseImage()) ? [earlierPauseImageName] : [])];
   }
 
-  async #importPauseImage(name: string, signal: AbortSignal): Promise<void> {
+  async #importPauseImage(name: string, step: ImportStep): Promise<void> {
     const file = join(this.#deps.paths.base, 'pause.tar');
     await writeFile(file, await pauseImageArchive(process.arch, name));
     try {
-      await this.#import(file, signal, () => undefined);
+      await this.#import(file, step);
     } finally {
       await rm(file, { force: true });
     }
@@ -72,30 +82,35 @@ export class ManagedImages {
    * Imports one archive and protects its images from garbage collection. Resolves to their names when the CRI lists
    * them.
    */
-  importArchive(
-    file: string,
-    signal: AbortSignal,
-    onProgress: (progress: ImportProgress) => void = () => undefined,
-  ): Promise<string[]> {
-    return this.#despiteRestarts(signal, () => this.#import(file, signal, onProgress));
+  importArchive(file: string, signal: AbortSignal): Promise<string[]> {
+    return withListedImages(this.#deps.paths.endpoint, (isListed) =>
+      this.#despiteRestarts(signal, () => this.#import(file, { isListed, signal })),
+    );
   }
 
-  async #import(file: string, signal: AbortSignal, onProgress: (progress: ImportProgress) => void): Promise<string[]> {
-    return importListed(await this.#store(), file, { clock: this.#deps.clock, signal, onProgress });
+  async #import(file: string, step: ImportStep): Promise<string[]> {
+    return importListed(await this.#store(), file, { ...step, clock: this.#deps.clock });
   }
 
   /** Imports the archives in `<root-dir>/images` that this containerd does not have yet. */
-  async importFolder(signal: AbortSignal, onProgress?: (progress: ImportProgress) => void): Promise<ImportedFolder> {
+  async importFolder(
+    signal: AbortSignal,
+    onProgress: (progress: ImportProgress) => void = () => undefined,
+  ): Promise<ImportedFolder> {
     const { imagesFolder, importedImagesFile, root, endpoint } = this.#deps.paths;
     // A root folder that was removed and created again is another store.
     const { ino, birthtimeMs } = await stat(root);
-    return importImagesFolder({
-      folder: imagesFolder,
-      stateFile: importedImagesFile,
-      store: `${root} ${String(ino)} ${String(birthtimeMs)}`,
-      isPresent: (name) => this.#despiteRestarts(signal, () => isPresent(endpoint, name, signal)),
-      importArchive: (file) => this.importArchive(file, signal, onProgress),
-    });
+    return withListedImages(endpoint, (isListed) =>
+      importImagesFolder({
+        folder: imagesFolder,
+        stateFile: importedImagesFile,
+        store: `${root} ${String(ino)} ${String(birthtimeMs)}`,
+        isPresent: (name) => this.#despiteRestarts(signal, () => isListed(name, signal)),
+        importArchive: (file) =>
+          this.#despiteRestarts(signal, () => this.#import(file, { isListed, signal, onProgress })),
+        signal,
+      }),
+    );
   }
 
   /** Repeats a failed step if containerd was restarted since its beginning. */

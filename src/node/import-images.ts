@@ -22,7 +22,7 @@ const progressPeriodMs = 3000;
 
 /**
  * Imports the archives of the root-dir and reports the progress. Resolves to the names of all images that came from
- * them.
+ * them. Rejects with the signal's reason.
  */
 export async function importImages({
   importFolder,
@@ -47,8 +47,10 @@ export async function importImages({
       progress = now;
     });
     for (const done of imported) logger.info({ file: done.file, names: done.names }, 'Imported an image archive');
-    for (const { file, error } of failed)
-      logger.error({ file, err: error.message }, 'An image archive was not imported');
+    for (const { file, error } of failed) {
+      const { message: err, hint } = error;
+      logger.error({ file, err, ...(hint !== undefined && { hint }) }, 'An image archive was not imported');
+    }
     return names;
   } finally {
     cancel();

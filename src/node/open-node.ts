@@ -230,11 +230,9 @@ const orphanShimsAfterMs = 5000;
 
 /** A runtime that is not managed. Archives of images that it cannot take are an error in the log alone. */
 async function shareRuntime(endpoint: string, request: NodeRequest): Promise<Started> {
-  const { options, logger } = request;
-  const hasArchives = await hasImageArchives(managedPaths(options.runtimeRootDir).imagesFolder);
-  const keptImages = hasArchives ? await importIntoRuntime(endpoint, request) : [];
+  const keptImages = await importIntoRuntime(endpoint, request);
   return {
-    release: warnOfOrphanShims(endpoint, logger),
+    release: warnOfOrphanShims(endpoint, request.logger),
     pid: () => undefined,
     // The pause image of another containerd is not ours to load.
     withPauseImage: (runtime) => runtime,
@@ -242,16 +240,18 @@ async function shareRuntime(endpoint: string, request: NodeRequest): Promise<Sta
   };
 }
 
-/** Loaded on demand, because most shared runtimes pull their images. */
 async function importIntoRuntime(
   endpoint: string,
   { options, logger, signal, onStarting }: NodeRequest,
 ): Promise<readonly string[]> {
-  const { importIntoShared } = await import('../containerd/import-into-shared.ts');
-  const shared = { endpoint, rootDir: options.runtimeRootDir, clock: systemClock };
-  const importFolder: Parameters<typeof importImages>[0]['importFolder'] = (ended, onProgress) =>
-    importIntoShared({ ...shared, signal: ended, onProgress });
+  const rootDir = options.runtimeRootDir;
+  const importFolder: Parameters<typeof importImages>[0]['importFolder'] = async (ended, onProgress) => {
+    const { importIntoShared } = await import('../containerd/import-into-shared.ts');
+    return importIntoShared({ endpoint, rootDir, clock: systemClock, signal: ended, onProgress });
+  };
   try {
+    // The import is loaded on demand, because most shared runtimes pull their images.
+    if (!(await hasImageArchives(managedPaths(rootDir).imagesFolder))) return [];
     return await importImages({ importFolder, clock: systemClock, logger, signal, onStarting });
   } catch (error) {
     signal.throwIfAborted();
@@ -287,7 +287,11 @@ async function startManaged({ options, logger, signal, onStarting }: NodeRequest
   logger.info({ pid }, adopted ? 'Adopted the managed containerd' : 'Started the managed containerd');
   for (const warning of warnings) logger.warn(warning);
   const importFolder = managed.importImages.bind(managed);
-  const names = await importImages({ importFolder, clock: systemClock, logger, signal, onStarting });
+  const importing = importImages({ importFolder, clock: systemClock, logger, signal, onStarting });
+  const names = await importing.catch((error: unknown) => {
+    managed.release();
+    throw error;
+  });
   return {
     release: () => {
       managed.release();

@@ -1,3 +1,4 @@
+import { boundedText } from '../bounded-text.ts';
 import type { Clock } from '../clock.ts';
 import { OutgoingText } from '../engine/outgoing/outgoing-text.ts';
 import { SecretValues } from '../engine/outgoing/secret-values.ts';
@@ -95,7 +96,8 @@ export class ServiceManager {
   }
 
   private statusOf(text: string): string {
-    return `STATUS=${visible(this.outgoing.text(text, maxStatusBytes).replaceAll(/\s+/g, ' '))}`;
+    // Cut last, because an escape is longer than its character.
+    return `STATUS=${boundedText(visible(this.outgoing.text(text).replaceAll(/\s+/g, ' ')), maxStatusBytes)}`;
   }
 
   private async send(assignments: readonly string[]): Promise<boolean> {

@@ -29,6 +29,7 @@ async function imagesFolder(files: Record<string, string>) {
       if ((await readFile(file, 'utf8')) === 'bad') throw new UserError(`${file} is bad`);
       return [`localhost/${String(file.split('/').at(-1))}:1`];
     },
+    signal: new AbortController().signal,
   };
   return { options, calls, removed, at: (name: string) => join(folder, name) };
 }
@@ -100,6 +101,45 @@ test('reports a bad archive, goes on with the others, and tries it again at the 
     names: ['localhost/b.tar:1'],
     ignored: [],
   });
+});
+
+test('an import that was ended keeps what it knew, and what it imported', async () => {
+  const { options, calls, at } = await imagesFolder({ 'b.tar': '1', 'c.tar': '1' });
+  await importImagesFolder(options);
+  await writeFile(at('a.tar'), '1');
+  const stopping = new AbortController();
+  const isPresent = (name: string): Promise<boolean> => {
+    if (name === 'localhost/b.tar:1') stopping.abort(new Error('stopped'));
+    return stopping.signal.aborted ? Promise.reject(stopping.signal.reason as Error) : Promise.resolve(true);
+  };
+  const ended = importImagesFolder({ ...options, isPresent, signal: stopping.signal });
+  await expect(ended).rejects.toThrow('stopped');
+  const names = ['a', 'b', 'c'].map((name) => `localhost/${name}.tar:1`);
+  expect((await importedImageNames(options.stateFile)).sort()).toEqual(names);
+  expect((await importImagesFolder(options)).unchanged).toEqual([at('a.tar'), at('b.tar'), at('c.tar')]);
+  expect(calls).toEqual([at('b.tar'), at('c.tar'), at('a.tar')]);
+});
+
+test.each<[string, Partial<ImagesFolderOptions>]>([
+  ['a look at them', { isPresent: () => Promise.reject(new Error('no answer')) }],
+  [
+    'another import',
+    { isPresent: () => Promise.resolve(false), importArchive: () => Promise.reject(new Error('no answer')) },
+  ],
+])('the names of the images of an unchanged archive stay known if %s fails', async (_what, changes) => {
+  const { options, at } = await imagesFolder({ 'a.tar': '1' });
+  await importImagesFolder(options);
+  const names = ['localhost/a.tar:1'];
+  expect(await importImagesFolder({ ...options, ...changes })).toEqual({
+    imported: [],
+    failed: [
+      { file: at('a.tar'), error: new UserError(`Could not import the image archive ${at('a.tar')}: no answer`) },
+    ],
+    unchanged: [],
+    names,
+    ignored: [],
+  });
+  expect(await importedImageNames(options.stateFile)).toEqual(names);
 });
 
 test.each(['', '{', '{"store":"store-1","files":null}', '[]', 'null'])(

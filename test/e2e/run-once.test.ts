@@ -2,6 +2,9 @@ import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { waitForPath } from '../../src/containerd/wait-for-path.ts';
+import { exclusively } from '../../src/exclusively.ts';
 import { WebServer } from '../fakes/web-server.ts';
 import { Agent } from './agent.ts';
 import { inTurn } from './containerd-releases.ts';
@@ -78,6 +81,28 @@ describe.concurrent('results and output', () => {
     expect(await readFile(report, 'utf8')).toContain(
       '<failure message="container app exited with code 3" type="Error">',
     );
+  });
+
+  test('in a job of GitHub no text of a container is a command, in JSON and in the log', inTurn, async () => {
+    const said = '##[set-output name=x]y';
+    const probe = `echo "${said}"; [ ! -e /tmp/first ] || touch /tmp/second; touch /tmp/first; exit 1`;
+    const app = shell('app', `until [ -e /tmp/second ]; do sleep 0.1; done; echo "${said}"; exit 3`, {
+      readinessProbe: { exec: { command: ['sh', '-c', probe] }, periodSeconds: 1 },
+    });
+    const job = JSON.stringify(makePod('job', { restartPolicy: 'Never', containers: [app] }));
+    const environment = { GITHUB_ACTIONS: 'true' };
+    const run = ['run-once', '--rm', '-o', 'json', '-'];
+    const { code, stdout, stderr } = await node.agent.cli(run, { input: job, environment });
+    expect({
+      code,
+      told: /Readiness probe failed: .*/.exec(stderr)?.[0],
+      commands: /##\[/.exec(stdout + stderr),
+    }).toEqual({
+      code: 3,
+      told: expect.stringContaining(String.raw`##\[set-output name=x]y`) as string,
+      commands: null,
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ pods: [{ log: `${said}\n` }] });
   });
 
   test(
@@ -344,6 +369,20 @@ describe.concurrent('failures and their ends', () => {
       expect(await sandboxes()).toEqual([]);
     });
 
+    test('a signal ends a run that waits for its root-dir', inTurn, async () => {
+      const report = join(node.agent.rootDir, 'waits.xml');
+      const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'exit 0')] });
+      await exclusively(join(node.agent.rootDir, 'runs', '.lock'), systemClock, async () => {
+        const flags = ['--isolated', '--junit', report];
+        const run = node.agent.spawn(['run-once', ...flags, '-'], { input: JSON.stringify(job) });
+        await waitForPath(report, new AbortController().signal);
+        run.kill('SIGTERM');
+        const { exitCode, stderr } = await run;
+        expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: 'error: interrupted before the pods ran\n' });
+      });
+      expect(await runsLeft()).toEqual([]);
+    });
+
     test('a broken manifest leaves no folder of the run', inTurn, async () => {
       const { code } = await node.runOnce({ kind: 'Pod' }, '--isolated');
       expect({ code, left: await runsLeft() }).toEqual({ code: 2, left: [] });
@@ -441,4 +480,21 @@ describe.concurrent('failures and their ends', () => {
       connection.close();
     },
   );
+
+  test('a second signal of another kind ends the run at once', inTurn, async () => {
+    const stubborn = 'trap "" TERM; echo begun; while :; do sleep 3600 & wait; done';
+    const job = makePod('job', {
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds: 5,
+      containers: [shell('app', stubborn)],
+    });
+    const run = node.agent.spawn(['run-once', '--rm', '-'], { input: JSON.stringify(job) });
+    await once(run.stdout, 'data');
+    run.kill('SIGINT');
+    await once(run.stderr, 'data');
+    run.kill('SIGTERM');
+    const { signal, stderr } = await run;
+    expect({ signal, stderr }).toEqual({ signal: 'SIGTERM', stderr: 'Stopping default/job-edge1 (up to 5 s)…\n' });
+    expect((await node.agent.down()).stdout).toBe('pod default/job-edge1 removed\n');
+  });
 });

@@ -1,3 +1,4 @@
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
@@ -51,4 +52,15 @@ test('an image that was removed is loaded again at the next start, and by images
   const load = ['images', 'load', join(imagesFolder, 'flock.tar')];
   expect(await guest.cli(load)).toEqual({ code: 0, stdout: `Loaded image: ${flock}\n`, stderr: '' });
   expect(await isPresent()).toBe(true);
+});
+
+test('an images folder that cannot be read is an error in the log, and the agent runs', async () => {
+  const folder = join(guest.rootDir, 'images');
+  await rm(folder, { recursive: true });
+  await writeFile(folder, '');
+  await guest.start();
+  expect(guest.logs.filter(({ msg }) => msg === 'No image archive was imported').map(({ err }) => err)).toEqual([
+    expect.stringContaining(`Could not read the images folder ${folder}: ENOTDIR`) as string,
+  ]);
+  await guest.stop();
 });

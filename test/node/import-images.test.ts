@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { importImages } from '../../src/node/import-images.ts';
 import type { ImportProgress } from '../../src/containerd/import-progress.ts';
 import type { ImportedFolder } from '../../src/containerd/import-images-folder.ts';
+import { UserError } from '../../src/errors.ts';
 import type { Logger } from '../../src/logger.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
@@ -40,7 +41,12 @@ test('the log and the readers of a start are told how far each archive is', asyn
   await clock.advance(3000);
   const names = ['localhost/app:1'];
   const imported = [{ file: progress.file, names }];
-  end({ imported, failed: [], unchanged: [], names, ignored: [] });
+  const error = new UserError('it has no complete name', { hint: 'Save it with one.' });
+  const failed = [
+    { file: '/images/bad.tar', error },
+    { file: '/images/worse.tar', error: new UserError('it is damaged') },
+  ];
+  end({ imported, failed, unchanged: [], names, ignored: [] });
   expect(await importing).toEqual(names);
   expect(doing()).toBeUndefined();
   await clock.advance(60_000);
@@ -49,5 +55,7 @@ test('the log and the readers of a start are told how far each archive is', asyn
     'Loading an image archive {"progress":"image archive app.tar, 45% 135.0/300.0 MB"}',
     'Loading an image archive {"progress":"image archive app.tar, unpacking (300.0 MB)"}',
     'Imported an image archive {"file":"/images/app.tar","names":["localhost/app:1"]}',
+    'An image archive was not imported {"file":"/images/bad.tar","err":"it has no complete name","hint":"Save it with one."}',
+    'An image archive was not imported {"file":"/images/worse.tar","err":"it is damaged"}',
   ]);
 });

@@ -45,7 +45,19 @@ test('a state is one line without values of Secrets, and cut', async () => {
   const service = new ServiceManager(env, { clock: new FakeClock(), logger: silentLogger, pid, secrets });
   await service.status(`no\nhunter2-hunter2 \x1b[31m${'é'.repeat(1000)}`);
   await socket.journal.next(({ text }) => text.startsWith('STATUS'));
-  const shown = boundedText(`no <hidden> \x1b[31m${'é'.repeat(1000)}`, 300).replace('\x1b', '\\x1b');
+  const shown = boundedText(String.raw`no <hidden> \x1b[31m` + 'é'.repeat(1000), 300);
+  expect(socket.journal.items.slice(1)).toEqual([{ pid, text: `STATUS=${shown}` }]);
+});
+
+test('the escapes of a state count', async () => {
+  const socket = await NotifySocket.open();
+  const service = new ServiceManager(
+    { NOTIFY_SOCKET: socket.path },
+    { clock: new FakeClock(), logger: silentLogger, pid },
+  );
+  await service.status('\x1b'.repeat(1000));
+  await socket.journal.next(({ text }) => text.startsWith('STATUS'));
+  const shown = `${String.raw`\x1b`.repeat(75)} … 3700 bytes left out`;
   expect(socket.journal.items.slice(1)).toEqual([{ pid, text: `STATUS=${shown}` }]);
 });
 

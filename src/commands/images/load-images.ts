@@ -2,27 +2,53 @@ import { resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { visible } from '../../visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { type ImageFlags, openStore, startManaged } from './open-images.ts';
+import { type ImageFlags, openStore, startManaged, untilSignalled } from './open-images.ts';
+
+/** Imports an archive. Resolves to the names of its images. */
+type ImportArchive = (file: string) => Promise<string[]>;
 
 /**
- * Imports archives and prints the names of their images. The CRI has no import. We import into a managed containerd;
- * other runtimes need their own client.
+ * Imports archives into the containerd that the flags mean, and prints the names of their images. Rejects with a
+ * `UserError` for another runtime, because the CRI has no import.
  */
 export async function loadImages(files: readonly string[], flags: ImageFlags, deps: CommandDeps): Promise<void> {
-  const managed = await startManaged(flags);
-  try {
-    const importOne = managed ? (file: string) => managed.importImageArchive(file) : await importerOf(flags);
+  const loadAll = async (importArchive: ImportArchive): Promise<void> => {
     for (const file of files) {
-      for (const name of await importOne(resolve(file))) deps.stdout.write(`Loaded image: ${visible(name)}\n`);
+      for (const name of await importArchive(resolve(file))) deps.stdout.write(`Loaded image: ${visible(name)}\n`);
     }
+  };
+  await untilSignalled((signal) => withImporter(flags, signal, loadAll));
+}
+
+async function withImporter(
+  flags: ImageFlags,
+  signal: AbortSignal,
+  use: (importArchive: ImportArchive) => Promise<void>,
+): Promise<void> {
+  const managed = await startManaged(flags, signal);
+  if (managed === undefined) {
+    await withSharedImporter(flags, signal, use);
+    return;
+  }
+  try {
+    await use((file) => managed.importImageArchive(file, signal));
   } finally {
-    managed?.release();
+    managed.release();
   }
 }
 
-async function importerOf(flags: ImageFlags): Promise<(file: string) => Promise<string[]>> {
-  const { importListed } = await import('../../containerd/import-listed.ts');
+/** Loaded on demand, because most nodes have a managed containerd. */
+async function withSharedImporter(
+  flags: ImageFlags,
+  signal: AbortSignal,
+  use: (importArchive: ImportArchive) => Promise<void>,
+): Promise<void> {
+  const [{ importListed }, { withListedImages }] = await Promise.all([
+    import('../../containerd/import-listed.ts'),
+    import('../../containerd/listed-images.ts'),
+  ]);
   const store = await openStore(flags, 'loading an image');
-  const { signal } = new AbortController();
-  return (file) => importListed(store, file, { clock: systemClock, signal });
+  await withListedImages(`unix://${store.address}`, (isListed) =>
+    use((file) => importListed(store, file, { isListed, clock: systemClock, signal })),
+  );
 }

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { type ImageStore, imageStoreOf } from '../../containerd/ctr.ts';
 import type { ManagedContainerd } from '../../containerd/managed-containerd.ts';
+import { UserError } from '../../errors.ts';
 import { createLogger } from '../../node/log/create-logger.ts';
 import { findRuntimeEndpoint } from '../../node/find-runtime.ts';
 
@@ -19,22 +20,25 @@ export async function openStore(flags: ImageFlags, task: string): Promise<ImageS
 }
 
 /** The managed containerd if the flags mean it, started if it does not run. It keeps running after its release. */
-export async function startManaged(flags: ImageFlags): Promise<ManagedContainerd | undefined> {
+export async function startManaged(flags: ImageFlags, signal?: AbortSignal): Promise<ManagedContainerd | undefined> {
   const rootDir = resolve(flags.rootDir);
   const { managed } = await findRuntimeEndpoint({ rootDir, flag: flags.containerRuntimeEndpoint });
   if (!managed) return undefined;
   const { ManagedContainerd } = await import('../../containerd/managed-containerd.ts');
   const { logger } = await createLogger('text', 'warn');
   const containerd = new ManagedContainerd({ rootDir, clock: systemClock, logger });
-  await containerd.start();
+  await containerd.start(signal);
   return containerd;
 }
+
+/** The exit code of `run-once`. */
+const interruptedExitCode = 130;
 
 /** Aborts at the first SIGINT or SIGTERM during `use`, so that it can clean up. */
 export async function untilSignalled<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
-    abort.abort(new Error(`ended by ${signal}`));
+    abort.abort(new UserError(`ended by ${signal}`, { exitCode: interruptedExitCode }));
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {

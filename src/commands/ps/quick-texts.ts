@@ -22,7 +22,8 @@ interface Texts {
 
 /**
  * The output of a common `ps`, for which the agent makes the table. Resolves to undefined if the whole command must
- * run: for other flags, without an agent, and for one that does not answer or has no such table.
+ * run: for other flags, without an agent, for one that does not answer or has no such table, and for other letters than
+ * ASCII that the agent did not measure or that are to be cut.
  */
 export async function quickTexts(words: readonly string[], terminal: () => Terminal): Promise<Texts | undefined> {
   const flags = quickFlags(words);

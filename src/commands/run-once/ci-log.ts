@@ -1,14 +1,15 @@
 import { visible } from '../../visible-text.ts';
+import { gitHubGuard, type OutputGuard } from './github-guard.ts';
 
 /** Lines with a meaning for a CI service in the log of a job. All of them are written to stderr. */
-export interface CILog {
+interface CILog {
   /** Begins the part of the log that containers write. */
   begin(title: string): string;
   end(): string;
   /** An annotation of the run. Empty if the service has none. */
   failure(title: string, message: string): string;
-  /** Takes the meaning from a line of a container. Undefined if none has one. */
-  guard: ((line: Buffer) => Buffer) | undefined;
+  /** Takes the meaning from what containers wrote. Undefined if that has none. */
+  guard: OutputGuard | undefined;
 }
 
 interface Context {
@@ -33,22 +34,8 @@ const gitHubLog: CILog = {
   begin: (title) => `::group::${gitHubText(title)}\n`,
   end: () => '::endgroup::\n',
   failure: (title, message) => `::error title=${gitHubProperty(title)}::${gitHubText(message)}\n`,
-  guard: withoutCommands,
+  guard: gitHubGuard,
 };
-
-/** The beginnings of workflow commands. The runner takes a carriage return for a line end, and skips blanks. */
-const commandStart = /(^|\r)([\s\u0085\ufeff]*)::|##\[/g;
-
-/**
- * Escapes workflow commands, because a container is not part of the workflow. `::stop-commands::` does not do: the
- * runner reads stdout and stderr apart, so commands at the end of one may come after the end of the stop in the other.
- */
-function withoutCommands(line: Buffer): Buffer {
-  if (!line.includes('::') && !line.includes('##[')) return line;
-  const text = line.toString('utf8');
-  const safe = text.replace(commandStart, (start: string) => start.replace(/::$|\[$/, '\\$&'));
-  return safe === text ? line : Buffer.from(safe);
-}
 
 const gitHubText = (text: string): string =>
   text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readlink } from 'node:fs/promises';
-import { basename, join, posix } from 'node:path';
+import { basename, dirname, join, posix } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { cgroupDrivers, qosCgroups } from '../../engine/container-manager/cgroup-names.ts';
 import { openCgroupManager } from '../../engine/container-manager/open-cgroup-manager.ts';
@@ -32,34 +32,57 @@ type RemovalOptions = Pick<
 >;
 
 const runsFolder = ({ rootDir }: RemovalOptions): string => join(rootDir, 'runs');
+const lockOf = (runs: string): string => join(runs, '.lock');
 
-/**
- * Removes the pods and folders of runs that ended without doing so. Resolves to the names of the runs that are left,
- * because they go on or could not be removed.
- */
-export async function removeAbandonedRuns(node: RemovalOptions, logger: Logger): Promise<string[]> {
-  const runs = runsFolder(node);
-  const all = await runsIn(runs);
-  if (all.length === 0) return [];
-  const abandoned = await exclusively(join(runs, '.lock'), systemClock, () => takeAbandoned(runs));
-  await Promise.all(abandoned.map((folder) => removeRun(folder, node, logger)));
-  return (await runsIn(runs)).map((folder) => basename(folder));
+/** A run that was killed, and that could not be removed. The next run and the next `down` try it again. */
+export interface UnremovedRun {
+  name: string;
+  reason: string;
+  /** True if a container of it may run. */
+  mayRun: boolean;
 }
 
-/** Makes the root-dir of a run, and removes the pods and folders of runs that ended without doing so. */
-export async function openIsolatedRun(node: NodeOptions, logger: Logger): Promise<IsolatedRun> {
+/**
+ * Removes the pods and folders of runs that ended without doing so. Resolves to the names of the runs that go on, and
+ * to those that could not be removed.
+ */
+export async function removeAbandonedRuns(
+  node: RemovalOptions,
+  logger: Logger,
+): Promise<{ live: string[]; failed: UnremovedRun[] }> {
+  const runs = runsFolder(node);
+  if ((await runsIn(runs)).length === 0) return { live: [], failed: [] };
+  const abandoned = await exclusively(lockOf(runs), systemClock, () => takeAbandoned(runs));
+  const removals = await Promise.all(abandoned.map((folder) => removeRun(folder, node, logger)));
+  const failed = removals.flatMap((failure) => failure ?? []);
+  const left = (await runsIn(runs)).map((folder) => basename(folder));
+  return { live: left.filter((name) => failed.every((failure) => failure.name !== name)), failed };
+}
+
+/**
+ * Makes the root-dir of a run, and removes the pods and folders of runs that ended without doing so. Rejects with the
+ * signal's reason if it is aborted before.
+ */
+export async function openIsolatedRun(node: NodeOptions, logger: Logger, signal: AbortSignal): Promise<IsolatedRun> {
   const runs = runsFolder(node);
   const name = `run-${randomBytes(4).toString('hex')}`;
   const rootDir = join(runs, name);
   await makeFolder(runs, 0o750);
   // Under a lock, so that only one run removes what another one left.
-  const abandoned = await exclusively(join(runs, '.lock'), systemClock, async () => {
+  const open = async (): Promise<string[]> => {
     const dead = await takeAbandoned(runs);
     await makeFolder(rootDir, 0o750);
     await hold(rootDir);
     return dead;
-  });
-  const cleaning = Promise.all(abandoned.map((folder) => removeRun(folder, node, logger)));
+  };
+  const abandoned = await exclusively(lockOf(runs), systemClock, open, { signal });
+  const remove = async (folder: string): Promise<void> => {
+    const failure = await removeRun(folder, node, logger);
+    if (failure === undefined) return;
+    const message = 'An isolated run could not be removed, the next one tries it again';
+    logger.warn({ rootDir: folder, err: failure.reason }, message);
+  };
+  const cleaning = Promise.all(abandoned.map(remove));
   return {
     options: {
       ...node,
@@ -71,7 +94,7 @@ export async function openIsolatedRun(node: NodeOptions, logger: Logger): Promis
     },
     close: async ({ isEmpty }) => {
       await cleaning;
-      if (isEmpty) await removeRun(rootDir, node, logger);
+      if (isEmpty) await remove(rootDir);
     },
   };
 }
@@ -105,9 +128,10 @@ async function takeAbandoned(runs: string): Promise<string[]> {
 /** Makes this process the holder of a run. */
 const hold = (folder: string): Promise<void> => noteHolder(join(folder, holderLink));
 
-/** A run that cannot be removed is left to the next run. */
-async function removeRun(rootDir: string, node: RemovalOptions, logger: Logger): Promise<void> {
+/** Removes the pods and the folder of a run of this process. Returns the failure, if there is one. */
+async function removeRun(rootDir: string, node: RemovalOptions, logger: Logger): Promise<UnremovedRun | undefined> {
   const cgroupRoot = cgroupRootOf(rootDir, node);
+  let mayRun = true;
   try {
     const { failures } = await tearDownNode({
       rootDir,
@@ -117,17 +141,17 @@ async function removeRun(rootDir: string, node: RemovalOptions, logger: Logger):
       cgroupRoot,
       deletesClaims: true,
     });
+    mayRun = failures.some((failure) => failure.mayRun);
     const [failure] = failures;
     if (failure !== undefined) throw new Error(`pod ${failure.pod}: ${failure.reason}`);
     for (const driver of cgroupDrivers) {
       const cgroups = await openCgroupManager(driver, { clock: systemClock, logger });
       await cgroups.removeIfEmpty(qosCgroups(cgroupRoot).root.slice(0, -1));
     }
-    await removeTree(rootDir);
+    // Under the lock, because the link to this process may go first. A run without it counts as abandoned.
+    await exclusively(lockOf(dirname(rootDir)), systemClock, () => removeTree(rootDir));
+    return undefined;
   } catch (error) {
-    logger.warn(
-      { rootDir, err: errorMessage(error) },
-      'An isolated run could not be removed, the next one tries it again',
-    );
+    return { name: basename(rootDir), reason: errorMessage(error), mayRun };
   }
 }

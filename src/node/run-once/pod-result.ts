@@ -1,9 +1,10 @@
 import { join } from 'node:path';
-import type { ContainerState, ContainerStatus, Pod } from '../../api/types.ts';
+import type { ContainerStatus, Pod } from '../../api/types.ts';
 import { sidecarsOf } from '../../api/values/sidecars.ts';
 import { containerLogsDirectory } from '../../engine/container/log-paths.ts';
 import { readLogTail } from '../../engine/logs/read-log-tail.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
+import { type ContainerInstance, firstInstance, lastInstance } from './container-instances.ts';
 import { containerStatuses, exitCodes, isGood, type PodOutcome, unfinishedState } from './run-once-outcome.ts';
 
 const tail = { maxLines: 20, maxBytes: 16 * 1024 };
@@ -61,17 +62,11 @@ export async function podResult(pod: Pod, outcome: PodOutcome, request: ResultRe
   return { pod: name, ...outcome, ...(log !== undefined && { log }), containers };
 }
 
-type End = ContainerState['terminated'];
-
-/** The end of a container that its result reports, and the number of that instance. Without an end, the current one. */
-function reportedInstance(status: ContainerStatus, outcome: PodOutcome): { end: End; attempt: number } {
-  const { state, lastState, restartCount } = status;
-  const last = { end: state?.terminated, attempt: restartCount };
-  // A container that waits for its restart counts as the instance that ended.
-  const isLater = state?.running !== undefined || state?.terminated !== undefined;
-  const before = { end: lastState?.terminated, attempt: isLater ? restartCount - 1 : restartCount };
-  if (!isGood(outcome)) return before.end === undefined ? last : before;
-  return outcome.outcome === 'completed' && last.end === undefined && before.end !== undefined ? before : last;
+/** The instance of a container that its result reports. */
+function reportedInstance(status: ContainerStatus, outcome: PodOutcome): ContainerInstance {
+  const [first, last] = [firstInstance(status), lastInstance(status)];
+  if (!isGood(outcome)) return first;
+  return outcome.outcome === 'completed' && last.end === undefined ? first : last;
 }
 
 async function lastLines({ metadata }: Pod, container: string, attempt: number, podLogsDir: string): Promise<string> {
@@ -81,7 +76,7 @@ async function lastLines({ metadata }: Pod, container: string, attempt: number, 
 
 function containerResult(
   { name, state }: ContainerStatus,
-  end: End,
+  end: ContainerInstance['end'],
   { sidecar, log }: { sidecar: boolean; log: string },
 ): ContainerResult {
   const named = { name, ...(sidecar && { sidecar }) };

@@ -8,10 +8,10 @@ import { writeFully } from '../../cri/streaming/write-fully.ts';
 import { findWriters } from '../../engine/host/file-writers.ts';
 import { containerLogsDirectory } from '../../engine/container/log-paths.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
+import { LinePrefixer } from '../../engine/logs/line-prefixer.ts';
 import { readLogs } from '../../engine/logs/read-logs.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
-import { LinePrefixer } from '../log/line-prefixer.ts';
 
 /** Milliseconds to wait for a runtime to write a container's last lines. */
 const lastLinesMs = 5000;

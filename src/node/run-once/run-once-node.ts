@@ -26,6 +26,8 @@ export interface RunOnceRequest extends DeclaredRequest {
   /** Finds the pod or container that decides alone. Undefined if all pods decide. */
   decider: ((pods: readonly Pod[]) => RunEnd['decider']) | undefined;
   timeoutMs: number;
+  /** Ends the run early. Its reason is the error of a run that has no results then. */
+  interrupted: AbortSignal;
   /** Stops and removes the pods at the end. */
   remove: boolean;
   /** True for results with the last log lines of all containers. */
@@ -52,30 +54,24 @@ export interface RunOnceResult {
 }
 
 /**
- * Runs the pods of the manifests until each has an outcome, or until the deciding one has. The time-out and the first
- * signal also end the start, with a `UserError`.
+ * Runs the pods of the manifests until each has an outcome, or until the deciding one has. The time-out and an
+ * interrupt also end the start, with a `UserError`.
  */
 export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
-  const { options, logger, onKubelet, timeoutMs, until } = request;
+  const { options, logger, onKubelet, timeoutMs, interrupted, until } = request;
   const untilMonotonic = systemClock.monotonic() + timeoutMs;
-  const start = new AbortController();
+  const timedOut = new AbortController();
+  const start = AbortSignal.any([interrupted, timedOut.signal]);
   const stopping = new AbortController();
-  const interrupted = new AbortController();
-  const onSignal = (signal: NodeJS.Signals): void => {
-    interrupted.abort(new Error(signal));
-    start.abort(new UserError('interrupted before the pods ran', { exitCode: exitCodes.interrupted }));
-  };
-  // A second signal ends the process.
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
   const cancelTimeout = systemClock.after(timeoutMs, () => {
     const message = `the pods did not run after ${timeoutMs / 1000}s`;
-    start.abort(new UserError(message, { exitCode: exitCodes.timedOut, hint: 'See --timeout.' }));
+    timedOut.abort(new UserError(message, { exitCode: exitCodes.timedOut, hint: 'See --timeout.' }));
   });
   const endStart = (): void => {
-    stopping.abort(start.signal.reason);
+    stopping.abort(start.reason);
   };
-  start.signal.addEventListener('abort', endStart);
-  const updates = await unlessAborted(declaredPods(request), start.signal);
+  start.addEventListener('abort', endStart);
+  const updates = await unlessAborted(declaredPods(request), start);
   const pods = updates.flatMap((update) => update.pods);
   const decider = request.decider?.(pods);
   const agent = {
@@ -87,17 +83,17 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   };
   const logs = new RunOnceLogs({ ...request, pods, podLogsDir: options.podLogsDir, clock: systemClock });
   const run = withAgent(agent, async (kubelet) => {
-    start.signal.throwIfAborted();
-    start.signal.removeEventListener('abort', endStart);
+    start.throwIfAborted();
+    start.removeEventListener('abort', endStart);
     cancelTimeout();
     onKubelet(kubelet);
     logs.follow(kubelet);
     const running = kubelet.run(stopping.signal);
     const leftMs = Math.max(0, untilMonotonic - systemClock.monotonic());
-    const end: RunEnd = { until, decider, timeoutMs: leftMs, signal: interrupted.signal, clock: systemClock };
+    const end: RunEnd = { until, decider, timeoutMs: leftMs, signal: interrupted, clock: systemClock };
     const outcomes = await Promise.race([untilDecided(kubelet, pods, end), failure(running)]);
     const isDecided = decider !== undefined && outcomes.has(decider.podUID);
-    const cut: Cut = { by: interrupted.signal.aborted ? 'interrupt' : isDecided ? 'decider' : 'timeout', timeoutMs };
+    const cut: Cut = { by: interrupted.aborted ? 'interrupt' : isDecided ? 'decider' : 'timeout', timeoutMs };
     const known = new Map(kubelet.snapshot().pods.map((snapshot) => [snapshot.pod.metadata.uid, snapshot]));
     logs.followAll();
     // Waits for the logs, because a removal deletes them.
@@ -120,7 +116,7 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   });
   return run.catch((error: unknown) => {
     // What ended the start is the reason for its failure.
-    if (stopping.signal.reason === start.signal.reason) start.signal.throwIfAborted();
+    if (stopping.signal.reason === start.reason) start.throwIfAborted();
     throw error;
   });
 }

@@ -4,6 +4,7 @@ import { startFailureExitCode } from '../../cri/errors.ts';
 import { computeStartOrder } from '../../engine/lifecycle/start-order.ts';
 import { isReady } from '../../engine/status/status-manager.ts';
 import { reasons } from '../../engine/view/reasons.ts';
+import { firstInstance } from './container-instances.ts';
 
 /** How one pod of a `run-once` ended. */
 export interface PodOutcome {
@@ -204,10 +205,7 @@ function failure(container: ContainerStatus | undefined, podMessage: string): Po
   };
 }
 
-/** The first end of a container that is known. */
-export function firstEnd({ state, lastState }: ContainerStatus): ContainerState['terminated'] {
-  return lastState?.terminated ?? state?.terminated;
-}
+const firstEnd = (container: ContainerStatus): ContainerState['terminated'] => firstInstance(container).end;
 
 /** Consecutive failures to reach a registry before giving up. Pulls follow at once, after 10 s and after 20 s more. */
 const maxUnreachable = 3;

@@ -1,28 +1,89 @@
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import { exclusively } from '../../../src/exclusively.ts';
 import { addNodeOptions } from '../../../src/node/options/node-flags.ts';
-import { type NodeFlags, nodeOptions } from '../../../src/node/options/node-options.ts';
-import { openIsolatedRun } from '../../../src/node/run-once/isolated-run.ts';
+import { type NodeFlags, nodeOptions, type NodeOptions } from '../../../src/node/options/node-options.ts';
+import { openIsolatedRun, removeAbandonedRuns } from '../../../src/node/run-once/isolated-run.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
-test('a run has a root-dir, a cgroup and names of its own, and the runtime and the images of the node', async () => {
-  const rootDir = await temporaryFolder();
-  const flags = ['--root-dir', rootDir, '--cgroup-root', '/ci', '--hostname-override', 'edge1'];
+const { signal } = new AbortController();
+
+/** A node with a root-dir of its own. */
+async function newNode(...more: string[]): Promise<NodeOptions> {
+  const flags = [
+    '--root-dir',
+    await temporaryFolder(),
+    '--cgroup-root',
+    '/ci',
+    '--hostname-override',
+    'edge1',
+    ...more,
+  ];
   const command = addNodeOptions(new Command('run-once')).parse(flags, { from: 'user' });
-  const node = await nodeOptions(command.opts<NodeFlags>(), []);
-  const { options } = await openIsolatedRun(node, silentLogger);
+  return nodeOptions(command.opts<NodeFlags>(), []);
+}
+
+const runsLeft = async ({ rootDir }: NodeOptions): Promise<string[]> =>
+  (await readdir(join(rootDir, 'runs'))).filter((name) => !name.startsWith('.'));
+
+/** Calls `use` while no run of this node can begin or end. */
+const whileLocked = <T>({ rootDir }: NodeOptions, use: () => Promise<T>): Promise<T> =>
+  exclusively(join(rootDir, 'runs', '.lock'), systemClock, use);
+
+test('a run has a root-dir, a cgroup and names of its own, and the runtime and the images of the node', async () => {
+  const node = await newNode();
+  const { options } = await openIsolatedRun(node, silentLogger, signal);
   const { nodeName } = options;
   expect(nodeName).toMatch(/^run-[0-9a-f]{8}$/);
   expect(options).toEqual({
     ...node,
-    rootDir: join(rootDir, 'runs', nodeName),
+    rootDir: join(node.rootDir, 'runs', nodeName),
     nodeName,
     cgroupRoot: `/ci/${nodeName}`,
     // It removes no images.
     imageGCHighThresholdPercent: 100,
   });
-  expect((await readdir(join(rootDir, 'runs'))).filter((name) => !name.startsWith('.'))).toEqual([nodeName]);
+  expect(await runsLeft(node)).toEqual([nodeName]);
+});
+
+test('a run names its process until it is gone, so that no other one takes it for abandoned', async () => {
+  const [node, other] = [await newNode(), await newNode()];
+  const run = await openIsolatedRun(node, silentLogger, signal);
+  const { closed, meanwhile } = await whileLocked(node, async () => {
+    const closing = run.close({ isEmpty: true });
+    // Without the lock it would be gone when others, which take the same steps, are.
+    for (let rounds = 0; rounds < 3; rounds++)
+      await openIsolatedRun(other, silentLogger, signal).then((one) => one.close({ isEmpty: true }));
+    return { closed: () => closing, meanwhile: await readdir(run.options.rootDir) };
+  });
+  await closed();
+  expect({ meanwhile, left: await runsLeft(node) }).toEqual({ meanwhile: ['holder'], left: [] });
+});
+
+test('a run that waits for others to begin or to end can be interrupted', async () => {
+  const node = await newNode();
+  await whileLocked(node, async () => {
+    const interrupted = new AbortController();
+    const opening = openIsolatedRun(node, silentLogger, interrupted.signal);
+    interrupted.abort(new Error('interrupted'));
+    await expect(opening).rejects.toThrow('interrupted');
+  });
+  expect(await runsLeft(node)).toEqual([]);
+});
+
+test('a killed run that cannot be removed is told apart from one that goes on', async () => {
+  const endpoint = 'unix:///nonexistent/containerd.sock';
+  const node = await newNode('--container-runtime-endpoint', endpoint);
+  const { options } = await openIsolatedRun(node, silentLogger, signal);
+  await mkdir(join(node.rootDir, 'runs', 'run-0000000a', 'pods', 'uid-1'), { recursive: true });
+  await mkdir(join(node.rootDir, 'runs', 'run-0000000b'));
+  expect(await removeAbandonedRuns(node, silentLogger)).toEqual({
+    live: [options.nodeName],
+    failed: [{ name: 'run-0000000a', reason: expect.stringContaining(endpoint) as string, mayRun: true }],
+  });
+  expect((await runsLeft(node)).sort()).toEqual(['run-0000000a', options.nodeName].sort());
 });

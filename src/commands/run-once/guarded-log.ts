@@ -1,0 +1,36 @@
+import { inspect } from 'node:util';
+import type { Logger } from '../../logger.ts';
+import type { OutputGuard } from './github-guard.ts';
+
+/** A log whose entries have no meaning for the CI service. They may quote containers, such as the output of a probe. */
+export function guardedLog(logger: Logger, guard: OutputGuard | undefined): Logger {
+  if (guard === undefined) return logger;
+  const at = (level: 'debug' | 'info' | 'warn' | 'error'): Logger[typeof level] => {
+    const write = (facts: unknown, message?: string): void => {
+      logger[level](guarded(facts, guard), message === undefined ? undefined : guard.text(message));
+    };
+    return write;
+  };
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (bindings) => guardedLog(logger.child(bindings), guard),
+  };
+}
+
+function guarded(value: unknown, guard: OutputGuard): unknown {
+  if (typeof value === 'string') return guard.text(value);
+  if (value instanceof Error) return guardedError(value, guard);
+  if (Array.isArray(value)) return value.map((item) => guarded(item, guard));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, guarded(field, guard)]));
+}
+
+/** The error itself, or its text with its causes if that would have a meaning. */
+function guardedError(error: Error, guard: OutputGuard): Error | string {
+  const text = inspect(error);
+  const safe = guard.text(text);
+  return safe === text ? error : safe;
+}

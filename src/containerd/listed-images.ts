@@ -1,0 +1,19 @@
+import { openChannel } from '../cri/grpc-channel.ts';
+import { grpcImageService } from '../cri/grpc-image-service.ts';
+
+/** Resolves to true if the CRI lists an image of this name. */
+export type IsListed = (name: string, signal: AbortSignal) => Promise<boolean>;
+
+/** Calls `use` with a look at the images of the CRI at this endpoint. All looks share a connection. */
+export async function withListedImages<T>(endpoint: string, use: (isListed: IsListed) => Promise<T>): Promise<T> {
+  const channel = openChannel(endpoint);
+  const service = grpcImageService(channel);
+  try {
+    return await use(async (name, signal) => {
+      const { image } = await service.imageStatus({ image: { image: name } }, { signal });
+      return image !== undefined;
+    });
+  } finally {
+    channel.close();
+  }
+}

@@ -1,0 +1,34 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { register } from '../../src/commands/down.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { makeDeps, makeRuntime } from './runtime-listings.ts';
+
+test.each([
+  ['down', []],
+  ['down --all', ['--all']],
+])('%s fails if an isolated run was killed and cannot be removed', async (_what, more) => {
+  const rootDir = await temporaryFolder();
+  await mkdir(join(rootDir, 'runs', 'run-0000000a', 'pods', 'uid-1'), { recursive: true });
+  const deps = makeDeps(makeRuntime([], []));
+  const program = new Command();
+  register(program, deps);
+  const endpoint = 'unix:///nonexistent/containerd.sock';
+  const words = ['down', '--root-dir', rootDir, '--container-runtime-endpoint', endpoint, ...more];
+  await program.parseAsync(words, { from: 'user' });
+  const [error, ...hints] = deps.printed.stderr.split('\n');
+  expect({ ...deps.printed, stderr: hints, error }).toEqual({
+    stdout: '',
+    error: expect.stringContaining(`error: the isolated run run-0000000a could not be removed: `) as string,
+    stderr: [
+      'hint: The next run-once --isolated tries it again, and so does the next down.',
+      ...(more.length === 0
+        ? []
+        : ['hint: The managed containerd keeps running, because containers of these pods may still run.']),
+      '',
+    ],
+    exitCode: 1,
+  });
+});
