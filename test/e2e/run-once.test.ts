@@ -9,6 +9,7 @@ import { WebServer } from '../fakes/web-server.ts';
 import { Agent } from './agent.ts';
 import { inTurn } from './containerd-releases.ts';
 import { hostFolder, makePod, serve, shell } from './manifests.ts';
+import { untilGone } from './until-gone.ts';
 
 /** A node for tests in turn, beside those of the other node. Every test leaves it without pods. */
 function ownNode() {
@@ -317,12 +318,12 @@ describe.concurrent('failures and their ends', () => {
       expect(await runsLeft()).toEqual([]);
     });
 
-    /** Begins a run that does not end by itself. */
-    async function beginRun() {
+    /** Begins a run that does not end by itself, beside the remains of a killed one. */
+    async function beginRun(killed?: string) {
       const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', `echo begun; ${serve}`)] });
       const run = node.agent.spawn(['run-once', '--isolated', '-'], { input: JSON.stringify(job) });
       await once(run.stdout, 'data');
-      const [name = ''] = await runsLeft();
+      const name = (await runsLeft()).find((one) => one !== killed) ?? '';
       const kill = async (): Promise<void> => {
         run.kill('SIGKILL');
         await run;
@@ -339,7 +340,8 @@ describe.concurrent('failures and their ends', () => {
     test('down removes what a killed run left, and down --all waits for one that goes on', inTurn, async () => {
       const killed = await beginRun();
       await killed.kill();
-      const { run, name } = await beginRun();
+      const { run, name } = await beginRun(killed.name);
+      await untilGone(join(node.agent.rootDir, 'runs', killed.name));
       expect(await runsLeft()).toEqual([name]);
       const error = `error: the managed containerd keeps running, because run-once --isolated uses it: ${name}`;
       expect(await node.agent.cli(['down', '--all'])).toEqual({
