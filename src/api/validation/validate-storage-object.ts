@@ -88,7 +88,9 @@ function validateSource(errors: FieldErrors, spec: PersistentVolumeSpec): void {
     validatePath(errors, 'spec.nfs.path', nfs.path);
   }
   if (csi) {
-    validateDriverName(errors, 'spec.csi.driver', csi.driver);
+    // The kubelet has two errors for an empty name in a pod. One is enough here.
+    if (csi.driver === '') errors.required('spec.csi.driver');
+    else validateDriverName(errors, 'spec.csi.driver', csi.driver);
     if (csi.volumeHandle === '') errors.required('spec.csi.volumeHandle');
   }
 }
