@@ -8,6 +8,28 @@ export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
   child(bindings: Record<string, unknown>): Logger;
 };
 
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** Writes an entry to a log. */
+type WriteEntry = (logger: Logger, level: LogLevel, facts: unknown, message: string | undefined) => void;
+
+/** A log whose entries, and those of its children, pass through `write`. */
+export function wrapLogger(logger: Logger, write: WriteEntry): Logger {
+  const at = (level: LogLevel): Logger[LogLevel] => {
+    const writeAt = (facts: unknown, message?: string): void => {
+      write(logger, level, facts, message);
+    };
+    return writeAt;
+  };
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (bindings) => wrapLogger(logger.child(bindings), write),
+  };
+}
+
 const nothing = (): void => undefined;
 /** Logs nothing, for a single read. */
 export const silent: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => silent };

@@ -11,7 +11,7 @@ export function parseGoInt(text: string): number {
   return Number(value);
 }
 
-/** A decimal integer as Go's strconv.ParseInt reads it with 64 bits, or why it is none. */
+/** A decimal integer as Go's strconv.ParseInt reads it with 64 bits. Returns Go's reason for any other text. */
 export function parseInt64(text: string): bigint | 'invalid syntax' | 'value out of range' {
   if (!integerForm.test(text)) return 'invalid syntax';
   const value = BigInt(text);

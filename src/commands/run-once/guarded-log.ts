@@ -1,23 +1,13 @@
 import { inspect } from 'node:util';
-import type { Logger } from '../../logger.ts';
+import { type Logger, wrapLogger } from '../../logger.ts';
 import type { OutputGuard } from './github-guard.ts';
 
 /** A log whose entries have no meaning for the CI service. They may quote containers, such as the output of a probe. */
 export function guardedLog(logger: Logger, guard: OutputGuard | undefined): Logger {
   if (guard === undefined) return logger;
-  const at = (level: 'debug' | 'info' | 'warn' | 'error'): Logger[typeof level] => {
-    const write = (facts: unknown, message?: string): void => {
-      logger[level](guarded(facts, guard), message === undefined ? undefined : guard.text(message));
-    };
-    return write;
-  };
-  return {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    child: (bindings) => guardedLog(logger.child(bindings), guard),
-  };
+  return wrapLogger(logger, (inner, level, facts, message) => {
+    inner[level](guarded(facts, guard), message === undefined ? undefined : guard.text(message));
+  });
 }
 
 function guarded(value: unknown, guard: OutputGuard): unknown {

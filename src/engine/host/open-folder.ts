@@ -46,8 +46,8 @@ export class OpenFolder {
 
   /**
    * Reads in small batches, because a container can make more files than memory holds names of. The folder must stay
-   * open meanwhile: where the file system does not tell what is a folder, Node looks at each entry by this path. Passes
-   * over the first `from` entries.
+   * open meanwhile: where the file system does not report types, Node looks at each entry by this path. Passes over the
+   * first `from` entries.
    */
   async *entries(from = 0): AsyncGenerator<FolderEntry, void> {
     const folder = await opendir(`/proc/self/fd/${this.handle.fd}`, { encoding: 'latin1', bufferSize: entriesAtATime });

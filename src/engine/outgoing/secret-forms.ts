@@ -1,7 +1,7 @@
 import { minNeedleLength } from './stands-alone.ts';
 import { toText } from './to-text.ts';
 
-/** The forms in which a value may appear in a text. Throws for no value, because every line of the log needs them. */
+/** The forms in which a value may appear in a text. Never throws, because each line of the log needs them. */
 export function formsOf(value: string): string[] {
   const quoted = JSON.stringify(value).slice(1, -1);
   return [value, quoted, JSON.stringify(quoted).slice(1, -1), encodeURIComponent(toText(value)), ...base64Forms(value)];

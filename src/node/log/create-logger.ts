@@ -3,7 +3,7 @@ import { isatty } from 'node:tty';
 import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';
 import { SecretValues } from '../../engine/outgoing/secret-values.ts';
-import type { Logger } from '../../logger.ts';
+import { type Logger, type LogLevel, wrapLogger } from '../../logger.ts';
 import { visibleJSON } from '../../visible-text.ts';
 import { outgoingEntry, singleLineEntry } from './outgoing-log.ts';
 import { withGrowingIntervals } from './repeated-failures.ts';
@@ -52,26 +52,15 @@ interface AdjustableLog {
   setLevel: (level: string) => void;
 }
 
-const levels = ['debug', 'info', 'warn', 'error'] as const;
+const levels = ['debug', 'info', 'warn', 'error'] as const satisfies readonly LogLevel[];
 const isLevel = (level: string): boolean => (levels as readonly string[]).includes(level);
 
 /** A log that leaves out what is below the threshold. The children of pino would keep the level of their birth. */
 function fromLevel(logger: Logger, threshold: { level: string }): Logger {
-  const at = (level: (typeof levels)[number]): Logger[typeof level] => {
-    const rank = levels.indexOf(level);
-    const write = (facts: unknown, message?: string): void => {
-      const wanted = levels.findIndex((name) => name === threshold.level);
-      if (rank >= wanted) logger[level](facts, message);
-    };
-    return write;
-  };
-  return {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    child: (bindings) => fromLevel(logger.child(bindings), threshold),
-  };
+  return wrapLogger(logger, (inner, level, facts, message) => {
+    const wanted = levels.findIndex((name) => name === threshold.level);
+    if (levels.indexOf(level) >= wanted) inner[level](facts, message);
+  });
 }
 
 const jsonLine = (entry: object): string => `${visibleJSON(JSON.stringify(entry))}\n`;

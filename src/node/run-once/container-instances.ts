@@ -17,7 +17,7 @@ export function firstInstance(status: ContainerStatus): ContainerInstance {
   return { end: lastState.terminated, attempt: hasNext ? restartCount - 1 : restartCount };
 }
 
-/** The current instance, or the last one if there is none now. */
+/** The instance that runs, or else the newest one. */
 export function lastInstance({ state, restartCount }: ContainerStatus): ContainerInstance {
   return { end: state?.terminated, attempt: restartCount };
 }

@@ -1,3 +1,6 @@
+import { formsOf } from '../../../src/engine/outgoing/secret-forms.ts';
+import { toText } from '../../../src/engine/outgoing/to-text.ts';
+
 /** Shorter values match elsewhere by chance, and are quickly guessed anyway. */
 const minValueLength = 4;
 /** Shorter values match only without a letter or digit beside them. */
@@ -85,9 +88,6 @@ export class PlainSecretValues {
   }
 }
 
-/** Invalid UTF-8 becomes replacement characters. */
-const toText = (value: string | Uint8Array): string => Buffer.from(value).toString('utf8');
-
 /** The value without surrounding white space, its lines, and the credentials in it if it is a Docker configuration. */
 function partsOf(value: string): string[] {
   const text = value.trim();
@@ -118,30 +118,6 @@ function credentialsIn(text: string): string[] {
 function passwordIn(auth: string): string[] {
   const text = Buffer.from(auth, 'base64').toString('utf8');
   return text.includes(':') ? [text.slice(text.indexOf(':') + 1)] : [];
-}
-
-/** The forms in which a value may appear in a text. */
-function formsOf(value: string): string[] {
-  const quoted = JSON.stringify(value).slice(1, -1);
-  return [value, quoted, JSON.stringify(quoted).slice(1, -1), encodeURIComponent(value), ...base64Forms(value)];
-}
-
-/**
- * The value in base64 at each of the three offsets in a longer text. Leaves out characters that also encode
- * neighbouring bytes.
- */
-function base64Forms(value: string): string[] {
-  const bytes = Buffer.from(value);
-  const inner = [0, 1, 2].map((offset) => {
-    const text = Buffer.concat([Buffer.alloc(offset), bytes])
-      .toString('base64')
-      .replaceAll('=', '');
-    const from = offset === 0 ? 0 : offset + 1;
-    const isWhole = (offset + bytes.length) % 3 === 0;
-    return text.slice(from, isWhole ? undefined : -1);
-  });
-  const long = inner.filter((text) => text.length >= minPartLength);
-  return [...long, ...long.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))];
 }
 
 function alone(text: string): RegExp {

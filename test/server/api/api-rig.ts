@@ -9,13 +9,15 @@ import { RpcError } from '../../../src/errors.ts';
 import type { ApiEngine, ApiRuntime } from '../../../src/server/api/api-engine.ts';
 import type { Access } from '../../../src/server/api/api-handler.ts';
 import { apiMounts, type HandlerOptions, type MountDeps } from '../../../src/server/api/api-mounts.ts';
-import { type SecureServer, serveSecure } from '../../../src/server/api/api-server.ts';
+import { type SecureServer, serveReadOnly, serveSecure } from '../../../src/server/api/api-server.ts';
 import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { HealthSLIs } from '../../../src/server/metrics/health-slis.ts';
 import { TokenUsers } from '../../../src/server/api/token-file.ts';
 import { defaultConfiguration } from '../../builders/default-configuration.ts';
 import { CertificateAuthority, type Certificate } from '../../fakes/certificate-authority.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
 
 export const handlerOptions: HandlerOptions = {
   enableDebuggingHandlers: true,
@@ -106,6 +108,20 @@ interface RigOptions {
   engine?: ApiEngine;
   clock?: MountDeps['clock'];
   metrics?: MountDeps['metrics'];
+}
+
+/** A read-only server for one test, and its counts. */
+export async function openReadOnly() {
+  const counts = new HTTPCounts(new FakeClock());
+  const server = await serveReadOnly({
+    address: '127.0.0.1',
+    port: 0,
+    mounts: apiMounts(apiDeps(), { readOnly: true }),
+    faults: silentFaults(),
+    counts,
+  });
+  onTestFinished(() => void server.close());
+  return { server, port: (server.address() as AddressInfo).port, counts };
 }
 
 /** A real server with an authority for its clients. */

@@ -2,15 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseTokens, TokenUsers } from '../../../src/server/api/token-file.ts';
-import { apiMounts } from '../../../src/server/api/api-mounts.ts';
-import { serveReadOnly } from '../../../src/server/api/api-server.ts';
-import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
-import { FakeClock } from '../../fakes/fake-clock.ts';
-import { silentFaults } from '../../fakes/silent-faults.ts';
 import { FakeStreamingServer } from '../../fakes/fake-streaming-server.ts';
 import { type Certificate, CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { isProbedWithin } from '../is-probed-within.ts';
-import { apiDeps, ApiRig, engineWith, web } from './api-rig.ts';
+import { ApiRig, engineWith, web, openReadOnly } from './api-rig.ts';
 
 test('every kind of credentials gets the status of the kubelet', async () => {
   const tokens = new TokenUsers(parseTokens('good,anna,1\nother,bob,2,"readers"', 'tokens.csv'));
@@ -82,16 +77,7 @@ test('metrics need their own right, and come in the format of Prometheus', async
 });
 
 test('the read-only port shows pods and metrics, and runs nothing', async () => {
-  const counts = new HTTPCounts(new FakeClock());
-  const server = await serveReadOnly({
-    address: '127.0.0.1',
-    port: 0,
-    mounts: apiMounts(apiDeps(), { readOnly: true }),
-    faults: silentFaults(),
-    counts,
-  });
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  const { port, counts } = await openReadOnly();
   const ask = async (method: string, path: string): Promise<string> => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { connection: 'close' } });
     return `${answer.status} ${(await answer.text()).slice(0, 30)}`;
@@ -113,14 +99,7 @@ test('the read-only port shows pods and metrics, and runs nothing', async () => 
 
 test('connections are probed as those of Go, so that a client that is gone does not keep one', async () => {
   const { secure } = await ApiRig.open();
-  const readOnly = await serveReadOnly({
-    address: '127.0.0.1',
-    port: 0,
-    mounts: [],
-    faults: silentFaults(),
-    counts: new HTTPCounts(new FakeClock()),
-  });
-  onTestFinished(() => void readOnly.close());
+  const { server: readOnly } = await openReadOnly();
   const probed: boolean[] = [];
   for (const server of [secure.server, readOnly]) {
     const accepted = once(server, 'connection') as Promise<[Socket]>;

@@ -1,17 +1,12 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { type AddressInfo, connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectPlain, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { apiMounts } from '../../../src/server/api/api-mounts.ts';
-import { serveReadOnly } from '../../../src/server/api/api-server.ts';
-import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
-import { FakeClock } from '../../fakes/fake-clock.ts';
-import { silentFaults } from '../../fakes/silent-faults.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
-import { apiDeps, ApiRig } from './api-rig.ts';
+import { ApiRig, openReadOnly } from './api-rig.ts';
 
 const upgrade = 'GET /healthz HTTP/1.1\r\nHost: node\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
 
@@ -36,19 +31,10 @@ test('more refused upgrades than there may be connections keep nobody out, thoug
 }, 30_000);
 
 test('the read-only port closes an answered upgrade too, and counts no request in flight', async () => {
-  const counts = new HTTPCounts(new FakeClock());
-  const server = await serveReadOnly({
-    address: '127.0.0.1',
-    port: 0,
-    mounts: apiMounts(apiDeps(), { readOnly: true }),
-    faults: silentFaults(),
-    counts,
-  });
-  onTestFinished(() => void server.close());
+  const { server, port, counts } = await openReadOnly();
   const closed = new Promise<unknown>((resolve) => {
     server.once('connection', (socket: Socket) => socket.once('close', resolve));
   });
-  const { port } = server.address() as AddressInfo;
   expect(await ask(connectPlain({ port, host: '127.0.0.1', allowHalfOpen: true }))).toBe('200');
   await closed;
   const [inFlight] = counts.families();
