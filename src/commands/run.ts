@@ -28,6 +28,7 @@ import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/n
 import { Reload } from '../node/reload.ts';
 import { ServiceManager } from '../node/service-manager.ts';
 import { nodeSources } from '../node/sources/node-sources.ts';
+import { startQuickly } from '../node/start-quickly.ts';
 import { takeScreenAgent } from './run/screen-agent.ts';
 import { endedByDownCode } from './service/systemd-unit.ts';
 import { keepWatchdog } from '../node/watchdog.ts';
@@ -87,6 +88,7 @@ async function run(manifests: readonly string[], flags: RunFlags, { stderr }: Co
 }
 
 async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readonly string[]): Promise<number> {
+  startQuickly();
   keepHeapSmall();
   const screen = takeScreenAgent(process.env);
   const { logger, setVerbosity } = await createNodeLogger(options, flags, 'info', screen?.logFile);
@@ -179,12 +181,6 @@ async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): 
   }
 }
 
-/**
- * Until then V8 neither looks at all objects nor makes machine code. This would take a seventh of the CPU up to the
- * first container.
- */
-const startMs = 2000;
-
 /** Until then V8's heap grows by at least 8 MB at a time, so that the first pods do not wait for collections. */
 const growLessAfterMs = 10_000;
 
@@ -193,20 +189,12 @@ const growLessAfterMs = 10_000;
  * 8 MB, after the start 2. Otherwise the start of many pods or a flood of answers would take tens of megabytes for
  * months. Then one thread collects the young space, because to wake others for a megabyte costs more than it saves. A
  * function is optimized after 30 times as much work as by default: code that runs once a second never repays its time
- * and memory. The same command-line options would slow Node's start.
+ * and memory.
  */
 function keepHeapSmall(): void {
-  // With other flags V8 compiles Node's modules anew. These are loaded with the first server and the first wait.
-  for (const name of ['node:cluster', 'node:timers/promises']) process.getBuiltinModule(name);
   setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--heap-growing-percent=25');
   setFlagsFromString('--interrupt-budget=2000000');
-  setFlagsFromString('--no-incremental-marking');
-  setFlagsFromString('--no-sparkplug');
-  setTimeout(() => {
-    setFlagsFromString('--incremental-marking');
-    setFlagsFromString('--sparkplug');
-  }, startMs).unref();
   setTimeout(() => {
     // After V8 has started, this only reduces its smallest step from 8 MB to 2.
     setFlagsFromString('--optimize-for-size');

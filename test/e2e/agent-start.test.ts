@@ -25,8 +25,8 @@ process.once('SIGUSR2', () => {
 /** node:perf_hooks NODE_PERFORMANCE_GC_MINOR, for collections of young objects. */
 const minor = 1;
 
-/** An agent that starts the container of its pod, below a program such as nice. */
-async function startingAgent(...prefix: readonly string[]) {
+/** An agent that starts the container of its pod: the words of its command, such as `nice kubelet-ts run`. */
+async function startingAgent([command, ...args]: readonly [string, ...string[]]) {
   const folder = await mkdtemp('/tmp/kts-start-');
   onTestFinished(async () => {
     await rm(folder, { recursive: true, force: true });
@@ -45,18 +45,27 @@ async function startingAgent(...prefix: readonly string[]) {
   await writeFile(join(folder, 'report.cjs'), report);
   const flags = [
     ...['--root-dir', join(folder, 'root'), '--pod-logs-dir', join(folder, 'logs'), '--hostname-override', 'edge1'],
-    ...['--container-runtime-endpoint', `unix://${join(folder, 'cri.sock')}`, '--no-tui', '--healthz-port', '0'],
+    ...['--container-runtime-endpoint', `unix://${join(folder, 'cri.sock')}`],
     ...['--cgroups-per-qos=false', '--enforce-node-allocatable', 'none', '--log-level', 'error'],
   ];
-  const [command, ...words] = [...prefix, program, 'run', ...flags, join(folder, 'web.json')];
-  const agent = execa(command, words, { env: { NODE_OPTIONS: `--require=${join(folder, 'report.cjs')}` } });
+  const agent = execa(command, [...args, ...flags, join(folder, 'web.json')], {
+    env: { NODE_OPTIONS: `--require=${join(folder, 'report.cjs')}` },
+    // A run-once that was stopped has failed.
+    reject: false,
+  });
   onTestFinished(() => void agent.kill('SIGKILL'));
   await runtime.waitForCall('startContainer');
   return { agent };
 }
 
-test('V8 collects young objects alone while the agent starts a pod', async () => {
-  const { agent } = await startingAgent();
+const run = [program, 'run', '--no-tui', '--healthz-port', '0'] as const;
+const runOnce = [program, 'run-once'] as const;
+
+test.each([
+  { name: 'run', words: run },
+  { name: 'run-once', words: runOnce },
+])('V8 collects young objects alone while $name starts a pod', async ({ words }) => {
+  const { agent } = await startingAgent(words);
   agent.kill('SIGUSR2');
   const [text] = (await once(agent.stderr, 'data')) as [Buffer];
   agent.kill('SIGTERM');
@@ -66,7 +75,7 @@ test('V8 collects young objects alone while the agent starts a pod', async () =>
 });
 
 test('an agent keeps the nice value with which it was started', async () => {
-  const { agent } = await startingAgent('nice', '-n', '5');
+  const { agent } = await startingAgent(['nice', '-n', '5', ...run]);
   expect(getPriority(agent.pid ?? 0)).toBe(5);
   agent.kill('SIGTERM');
   await agent;
