@@ -23,6 +23,8 @@ const unsupportedRetryMs = 60_000;
  * of each wait. So a look is late by at most half of the time that the change took.
  */
 const firstLookAgainMs = 3;
+/** A runtime that stops a sandbox still releases its network between the event and the change of the listing. */
+const firstLookAgainAtSandboxMs = 24;
 const lastLookAgainMs = 1000;
 const lookAgainGrowth = 1.5;
 /** Time for the runtime to confirm a reported end before it is asked. Most often another look asks sooner. */
@@ -119,7 +121,9 @@ export class EventWatch {
       const podUID = event.podUID ?? pleg.podUIDOf(event.id) ?? (await this.deps.podUIDOf(event.id, signal));
       if (podUID === undefined) return;
       await (event.end === undefined ? pleg.relistPod(podUID, signal) : pleg.containerEnded(podUID, event.id, signal));
-      for (let waitMs = firstLookAgainMs; waitMs <= lastLookAgainMs; waitMs *= lookAgainGrowth) {
+      const isSandbox = pleg.pod(podUID)?.sandboxes.some(({ id }) => id === event.id) === true;
+      const firstWaitMs = isSandbox ? firstLookAgainAtSandboxMs : firstLookAgainMs;
+      for (let waitMs = firstWaitMs; waitMs <= lastLookAgainMs; waitMs *= lookAgainGrowth) {
         if (isSeen(event, pleg.pod(podUID))) break;
         await clock.sleep(waitMs, { signal });
         await pleg.relistPod(podUID, signal);

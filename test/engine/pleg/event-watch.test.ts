@@ -144,6 +144,16 @@ describe('a stream', () => {
     expect(taken()).toEqual([`a ContainerDied ${container}`]);
   });
 
+  test('that tells of the end of a sandbox before the listings do has them read again less often', async () => {
+    const { sandbox } = await startPod('a');
+    await clock.advance(1000);
+    const before = runtime.requestsOf('listPodSandbox').length;
+    stream.say({ id: sandbox, type: 'exited' });
+    await clock.advance(200);
+    // At 0, 24, 60, 114 and 195 ms.
+    expect(runtime.requestsOf('listPodSandbox').length - before).toBe(5);
+  });
+
   test('that tells how a container ended is believed, at the cost of one call, until the runtime says so itself', async () => {
     const { container } = await startPod('a');
     await clock.advance(1000);
