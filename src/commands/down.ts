@@ -6,6 +6,9 @@ import { visible } from '../visible-text.ts';
 import { addConfigurationFlags, flagsLayer } from '../node/options/add-configuration-flags.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { endAgent } from './run/end-agent.ts';
+import { outputGuard } from './run-once/ci-log.ts';
+import type { OutputGuard } from './run-once/github-guard.ts';
+import { guardedLog } from './run-once/guarded-log.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { type ConfigurationFiles, readConfiguration } from '../node/options/read-configuration.ts';
 import type { UnremovedRun } from '../node/run-once/isolated-run.ts';
@@ -50,7 +53,9 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
     import('../node/run-once/isolated-run.ts'),
     import('../node/log/create-logger.ts'),
   ]);
-  const { logger } = await createLogger('text', 'warn');
+  const guard = outputGuard(process.env);
+  const logger = guardedLog((await createLogger('text', 'warn')).logger, guard);
+  const out = newPrinter(deps, guard);
   const node = {
     rootDir: flags.rootDir,
     runtimeRootDir: flags.rootDir,
@@ -58,24 +63,24 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
     podLogsDir: configuration.podLogsDir,
     cgroupRoot: configuration.cgroupRoot || '/',
     deletesClaims: flags.volumes,
-    onRemoved: (pod: string): void => void deps.stdout.write(`pod ${visible(pod)} removed\n`),
+    logger,
+    onRemoved: (pod: string): void => {
+      out.print(`pod ${pod} removed`);
+    },
   };
   const tornDown = await tearDownNode(node);
-  reportFailures(tornDown, deps);
-  reportClaims(tornDown.claims, flags, deps);
+  reportFailures(tornDown, out);
+  reportClaims(tornDown.claims, flags, out);
   const runs = await removeAbandonedRuns({ ...node, containerRuntimeEndpoint: node.runtimeEndpoint }, logger);
-  reportRuns(runs.failed, deps);
+  reportRuns(runs.failed, out);
   if (!flags.all) return;
   if (runs.live.length > 0) {
-    deps.stderr.write(
-      `error: the managed containerd keeps running, because run-once --isolated uses it: ${runs.live.join(', ')}\n`,
-    );
-    deps.stderr.write('hint: Wait for its end, or end it by Ctrl-C.\n');
-    deps.setExitCode(1);
+    out.fail(`the managed containerd keeps running, because run-once --isolated uses it: ${runs.live.join(', ')}`);
+    out.hint('Wait for its end, or end it by Ctrl-C.');
     return;
   }
   if ([...tornDown.failures, ...runs.failed].some(({ mayRun }) => mayRun)) {
-    deps.stderr.write('hint: The managed containerd keeps running, because containers of these pods may still run.\n');
+    out.hint('The managed containerd keeps running, because containers of these pods may still run.');
     return;
   }
   const [{ hasManagedContainerd }, { ManagedContainerd }] = await Promise.all([
@@ -84,44 +89,50 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   ]);
   if (!(await hasManagedContainerd(flags.rootDir))) return;
   await new ManagedContainerd({ rootDir: flags.rootDir, clock: systemClock, logger }).stop();
-  deps.stdout.write('managed containerd stopped\n');
+  out.print('managed containerd stopped');
 }
 
-function reportClaims(
-  { names, areDeleted, reason }: ClaimsLeft,
-  { rootDir, volumes }: DownFlags,
-  deps: CommandDeps,
-): void {
-  for (const name of names) {
-    deps.stdout.write(visible(`claim ${name} ${areDeleted ? 'deleted' : 'keeps its data'}`) + '\n');
-  }
-  if (reason !== undefined)
-    deps.stderr.write(`${visible(`error: the data of the claims could not be deleted: ${reason}`)}\n`);
-  if (volumes && !areDeleted) deps.setExitCode(1);
-  else if (names.length > 0 && !areDeleted) {
-    deps.stderr.write(`hint: The data are in ${join(rootDir, 'volumes')}; down --volumes deletes them.\n`);
-  }
+/** Prints lines that have no meaning for a terminal or a CI service, because runtimes write some of their texts. */
+interface Printer {
+  print: (text: string) => void;
+  /** Prints an error, and sets the exit code. */
+  fail: (text: string) => void;
+  hint: (text: string) => void;
+}
+
+function newPrinter(deps: CommandDeps, guard: OutputGuard | undefined): Printer {
+  const { stdout, stderr } = deps;
+  const line = (text: string): string => `${guard?.text(visible(text)) ?? visible(text)}\n`;
+  return {
+    print: (text) => void stdout.write(line(text)),
+    fail: (text) => {
+      stderr.write(line(`error: ${text}`));
+      deps.setExitCode(1);
+    },
+    hint: (text) => void stderr.write(line(`hint: ${text}`)),
+  };
+}
+
+function reportClaims({ names, areDeleted, reason }: ClaimsLeft, { rootDir, volumes }: DownFlags, out: Printer): void {
+  for (const name of names) out.print(`claim ${name} ${areDeleted ? 'deleted' : 'keeps its data'}`);
+  if (reason !== undefined) out.fail(`the data of the claims could not be deleted: ${reason}`);
+  if (!volumes && names.length > 0 && !areDeleted)
+    out.hint(`The data are in ${join(rootDir, 'volumes')}; down --volumes deletes them.`);
 }
 
 /** Prints each pod that could not be removed, and sets the exit code. */
-function reportFailures({ failures, unforgotten, stillMounted }: TornDownNode, deps: CommandDeps): void {
+function reportFailures({ failures, unforgotten, stillMounted }: TornDownNode, out: Printer): void {
   if (unforgotten !== undefined) {
-    deps.stderr.write(`${visible(`error: ${unforgotten.folder} could not be emptied: ${unforgotten.reason}`)}\n`);
-    deps.stderr.write('hint: Remove it, or the next run starts what it holds while the manifests are away.\n');
+    out.fail(`${unforgotten.folder} could not be emptied: ${unforgotten.reason}`);
+    out.hint('Remove it, or the next run starts what it holds while the manifests are away.');
   }
-  for (const { pod, reason } of failures)
-    deps.stderr.write(`${visible(`error: pod ${pod} could not be removed: ${reason}`)}\n`);
-  if (failures.length > 0) deps.stderr.write('hint: The next run tries it again, and so does the next down.\n');
-  if (stillMounted !== undefined)
-    deps.stderr.write(`${visible(`error: volumes of CSI drivers are still mounted: ${stillMounted}`)}\n`);
-  if (failures.length > 0 || unforgotten !== undefined || stillMounted !== undefined) deps.setExitCode(1);
+  for (const { pod, reason } of failures) out.fail(`pod ${pod} could not be removed: ${reason}`);
+  if (failures.length > 0) out.hint('The next run tries it again, and so does the next down.');
+  if (stillMounted !== undefined) out.fail(`volumes of CSI drivers are still mounted: ${stillMounted}`);
 }
 
 /** Prints each isolated run that could not be removed, and sets the exit code. */
-function reportRuns(failed: readonly UnremovedRun[], deps: CommandDeps): void {
-  for (const { name, reason } of failed)
-    deps.stderr.write(`${visible(`error: the isolated run ${name} could not be removed: ${reason}`)}\n`);
-  if (failed.length === 0) return;
-  deps.stderr.write('hint: The next run-once --isolated tries it again, and so does the next down.\n');
-  deps.setExitCode(1);
+function reportRuns(failed: readonly UnremovedRun[], out: Printer): void {
+  for (const { name, reason } of failed) out.fail(`the isolated run ${name} could not be removed: ${reason}`);
+  if (failed.length > 0) out.hint('The next run-once --isolated tries it again, and so does the next down.');
 }

@@ -19,7 +19,6 @@ import { removeTree } from '../engine/host/remove-tree.ts';
 import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
-import { createLogger } from './log/create-logger.ts';
 import { openOwnRuntime } from './runtime-connection.ts';
 
 interface TearDownOptions {
@@ -32,6 +31,7 @@ interface TearDownOptions {
   cgroupRoot: string;
   /** True: the data of all claims are deleted, unless a pod that may use them could not be removed. */
   deletesClaims: boolean;
+  logger: Logger;
   /** Called with `namespace/name` when a pod is removed. */
   onRemoved?: (pod: string) => void;
 }
@@ -60,13 +60,13 @@ export interface ClaimsLeft {
  * start removes a pod whose removal was interrupted.
  */
 export async function tearDownNode(options: TearDownOptions): Promise<TornDownNode> {
-  const { logger } = await createLogger('text', 'warn');
+  const { logger } = options;
   const unforgotten = await forgetManifests(options.rootDir, logger);
   // Tries both drivers, because not every runtime reports its own.
   const managers = await Promise.all(
     cgroupDrivers.map((driver) => openCgroupManager(driver, { clock: systemClock, logger })),
   );
-  const failures = await tearDownPodsOf(options, managers, logger);
+  const failures = await tearDownPodsOf(options, managers);
   for (const manager of managers) await removeEmptyQOSCgroups(manager, options.cgroupRoot);
   const mayDelete = options.deletesClaims && failures.length === 0;
   const stillMounted = failures.length === 0 ? await unmountStaged(options.rootDir) : undefined;
@@ -103,12 +103,8 @@ async function forgetManifests(rootDir: string, logger: Logger): Promise<TornDow
   }
 }
 
-async function tearDownPodsOf(
-  options: TearDownOptions,
-  managers: readonly CgroupManager[],
-  logger: Logger,
-): Promise<RemovalFailure[]> {
-  const { rootDir, runtimeRootDir, podLogsDir, cgroupRoot, onRemoved = () => undefined } = options;
+async function tearDownPodsOf(options: TearDownOptions, managers: readonly CgroupManager[]): Promise<RemovalFailure[]> {
+  const { rootDir, runtimeRootDir, podLogsDir, cgroupRoot, logger, onRemoved = () => undefined } = options;
   const podDirs = new PodDirs({ rootDir });
   if ((await podDirs.podUIDs()).length === 0) return [];
   const { endpoint, managed } = await findRuntimeEndpoint({ rootDir: runtimeRootDir, flag: options.runtimeEndpoint });

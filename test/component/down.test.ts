@@ -28,17 +28,16 @@ async function run(words: readonly string[]): Promise<{ code: number; stdout: st
   return { code, ...said };
 }
 
-test('down keeps the data of claims and its containerd while a pod could not be removed', async () => {
+/** A root-dir with pod `default/web` in a runtime that fails to stop it with this message, and the flags for both. */
+async function unstoppable(message: string): Promise<{ rootDir: string; flags: string[] }> {
   const folder = await temporaryFolder();
   const [rootDir, socketPath] = [join(folder, 'root'), join(folder, 'cri.sock')];
-  const data = join(rootDir, 'volumes', 'default', 'data');
   await mkdir(join(rootDir, 'pods', 'web'), { recursive: true });
-  await mkdir(data, { recursive: true });
   const runtime = new FakeRuntime({ clock: new FakeClock() });
   runtime.addImage('app:1');
   await startRuntimePod(runtime, 'web');
   // A runtime that does not answer is not asked again.
-  const silent = new Refusal(codes.deadlineExceeded, 'deadline exceeded');
+  const silent = new Refusal(codes.deadlineExceeded, message);
   for (const method of ['stopContainer', 'stopPodSandbox'] as const) {
     runtime.injectError(method, silent, { times: Infinity });
   }
@@ -48,8 +47,14 @@ test('down keeps the data of claims and its containerd while a pod could not be 
     server.stop();
   });
   const place = ['--root-dir', rootDir, '--container-runtime-endpoint', `unix://${socketPath}`];
-  const folders = ['--pod-logs-dir', join(folder, 'logs'), '--cgroup-root', '/kubelet-ts-none'];
-  const { code, stdout, stderr } = await run(['down', '--all', '--volumes', ...place, ...folders]);
+  return { rootDir, flags: [...place, '--pod-logs-dir', join(folder, 'logs'), '--cgroup-root', '/kubelet-ts-none'] };
+}
+
+test('down keeps the data of claims and its containerd while a pod could not be removed', async () => {
+  const { rootDir, flags } = await unstoppable('deadline exceeded');
+  const data = join(rootDir, 'volumes', 'default', 'data');
+  await mkdir(data, { recursive: true });
+  const { code, stdout, stderr } = await run(['down', '--all', '--volumes', ...flags]);
   expect({ code, stdout, stderr: stderr.split('\n') }).toEqual({
     code: 1,
     stdout: 'claim default/data keeps its data\n',
@@ -61,4 +66,18 @@ test('down keeps the data of claims and its containerd while a pod could not be 
     ],
   });
   expect(existsSync(data)).toBe(true);
+});
+
+test('no text of the runtime is a command to GitHub', async () => {
+  vi.stubEnv('GITHUB_ACTIONS', 'true');
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  const { flags } = await unstoppable('##[error]deadline exceeded');
+  const { stderr } = await run(['down', ...flags]);
+  expect(stderr.split('\n')).toEqual([
+    String.raw`error: pod default/web could not be removed: ##\[error]deadline exceeded`,
+    'hint: The next run tries it again, and so does the next down.',
+    '',
+  ]);
 });

@@ -20,9 +20,14 @@ interface Context {
   now: () => number;
 }
 
+/** Takes the meaning from texts that others wrote. Undefined if this process is in no CI service that needs it. */
+export const outputGuard = (env: Context['env']): OutputGuard | undefined => (isGitHub(env) ? gitHubGuard : undefined);
+
+const isGitHub = (env: Context['env']): boolean => env['GITHUB_ACTIONS'] === 'true';
+
 /** The CI service that this process runs in, by its environment. Undefined for none that is known. */
 export function ciLog({ env, token, now }: Context): CILog | undefined {
-  if (env['GITHUB_ACTIONS'] === 'true') return gitHubLog;
+  if (isGitHub(env)) return gitHubLog;
   if (env['GITLAB_CI'] === 'true') return gitLabLog(token, now);
   return undefined;
 }

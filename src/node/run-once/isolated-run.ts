@@ -140,6 +140,7 @@ async function removeRun(rootDir: string, node: RemovalOptions, logger: Logger):
       podLogsDir: node.podLogsDir,
       cgroupRoot,
       deletesClaims: true,
+      logger,
     });
     mayRun = failures.some((failure) => failure.mayRun);
     const [failure] = failures;

@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { exclusively } from '../../../src/exclusively.ts';
 import { addNodeOptions } from '../../../src/node/options/node-flags.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../../../src/node/options/node-options.ts';
 import { openIsolatedRun, removeAbandonedRuns } from '../../../src/node/run-once/isolated-run.ts';
+import type { Logger } from '../../../src/logger.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -86,4 +87,20 @@ test('a killed run that cannot be removed is told apart from one that goes on', 
     failed: [{ name: 'run-0000000a', reason: expect.stringContaining(endpoint) as string, mayRun: true }],
   });
   expect((await runsLeft(node)).sort()).toEqual(['run-0000000a', options.nodeName].sort());
+});
+
+test('what the removal of a killed run has to tell goes to the log of the caller', async () => {
+  const node = await newNode();
+  const saved = join(node.rootDir, 'runs', 'run-0000000a', 'manifests-last-good');
+  const path = join(saved, `file-${'a'.repeat(32)}-${'b'.repeat(32)}`);
+  await mkdir(saved, { recursive: true });
+  await writeFile(path, 'damaged');
+  const entries: unknown[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    warn: (facts: unknown, message?: string) => entries.push([facts, message]),
+    child: () => logger,
+  };
+  expect(await removeAbandonedRuns(node, logger)).toEqual({ live: [], failed: [] });
+  expect(entries).toEqual([[{ err: expect.any(Error) as Error, path }, 'A saved manifest cannot be used']]);
 });
