@@ -2,6 +2,7 @@ import type { Pod } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
 import { inTime } from '../flow/in-time.ts';
+import { RenewedLimits } from '../flow/renewed-limits.ts';
 import type { PodUpdate } from './config/pod-config.ts';
 import { removalTimeoutMs } from './gc/tear-down-pods.ts';
 import { containerGracePeriodSeconds } from './kuberuntime/actions/termination-grace-period.ts';
@@ -13,11 +14,6 @@ type Parts = Pick<KubeletParts, 'config' | 'workers' | 'inputs' | 'events' | 're
 
 /** Delay before the removal of a pod's remains is tried again. */
 const removalRetryMs = 1000;
-
-/** When a pod was last removed. */
-interface Progress {
-  removedAtMonotonic: number;
-}
 
 /** A pod that could not be removed completely. */
 export interface UnremovedPod {
@@ -37,10 +33,10 @@ export async function removeAllPods(parts: Parts, clock: Clock): Promise<Unremov
   const workedOn = new Set(working.map(({ metadata }) => metadata.uid));
   const others = updates.flatMap((update) => update.pods).filter(({ metadata }) => !workedOn.has(metadata.uid));
   const left: UnremovedPod[] = [];
-  const progress: Progress = { removedAtMonotonic: -Infinity };
+  const limits = new RenewedLimits(clock);
   // Waiting pods first, because they would start when others end.
   for (const step of [others, ...computeStopOrder(working)])
-    left.push(...(await removePods(parts, clock, step, updates, progress)));
+    left.push(...(await removePods(parts, clock, step, updates, limits)));
   return left;
 }
 
@@ -49,7 +45,7 @@ async function removePods(
   clock: Clock,
   pods: readonly Pod[],
   removals: readonly PodUpdate[],
-  progress: Progress,
+  limits: RenewedLimits,
 ): Promise<UnremovedPod[]> {
   const { workers, inputs, events, remains } = parts;
   const uids = new Set(pods.map(({ metadata }) => metadata.uid));
@@ -63,8 +59,8 @@ async function removePods(
   const failures = await Promise.all(
     pods.map(async (pod) => {
       const { uid } = pod.metadata;
-      const failure = await untilRemoved(parts, clock, { pod, ended: ended.get(uid), removedBefore, progress });
-      if (failure === undefined) progress.removedAtMonotonic = clock.monotonic();
+      const failure = await untilRemoved(parts, clock, { pod, ended: ended.get(uid), removedBefore, limits });
+      if (failure === undefined) limits.renew();
       return failure;
     }),
   );
@@ -75,25 +71,24 @@ interface Removal {
   pod: Pod;
   ended: Promise<void> | undefined;
   removedBefore: ReadonlySet<string>;
-  progress: Readonly<Progress>;
+  limits: RenewedLimits;
 }
 
 /** Removes a pod after its worker `ended`. Resolves with undefined if nothing of it remains. */
 async function untilRemoved(
   { workers, remains }: Parts,
   clock: Clock,
-  { pod, ended, removedBefore, progress }: Removal,
+  { pod, ended, removedBefore, limits }: Removal,
 ): Promise<UnremovedPod | undefined> {
   const { uid, namespace, name } = pod.metadata;
   const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
   const startedAtMonotonic = clock.monotonic();
   const timeoutMs = graceMs + removalTimeoutMs;
-  const renewedAt = (): number => Math.max(startedAtMonotonic, progress.removedAtMonotonic);
   try {
-    await inTime(clock, timeoutMs, Promise.resolve(ended), renewedAt);
+    await limits.within(timeoutMs, Promise.resolve(ended));
     // A pod that had finished earlier still has its remains. Others were removed by their workers.
     const isGone = remains.hasRemoved(uid) && !removedBefore.has(uid);
-    if (!isGone) await removeRemains(remains, clock, uid, () => renewedAt() + timeoutMs);
+    if (!isGone) await removeRemains(remains, clock, uid, () => limits.endOf(startedAtMonotonic, timeoutMs));
     return undefined;
   } catch (error) {
     const { lastSyncError } = workers.snapshot(uid);

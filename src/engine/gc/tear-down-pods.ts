@@ -5,6 +5,7 @@ import { isDeadlineExceeded } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { inTime, TimeoutError } from '../../flow/in-time.ts';
+import { RenewedLimits } from '../../flow/renewed-limits.ts';
 import type { RuntimePod } from '../container/pod-records.ts';
 import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
@@ -29,8 +30,8 @@ interface Deps {
 }
 
 interface TearDown extends Deps {
-  /** When a pod was last removed. */
-  removedAtMonotonic: number;
+  /** Of the removals. */
+  limits: RenewedLimits;
 }
 
 /** Attempts per pod, because a runtime that stops many pods at once rejects some calls. */
@@ -57,7 +58,7 @@ export interface RemovalFailure {
  * if the runtime does not list its pods in time.
  */
 export async function tearDownPods(given: Deps): Promise<RemovalFailure[]> {
-  const deps: TearDown = { ...given, removedAtMonotonic: -Infinity };
+  const deps: TearDown = { ...given, limits: new RenewedLimits(given.clock) };
   const uids = new Set(await deps.podDirs.podUIDs());
   const listed = (await listPods(deps)).filter(({ uid }) => uids.has(uid));
   const steps = computeTearDownOrder(listed);
@@ -118,14 +119,12 @@ function nameOf(pods: readonly RuntimePod[], uid: string): string {
 }
 
 async function tearDownPod(deps: TearDown, uid: string): Promise<void> {
-  const { clock } = deps;
-  const within = <T>(ms: number, work: Promise<T>): Promise<T> =>
-    inTime(clock, ms, work, () => deps.removedAtMonotonic);
-  const podStatus = await within(removalTimeoutMs, deps.runtimePods.getPodStatus(uid));
+  const { limits } = deps;
+  const podStatus = await limits.within(removalTimeoutMs, deps.runtimePods.getPodStatus(uid));
   const pod = podOf(podStatus);
   const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
-  await within(graceMs + removalTimeoutMs, removePod(deps, pod, podStatus));
-  deps.removedAtMonotonic = clock.monotonic();
+  await limits.within(graceMs + removalTimeoutMs, removePod(deps, pod, podStatus));
+  limits.renew();
   if (podStatus.name !== '') deps.onRemoved(`${podStatus.namespace}/${podStatus.name}`);
 }
 
