@@ -175,6 +175,11 @@ export class Kubelet
     return error === undefined ? undefined : this.parts.outgoing.text(error);
   }
 
+  /** Why device plugins cannot register. Returns undefined if they can, and on a node without plugins. */
+  devicePluginsUnhealthyBecause(): string | undefined {
+    return this.parts.devices?.unhealthyBecause();
+  }
+
   /** Why the sync loop is stuck. Returns undefined if it is not. A runtime that is away for minutes stops it too. */
   stuckBecause(): string | undefined {
     return this.monitor.stuckBecause();

@@ -63,8 +63,14 @@ export async function serveUnixGrpc(path: string, { services, faults, idleMs }: 
     faults.note('plugin sockets', error);
   });
   listener.unref();
-  await chmod(made, 0o600);
-  await rename(made, path);
+  try {
+    await chmod(made, 0o600);
+    await rename(made, path);
+  } catch (error) {
+    // Otherwise each further try would leave one more listener.
+    listener.close();
+    throw error;
+  }
   return {
     close: () => {
       listener.close();

@@ -1,12 +1,14 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
 import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
+import { openPlugins } from '../../src/plugins/open-plugins.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { type DirectPlugin, DirectPlugins, goodPlugin, healthy, never } from '../fakes/direct-plugins.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
+import { silentFaults } from '../fakes/silent-faults.ts';
 import { type Engine, World } from './world.ts';
 
 const podWith = (name: string, ...resources: string[]): Pod =>
@@ -239,6 +241,30 @@ test('a start removes the sockets of plugins, which register again then, and kee
   await boot(world, {});
   const left = (await readdir(folder)).filter((name) => !name.startsWith('kubelet_internal_checkpoint'));
   expect(left).toEqual(['of-a-plugin']);
+});
+
+test('the check of devices fails until their registration socket is served, and a stopped agent is well', async () => {
+  const world = await World.make();
+  const socket = join(world.rootDir, 'device-plugins', 'kubelet.sock');
+  // A start leaves folders, and none can become a socket.
+  await mkdir(socket, { recursive: true });
+  const plugins = openPlugins({ faults: silentFaults(), clock: world.clock });
+  const engine = await world.boot({ sources: [new ManualSource()], plugins });
+  const { kubelet } = engine;
+  const failing = 'device plugin registration gRPC server failed and no device plugins can register';
+  const early = kubelet.devicePluginsUnhealthyBecause();
+  await world.until(() => kubelet.snapshot().faults.some(({ part }) => part === 'device plugins'));
+  const blocked = kubelet.devicePluginsUnhealthyBecause();
+  await rm(socket, { recursive: true });
+  await world.until(() => kubelet.devicePluginsUnhealthyBecause() === undefined);
+  await engine.kill();
+  const stopped = kubelet.devicePluginsUnhealthyBecause();
+  expect({ early, blocked, stopped }).toEqual({ early: failing, blocked: failing, stopped: undefined });
+});
+
+test('an agent without plugins passes the check of devices', async () => {
+  const { kubelet } = await (await World.make()).boot({ sources: [new ManualSource()] });
+  expect(kubelet.devicePluginsUnhealthyBecause()).toBeUndefined();
 });
 
 test('two refused pods wait for devices, and are asked for again only when these change', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { stat, writeFile } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -47,6 +47,15 @@ test('the socket is for its owner alone, and takes the place of an old file', as
   const server = await openPlugins({ faults: silentFaults(), clock: new FakeClock() }).servePodResources(other, lister);
   expect((await stat(other)).isSocket()).toBe(true);
   server.close();
+});
+
+test('a socket that cannot take its place is closed', async () => {
+  const path = join(await temporaryFolder(), 'kubelet.sock');
+  await mkdir(path);
+  const lister = { list: () => [], getAllocatableResources: () => ({}), get: () => ({}) };
+  const plugins = openPlugins({ faults: silentFaults(), clock: new FakeClock() });
+  await expect(plugins.servePodResources(path, lister)).rejects.toMatchObject({ code: 'EISDIR' });
+  await expect(once(connect(`${path}.new`), 'connect')).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
 test('answers, and errors in the words of the kubelet', async () => {

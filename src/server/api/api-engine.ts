@@ -8,6 +8,8 @@ import { Refusal } from './answers.ts';
 export interface ApiEngine extends Pick<EngineView, 'snapshot' | 'subscribe'>, Pick<StatsProvider, 'summary'> {
   /** Why the sync loop is blocked. Returns undefined if it is not. */
   unhealthyBecause(): string | undefined;
+  /** Why device plugins cannot register. Returns undefined if they can. */
+  devicePluginsUnhealthyBecause(): string | undefined;
 }
 
 export type ApiRuntime = Pick<
@@ -17,6 +19,7 @@ export type ApiRuntime = Pick<
   | 'containerStatus'
   | 'exec'
   | 'execSync'
+  | 'listContainers'
   | 'listPodSandbox'
   | 'portForward'
   | 'reopenContainerLog'

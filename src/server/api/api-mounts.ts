@@ -58,12 +58,13 @@ const json = 'application/json';
 export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }): Mount[] {
   const { engine, options } = deps;
   const syncLoop = (): string | undefined => engine.unhealthyBecause();
+  const devicePlugins = (): string | undefined => engine.devicePluginsUnhealthyBecause();
   const healthy = (): undefined => undefined;
   const checks = [
     { name: 'ping', unhealthyBecause: healthy },
     { name: 'log', unhealthyBecause: healthy },
     { name: 'syncloop', unhealthyBecause: syncLoop },
-    { name: 'device-plugin', unhealthyBecause: healthy },
+    { name: 'device-plugin', unhealthyBecause: devicePlugins },
   ];
   const mounts: Mount[] = [
     ...healthzMounts(checks, (name, isOk) => {
@@ -149,7 +150,7 @@ function debugMounts(deps: MountDeps): Mount[] {
           pattern: '',
           produces: json,
           handle: async ({ response }) => {
-            sendJSON(response, await runningPodList(engine, runtime), '\n');
+            sendJSON(response, await runningPodList(runtime), '\n');
           },
         },
       ],

@@ -2,7 +2,7 @@ import type { Container, Pod, PodStatus } from '../../api/types.ts';
 import { criLabels } from '../../engine/container/labels.ts';
 import { rpcText } from '../../rpc-text.ts';
 import { Refusal } from './answers.ts';
-import { type ApiEngine, type ApiRuntime, containerStatuses, podsOf } from './api-engine.ts';
+import { type ApiEngine, type ApiRuntime, podsOf } from './api-engine.ts';
 
 /** kubelet: server/server.go encodePods */
 export function podList(engine: Pick<ApiEngine, 'snapshot'>): object {
@@ -28,31 +28,57 @@ function withProbeTimes({ conditions, ...status }: PodStatus): object {
 const withResources = (container: Container): Container => ({ ...container, resources: container.resources ?? {} });
 
 /**
- * Pods with a running sandbox or running containers, and those containers alone. kubelet: server/server.go
- * getRunningPods
+ * Pods with a ready sandbox or running containers, newest first, and those containers alone, of every kind. All of it
+ * is from the runtime, as are the names of the images. kubelet: kubelet.go GetRunningPods, kuberuntime_manager.go
+ * GetPods, container/runtime.go ToAPIPod
  */
-export async function runningPodList(
-  engine: Pick<ApiEngine, 'snapshot'>,
-  runtime: Pick<ApiRuntime, 'listPodSandbox'>,
-): Promise<object> {
-  const filter = { state: { state: 'SANDBOX_READY' } } as const;
-  const { items: sandboxes } = await runtime.listPodSandbox({ filter }).catch((error: unknown) => {
+export async function runningPodList(runtime: Pick<ApiRuntime, 'listContainers' | 'listPodSandbox'>): Promise<object> {
+  const [{ items: sandboxes }, { containers }] = await Promise.all([
+    runtime.listPodSandbox({ filter: { state: { state: 'SANDBOX_READY' } } }),
+    runtime.listContainers({ filter: { state: { state: 'CONTAINER_RUNNING' } } }),
+  ]).catch((error: unknown) => {
     throw new Refusal(500, rpcText(error));
   });
-  const withSandbox = new Set(sandboxes.map(({ labels }) => labels[criLabels.podUID]));
-  const items = podsOf(engine).flatMap((pod) => {
-    const running = new Set(
-      containerStatuses(pod).flatMap(({ name, state }) => (state?.running === undefined ? [] : [name])),
-    );
-    const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers]
-      .filter(({ name }) => running.has(name))
-      .map(({ name, image }) => ({ name, image, resources: {} }));
-    const { name, namespace, uid } = pod.metadata;
-    if (containers.length === 0 && !withSandbox.has(uid)) return [];
-    return [{ metadata: withCreation({ name, namespace, uid }), spec: { containers: orNull(containers) }, status: {} }];
-  });
-  return listOf(items);
+  const pods = new Map<string, RunningPod>();
+  const podOf = (metadata: RunningPod['metadata']): RunningPod => {
+    const pod = pods.get(metadata.uid) ?? { metadata, createdAt: 0n, containers: [] };
+    pods.set(metadata.uid, pod);
+    return pod;
+  };
+  for (const { metadata, createdAt } of sandboxes)
+    if (metadata !== undefined) podOf(namesOf(metadata)).createdAt = createdAt;
+  for (const { labels, metadata, image } of containers) {
+    const {
+      [criLabels.podUID]: uid,
+      [criLabels.podName]: name = '',
+      [criLabels.podNamespace]: namespace = '',
+    } = labels;
+    // A container without a pod UID is not from a kubelet.
+    if (uid === undefined || metadata === undefined) continue;
+    podOf({ name, namespace, uid }).containers.push({ name: metadata.name, image: image?.image ?? '', resources: {} });
+  }
+  const items = [...pods.values()].sort((a, b) => Number(b.createdAt - a.createdAt));
+  return listOf(
+    items.map((pod) => ({
+      metadata: withCreation(pod.metadata),
+      spec: { containers: orNull(pod.containers) },
+      status: {},
+    })),
+  );
 }
+
+interface RunningPod {
+  metadata: { name: string; namespace: string; uid: string };
+  /** Nanoseconds. 0 without a ready sandbox. */
+  createdAt: bigint;
+  containers: Container[];
+}
+
+const namesOf = ({ name, namespace, uid }: RunningPod['metadata']): RunningPod['metadata'] => ({
+  name,
+  namespace,
+  uid,
+});
 
 const listOf = (items: readonly object[]): object => ({
   kind: 'PodList',

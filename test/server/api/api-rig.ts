@@ -57,13 +57,15 @@ export function engineWith(pods: readonly Pod[]): ApiEngine {
     subscribe: () => () => undefined,
     summary: () => Promise.reject(new Error('no statistics')),
     unhealthyBecause: () => undefined,
+    devicePluginsUnhealthyBecause: () => undefined,
   };
 }
 
-/** A runtime that refuses what it is asked, and has no sandboxes. */
+/** A runtime that refuses what it is asked, and has no pods. */
 const refuse = (): Promise<never> => Promise.reject(new RpcError('Exec', 2, 'scripted'));
 const idleRuntime = {
   listPodSandbox: () => Promise.resolve({ items: [] }),
+  listContainers: () => Promise.resolve({ containers: [] }),
   containerStatus: () => Promise.resolve({ status: undefined }),
   reopenContainerLog: refuse,
   exec: refuse,

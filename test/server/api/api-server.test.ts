@@ -133,6 +133,18 @@ test('texts of a client are quoted as in Go', async () => {
   ]);
 });
 
+test('the check device-plugin is that of the registration socket', async () => {
+  const engine = { ...engineWith([]), devicePluginsUnhealthyBecause: () => 'no device plugins can register' };
+  const rig = await ApiRig.open({ engine });
+  const client = await rig.authority.issue('carol');
+  const paths = ['/healthz', '/healthz/device-plugin', '/healthz?exclude=device-plugin'];
+  expect(await Promise.all(paths.map((path) => rig.short(`GET ${path}`, { client })))).toEqual([
+    '500 [+]ping ok\n[+]log ok\n[+]syncloop ok\n[-]device-plugin failed: reason withheld\nhealthz check failed\n',
+    '500 internal server error: no device plugins can register\n',
+    '200 ok',
+  ]);
+});
+
 test('an encoded path reaches no handler past the check of its plain form', async () => {
   const rules = [{ users: ['carol'], groups: [], verbs: ['*'], resources: ['nodes/healthz'] }];
   const rig = await ApiRig.open({ access: { authorization: { kind: 'policy', rules } } });

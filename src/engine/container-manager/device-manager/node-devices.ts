@@ -60,6 +60,7 @@ export class NodeDevices {
   private readonly admission: DeviceAdmission;
   private file: DiskStateFile | undefined;
   private server: UnixServer | undefined;
+  private isClosed = false;
 
   constructor(private readonly deps: Deps) {
     const { plugins, managers, meter, clock, logger } = deps;
@@ -121,8 +122,18 @@ export class NodeDevices {
     });
   }
 
+  /**
+   * Why plugins cannot register. Returns undefined if they can, and after `close`, because a node that stops needs no
+   * plugins. kubelet: devicemanager/plugin/v1beta1/server.go Check, Stop
+   */
+  unhealthyBecause(): string | undefined {
+    if (this.server !== undefined || this.isClosed) return undefined;
+    return 'device plugin registration gRPC server failed and no device plugins can register';
+  }
+
   /** Resolves when the checkpoint is written. */
   async close(): Promise<void> {
+    this.isClosed = true;
     this.server?.close();
     this.resources.close();
     await this.file?.close();
