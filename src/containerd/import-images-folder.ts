@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, hasCode, UserError } from '../errors.ts';
+import { readFailure } from '../file-failure.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 
 export interface ImagesFolderOptions {
@@ -28,6 +29,8 @@ export interface ImportedFolder {
   readonly names: readonly string[];
   /** Files without the name of an archive or of a checksum. */
   readonly ignored: readonly string[];
+  /** Why the folder could not be read. Undefined if it was. */
+  readonly unread?: UserError;
 }
 
 interface ImportRecord {
@@ -47,16 +50,20 @@ const checksumName = /\.(tar|tar\.gz|tgz)\.sha256$/;
 /**
  * Imports every archive of the folder that this store does not have yet, compared by path, size and modification time,
  * and by the images that an earlier import brought. A bad archive is reported, does not affect others, and is tried
- * again at the next start. Rejects with the signal's reason. What was imported until then is known at the next start.
+ * again at the next start, as is a folder that cannot be read. Rejects with the signal's reason. What was imported
+ * until then is known at the next start.
  */
 export async function importImagesFolder(options: ImagesFolderOptions): Promise<ImportedFolder> {
   const { folder, stateFile, store, isPresent, importArchive, signal } = options;
-  const names = (await listFolder(folder)).filter((name) => !name.startsWith('.'));
+  const known = await filesOfStore(stateFile, store);
+  const listed = await listFolder(folder);
+  if (listed instanceof UserError)
+    return { imported: [], failed: [], unchanged: [], names: namesIn(known), ignored: [], unread: listed };
+  const names = listed.filter((name) => !name.startsWith('.'));
   const archives = names.filter((name) => archiveName.test(name)).map((name) => join(folder, name));
   const ignored = names
     .filter((name) => !archiveName.test(name) && !checksumName.test(name))
     .map((name) => join(folder, name));
-  const known = await filesOfStore(stateFile, store);
   const files: Record<string, ImportRecord> = {};
   const result = {
     imported: [] as ImportedFolder['imported'][number][],
@@ -88,22 +95,29 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
   }
   const forgotten = Object.keys(known).some((file) => !(file in files));
   if (forgotten) await writeState(stateFile, { store, files });
-  return { ...result, unchanged, names: Object.values(files).flatMap((file) => file.names), ignored };
+  return { ...result, unchanged, names: namesIn(files), ignored };
 }
 
-/** True if there is an archive to import. */
+/** True if there is an archive to import, or the folder cannot be read, which the import reports. */
 export async function hasImageArchives(folder: string): Promise<boolean> {
-  return (await listFolder(folder)).some((name) => archiveName.test(name) && !name.startsWith('.'));
+  const listed = await listFolder(folder);
+  return listed instanceof UserError || listed.some((name) => archiveName.test(name) && !name.startsWith('.'));
 }
 
-async function listFolder(folder: string): Promise<string[]> {
+/** Resolves to an error if the folder is there and cannot be read. */
+async function listFolder(folder: string): Promise<string[] | UserError> {
   try {
     return (await readdir(folder)).sort();
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw new UserError(`Could not read the images folder ${folder}: ${errorMessage(error)}`, { cause: error });
+  } catch (cause) {
+    if (hasCode(cause, 'ENOENT')) return [];
+    return new UserError(`Could not read the images folder ${folder}: ${readFailure(cause, 'folder')}`, {
+      hint: 'Make it a folder that root can read. The next start imports its archives.',
+      cause,
+    });
   }
 }
+
+const namesIn = (files: State['files']): string[] => Object.values(files).flatMap(({ names }) => names);
 
 /**
  * Names of all images from archives of the folder, in any store. Empty if no archive was imported. Rejects with a
@@ -112,7 +126,7 @@ async function listFolder(folder: string): Promise<string[]> {
 export async function importedImageNames(stateFile: string): Promise<string[]> {
   try {
     const { files } = await readState(stateFile);
-    return Object.values(files).flatMap(({ names }) => names);
+    return namesIn(files);
   } catch (cause) {
     if (hasCode(cause, 'ENOENT')) return [];
     throw new UserError(`${stateFile}, the list of imported images, cannot be read: ${errorMessage(cause)}`, {

@@ -17,23 +17,35 @@ interface ListedImport {
 const pollMs = 5;
 /**
  * Milliseconds to wait for one image. The CRI plugin lists it within milliseconds, and on a busy machine within
- * seconds. It hardly ever lists one whose name is not complete.
+ * seconds.
  */
-const patienceMs = { complete: 60_000, incomplete: 10_000 };
+const patienceMs = 60_000;
 
 /**
  * Imports one archive and protects its images from garbage collection. Resolves to their names when the CRI lists them,
  * because until then a pod would try to pull them: the CRI plugin learns of an image by an event. Rejects with a
- * `UserError` if it does not list one in time.
+ * `UserError` if it does not list one in time. An incomplete name is not waited for, because no CRI resolves it. It is
+ * still found if the CRI has an image of its complete name, so such names come last.
  */
 export async function importListed(store: ImageStore, file: string, options: ListedImport): Promise<string[]> {
   const names = await importImageArchive(store, file, { ...options, pinned: true });
-  for (const name of names) if (!(await isListedInTime(name, options))) throw notListed(file, name);
+  for (const name of names.filter(isComplete)) {
+    if (!(await isListedInTime(name, options)))
+      throw notImported(file, `the runtime did not list ${name} in ${patienceMs / 1000} s`);
+  }
+  for (const name of names.filter((one) => !isComplete(one))) {
+    if (!(await options.isListed(name, options.signal)))
+      throw notImported(
+        file,
+        `the name of its image is not complete: ${name}`,
+        'Save it with registry and path, such as localhost/app:1.',
+      );
+  }
   return names;
 }
 
 async function isListedInTime(name: string, { isListed, clock, signal }: ListedImport): Promise<boolean> {
-  const giveUpAtMonotonic = clock.monotonic() + (isComplete(name) ? patienceMs.complete : patienceMs.incomplete);
+  const giveUpAtMonotonic = clock.monotonic() + patienceMs;
   while (!(await isListed(name, signal))) {
     if (clock.monotonic() >= giveUpAtMonotonic) return false;
     await clock.sleep(pollMs, { signal });
@@ -41,13 +53,8 @@ async function isListedInTime(name: string, { isListed, clock, signal }: ListedI
   return true;
 }
 
-function notListed(file: string, name: string): UserError {
-  const failed = `Could not import the image archive ${file}`;
-  if (isComplete(name))
-    return new UserError(`${failed}: the runtime did not list ${name} in ${patienceMs.complete / 1000} s`);
-  return new UserError(`${failed}: the name of its image is not complete: ${name}`, {
-    hint: 'Save it with registry and path, such as localhost/app:1.',
-  });
+function notImported(file: string, reason: string, hint?: string): UserError {
+  return new UserError(`Could not import the image archive ${file}: ${reason}`, hint === undefined ? {} : { hint });
 }
 
 /** The CRI looks for the complete name of an image only: for `app:1` it looks for `docker.io/library/app:1`. */

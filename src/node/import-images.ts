@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { type ImportProgress, importText } from '../containerd/import-progress.ts';
 import type { ImportedFolder } from '../containerd/import-images-folder.ts';
+import type { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
 /**
@@ -21,8 +22,8 @@ interface Deps {
 const progressPeriodMs = 3000;
 
 /**
- * Imports the archives of the root-dir and reports the progress. Resolves to the names of all images that came from
- * them. Rejects with the signal's reason.
+ * Imports the archives of the root-dir and reports the progress and the failures. Resolves to the names of all images
+ * that came from them. Rejects with the signal's reason.
  */
 export async function importImages({
   importFolder,
@@ -42,18 +43,19 @@ export async function importImages({
   };
   logPeriodically();
   try {
-    const { imported, failed, names } = await importFolder(signal, (now) => {
+    const { imported, failed, names, unread } = await importFolder(signal, (now) => {
       if (now.file !== progress?.file) logger.info({ progress: importText(now) }, 'Loading an image archive');
       progress = now;
     });
     for (const done of imported) logger.info({ file: done.file, names: done.names }, 'Imported an image archive');
-    for (const { file, error } of failed) {
-      const { message: err, hint } = error;
-      logger.error({ file, err, ...(hint !== undefined && { hint }) }, 'An image archive was not imported');
-    }
+    for (const { file, error } of failed)
+      logger.error({ file, ...failureFacts(error) }, 'An image archive was not imported');
+    if (unread !== undefined) logger.warn(failureFacts(unread), 'No image archive was imported');
     return names;
   } finally {
     cancel();
     progress = undefined;
   }
 }
+
+const failureFacts = ({ message: err, hint }: UserError): object => ({ err, ...(hint !== undefined && { hint }) });

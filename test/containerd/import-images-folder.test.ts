@@ -1,4 +1,4 @@
-import { mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
@@ -161,6 +161,30 @@ test('does nothing without a folder', async () => {
     names: [],
     ignored: [],
   });
+});
+
+test('a folder that cannot be read is reported, and the images of earlier starts stay known', async () => {
+  const { options, at } = await imagesFolder({ 'a.tar': '1' });
+  await importImagesFolder(options);
+  const moved = `${options.folder}.moved`;
+  await rename(options.folder, moved);
+  await writeFile(options.folder, '');
+  const names = ['localhost/a.tar:1'];
+  expect(await importImagesFolder(options)).toEqual({
+    imported: [],
+    failed: [],
+    unchanged: [],
+    names,
+    ignored: [],
+    unread: new UserError(`Could not read the images folder ${options.folder}: not a directory`, {
+      hint: 'Make it a folder that root can read. The next start imports its archives.',
+      cause: expect.objectContaining({ code: 'ENOTDIR' }),
+    }),
+  });
+  expect(await importedImageNames(options.stateFile)).toEqual(names);
+  await rm(options.folder);
+  await rename(moved, options.folder);
+  expect((await importImagesFolder(options)).unchanged).toEqual([at('a.tar')]);
 });
 
 test('the names of imported images are those of all archives, and none before the first import', async () => {

@@ -19,7 +19,7 @@ test('archives that the runtime cannot take are an error', async () => {
   );
 });
 
-test('only archives count', async () => {
+test('only archives count, and a folder that cannot be read may have some', async () => {
   const folder = join(await temporaryFolder(), 'images');
   expect(await hasImageArchives(folder)).toBe(false);
   await mkdir(folder);
@@ -27,4 +27,5 @@ test('only archives count', async () => {
   expect(await hasImageArchives(folder)).toBe(false);
   await writeFile(join(folder, 'app.tar'), '');
   expect(await hasImageArchives(folder)).toBe(true);
+  expect(await hasImageArchives(join(folder, 'app.tar'))).toBe(true);
 });

@@ -54,13 +54,13 @@ test('an image that was removed is loaded again at the next start, and by images
   expect(await isPresent()).toBe(true);
 });
 
-test('an images folder that cannot be read is an error in the log, and the agent runs', async () => {
+test('an images folder that cannot be read is a warning in the log, and the agent runs', async () => {
   const folder = join(guest.rootDir, 'images');
   await rm(folder, { recursive: true });
   await writeFile(folder, '');
   await guest.start();
   expect(guest.logs.filter(({ msg }) => msg === 'No image archive was imported').map(({ err }) => err)).toEqual([
-    expect.stringContaining(`Could not read the images folder ${folder}: ENOTDIR`) as string,
+    `Could not read the images folder ${folder}: not a directory`,
   ]);
   await guest.stop();
 });

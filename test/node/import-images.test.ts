@@ -6,13 +6,27 @@ import { UserError } from '../../src/errors.ts';
 import type { Logger } from '../../src/logger.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
+/** A logger, and its lines. */
+function linesOfLog(): { logger: Logger; lines: string[] } {
+  const lines: string[] = [];
+  const write =
+    (level: string) =>
+    (facts: unknown, message?: string): void => {
+      lines.push(`${level} ${message ?? ''} ${JSON.stringify(facts)}`);
+    };
+  const logger: Logger = {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    child: () => logger,
+  };
+  return { logger, lines };
+}
+
 test('the log and the readers of a start are told how far each archive is', async () => {
   const clock = new FakeClock();
-  const lines: string[] = [];
-  const write = (facts: unknown, message?: string): void => {
-    lines.push(`${message ?? ''} ${JSON.stringify(facts)}`);
-  };
-  const logger: Logger = { debug: write, info: write, warn: write, error: write, child: () => logger };
+  const { logger, lines } = linesOfLog();
   let tell = (_progress: ImportProgress): void => undefined;
   let end = (_result: ImportedFolder): void => undefined;
   let doing = (): string | undefined => undefined;
@@ -51,11 +65,30 @@ test('the log and the readers of a start are told how far each archive is', asyn
   expect(doing()).toBeUndefined();
   await clock.advance(60_000);
   expect(lines).toEqual([
-    'Loading an image archive {"progress":"image archive app.tar, 0% 0.0/300.0 MB"}',
-    'Loading an image archive {"progress":"image archive app.tar, 45% 135.0/300.0 MB"}',
-    'Loading an image archive {"progress":"image archive app.tar, unpacking (300.0 MB)"}',
-    'Imported an image archive {"file":"/images/app.tar","names":["localhost/app:1"]}',
-    'An image archive was not imported {"file":"/images/bad.tar","err":"it has no complete name","hint":"Save it with one."}',
-    'An image archive was not imported {"file":"/images/worse.tar","err":"it is damaged"}',
+    'info Loading an image archive {"progress":"image archive app.tar, 0% 0.0/300.0 MB"}',
+    'info Loading an image archive {"progress":"image archive app.tar, 45% 135.0/300.0 MB"}',
+    'info Loading an image archive {"progress":"image archive app.tar, unpacking (300.0 MB)"}',
+    'info Imported an image archive {"file":"/images/app.tar","names":["localhost/app:1"]}',
+    'error An image archive was not imported {"file":"/images/bad.tar","err":"it has no complete name","hint":"Save it with one."}',
+    'error An image archive was not imported {"file":"/images/worse.tar","err":"it is damaged"}',
   ]);
+});
+
+test('a folder that cannot be read is a warning with its remedy, and the start goes on', async () => {
+  const { logger, lines } = linesOfLog();
+  const unread = new UserError('Could not read the images folder /images: i/o error', { hint: 'Mend it.' });
+  const names = await importImages({
+    importFolder: () =>
+      Promise.resolve({ imported: [], failed: [], unchanged: [], names: ['localhost/app:1'], ignored: [], unread }),
+    clock: new FakeClock(),
+    logger,
+    signal: new AbortController().signal,
+    onStarting: undefined,
+  });
+  expect({ names, lines }).toEqual({
+    names: ['localhost/app:1'],
+    lines: [
+      'warn No image archive was imported {"err":"Could not read the images folder /images: i/o error","hint":"Mend it."}',
+    ],
+  });
 });
