@@ -464,7 +464,6 @@ const rooms = {
       'engine/lifecycle',
       'node/options',
       'engine/gc',
-      'node/log',
       'engine',
       'engine/container-manager/checkpoint',
       'engine/container-manager/cpu-topology',
