@@ -120,14 +120,13 @@ async function runAndReport({ manifests, flags, interrupted, junit }: ReportedRu
   const write = (text: string): void => void deps.stderr.write(guard?.text(text) ?? text);
   const logger = eachFailureOnce(withoutFailedSyncs(guardedLog(nodeLogger, guard)));
   const { exitCodeFrom } = flags;
-  const overrides = { env: await givenVariables(flags, env), images: flags.set ?? [] };
   const isolated = flags.isolated ? await openIsolatedRun(node, logger, interrupted) : undefined;
   const options = isolated?.options ?? node;
   deps.stderr.write(ci?.begin('Output of the pods') ?? '');
   const runPods = runOnce({
     options,
     manifests: [...manifests, ...(flags.podManifestPath ?? [])],
-    overrides,
+    overrides: async (signal) => ({ env: await givenVariables(flags, env, signal), images: flags.set ?? [] }),
     until: flags.until,
     decider: exitCodeFrom === undefined ? undefined : (pods) => deciderMeant(exitCodeFrom, pods, options.nodeName),
     timeoutMs: flags.timeout ?? defaultTimeoutMs,

@@ -1,17 +1,21 @@
-import { readFile } from 'node:fs/promises';
 import { checkEnvVarName } from '../../api/values/names.ts';
 import { UserError } from '../../errors.ts';
 import { readFailure } from '../../file-failure.ts';
+import { readFileOrPipe } from './read-file-or-pipe.ts';
 
 /** The environment that lines without a value take it from. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variables of `--env-file` and `--env`. Of two of one name the last one counts; those of `--env` come last. */
+/**
+ * The variables of `--env-file` and `--env`. Of two of one name the last one counts; those of `--env` come last.
+ * Rejects if `signal` is aborted first, because the writer of a pipe may never come.
+ */
 export async function givenVariables(
   { envFile = [], env = [] }: { envFile?: readonly string[]; env?: readonly string[] },
   environment: Environment,
+  signal: AbortSignal,
 ): Promise<Map<string, string>> {
-  const files = await Promise.all(envFile.map((path) => readEnvironmentFile(path, environment)));
+  const files = await Promise.all(envFile.map((path) => readEnvironmentFile(path, environment, signal)));
   const given = env.flatMap((text) => parseVariable(text, environment, '--env'));
   return new Map([...files.flat(), ...given]);
 }
@@ -20,11 +24,16 @@ export async function givenVariables(
  * A file in the form of `docker run --env-file`: a line is `NAME=VALUE`, with the value as it is, or `NAME` for that of
  * the environment, if it is set. Lines that are empty or begin with `#` are left out.
  */
-async function readEnvironmentFile(path: string, environment: Environment): Promise<[string, string][]> {
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+async function readEnvironmentFile(
+  path: string,
+  environment: Environment,
+  signal: AbortSignal,
+): Promise<[string, string][]> {
+  const bytes = await readFileOrPipe(path, signal).catch((cause: unknown) => {
     throw new UserError(`--env-file: ${path}: ${readFailure(cause)}`, { cause });
   });
-  return text
+  return bytes
+    .toString('utf8')
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
     .flatMap((line, index) =>

@@ -12,6 +12,8 @@ import { LinePrefixer } from '../../engine/logs/line-prefixer.ts';
 import { readLogs } from '../../engine/logs/read-logs.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
+import { unlessAborted } from '../../flow/unless-aborted.ts';
+import { containerStatuses } from './run-once-outcome.ts';
 
 /** Milliseconds to wait for a runtime to write a container's last lines. */
 const lastLinesMs = 5000;
@@ -37,9 +39,8 @@ const colours = ['cyan', 'yellow', 'green', 'magenta', 'blue'] as const;
  * start with pod and container. A log that cannot be read is reported once and does not fail the pods.
  */
 export class RunOnceLogs {
-  /** Followed logs, by pod UID and container name. */
-  private readonly followed = new Map<string, Promise<void>>();
-  private readonly finished = new AbortController();
+  /** By pod UID and container name. */
+  private readonly followed = new Map<string, FollowedLog>();
   private readonly unprefixed: string | undefined;
 
   constructor(private readonly deps: Deps) {
@@ -72,27 +73,27 @@ export class RunOnceLogs {
     return this.unprefixed === undefined;
   }
 
-  /** Resolves when the logs of the ended containers of these pods are complete, a moment after their end. */
-  async written(pods: readonly Pod[]): Promise<void> {
-    const { clock } = this.deps;
+  /**
+   * Resolves when the logs of the ended containers of these pods are complete, a moment after their end, and shown. A
+   * removal of the pods would delete the files that are not read yet. The reader of our output may be slow or stopped,
+   * so `interrupted` ends the wait for it.
+   */
+  async shown(pods: readonly Pod[], interrupted: AbortSignal): Promise<void> {
+    const { clock, podLogsDir } = this.deps;
     const untilMs = clock.monotonic() + lastLinesMs;
-    const paths = pods.flatMap((pod) => this.endedLogs(pod));
+    const ended = pods.flatMap(endedContainers);
+    const paths = ended.map(({ pod, name, attempt }) =>
+      join(containerLogsDirectory(podLogsDir, pod.metadata, name), `${String(attempt)}.log`),
+    );
     while (clock.monotonic() < untilMs && (await findWriters(paths)).size > 0) await clock.sleep(lookEveryMs);
+    const all = ended.flatMap(({ pod, name }) => this.followed.get(keyOf(pod.metadata.uid, name)) ?? []);
+    // Only the interrupt rejects.
+    await unlessAborted(finish(all), interrupted).catch(() => undefined);
   }
 
   /** Shows the rest of the logs. Resolves when it is written. */
   async end(): Promise<void> {
-    this.finished.abort();
-    await Promise.all(this.followed.values());
-  }
-
-  private endedLogs({ metadata, status }: Pod): string[] {
-    const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-    return statuses.flatMap(({ name, state, restartCount }) =>
-      state?.terminated === undefined
-        ? []
-        : [join(containerLogsDirectory(this.deps.podLogsDir, metadata, name), `${String(restartCount)}.log`)],
-    );
+    await finish([...this.followed.values()]);
   }
 
   private show(pod: Pod, container: string): void {
@@ -100,7 +101,8 @@ export class RunOnceLogs {
     if (this.followed.has(key)) return;
     const folder = containerLogsDirectory(this.deps.podLogsDir, pod.metadata, container);
     const prefix = key === this.unprefixed ? undefined : this.prefixOf(key, `[pod/${pod.metadata.name}/${container}]`);
-    const done = this.read(folder, prefix)
+    const finished = new AbortController();
+    const done = this.read(folder, prefix, finished.signal)
       .then((hasLog) => {
         // The container may start later.
         if (!hasLog) this.followed.delete(key);
@@ -109,7 +111,7 @@ export class RunOnceLogs {
         if (hasCode(error, 'EPIPE')) return;
         this.deps.stderr.write(`warning: the log of container ${container} cannot be shown: ${errorMessage(error)}\n`);
       });
-    this.followed.set(key, done);
+    this.followed.set(key, { done, finished });
   }
 
   private prefixOf(key: string, name: string): string {
@@ -121,7 +123,7 @@ export class RunOnceLogs {
   }
 
   /** Resolves to false if the container has no log. */
-  private async read(folder: string, prefix: string | undefined): Promise<boolean> {
+  private async read(folder: string, prefix: string | undefined, finished: AbortSignal): Promise<boolean> {
     const [first] = await logFiles(folder);
     if (first === undefined) return false;
     const streams = { stdout: this.deps.stdout, stderr: this.deps.stderr };
@@ -129,7 +131,7 @@ export class RunOnceLogs {
     const newPrefixer = (): LinePrefixer => new LinePrefixer(prefix ?? '', { guard });
     const isRaw = prefix === undefined && guard === undefined;
     const lines = isRaw ? undefined : { stdout: newPrefixer(), stderr: newPrefixer() };
-    await readLogs({ path: join(folder, first), follow: true, finished: this.finished.signal }, (bytes, stream) =>
+    await readLogs({ path: join(folder, first), follow: true, finished }, (bytes, stream) =>
       writeFully(streams[stream], lines === undefined ? bytes : lines[stream].add(bytes)),
     );
     for (const stream of ['stdout', 'stderr'] as const) {
@@ -138,6 +140,24 @@ export class RunOnceLogs {
     }
     return true;
   }
+}
+
+/** A log that is shown until `finished` is aborted. The rest of it is still shown then. */
+interface FollowedLog {
+  done: Promise<void>;
+  finished: AbortController;
+}
+
+async function finish(logs: readonly FollowedLog[]): Promise<void> {
+  for (const { finished } of logs) finished.abort();
+  await Promise.all(logs.map(({ done }) => done));
+}
+
+/** The containers of a pod that ended and do not run again yet, each with its newest instance. */
+function endedContainers(pod: Pod): { pod: Pod; name: string; attempt: number }[] {
+  return containerStatuses(pod)
+    .filter(({ state, lastState }) => state?.running === undefined && (state?.terminated ?? lastState?.terminated))
+    .map(({ name, restartCount }) => ({ pod, name, attempt: restartCount }));
 }
 
 const newline = Buffer.from('\n');

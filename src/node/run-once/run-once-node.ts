@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { Pod } from '../../api/types.ts';
 import { systemClock } from '../../clock.ts';
+import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import type { Kubelet } from '../../engine/kubelet.ts';
 import {
   containerGracePeriodSeconds,
@@ -16,12 +17,15 @@ import type { NodeOptions } from '../options/node-options.ts';
 import { withAgent } from '../with-agent.ts';
 import { type DeclaredRequest, declaredPods, fixedSource } from './declared-pods.ts';
 import { type Cut, podResult, type PodResult, runExitCode, undecidedOutcome } from './pod-result.ts';
+import type { PodOverrides } from './pod-overrides.ts';
 import { RunOnceLogs } from './run-once-logs.ts';
 import { exitCodes, type Until } from './run-once-outcome.ts';
 import { type RunEnd, untilDecided } from './until-decided.ts';
 
-export interface RunOnceRequest extends DeclaredRequest {
+export interface RunOnceRequest extends Omit<DeclaredRequest, 'overrides'> {
   options: NodeOptions;
+  /** Reads the values that replace those of manifests. The signal ends the start, and so this wait. */
+  overrides: (signal: AbortSignal) => Promise<PodOverrides>;
   until: Until;
   /** Finds the pod or container that decides alone. Undefined if all pods decide. */
   decider: ((pods: readonly Pod[]) => RunEnd['decider']) | undefined;
@@ -71,7 +75,9 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
     stopping.abort(start.reason);
   };
   start.addEventListener('abort', endStart);
-  const updates = await unlessAborted(declaredPods(request), start);
+  const declare = async (): Promise<SourceUpdate[]> =>
+    declaredPods({ ...request, overrides: await request.overrides(start) });
+  const updates = await unlessAborted(declare(), start);
   const pods = updates.flatMap((update) => update.pods);
   const decider = request.decider?.(pods);
   const agent = {
@@ -96,8 +102,10 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
     const cut: Cut = { by: interrupted.aborted ? 'interrupt' : isDecided ? 'decider' : 'timeout', timeoutMs };
     const known = new Map(kubelet.snapshot().pods.map((snapshot) => [snapshot.pod.metadata.uid, snapshot]));
     logs.followAll();
-    // Waits for the logs, because a removal deletes them.
-    await logs.written([...known.values()].map(({ pod }) => pod));
+    await logs.shown(
+      [...known.values()].map(({ pod }) => pod),
+      interrupted,
+    );
     const results = await Promise.all(
       pods.map((declared) => {
         const snapshot = known.get(declared.metadata.uid);

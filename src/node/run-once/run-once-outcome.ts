@@ -148,7 +148,7 @@ export function unfinishedState({ spec, status }: Pod, lastWarning = ''): Pick<P
     statuses.find(({ state }) => state?.waiting !== undefined);
   if (waits === undefined) return { message: lastWarning };
   return {
-    message: `container ${waits.name} ${stateText(waits, spec.restartPolicy, lastWarning)}`,
+    message: `container ${waits.name} ${stateText(waits, spec.restartPolicy, lastWarning)}${failureBefore(waits)}`,
     container: waits.name,
   };
 }
@@ -160,6 +160,12 @@ function stateText({ state, ready }: ContainerStatus, restartPolicy: string | un
   }
   if (restartPolicy !== 'Always') return 'still runs';
   return ready ? 'is Ready, others are not' : joined('is not Ready', lastWarning);
+}
+
+/** The failure of the instance before, because a container that is tried again and again may never succeed. */
+function failureBefore({ lastState }: ContainerStatus): string {
+  const { exitCode = 0 } = lastState?.terminated ?? {};
+  return exitCode === 0 ? '' : `; it exited with code ${exitCode} before`;
 }
 
 const joined = (...parts: string[]): string => parts.filter((part) => part !== '').join(': ');

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { podRef } from '../../../src/api/values/pod-names.ts';
 import { containerLogsDirectory } from '../../../src/engine/container/log-paths.ts';
 import { RunOnceLogs } from '../../../src/node/run-once/run-once-logs.ts';
-import { makeContainer, makePod } from '../../builders/pods.ts';
+import { makeAPIContainerStatus, makeContainer, makePod } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { untilFilesRest } from '../../file-operations.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -24,8 +24,12 @@ async function oneLog() {
   const view = new FakeView(makeSnapshot());
   logs.follow(view);
   const folder = containerLogsDirectory(podLogsDir, pod.metadata, 'app');
+  const ended = { state: { terminated: { exitCode: 0 } } };
   return {
     logs,
+    folder,
+    stdout,
+    ended: { ...pod, status: { containerStatuses: [makeAPIContainerStatus({ name: 'app', ...ended })] } },
     write: async (file: string, line: string): Promise<void> => {
       await mkdir(folder, { recursive: true });
       await writeFile(join(folder, file), `2026-03-01T10:00:00.000000000Z stdout F ${line}\n`);
@@ -100,4 +104,37 @@ test('a container that is followed is shown once', async () => {
   died();
   logs.followAll();
   expect(await shown()).toBe('done\n');
+});
+
+/** A pod whose container ended, with a log of two files that its reader has not read. */
+async function unreadLog() {
+  const log = await oneLog();
+  await log.write('0.log.20260301-100000', 'first '.repeat(10_000));
+  await log.write('0.log', 'last');
+  log.died();
+  return log;
+}
+
+test('the rotated files of an ended container are shown before the logs may be deleted', async () => {
+  const { logs, ended, folder, stdout } = await unreadLog();
+  const steps: string[] = [];
+  const deleted = logs.shown([ended], new AbortController().signal).then(async () => {
+    steps.push('delete');
+    await rm(folder, { recursive: true });
+  });
+  await untilFilesRest();
+  steps.push('read');
+  const isRead = text(stdout);
+  await deleted;
+  await logs.end();
+  stdout.end();
+  expect({ steps, output: await isRead }).toEqual({
+    steps: ['read', 'delete'],
+    output: `${'first '.repeat(10_000)}\nlast\n`,
+  });
+});
+
+test('an interrupt ends the wait for a reader that does not read', async () => {
+  const { logs, ended } = await unreadLog();
+  await expect(logs.shown([ended], AbortSignal.abort(new Error('interrupted')))).resolves.toBeUndefined();
 });

@@ -283,6 +283,8 @@ describe('an image that could not be pulled', () => {
   });
 });
 
+const failedBefore = { lastState: { terminated: { exitCode: 4 } } };
+
 test.each<[string, string, PodStatus, object]>([
   [
     'waits for others',
@@ -307,6 +309,21 @@ test.each<[string, string, PodStatus, object]>([
     'OnFailure',
     { containerStatuses: [main({ state: { running: {} } })] },
     { message: 'container main still runs', container: 'main' },
+  ],
+  [
+    'runs a job again',
+    'OnFailure',
+    { containerStatuses: [main({ state: { running: {} }, ...failedBefore })] },
+    { message: 'container main still runs; it exited with code 4 before', container: 'main' },
+  ],
+  [
+    'waits for a restart',
+    'OnFailure',
+    { containerStatuses: [{ ...waiting('CrashLoopBackOff', 'back-off 10s'), ...failedBefore }] },
+    {
+      message: 'container main waits: CrashLoopBackOff: back-off 10s; it exited with code 4 before',
+      container: 'main',
+    },
   ],
   [
     'is not Ready',
