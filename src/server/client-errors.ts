@@ -11,10 +11,12 @@ const statuses: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
 };
 
+const headers = 'Content-Type: text/plain; charset=utf-8\r\nConnection: close';
+
 /**
- * Answers broken and late requests as Node does, but late ones a few at a time. Node finds all of them in one check:
- * hundreds that were closed at once kept other clients waiting for 24 ms of CPU. Where this process was too busy to
- * read a request that had come, it is answered.
+ * Answers broken and late requests. The text is that of Go's net/http conn.serve. Late ones are answered a few at a
+ * time. Node finds all of them in one check: hundreds that were closed at once kept other clients waiting for 24 ms of
+ * CPU. Where this process was too busy to read a request that had come, it is answered.
  */
 export function answerClientErrors(server: Server): void {
   const unfinished = new WeakMap<Duplex, Set<ServerResponse>>();
@@ -27,7 +29,8 @@ export function answerClientErrors(server: Server): void {
     // A client would take later bytes for a part of an answer that was begun.
     const isAnswering = [...(unfinished.get(socket) ?? [])].some(({ headersSent }) => headersSent);
     if (socket.writable && !isAnswering) {
-      socket.write(`HTTP/1.1 ${statuses[error.code ?? ''] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
+      const status = statuses[error.code ?? ''] ?? '400 Bad Request';
+      socket.write(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${status}`);
     }
     socket.destroy(error);
   };

@@ -44,7 +44,9 @@ test('connections that are late together are closed a few in a turn, so that oth
   }
   expect(most).toBe(16);
   expect(new Set(await Promise.all(answers))).toEqual(
-    new Set(['HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n']),
+    new Set([
+      'HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n408 Request Timeout',
+    ]),
   );
 });
 

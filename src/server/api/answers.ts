@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { ServerResponse } from 'node:http';
 
 /** A longer text is sent as bytes, because Node would keep it beside its bytes. */
 const maxTextLength = 4096;
@@ -30,7 +30,10 @@ export function send(
   const content = typeof body === 'string' && body.length > maxTextLength ? Buffer.from(body) : body;
   // The length of a 304 would be that of the file. Go's net/http leaves it out.
   const length = status === 304 ? {} : { 'content-length': Buffer.byteLength(content) };
-  response.writeHead(status, { ...headers, ...length });
+  const { connection, ...others } = headers;
+  // HTTP/2 has no such header, and Node would warn of it.
+  const ofConnection = connection !== undefined && response instanceof ServerResponse ? { connection } : {};
+  response.writeHead(status, { ...ofConnection, ...others, ...length });
   response.end(response.req.method === 'HEAD' ? undefined : content);
 }
 

@@ -4,6 +4,7 @@ import { Refusal, send, sendError, sendPlain } from './answers.ts';
 import { type Authentication, authenticate, type User } from './authenticate.ts';
 import { type Authorization, forbiddenText, isAllowed, verbOf } from './authorize.ts';
 import { goQuery } from './go-text.ts';
+import { type EarlyAnswer, targetOf } from './request-target.ts';
 import { findMount, findRoute, type Mount } from './route-table.ts';
 
 /** Which clients a server lets in. */
@@ -29,12 +30,13 @@ export function apiHandler({
   faults,
 }: Deps): (request: IncomingMessage, response: ServerResponse) => void {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { method = 'GET', url = '' } = request;
-    const [, path = '', search = ''] = /^([^?#]*)(\?[^#]*)?/.exec(url) ?? [];
-    if (!path.startsWith('/')) {
-      sendPlain(response, 400, '400 Bad Request');
+    const { method = 'GET' } = request;
+    const target = targetOf(request);
+    if ('status' in target) {
+      sendEarly(response, target);
       return;
     }
+    const { path, search } = target;
     const found = findMount(mounts, path, search);
     if (found.kind === 'missing') {
       sendError(response, 404, '404 page not found');
@@ -91,13 +93,27 @@ function isLetIn(
   return false;
 }
 
+function sendEarly(response: ServerResponse, { status, statusText, text }: EarlyAnswer): void {
+  if (statusText !== undefined) response.statusMessage = statusText;
+  send(
+    response,
+    status,
+    {
+      ...(status !== 200 && { connection: 'close' }),
+      ...(text !== '' && { 'content-type': 'text/plain; charset=utf-8' }),
+    },
+    text,
+  );
+}
+
 function redirect(response: ServerResponse, method: string, location: string): void {
   const isRead = method === 'GET' || method === 'HEAD';
   const escaped = location
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
-    .replaceAll('"', '&#34;');
+    .replaceAll('"', '&#34;')
+    .replaceAll("'", '&#39;');
   const body = method === 'GET' ? `<a href="${escaped}">Moved Permanently</a>.\n\n` : '';
   send(response, 301, { location, ...(isRead && { 'content-type': 'text/html; charset=utf-8' }) }, body);
 }

@@ -7,20 +7,23 @@ import { hasCode, UserError } from '../../errors.ts';
 import { countedPaths, type CountedServer, type HTTPCounts } from '../metrics/http-counts.ts';
 import { answerClientErrors } from '../client-errors.ts';
 import { listening, ownConnectionLimit } from '../http-server.ts';
+import { send } from './answers.ts';
 import { type Access, apiHandler } from './api-handler.ts';
 import { acceptMore } from '../accept-more.ts';
 import { limitConnections } from './connection-limit.ts';
 import { upgrades } from './forward-stream.ts';
 import { addHTTP2 } from './http2.ts';
 import { maxSilenceMs } from './max-silence.ts';
+import { answerPlainRequests } from './plain-requests.ts';
+import { askForBodyLater } from './request-body.ts';
 import type { Mount } from './route-table.ts';
 import type { ServingPair } from './serving-certificate.ts';
 import type { TLSLimits } from './tls-options.ts';
 
 /** Limits on a client in milliseconds: for its handshake, for a head, for a request, and until the next request. */
 const times = { handshakeTimeout: 5000, headersTimeout: 5000, requestTimeout: 30_000, keepAliveTimeout: 90_000 };
-const connectionsCheckingInterval = 1000;
-const maxHeaderSize = 32 * 1024;
+/** The handler looks for a host itself. */
+const limitsOfHTTP1 = { connectionsCheckingInterval: 1000, maxHeaderSize: 32 * 1024, requireHostHeader: false };
 /** Closes connections of clients that are gone without a word. Streams may be silent. kubelet: Go's net ListenConfig */
 const keepAlive = { keepAlive: true, keepAliveInitialDelay: 15_000 };
 
@@ -69,14 +72,14 @@ export async function serveSecure(request: SecureServerRequest): Promise<SecureS
     ...context(request.pair, request.clientCA),
     ...times,
     ...keepAlive,
-    connectionsCheckingInterval,
-    maxHeaderSize,
+    ...limitsOfHTTP1,
     requestCert: hasClientCA,
     // A wrong certificate is answered with 401.
     rejectUnauthorized: false,
     ALPNProtocols: ['h2', 'http/1.1'],
   });
   const limitsOfHTTP2 = { maxRequests: ownConnectionLimit(), maxSilenceMs, idleMs: times.keepAliveTimeout };
+  answerPlainRequests(server);
   const endHTTP2 = addHTTP2(server, limitsOfHTTP2);
   await open(server, request, access);
   return {
@@ -97,7 +100,7 @@ export async function serveSecure(request: SecureServerRequest): Promise<SecureS
  * ListenAndServeKubeletReadOnlyServer
  */
 export async function serveReadOnly(request: ServerRequest): Promise<Server> {
-  const server = createHTTPServer({ ...times, ...keepAlive, connectionsCheckingInterval, maxHeaderSize });
+  const server = createHTTPServer({ ...times, ...keepAlive, ...limitsOfHTTP1 });
   await open(server, request, undefined);
   return server;
 }
@@ -112,6 +115,13 @@ async function open(
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     response.once('close', counts.began(request, counted));
     handle(request, response);
+  });
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    askForBodyLater(request, response);
+    server.emit('request', request, response);
+  });
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    send(response, 417, { connection: 'close' }, '');
   });
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     // A broken connection ends the answer.

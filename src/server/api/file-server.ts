@@ -9,6 +9,7 @@ import { byteRanges } from './byte-range.ts';
 import { contentTypeOf, sniffedBytes } from './content-type.ts';
 import { conditionStatus, hasTime, isUnmodified, wantedRange } from './file-conditions.ts';
 import { inOnePiece, inParts, pieceLength, piecesOf } from './file-pieces.ts';
+import { escapedPath } from './go-text.ts';
 import type { Call } from './route-table.ts';
 
 /** Names of one folder that are listed. */
@@ -130,15 +131,8 @@ function headerText(text: string): string {
 
 /** A name as a link relative to its folder. A colon in the first part would be read as a scheme. */
 function linkTo(name: string): string {
-  const path = encodePath(name);
+  const path = escapedPath(name);
   return /^[^/]*:/.test(path) ? `./${path}` : path;
-}
-
-/** kubelet: Go's net/url URL.String */
-function encodePath(path: string): string {
-  if (path === '*') return path;
-  const escaped = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
-  return encodeURI(path).replace(/[?#[\]!'()*]/g, escaped);
 }
 
 function escapeHTML(text: string): string {

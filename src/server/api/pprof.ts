@@ -84,6 +84,9 @@ async function sendProfile(
       'x-content-type-options': 'nosniff',
     };
     send(response, 200, headers, bytes);
+  } catch (error) {
+    // No fault: the client did not wait.
+    if (!gone.signal.aborted) throw error;
   } finally {
     state.isBusy = false;
   }

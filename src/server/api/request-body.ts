@@ -1,11 +1,25 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from './answers.ts';
+
+/** Answers to clients that wait until they are asked for the body. */
+const waiting = new WeakMap<IncomingMessage, ServerResponse>();
+
+/**
+ * Asks such a client for its body when a handler reads it. Else the client may send no body, so the connection ends
+ * with the answer. kubelet: Go's net/http expectContinueReader
+ */
+export function askForBodyLater(request: IncomingMessage, response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+  waiting.set(request, response);
+}
 
 /** The first bytes of a body, and whether they are all of it. Rejects with a `Refusal` if the body ends early. */
 export async function readBody(
   request: IncomingMessage,
   maxBytes: number,
 ): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  waiting.get(request)?.writeContinue();
+  waiting.delete(request);
   const chunks: Buffer[] = [];
   let length = 0;
   try {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { escapedPath, goEscapedPath, goUnescaped } from './go-text.ts';
 
 /** One request to a handler. */
 export interface Call {
@@ -44,19 +45,20 @@ export type Found =
  * other slashes do. kubelet: Go's net/http ServeMux finds the mount, go-restful takes the decoded path
  */
 export function findMount(mounts: readonly Mount[], rawPath: string, search: string): Found {
-  const path = cleanPath(rawPath);
+  const sentPath = goEscapedPath(rawPath);
+  const path = cleanPath(sentPath);
   const names = new Map(mounts.map((mount) => [mount.path, mount]));
-  const segments = decodedSegments(path);
-  if (segments === undefined) return { kind: 'missing' };
+  const segments = path.slice(1).split('/').map(goUnescaped);
   const decoded = `/${segments.join('/')}`;
   const slashAt = segments.findIndex((segment) => segment.includes('/'));
   const plainLength = slashAt === -1 ? segments.length : slashAt;
   const isPlain = plainLength === segments.length;
   const exact = isPlain ? names.get(decoded) : undefined;
   if (exact === undefined && isPlain && !path.endsWith('/') && names.has(`${decoded}/`)) {
-    return { kind: 'redirect', location: `${path}/${search}` };
+    return { kind: 'redirect', location: `${escapedPath(cleanPath(goUnescaped(rawPath)))}/${search}` };
   }
-  if (path !== rawPath) return { kind: 'redirect', location: `${path}${search}` };
+  // Go escapes this path once more.
+  if (path !== sentPath) return { kind: 'redirect', location: `${escapedPath(path)}${search}` };
   if (exact !== undefined) return { kind: 'mount', mount: exact, rest: [] };
   for (let length = Math.min(plainLength, segments.length - 1); length > 0; length -= 1) {
     const mount = names.get(`/${segments.slice(0, length).join('/')}/`);
@@ -75,14 +77,6 @@ function cleanPath(path: string): string {
   }
   const last = parts.at(-1);
   return `/${kept.join('/')}${last === '' && kept.length > 0 ? '/' : ''}`;
-}
-
-function decodedSegments(path: string): string[] | undefined {
-  try {
-    return path.slice(1).split('/').map(decodeURIComponent);
-  } catch {
-    return undefined;
-  }
 }
 
 export type FoundRoute =

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { generate } from 'selfsigned';
 import type { Clock } from '../../clock.ts';
 import { readRegularFile } from '../../engine/host/regular-file.ts';
@@ -76,6 +77,8 @@ async function readPair(certFile: string, keyFile: string): Promise<ServingPair>
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
     throw new UserError(`${keyFile} is not the key of ${certFile}`);
   }
+  // Throws for a key that is too weak for OpenSSL.
+  createSecureContext({ cert, key });
   return { cert, key };
 }
 

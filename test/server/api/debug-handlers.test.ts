@@ -67,6 +67,21 @@ test('one profile is taken at a time', async () => {
   expect(answers.map((answer) => answer.slice(0, 3)).sort()).toEqual(['200', '500']);
 });
 
+test('a client that leaves during its profile is no fault, and the next profile is taken', async () => {
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  // Loads what takes profiles, so that the next one begins at once.
+  await rig.short('GET /debug/pprof/block', { client });
+  const socket = await rig.connect(client);
+  const asked = once(rig.secure.server, 'request');
+  socket.write('GET /debug/pprof/profile?seconds=600 HTTP/1.1\r\nHost: node\r\n\r\n');
+  await asked;
+  socket.destroy();
+  await rig.untilClosed();
+  const next = await rig.short('GET /debug/pprof/block', { client });
+  expect([next.slice(0, 3), rig.problems]).toEqual(['200', []]);
+});
+
 test('the log level is set over the API', async () => {
   const levels: number[] = [];
   const rig = await ApiRig.open({ setVerbosity: (level) => levels.push(level) });

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { type ClientHttp2Session, connect, constants, type Settings } from 'node:http2';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { addHTTP2 } from '../../../src/server/api/http2.ts';
@@ -121,4 +122,20 @@ test('a certificate that is replaced breaks no connection, and there is none tha
     answers.push(await fresh, await get(client, '/healthz'));
   }
   expect(new Set(answers)).toEqual(new Set(['200 ok']));
+});
+
+test('a refusal over HTTP/2 has no header of the connection, of which Node would warn', async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', note);
+  onTestFinished(() => void process.off('warning', note));
+  const client = await session(await ApiRig.open());
+  const stream = client.request({
+    ':path': '/run/default/web/a',
+    ':method': 'POST',
+    'content-type': 'application/x-www-form-urlencoded',
+  });
+  const answer = text(stream);
+  stream.end(`cmd=${'x'.repeat(65 * 1024)}`);
+  expect([await answer, warnings]).toEqual(['http: POST too large', []]);
 });

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { generate } from 'selfsigned';
 import { servingPair } from '../../../src/server/api/serving-certificate.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -78,4 +79,15 @@ test('a pair of the user that does not fit is refused with the files', async () 
   ).rejects.toMatchObject({
     message: "the serving certificate cannot be used: ENOENT: no such file or directory, open '/nosuch.key'",
   });
+});
+
+test('a pair of the user whose key is too weak for TLS is refused', async () => {
+  const folder = await temporaryFolder();
+  const files = { ...(await filesIn()), tlsCertFile: join(folder, 'w.crt'), tlsPrivateKeyFile: join(folder, 'w.key') };
+  const weak = await generate([{ name: 'commonName', value: 'weak' }], { keySize: 512, algorithm: 'sha256' });
+  await writeFile(files.tlsCertFile, weak.cert);
+  await writeFile(files.tlsPrivateKeyFile, weak.private);
+  await expect(servingPair(files, { now: () => start })).rejects.toThrow(
+    'the serving certificate cannot be used: error:0A00018F:SSL routines::ee key too small',
+  );
 });
