@@ -45,7 +45,7 @@ export function register(program: Command, deps: CommandDeps): void {
 /** The commands that bring images to a machine. */
 function addMovers(images: Command, deps: CommandDeps): void {
   addRuntimeOptions(images.command('load <files...>'))
-    .description('Load OCI or Docker image archives into the container runtime')
+    .description('Load OCI or Docker image archives into the container runtime. - is stdin')
     .action(async (files: string[], flags: ImageFlags) => {
       await (await import('./images/load-images.ts')).loadImages(files, flags, deps);
     });
@@ -80,6 +80,7 @@ Examples:
   kubelet-ts images bundle -o app.tar pods/   writes them into app.tar, and its checksum into app.tar.sha256
   kubelet-ts images bundle -o all.tar         writes the images of all pods of the running agent
   kubelet-ts images load app.tar              loads an archive of docker save, podman save or images bundle
+  docker save localhost/app:1 | kubelet-ts images load -
   kubelet-ts images tag localhost/app:1 localhost/app:2
   kubelet-ts images rm localhost/app:1        removes that name, and with the last one the image, unless a pod uses it
   kubelet-ts images prune --dry-run           lists the images that nothing uses

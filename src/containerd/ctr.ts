@@ -57,7 +57,7 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof ExecaError)) return errorMessage(error);
   const lastLine = String(error.stderr).trim().split('\n').at(-1) ?? '';
   if (lastLine !== '') return lastLine.replace(/^ctr: /, '');
-  return isSystemError(error) ? error.originalMessage : error.message;
+  return error.originalMessage === '' ? error.message : error.originalMessage;
 }
 
 /** True if a file or folder of the user failed, and not `ctr`, whose errors have codes of the system, too. */

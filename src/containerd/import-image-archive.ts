@@ -1,6 +1,6 @@
 import { constants, createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { isSystemError, UserError } from '../errors.ts';
 import { readFailure } from '../file-failure.ts';
@@ -17,13 +17,15 @@ const pinnedLabel = 'io.cri-containerd.pinned=pinned';
 export interface ImportOptions {
   /** If true, unused images are not garbage-collected. */
   readonly pinned?: boolean;
+  /** The archive. Undefined if it is in the file. */
+  readonly input?: Readable | undefined;
   readonly signal?: AbortSignal;
   /** Called for each part that was read. */
   readonly onProgress?: (progress: ImportProgress) => void;
 }
 
 /**
- * Imports and unpacks an OCI or Docker image archive (plain or gzip). Resolves to the names of its images. The CRI
+ * Imports and unpacks an OCI or Docker image archive (plain or gzip), the file or an `input` of that name. Resolves to the names of its images. The CRI
  * lists them a moment later, after containerd's image event. Imports nothing if a checksum beside the archive differs.
  */
 export async function importImageArchive(
@@ -31,9 +33,10 @@ export async function importImageArchive(
   file: string,
   options: ImportOptions = {},
 ): Promise<string[]> {
-  await verifyArchiveChecksum(file, options.signal);
+  const { input } = options;
+  if (input === undefined) await verifyArchiveChecksum(file, options.signal);
   try {
-    const archive = await openArchive(file, options.onProgress);
+    const archive = await (input === undefined ? openArchive(file, options.onProgress) : uncompressed(input));
     const output = await runCtr(store, importArguments(store), { signal: options.signal, input: archive });
     const names = parseImportedNames(output);
     if (names.length === 0) throw new UserError('it has no image for this machine');
@@ -46,14 +49,18 @@ export async function importImageArchive(
     if (isFileError(cause)) {
       throw new UserError(`Could not import the image archive ${file}: ${readFailure(cause)}`, { cause });
     }
-    throw new UserError(`Could not import the image archive ${file}: ${reasonOf(cause)}`, {
-      ...(!isSystemError(cause) && {
-        hint: 'An archive is what `docker save`, `podman save` or `ctr images export` writes.',
-      }),
+    const reason = reasonOf(cause);
+    throw new UserError(`Could not import the image archive ${file}: ${reason}`, {
+      ...(!isSystemError(cause) && { hint: hintOf(reason) }),
       cause,
     });
   }
 }
+
+const hintOf = (reason: string): string =>
+  reason.includes('no space left on device')
+    ? 'Make room on the disk of the container runtime.'
+    : 'An archive is what `docker save`, `podman save` or `ctr images export` writes.';
 
 /** Names of images in the output of `ctr images import`: a line `unpacking <name> (sha256:…)...done` for each. */
 export function parseImportedNames(output: string): string[] {
@@ -78,11 +85,33 @@ async function openArchive(file: string, onProgress: ImportOptions['onProgress']
   });
   // Paused until it has a reader.
   source.pause();
-  if (!isGzip) return source;
+  return isGzip ? gunzipped(source) : source;
+}
+
+function gunzipped(source: Readable): Readable {
   const gunzip = createGunzip();
   source.on('error', (error) => gunzip.destroy(error));
   return source.pipe(gunzip);
 }
+
+/** An archive that comes as a stream. */
+async function uncompressed(input: Readable): Promise<Readable> {
+  const chunks = (input as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
+    head = Buffer.concat([head, next.value]);
+    if (head.length >= magicLength) break;
+  }
+  const whole = async function* (): AsyncGenerator<Buffer> {
+    yield head;
+    yield* { [Symbol.asyncIterator]: () => chunks };
+  };
+  const source = Readable.from(whole(), { objectMode: false });
+  return beginsAsGzip(head) ? gunzipped(source) : source;
+}
+
+const magicLength = 2;
+const beginsAsGzip = (head: Buffer): boolean => head.length >= magicLength && head.readUInt16BE() === 0x1f8b;
 
 async function lookAt(file: string): Promise<{ isGzip: boolean; totalBytes: number }> {
   // Does not block on a named pipe, which is refused below.
@@ -90,8 +119,8 @@ async function lookAt(file: string): Promise<{ isGzip: boolean; totalBytes: numb
   try {
     const stats = await handle.stat();
     if (!stats.isFile()) throw new UserError('it is not a regular file');
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-    return { isGzip: bytesRead === 2 && buffer.readUInt16BE() === 0x1f8b, totalBytes: stats.size };
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(magicLength), 0, magicLength, 0);
+    return { isGzip: beginsAsGzip(buffer.subarray(0, bytesRead)), totalBytes: stats.size };
   } finally {
     await handle.close();
   }

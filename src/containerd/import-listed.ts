@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { parseImageName } from '../api/values/image-name.ts';
 import type { Clock } from '../clock.ts';
 import { UserError } from '../errors.ts';
@@ -11,6 +12,8 @@ interface ListedImport {
   isListed: IsListed;
   clock: Pick<Clock, 'monotonic' | 'sleep'>;
   signal: AbortSignal;
+  /** See `ImportOptions`. */
+  input?: Readable | undefined;
   onProgress?: (progress: ImportProgress) => void;
 }
 

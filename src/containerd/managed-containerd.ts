@@ -1,4 +1,5 @@
 import { chmod, readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { UserError } from '../errors.ts';
@@ -131,8 +132,8 @@ export class ManagedContainerd {
    * Imports one image archive and protects its images from garbage collection. Resolves to their names when the CRI
    * lists them.
    */
-  importImageArchive(file: string, signal?: AbortSignal): Promise<string[]> {
-    return this.#images.importArchive(file, this.#bounded(signal));
+  importImageArchive(file: string, signal?: AbortSignal, input?: Readable): Promise<string[]> {
+    return this.#images.importArchive(file, this.#bounded(signal), input);
   }
 
   /** Stops supervising. containerd and all containers keep running, for the next start to adopt. */

@@ -1,5 +1,6 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { type ImageStore, requireCtr } from './ctr.ts';
 import type { InstalledContainerd } from './find-containerd.ts';
@@ -24,6 +25,8 @@ export interface ManagedImagesDeps {
 interface ImportStep {
   isListed: IsListed;
   signal: AbortSignal;
+  /** See `ImportOptions`. */
+  input?: Readable | undefined;
   onProgress?: (progress: ImportProgress) => void;
 }
 
@@ -80,12 +83,13 @@ export class ManagedImages {
 
   /**
    * Imports one archive and protects its images from garbage collection. Resolves to their names when the CRI lists
-   * them.
+   * them. An `input` is read once, so its import is not repeated.
    */
-  importArchive(file: string, signal: AbortSignal): Promise<string[]> {
-    return withListedImages(this.#deps.paths.endpoint, (isListed) =>
-      this.#despiteRestarts(signal, () => this.#import(file, { isListed, signal })),
-    );
+  importArchive(file: string, signal: AbortSignal, input?: Readable): Promise<string[]> {
+    return withListedImages(this.#deps.paths.endpoint, (isListed) => {
+      const step = (): Promise<string[]> => this.#import(file, { isListed, signal, input });
+      return input === undefined ? this.#despiteRestarts(signal, step) : step();
+    });
   }
 
   async #import(file: string, step: ImportStep): Promise<string[]> {

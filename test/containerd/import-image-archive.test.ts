@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { ImageStore } from '../../src/containerd/ctr.ts';
@@ -90,6 +91,31 @@ test('gives ctr the plain archive of one in gzip', async () => {
   const file = join(await temporaryFolder(), 'a.tgz');
   await writeFile(file, gzipSync('unpacking localhost/a:1 (sha256:0a)...done\n'));
   expect(await importImageArchive(await storeWith('cat'), file)).toEqual(['localhost/a:1']);
+});
+
+test.each([
+  { kind: 'plain', bytes: Buffer.from('unpacking localhost/a:1 (sha256:0a)...done\n') },
+  { kind: 'gzip', bytes: gzipSync('unpacking localhost/a:1 (sha256:0a)...done\n') },
+])('gives ctr the plain archive of an input: $kind', async ({ bytes }) => {
+  // Byte by byte, so that the first chunk is shorter than the mark of gzip.
+  const input = Readable.from([...bytes].map((byte) => Buffer.of(byte)));
+  expect(await importImageArchive(await storeWith('cat'), 'stdin', { input })).toEqual(['localhost/a:1']);
+});
+
+test('an input that is no archive is a failure with its name', async () => {
+  const input = Readable.from([Buffer.of(0x1f), Buffer.of(0x8b), Buffer.from('no gzip')]);
+  await expect(importImageArchive(await storeWith('cat'), 'stdin', { input })).rejects.toThrow(
+    'Could not import the image archive stdin: unknown compression method',
+  );
+});
+
+test('a full disk of the runtime is the reason, with what to do', async () => {
+  const store = await storeWith('echo "ctr: write /var/lib/x: no space left on device" >&2; exit 1');
+  const file = await emptyArchive();
+  await expect(importImageArchive(store, file)).rejects.toMatchObject({
+    message: `Could not import the image archive ${file}: write /var/lib/x: no space left on device`,
+    hint: 'Make room on the disk of the container runtime.',
+  });
 });
 
 test('a missing file is a failure that names it', async () => {

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -245,6 +245,22 @@ test('images load takes several archives, and images list shows them', async () 
   const listed = await agent.cli(['images', 'list']);
   const names = listed.stdout.split('\n').map((line) => line.split(' ')[0]);
   expect(names).toEqual(expect.arrayContaining(['IMAGE', 'localhost/busybox:1', 'localhost/flock:1']));
+});
+
+test('images load reads an archive from stdin', async () => {
+  const input = await readFile(join(imagesFolder, 'flock.tar'));
+  expect(await agent.cli(['images', 'load', '-'], { input })).toEqual({
+    code: 0,
+    stdout: 'Loaded image: localhost/flock:1\n',
+    stderr: '',
+  });
+  expect(await agent.cli(['images', 'load', '-'], { input: '' })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'error: Could not import the image archive stdin: unrecognized image format\n' +
+      'hint: An archive is what `docker save`, `podman save` or `ctr images export` writes.\n',
+  });
 });
 
 test('images rm refuses an image that a declared pod uses, and names the pod', async () => {

@@ -1,23 +1,35 @@
 import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { systemClock } from '../../clock.ts';
+import { UserError } from '../../errors.ts';
 import { visible } from '../../visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { type ImageFlags, openStore, startManaged, untilSignalled } from './open-images.ts';
 
-/** Imports an archive. Resolves to the names of its images. */
-type ImportArchive = (file: string) => Promise<string[]>;
+/** Imports an archive from a file or an input of that name. Resolves to the names of its images. */
+type ImportArchive = (file: string, input: Readable | undefined) => Promise<string[]>;
 
 /**
- * Imports archives into the containerd that the flags mean, and prints the names of their images. Rejects with a
- * `UserError` for another runtime, because the CRI has no import.
+ * Imports archives into the containerd that the flags mean, and prints the names of their images. `-` is stdin. Rejects
+ * with a `UserError` for another runtime, because the CRI has no import.
  */
 export async function loadImages(files: readonly string[], flags: ImageFlags, deps: CommandDeps): Promise<void> {
   const loadAll = async (importArchive: ImportArchive): Promise<void> => {
     for (const file of files) {
-      for (const name of await importArchive(resolve(file))) deps.stdout.write(`Loaded image: ${visible(name)}\n`);
+      const names = await (file === '-'
+        ? importArchive('stdin', pipedStdin(deps))
+        : importArchive(resolve(file), undefined));
+      for (const name of names) deps.stdout.write(`Loaded image: ${visible(name)}\n`);
     }
   };
   await untilSignalled((signal) => withImporter(flags, signal, loadAll));
+}
+
+function pipedStdin({ stdin }: CommandDeps): Readable {
+  if (stdin.isTTY !== true) return stdin;
+  throw new UserError('stdin is a terminal, and an image archive is no text', {
+    hint: 'Name a file, or pipe the archive: docker save IMAGE | kubelet-ts images load -',
+  });
 }
 
 async function withImporter(
@@ -31,7 +43,7 @@ async function withImporter(
     return;
   }
   try {
-    await use((file) => managed.importImageArchive(file, signal));
+    await use((file, input) => managed.importImageArchive(file, signal, input));
   } finally {
     managed.release();
   }
@@ -49,6 +61,6 @@ async function withSharedImporter(
   ]);
   const store = await openStore(flags, 'loading an image');
   await withListedImages(`unix://${store.address}`, (isListed) =>
-    use((file) => importListed(store, file, { isListed, clock: systemClock, signal })),
+    use((file, input) => importListed(store, file, { isListed, clock: systemClock, signal, input })),
   );
 }

@@ -46,7 +46,9 @@ async function findUnused(
 ): Promise<Image[]> {
   const pods = await podsOfAgent(rootDir);
   if (pods === undefined) {
-    stderr.write(`warning: no kubelet-ts runs on ${rootDir}: images of pods without a container count as unused\n`);
+    stderr.write(
+      visible(`warning: no kubelet-ts runs on ${rootDir}: images of pods without a container count as unused`) + '\n',
+    );
   }
   const [{ images }, { containers }, sandboxImage, imported] = await Promise.all([
     service.listImages({}),

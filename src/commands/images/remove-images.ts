@@ -106,7 +106,9 @@ async function usersOf(
 ): Promise<Users> {
   const pods = await podsOfAgent(rootDir);
   if (pods === undefined) {
-    stderr.write(`warning: no kubelet-ts runs on ${rootDir}: images of pods without a container count as unused\n`);
+    stderr.write(
+      visible(`warning: no kubelet-ts runs on ${rootDir}: images of pods without a container count as unused`) + '\n',
+    );
   }
   const [{ containers }, sandboxImage] = await Promise.all([
     listAllContainers({}),
