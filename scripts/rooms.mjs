@@ -42,7 +42,7 @@ const rooms = {
   'engine/network': ['DNS, hosts file, HTTP and TCP probes', []],
   'engine/container': [
     'what rooms share of pods in the runtime: status, labels, hash, log paths',
-    ['api/values', 'cri'],
+    ['api/values', 'engine/host', 'cri'],
   ],
   'engine/logs': ['reading and rotating container logs', ['cri', 'engine/host']],
   'engine/pod-manager': ['the declared pods', ['api/values']],

@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { readFile, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode } from '../../errors.ts';
+import { hasCode, UserError } from '../../errors.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
+import { readRegularFile } from '../host/regular-file.ts';
 import { ownerDigits } from './owner-mark.ts';
 
 /** Identity of a root-dir among all that share a runtime. */
@@ -44,10 +45,12 @@ export async function keepRootOwner(owner: RootOwner): Promise<void> {
 
 async function readRootOwner(rootDir: string): Promise<RootOwner | undefined> {
   try {
-    const owner: unknown = JSON.parse(await readFile(ownerFile(rootDir), 'utf8'));
+    const owner: unknown = JSON.parse((await readRegularFile(ownerFile(rootDir), maxBytes)).toString());
     return isRootOwner(owner) ? owner : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError || hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES')) return undefined;
+    // A file of another kind or size is no owner, as one with another content.
+    if (error instanceof SyntaxError || error instanceof UserError) return undefined;
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES')) return undefined;
     throw error;
   }
 }
@@ -58,6 +61,8 @@ function isRootOwner(value: unknown): value is RootOwner {
   return typeof id === 'string' && idPattern.test(id) && typeof rootDir === 'string' && typeof since === 'number';
 }
 
+/** More than an id and the longest path. */
+const maxBytes = 64 * 1024;
 const ownerFile = (rootDir: string): string => join(rootDir, 'state', 'owner.json');
 const idPattern = new RegExp(`^[0-9]{${ownerDigits}}$`);
 
