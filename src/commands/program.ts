@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import packageJSON from '../../package.json' with { type: 'json' };
 import type { OperationAction } from '../engine/operations/operation.ts';
 import { deniedToUser } from '../needs-root.ts';
-import { visible } from '../visible-text.ts';
+import { visible, visibleLines } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { referenceVersion } from '../node/options/flags.ts';
 import { hideSecretArguments } from './hide-secret-arguments.ts';
@@ -97,7 +97,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     .showHelpAfterError('(see --help)')
     .configureOutput({
       outputError: (text, write) => {
-        write(withHint(text));
+        write(visibleLines(withHint(text)));
       },
     })
     .exitOverride();

@@ -77,3 +77,12 @@ test.each(['ui', 'top -i'])('%s is the screen, which needs a terminal', async (l
   onTestFinished(() => void vi.unstubAllEnvs());
   await expect(refused(line)).rejects.toMatchObject({ message: 'the screen needs a terminal in its foreground' });
 });
+
+test('shows control characters of a wrong option as text', async () => {
+  const written: string[] = [];
+  const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  await runProgram(['node', 'kubelet-ts', 'ps', '--x\u001b[31m']).finally(() => {
+    write.mockRestore();
+  });
+  expect(written.join('')).toBe("error: unknown option '--x\\x1b[31m'\n(see --help)\n");
+});

@@ -3,6 +3,7 @@ import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { AgentSilentError, AgentStartingError } from '../../server/control/control-call.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
+import { visible } from '../../visible-text.ts';
 
 /**
  * The agent's snapshot, for a command that works without it. Returns undefined if no agent runs, with a warning on
@@ -15,7 +16,7 @@ export async function agentSnapshot(
 ): Promise<EngineSnapshot | undefined> {
   const snapshot = await agentAnswer(rootDir, stderr, (socketPath) => fetchSnapshot(socketPath));
   if (snapshot === 'none' && consequence !== undefined) {
-    stderr.write(`warning: no kubelet-ts runs on ${rootDir}: ${consequence}\n`);
+    stderr.write(visible(`warning: no kubelet-ts runs on ${rootDir}: ${consequence}`) + '\n');
   }
   return snapshot === 'none' || snapshot === 'silent' ? undefined : snapshot;
 }

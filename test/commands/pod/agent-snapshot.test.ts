@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { agentAnswer } from '../../../src/commands/pod/agent-snapshot.ts';
+import { agentAnswer, agentSnapshot } from '../../../src/commands/pod/agent-snapshot.ts';
 import { AgentStartingError } from '../../../src/server/control/control-call.ts';
 
 test('of an agent that loads images a command says so, and goes on with the runtime', async () => {
@@ -12,4 +12,10 @@ test('of an agent that loads images a command says so, and goes on with the runt
       'the data is from the container runtime\n' +
       'hint: Ask again in a moment; kubelet-ts wait waits for it.\n',
   );
+});
+
+test('without an agent a command warns, and no name of a folder controls the terminal', async () => {
+  const stderr = new PassThrough({ encoding: 'utf8' });
+  expect(await agentSnapshot('/nowhere\u001b[31m', stderr, 'the data is from the runtime')).toBeUndefined();
+  expect(stderr.read()).toBe('warning: no kubelet-ts runs on /nowhere\\x1b[31m: the data is from the runtime\n');
 });
