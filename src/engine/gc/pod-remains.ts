@@ -136,7 +136,8 @@ export class PodRemains {
   private async cleanUpOrphans(isSpared: (uid: string) => boolean): Promise<void> {
     const late = this.deps.listedPods().flatMap(({ uid }) => (this.removed.has(uid) ? uid : []));
     const ours = new Set([...(await this.deps.podDirs.podUIDs()), ...late]);
-    const unspared = [...ours].filter((uid) => !isSpared(uid));
+    // A manifest may have come since `isSpared` was made.
+    const unspared = [...ours].filter((uid) => !isSpared(uid) && !this.deps.isKnown(uid));
     if (unspared.length > 0) this.deps.onOrphans();
     const orphans = unspared.filter((uid) => !this.removals.has(uid));
     this.announce(orphans);

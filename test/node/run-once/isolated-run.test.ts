@@ -102,5 +102,5 @@ test('what the removal of a killed run has to tell goes to the log of the caller
     child: () => logger,
   };
   expect(await removeAbandonedRuns(node, logger)).toEqual({ live: [], failed: [] });
-  expect(entries).toEqual([[{ err: expect.any(Error) as Error, path }, 'A saved manifest cannot be used']]);
+  expect(entries).toEqual([[{ err: 'its content is not what was written', path }, 'A saved manifest cannot be used']]);
 });

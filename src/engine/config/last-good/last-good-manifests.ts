@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../clock.ts';
-import { hasCode, isOutOfResources } from '../../../errors.ts';
+import { errorMessage, hasCode, isOutOfResources } from '../../../errors.ts';
 import type { Logger } from '../../../logger.ts';
 import { replaceFile, syncFolder } from '../../../write-file-atomic.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
@@ -172,7 +172,7 @@ export class LastGoodManifests {
       // The file itself may be intact.
       if (isOutOfResources(error)) throw error;
       this.spoiled.add(name);
-      this.deps.logger.warn({ err: error, path }, 'A saved manifest cannot be used');
+      this.deps.logger.warn({ err: errorMessage(error), path }, 'A saved manifest cannot be used');
       return undefined;
     }
   }
