@@ -1,11 +1,19 @@
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
-import { Client, type ClientOptions, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import {
+  type ChannelCredentials,
+  Client,
+  type ClientOptions,
+  credentials,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js';
 import type { Clock } from '../clock.ts';
 import { RpcError } from '../errors.ts';
 import { inTime, TimeoutError } from '../flow/in-time.ts';
 import { ExecSyncClient } from './exec-sync.ts';
 import type { MessageFns } from './generated/cri.ts';
+import { OwnConnections } from './own-connections.ts';
 import type { RuntimeService } from './runtime-service.ts';
 import type { CallOptions } from './service.ts';
 
@@ -48,15 +56,24 @@ export interface Channel {
   close: () => void;
 }
 
-/** `endpoint` is `unix:///path` or a bare path. `options` override our defaults. */
+/**
+ * `endpoint` is `unix:///path` or a bare path. `options` override our defaults. Channels to one endpoint share a
+ * connection.
+ */
 export function openChannel(endpoint: string, options: ClientOptions = {}): Channel {
-  return channelOf(newClient(endpoint, options), endpoint);
+  return channelOf(newClient(endpoint, credentials.createInsecure(), options), endpoint);
+}
+
+/** A channel with a connection of its own, which ends with it, as soon as no call is in flight. */
+export function openOwnChannel(endpoint: string, options: ClientOptions = {}): Channel {
+  const connections = new OwnConnections();
+  return endingChannel(newClient(endpoint, connections, options), connections, endpoint);
 }
 
 const targetOf = (endpoint: string): string => (endpoint.startsWith('/') ? `unix://${endpoint}` : endpoint);
 
-function newClient(endpoint: string, options: ClientOptions): Client {
-  return new Client(targetOf(endpoint), credentials.createInsecure(), { ...channelOptions, ...options });
+function newClient(endpoint: string, ofChannel: ChannelCredentials, options: ClientOptions): Client {
+  return new Client(targetOf(endpoint), ofChannel, { ...channelOptions, ...options });
 }
 
 function channelOf(client: Client, endpoint: string): Channel {
@@ -72,19 +89,54 @@ function channelOf(client: Client, endpoint: string): Channel {
   };
 }
 
-/** Like `openChannel`, once the connection stands. Rejects with a `TimeoutError` after `timeoutMs`. */
+function endingChannel(client: Client, connections: OwnConnections, endpoint: string): Channel {
+  const channel = channelOf(client, endpoint);
+  let calls = 0;
+  let isClosed = false;
+  const endIfUnused = (): void => {
+    if (isClosed && calls === 0) connections.end();
+  };
+  const begin = (): (() => void) => {
+    calls += 1;
+    return () => {
+      calls -= 1;
+      endIfUnused();
+    };
+  };
+  return {
+    ...channel,
+    unary: (...call) => channel.unary(...call).finally(begin()),
+    async *stream(...call) {
+      const end = begin();
+      try {
+        yield* channel.stream(...call);
+      } finally {
+        end();
+      }
+    },
+    close: () => {
+      channel.close();
+      isClosed = true;
+      endIfUnused();
+    },
+  };
+}
+
+/** Like `openOwnChannel`, once the connection stands. Rejects with a `TimeoutError` after `timeoutMs`. */
 export async function openReadyChannel(
   endpoint: string,
   { timeoutMs, clock, ...options }: ClientOptions & { timeoutMs: number; clock: Clock },
 ): Promise<Channel> {
-  const client = newClient(endpoint, options);
+  const connections = new OwnConnections();
+  const client = newClient(endpoint, connections, options);
   try {
     await inTime(clock, timeoutMs, promisify(client.waitForReady.bind(client))(Infinity));
   } catch {
     client.close();
+    connections.end();
     throw new TimeoutError('context deadline exceeded');
   }
-  return channelOf(client, endpoint);
+  return endingChannel(client, connections, endpoint);
 }
 
 function unaryCall(

@@ -1,7 +1,7 @@
 import { isLocalConnectFailure, RpcError } from '../errors.ts';
 import { isDeadlineExceeded, isUnimplemented } from './errors.ts';
 import { HealthDefinition } from './generated/health.ts';
-import { openChannel } from './grpc-channel.ts';
+import { openOwnChannel } from './grpc-channel.ts';
 import { grpcService } from './grpc-service.ts';
 
 /** Bounds the answer: a status is a number, but a container may send anything. */
@@ -25,7 +25,7 @@ const noConnection = /^No connection established\. Last error: (?:Error: )?(.*?)
  */
 export async function grpcHealthCheck({ host, port, service, timeoutMs }: HealthCheck): Promise<string | undefined> {
   const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-  const channel = openChannel(`dns:${address}`, { 'grpc.max_receive_message_length': maxAnswerBytes });
+  const channel = openOwnChannel(`dns:${address}`, { 'grpc.max_receive_message_length': maxAnswerBytes });
   try {
     const health = grpcService(channel, HealthDefinition, () => timeoutMs);
     const { status } = await health.check({ service });

@@ -1,0 +1,40 @@
+import type { Socket } from 'node:net';
+import { ChannelCredentials, credentials } from '@grpc/grpc-js';
+
+type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
+
+/**
+ * Credentials of one channel without encryption, which know its connections. @grpc/grpc-js leaves a connection open on
+ * which the server says nothing, and waits for the server to close the others.
+ */
+export class OwnConnections extends ChannelCredentials {
+  private readonly plain = credentials.createInsecure();
+  private readonly sockets = new Set<Socket>();
+  private hasEnded = false;
+
+  /** Ends all connections, and any that comes later. */
+  end(): void {
+    this.hasEnded = true;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  override _isSecure(): boolean {
+    return false;
+  }
+
+  /** Channels with equal credentials share connections. */
+  override _equals(other: ChannelCredentials): boolean {
+    return other === this;
+  }
+
+  override _createSecureConnector(...arguments_: Parameters<ChannelCredentials['_createSecureConnector']>) {
+    const connector = this.plain._createSecureConnector(...arguments_);
+    const connect: SecureConnector['connect'] = (socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
+      if (this.hasEnded) socket.destroy();
+      return connector.connect(socket);
+    };
+    return { ...connector, connect };
+  }
+}

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { grpcHealthCheck } from '../../src/cri/grpc-health-check.ts';
+import { openReadyChannel } from '../../src/cri/grpc-channel.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+/** An empty frame of HTTP/2 with the settings of a server. */
+const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+
+/** A server that writes this on each connection, answers no call, and leaves its connections open. */
+async function startServer(listen: (server: Server) => void, written: Buffer) {
+  const server = createServer({ allowHalfOpen: true });
+  const connected = once(server, 'connection').then(([socket]: Socket[]) => {
+    if (socket === undefined) throw new Error('no connection');
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    socket.resume();
+    if (written.length > 0) socket.write(written);
+    return socket;
+  });
+  listen(server);
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+  return { server, connected };
+}
+
+/** Resolves with the error of the system when the other side has closed the connection for good. */
+async function closed(socket: Socket): Promise<string | undefined> {
+  if (!socket.readableEnded) await once(socket, 'end');
+  const failed = once(socket, 'error') as Promise<[NodeJS.ErrnoException]>;
+  // The first bytes are answered with a reset, over TCP a moment later.
+  for (let left = 100; left > 0 && !socket.destroyed; left -= 1) {
+    await new Promise((resolve) => socket.write(Buffer.alloc(1), resolve));
+  }
+  return (await failed)[0].code;
+}
+
+test.each([
+  ['says nothing', Buffer.alloc(0), 'timeout: health rpc did not complete within 1s'],
+  ['does not answer', settings, 'timeout: health rpc did not complete within 1s'],
+])('the connection of a health check to a server that %s ends with the check', async (_what, written, outcome) => {
+  const { server, connected } = await startServer((one) => one.listen(0, '127.0.0.1'), written);
+  const { port } = server.address() as AddressInfo;
+  expect(await grpcHealthCheck({ host: '127.0.0.1', port, service: '', timeoutMs: 1000 })).toBe(outcome);
+  expect(await closed(await connected)).toMatch(/EPIPE|ECONNRESET/);
+});
+
+test('the connection to a socket that says nothing ends when the time is up', async () => {
+  const path = join(await temporaryFolder(), 'silent.sock');
+  const { connected } = await startServer((server) => server.listen(path), Buffer.alloc(0));
+  const clock = new FakeClock();
+  const channel = openReadyChannel(path, { timeoutMs: 10_000, clock });
+  const failed = expect(channel).rejects.toThrow('context deadline exceeded');
+  const socket = await connected;
+  await clock.advance(10_000);
+  await failed;
+  expect(await closed(socket)).toMatch(/EPIPE|ECONNRESET/);
+});
