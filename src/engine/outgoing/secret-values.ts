@@ -1,7 +1,7 @@
+import { CutValues } from './cut-values.ts';
 import { NeedleIndex } from './needle-index.ts';
 import { formsOf } from './secret-forms.ts';
 import { partsOf, type SecretParts } from './secret-parts.ts';
-import { minNeedleLength } from './stands-alone.ts';
 import { beginningHash, type BeginningHash, TextBeginnings } from './text-beginnings.ts';
 import { replaceRanges } from './text-ranges.ts';
 import { toText } from './to-text.ts';
@@ -25,26 +25,40 @@ interface Source {
   parts: SecretParts;
 }
 
-/** What to look for. */
-interface Needles {
-  index: NeedleIndex;
-  /** A text that was cut may begin or end within one of these values. That part is hidden too. */
-  values: readonly string[];
+/** Values to look for. */
+class Wanted {
+  readonly index: NeedleIndex;
+  private cut: CutValues | undefined;
+
+  constructor(readonly values: readonly string[]) {
+    const encoded = shortest(values);
+    const forms = new Set(values.flatMap((value) => (encoded.has(value) ? formsOf(value) : [value])));
+    this.index = new NeedleIndex([...forms]);
+  }
+
+  /** Built when needed, because few texts are long. */
+  get cutValues(): CutValues {
+    this.cut ??= new CutValues(this.values);
+    return this.cut;
+  }
 }
 
 /**
  * Hides the values of Secrets and credentials in texts. Finds each value as it is, line by line, and in base64 at any
  * offset. Also finds it quoted as by Go and JSON, and escaped as in a URL. Of more values and lines than the limits,
  * the further ones are found by their beginnings. In a text that was cut, the end of one of these is not found.
+ *
+ * The work is about linear in the length of the text, whatever the values and the text are.
  */
 export class SecretValues {
   private readonly bySource = new Map<string, Source>();
   private retired: readonly string[] = [];
   private retiredBeginnings: readonly BeginningHash[] = [];
   private publicNames = new Map<string, ReadonlySet<string>>();
-  /** Built when needed, as are the next. */
-  private needles: Needles | undefined;
+  /** All values and lines. Built when needed, as are the next. */
+  private texts: readonly string[] | undefined;
   private beginnings: TextBeginnings | undefined;
+  private wanted: Wanted | undefined;
 
   /** Replaces all values of a source. */
   set(source: string, values: Iterable<string | Uint8Array>): void {
@@ -54,8 +68,9 @@ export class SecretValues {
     const parts = partsOf(texts);
     if (before !== undefined) this.retire(before.parts, parts);
     this.bySource.set(source, { values: texts, parts });
-    this.needles = undefined;
+    this.texts = undefined;
     this.beginnings = undefined;
+    this.wanted = undefined;
   }
 
   /** Public names, such as those of containers and images. A value equal to one is not hidden. */
@@ -63,19 +78,19 @@ export class SecretValues {
     const set = new Set(names);
     if (isSame([...(this.publicNames.get(source) ?? [])], [...set])) return;
     this.publicNames.set(source, set);
-    this.needles = undefined;
+    // Names of pods come and go, and hardly any is a value.
+    if (this.wanted !== undefined && !isSame(this.wanted.values, this.wantedValues())) this.wanted = undefined;
   }
 
   /** The text with `<hidden>` in place of each value. */
   hide(text: string): string {
-    this.needles ??= this.makeNeedles();
+    this.wanted ??= new Wanted(this.wantedValues());
     this.beginnings ??= this.makeBeginnings();
-    const { index, values } = this.needles;
-    const found = index.rangesIn(text);
-    // Both look at the whole text, because what one finds may be a part of what the other finds.
+    // All look at the whole text, because what one finds may be a part of what the other finds.
+    const found = this.wanted.index.rangesIn(text);
     const further = this.beginnings.rangesIn(text, found);
-    const result = replaceRanges(text, [...found, ...further], () => hidden);
-    return text.length < minCutLength ? result : hideCut(result, values);
+    const cut = text.length < minCutLength ? [] : this.wanted.cutValues.rangesIn(text);
+    return replaceRanges(text, [...found, ...further, ...cut], () => hidden);
   }
 
   private retire(before: SecretParts, now: SecretParts): void {
@@ -85,18 +100,16 @@ export class SecretValues {
     this.retiredBeginnings = [...this.retiredBeginnings, ...before.beginnings].slice(-maxRetiredBeginnings);
   }
 
-  private allTexts(): string[] {
-    return [...new Set([...[...this.bySource.values()].flatMap(({ parts }) => parts.texts), ...this.retired])];
+  private allTexts(): readonly string[] {
+    this.texts ??= [...new Set([...[...this.bySource.values()].flatMap(({ parts }) => parts.texts), ...this.retired])];
+    return this.texts;
   }
 
-  private makeNeedles(): Needles {
+  private wantedValues(): string[] {
     const names = new Set([...this.publicNames.values()].flatMap((set) => [...set]));
-    const values = this.allTexts()
+    return this.allTexts()
       .slice(0, maxTexts)
       .filter((value) => !names.has(value));
-    const encoded = shortest(values);
-    const forms = new Set(values.flatMap((value) => (encoded.has(value) ? formsOf(value) : [value])));
-    return { index: new NeedleIndex([...forms]), values: values.filter((value) => value.length > minNeedleLength) };
   }
 
   private makeBeginnings(): TextBeginnings {
@@ -124,36 +137,4 @@ function shortest(values: readonly string[]): Set<string> {
   let total = 0;
   const isWithin = ({ length }: string): boolean => length <= maxEncodedLength && (total += length) <= maxEncodedTotal;
   return new Set([...values].sort((a, b) => a.length - b.length).filter(isWithin));
-}
-
-/** Hides the part of a value at the start or end of a text that was cut. */
-function hideCut(text: string, values: readonly string[]): string {
-  let result = text;
-  for (const value of values) {
-    const tail = cutAtEnd(result, value);
-    if (tail > 0) result = `${result.slice(0, -tail)}${hidden}`;
-    const head = cutAtStart(result, value);
-    if (head > 0) result = `${hidden}${result.slice(head)}`;
-  }
-  return result;
-}
-
-/** Length of a value's beginning at the end of the text. Returns 0 if it is too short or absent. */
-function cutAtEnd(text: string, value: string): number {
-  const start = value.slice(0, minNeedleLength);
-  const from = Math.max(0, text.length - value.length + 1);
-  for (let at = text.indexOf(start, from); at >= 0; at = text.indexOf(start, at + 1)) {
-    if (value.startsWith(text.slice(at))) return text.length - at;
-  }
-  return 0;
-}
-
-/** Length of a value's end at the beginning of the text. Returns 0 if it is too short or absent. */
-function cutAtStart(text: string, value: string): number {
-  const end = value.slice(-minNeedleLength);
-  for (let at = text.lastIndexOf(end, value.length - 1); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(end, at - 1)) {
-    const length = at + end.length;
-    if (length < value.length && value.endsWith(text.slice(0, length))) return length;
-  }
-  return 0;
 }

@@ -10,6 +10,9 @@ const maxRetired = 1000;
 /** A text of at least this length may have been cut in the middle of a value. */
 const minCutLength = 1000;
 const hidden = '<hidden>';
+/** Stand for the first and for each further character of a part that is hidden. */
+const firstMark = '\ue000';
+const furtherMark = '\ue001';
 /** Values that are too common to hide. */
 const plainWords = new Set(['true', 'false', 'null', 'none']);
 
@@ -56,24 +59,25 @@ export class PlainSecretValues {
     let result = text;
     for (const needle of this.needles) {
       if (needle.text.length > result.length || !result.includes(needle.text)) continue;
-      result =
-        needle.standsAlone === undefined
-          ? result.replaceAll(needle.text, hidden)
-          : result.replaceAll(needle.standsAlone, hidden);
+      result = result.replaceAll(needle.standsAlone ?? needle.text, (found) => marks(found.length));
     }
-    return text.length < minCutLength ? result : this.hideCut(result);
+    if (text.length >= minCutLength) result = this.markCut(text, result);
+    return result.replaceAll(new RegExp(`${firstMark}${furtherMark}*`, 'g'), hidden);
   }
 
-  /** Hides the part of a value at the start or end of a text that was cut. */
-  private hideCut(text: string): string {
-    let result = text;
-    for (const value of this.values) {
-      const tail = cutAtEnd(result, value);
-      if (tail > 0) result = `${result.slice(0, -tail)}${hidden}`;
-      const head = cutAtStart(result, value);
-      if (head > 0) result = `${hidden}${result.slice(head)}`;
+  /** Marks the longest part of a value at the start and the end of the text. */
+  private markCut(text: string, result: string): string {
+    const longest = (lengthOf: (text: string, value: string) => number): number =>
+      this.values.reduce((length, value) => Math.max(length, lengthOf(text, value)), 0);
+    const tail = longest(cutAtEnd);
+    const head = longest(cutAtStart);
+    let marked = result;
+    if (tail > 0) {
+      const from = text.length - tail;
+      // What begins before the part and goes on in it becomes one with it.
+      marked = marked.slice(0, from) + (marked[from] === furtherMark ? furtherMark.repeat(tail) : marks(tail));
     }
-    return result;
+    return head > 0 ? marks(head) + marked.slice(head) : marked;
   }
 
   private makeNeedles(): Needle[] {
@@ -87,6 +91,8 @@ export class PlainSecretValues {
       .map((text) => (text.length >= minPartLength ? { text } : { text, standsAlone: alone(text) }));
   }
 }
+
+const marks = (length: number): string => firstMark + furtherMark.repeat(length - 1);
 
 /** The value without surrounding white space, its lines, and the credentials in it if it is a Docker configuration. */
 function partsOf(value: string): string[] {

@@ -10,6 +10,8 @@ beforeEach(() => {
   secrets = new SecretValues();
 });
 
+/** Of one text of 128 KiB. A search for one value after the other takes up to 100 times as long. */
+const maxHideMs = 1000;
 const value = 'pA55"w\\ö rd/+x';
 
 test.each<[string, string]>([
@@ -112,6 +114,18 @@ test('a long text that begins or ends in the middle of a value does not tell tha
   expect(secrets.hide(`fox${middle}the`)).toBe(`fox${middle}the`);
 });
 
+test('of values that a text was cut within, the longest part is hidden', () => {
+  secrets.set('s', ['brown-fox jumps', 'the-quick-brown-fox jumps', 'x-abcdabcd', 'y-abcdabcdabcd']);
+  const middle = ' x'.repeat(600);
+  expect(secrets.hide(`abcdabcdabcd${middle} the-quick-brown-fox`)).toBe(`<hidden>${middle} <hidden>`);
+});
+
+test('a part of a value is hidden at the end also where a shorter value is within it', () => {
+  secrets.set('s', ['the-quick-brown-fox', 'quick-br']);
+  const middle = ' x'.repeat(600);
+  expect(secrets.hide(`he-quick-brown-fox${middle} the-quick-brown`)).toBe(`<hidden>${middle} <hidden>`);
+});
+
 test('a text that is long only before its values are hidden may have been cut too', () => {
   secrets.set('s', ['the-quick-brown-fox']);
   expect(secrets.hide(`${'the-quick-brown-fox '.repeat(60)}the-quick-b`)).toBe(`${'<hidden> '.repeat(60)}<hidden>`);
@@ -172,11 +186,56 @@ describe('of very many values and lines', () => {
   });
 });
 
+describe('a Secret and a text that repeat themselves take bounded work', () => {
+  const runs = (from: number, count: number): string[] =>
+    Array.from({ length: count }, (_, index) => 'a'.repeat(from + index));
+  const length = 128 * 1024;
+  const all = 'a'.repeat(length);
+  const steps = Array.from({ length: 700 }, (_, index) => `${'a'.repeat(index)}b`).join('');
+
+  test.each<[string, string[], string[]]>([
+    ['1,000 lines of one letter', [runs(8, 1000).join('\n')], [`${all}b`, `b${all}`, steps]],
+    ['1 MiB of a, aa, aaa …', [runs(1, 1440).join('\n')], [`${all}b`, `b${all}`, steps]],
+    ['1 MiB of long lines', [runs(600, 900).join('b\n')], [`${all}b`, `b${all}`, steps]],
+    ['lines with another letter within', [runs(8, 1000).join('b\n')], [`${all}b`, `b${all}`, steps]],
+    ['lines that end alike', [runs(8, 1000).join('\nb')], [`${all}b`, `b${all}`, steps]],
+    ['the beginning of each long value', runs(65_000, 16).map((run) => `${run}b`), [`${all}c`, steps]],
+    ['the end of each long value', runs(65_000, 16).map((run) => `b${run}`), [`c${all}`, steps]],
+    ['a value without end', [`${'a'.repeat(2 * length)}b`], [`${all}c`, `c${all}`, steps]],
+    [
+      '100 Secrets',
+      runs(8, 100).map((run, index) => runs(8, 100).join(`${String(index)}${run}\n`)),
+      [`${all}b`, `b${all}`, steps],
+    ],
+  ])('%s', (_what, values, told) => {
+    secrets.set('s', values);
+    secrets.hide('');
+    for (const text of told) {
+      const since = process.cpuUsage();
+      secrets.hide(text);
+      const { user, system } = process.cpuUsage(since);
+      expect((user + system) / 1000).toBeLessThan(maxHideMs);
+    }
+  });
+
+  test('beyond the limit of that work, the rest of a text counts as a part of a value', () => {
+    secrets.set('s', [`${'a'.repeat(60_000)}b`]);
+    const middle = ' x'.repeat(600);
+    const hidden = secrets.hide(`${middle} ${'a'.repeat(50_000)}c`);
+    // The comparisons of 81 places, each with all of the rest, reach the limit.
+    expect(hidden).toBe(`${middle} ${'a'.repeat(81)}<hidden>`);
+  });
+});
+
 /** Few characters, so that values are parts of one another and of the text. */
 const letters = fc.constantFrom('a', 'b', '-', '\n', '"', 'ö', '𝒜', '/');
 const texts = (maxLength: number): fc.Arbitrary<string> => fc.string({ unit: letters, minLength: 1, maxLength });
+/** A letter again and again, in values and in texts. */
+const runs = fc.tuple(fc.nat(40), fc.constantFrom('', 'b', '-'), fc.nat(20)).map(([first, between, last]) => {
+  return `aa${'a'.repeat(first)}${between}${'a'.repeat(last)}`;
+});
 /** A text of values, their forms and other characters. */
-const pieces = fc.array(fc.oneof(texts(6), fc.nat()), { maxLength: 12 });
+const pieces = fc.array(fc.oneof(texts(6), runs, fc.nat()), { maxLength: 12 });
 const told = ['', 'json', 'url', 'base64', 'base64url'] as const;
 
 function tell(value: string, as: (typeof told)[number]): string {
@@ -189,7 +248,7 @@ test(
   'the result is that of one search after the other',
   () => {
     const input = fc.record({
-      values: fc.array(texts(14), { minLength: 1, maxLength: 8 }),
+      values: fc.array(fc.oneof(texts(14), runs), { minLength: 1, maxLength: 8 }),
       more: fc.array(texts(14), { maxLength: 4 }),
       names: fc.array(texts(8), { maxLength: 2 }),
       pieces,
