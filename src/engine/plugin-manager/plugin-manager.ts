@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import { AsyncQueue } from '../../flow/async-queue.ts';
@@ -31,6 +32,9 @@ interface Known {
 
 /** kubelet: goroutinemap/exponentialbackoff */
 const retryLimits: BackOffLimits = { initialMs: 500, maxMs: 122_000, resetAfterMs: Infinity };
+/** Sockets that are asked at a time, because each takes memory and two descriptors. New ones wait for no failed one. */
+const maxFirstAttempts = 48;
+const maxLaterAttempts = 16;
 /** The kubelet looks for work at this interval. kubelet: pluginmanager/plugin_manager.go loopSleepDuration */
 const lookMs = 1000;
 
@@ -44,6 +48,8 @@ export class PluginManager {
   private readonly known = new Map<string, Known>();
   /** The last operation of each path. */
   private readonly operations = new Map<string, Promise<void>>();
+  private readonly firstAttempts = pLimit(maxFirstAttempts);
+  private readonly laterAttempts = pLimit(maxLaterAttempts);
 
   constructor(private readonly deps: Deps) {}
 
@@ -106,8 +112,8 @@ export class PluginManager {
     let backOff: BackOffEntry | undefined;
     for (;;) {
       try {
-        signal.throwIfAborted();
-        await this.registerOnce(path, known, signal);
+        const attempts = backOff === undefined ? this.firstAttempts : this.laterAttempts;
+        await attempts(() => this.registerOnce(path, known, signal));
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -120,6 +126,7 @@ export class PluginManager {
   }
 
   private async registerOnce(path: string, known: Known, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     const { logger } = this.deps;
     const onAdded = (added: Known['added']): void => {
       known.added = added;

@@ -1,4 +1,4 @@
-import { lstat, readdir } from 'node:fs/promises';
+import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
@@ -14,11 +14,32 @@ interface Deps {
   logger: Logger;
 }
 
-/** Time until folders that could not be watched are looked at again. */
+/** Time until folders that are not watched are looked at again. */
 const rescanMs = 10_000;
-/** A folder with more entries, or deeper ones, is not one of plugins. */
+/** A folder with more sockets and folders, or deeper ones, is not one of plugins. */
 const maxEntries = 1024;
 const maxDepth = 8;
+/** A folder with more names is not watched, because its watch lists it after each change. */
+const maxWatchedNames = 128;
+/** Names of a folder that are read. */
+const maxNames = 100_000;
+const namesAtATime = 64;
+
+/** What a look at the folders finds. */
+interface Found {
+  /** Identities by path. */
+  sockets: Map<string, string>;
+  folders: number;
+  watched: Set<string>;
+}
+
+/** Of one folder. */
+interface Content {
+  sockets: string[];
+  folders: string[];
+  /** Entries of all kinds. */
+  names: number;
+}
 
 /**
  * The sockets in the folder of plugins. Names that begin with a dot are ignored. kubelet:
@@ -38,13 +59,15 @@ export class PluginSockets {
     });
   }
 
-  /** Identities of the sockets by path. Every change after this resolved is reported. */
+  /**
+   * Identities of the sockets by path. Every change after this resolved is reported: at once, or within 10 s in a
+   * folder with many names.
+   */
   async list(): Promise<Map<string, string>> {
-    const sockets = new Map<string, string>();
-    const folders = new Set<string>();
-    await this.visit(this.deps.folder, sockets, folders);
-    this.folders.keepOnly(folders);
-    return sockets;
+    const found: Found = { sockets: new Map(), folders: 0, watched: new Set() };
+    await this.visit(this.deps.folder, found);
+    this.folders.keepOnly(found.watched);
+    return found.sockets;
   }
 
   close(): void {
@@ -52,23 +75,39 @@ export class PluginSockets {
     this.folders.keepOnly(new Set());
   }
 
-  private async visit(folder: string, sockets: Map<string, string>, folders: Set<string>): Promise<void> {
-    folders.add(folder);
-    await this.folders.add(folder);
-    if (!this.folders.isWatching(folder)) this.rescanLater();
-    const names = (await ifPresent(readdir(folder), 'ENOTDIR')) ?? [];
-    for (const name of names.filter((one) => !one.startsWith('.')).sort()) {
-      const path = join(folder, name);
+  private async visit(folder: string, found: Found): Promise<void> {
+    found.folders += 1;
+    const content = await this.contentOf(folder, found);
+    for (const path of content.sockets) {
       const stats = await lstat(path, { bigint: true }).catch(() => undefined);
-      if (sockets.size + folders.size >= maxEntries) {
-        this.warnOfTooMany();
-        return;
-      }
+      if (this.hasEnough(found)) return;
       // The time tells a new socket from an old one whose inode it got.
-      if (stats?.isSocket() === true) sockets.set(path, `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`);
-      else if (stats?.isDirectory() === true && depthOf(path, this.deps.folder) <= maxDepth)
-        await this.visit(path, sockets, folders);
+      if (stats?.isSocket() === true) found.sockets.set(path, `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`);
     }
+    for (const path of content.folders) {
+      if (depthOf(path, this.deps.folder) > maxDepth) continue;
+      if (this.hasEnough(found)) return;
+      await this.visit(path, found);
+    }
+  }
+
+  /** Reads the folder, and watches it from then on unless it has too many names. */
+  private async contentOf(folder: string, { watched }: Found): Promise<Content> {
+    const content = await readFolder(folder);
+    if (content.names > maxWatchedNames) {
+      this.rescanLater();
+      return content;
+    }
+    watched.add(folder);
+    const isNew = await this.folders.add(folder);
+    if (!this.folders.isWatching(folder)) this.rescanLater();
+    return isNew ? readFolder(folder) : content;
+  }
+
+  private hasEnough({ sockets, folders }: Found): boolean {
+    if (sockets.size + folders < maxEntries) return false;
+    this.warnOfTooMany();
+    return true;
   }
 
   private rescanLater(): void {
@@ -85,3 +124,21 @@ export class PluginSockets {
 }
 
 const depthOf = (path: string, folder: string): number => path.slice(folder.length).split('/').length - 1;
+
+/** Sockets and folders whose names do not begin with a dot, by name. Empty for a folder that is gone. */
+async function readFolder(folder: string): Promise<Content> {
+  const content: Content = { sockets: [], folders: [], names: 0 };
+  const entries = await ifPresent(opendir(folder, { bufferSize: namesAtATime }), 'ENOTDIR');
+  if (entries === undefined) return content;
+  for await (const entry of entries) {
+    content.names += 1;
+    if (content.names > maxNames) break;
+    if (entry.name.startsWith('.')) continue;
+    const list = entry.isSocket() ? content.sockets : entry.isDirectory() ? content.folders : undefined;
+    // One more than is used shows that there are too many.
+    if (list !== undefined && list.length <= maxEntries) list.push(join(folder, entry.name));
+  }
+  content.sockets.sort();
+  content.folders.sort();
+  return content;
+}

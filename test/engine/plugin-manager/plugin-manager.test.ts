@@ -1,10 +1,14 @@
+import { once } from 'node:events';
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createServer } from 'node:net';
+import { basename, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Plugin, PluginHandler } from '../../../src/engine/plugin-manager/plugin-handler.ts';
+import type { Clock } from '../../../src/clock.ts';
 import { PluginManager } from '../../../src/engine/plugin-manager/plugin-manager.ts';
 import type { Logger } from '../../../src/logger.ts';
 import { connectRegistration } from '../../../src/plugins/plugin-connections.ts';
+import type { Connected, PluginRegistration } from '../../../src/plugins/types.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakePlugin } from '../../fakes/fake-plugin.ts';
 import { Journal } from '../../fakes/journal.ts';
@@ -14,7 +18,9 @@ import { temporaryFolder } from '../../temporary-folder.ts';
 
 type Use = { did: 'register' | 'deRegister' } & Plugin;
 
-async function start(handler: Partial<PluginHandler> = {}) {
+type Connect = (socketPath: string, clock: Clock) => Promise<Connected<PluginRegistration>>;
+
+async function start(handler: Partial<PluginHandler> = {}, connect: Connect = connectRegistration) {
   const folder = join(await temporaryFolder(), 'plugins_registry');
   const clock = new FakeClock();
   const uses = new Journal<Use>();
@@ -24,7 +30,7 @@ async function start(handler: Partial<PluginHandler> = {}) {
   };
   const manager = new PluginManager({
     folder,
-    connect: (path) => connectRegistration(path, clock),
+    connect: (path) => connect(path, clock),
     handlers: {
       CSIPlugin: {
         validate: () => undefined,
@@ -175,4 +181,63 @@ test('ignores files, hidden sockets, names that are too long, and plugins that d
   expect(uses.items.map(({ name }) => name)).toEqual(['good.example.com']);
   await rm(folder, { recursive: true });
   await uses.next(({ did }) => did === 'deRegister');
+});
+
+async function socketAt(path: string): Promise<void> {
+  const server = createServer().listen(path);
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+}
+
+test('asks 48 new plugins at a time, and 16 that failed before', async () => {
+  const asked = new Journal<string>();
+  const failures: (() => void)[] = [];
+  const connect: Connect = (path) =>
+    new Promise((_resolve, reject) => {
+      asked.add(basename(path));
+      failures.push(() => {
+        reject(new Error('it is silent'));
+      });
+    });
+  const askedInAll = async (total: number): Promise<void> => {
+    while (asked.items.length < total) await asked.next(() => true);
+  };
+  const fail = (): void => {
+    for (const one of failures.splice(0)) one();
+  };
+  const { folder, clock } = await start({}, connect);
+  await mkdir(folder, { recursive: true });
+  await mkdir(join(folder, '..', 'more'));
+  for (let index = 0; index < 100; index += 1) await socketAt(join(folder, '..', 'more', `${index}.sock`));
+  await rename(join(folder, '..', 'more'), join(folder, 'more'));
+  await askedInAll(48);
+  await new Promise(setImmediate);
+  expect(asked.items.length).toBe(48);
+  fail();
+  await askedInAll(96);
+  fail();
+  await askedInAll(100);
+  fail();
+  while (clock.pending < 100) await new Promise(setImmediate);
+  await clock.advance(1000);
+  await askedInAll(116);
+  await socketAt(join(folder, 'new.sock'));
+  await asked.next((name) => name === 'new.sock');
+  expect({ count: asked.items.length, last: asked.items.at(-1) }).toEqual({ count: 117, last: 'new.sock' });
+});
+
+test('looks every 10 s at a folder with very many files', async () => {
+  const { folder, clock, uses } = await start();
+  await mkdir(folder, { recursive: true });
+  const many = join(folder, '..', 'many');
+  await mkdir(many);
+  for (let index = 0; index < 2000; index += 1) await writeFile(join(many, `${index}.sock`), '');
+  await rename(many, join(folder, 'many'));
+  while (clock.pending === 0) await new Promise(setImmediate);
+  const plugin = await pluginAt(join(folder, 'many', 'a.sock'));
+  const waited = await clock.advanceToNextTimer();
+  expect(await notified(plugin)).toEqual({ pluginRegistered: true, error: '' });
+  expect({ waited, uses: uses.items.map(({ name }) => name) }).toEqual({ waited: 10_000, uses: ['csi.example.com'] });
 });
