@@ -25,8 +25,9 @@ export interface ImportOptions {
 }
 
 /**
- * Imports and unpacks an OCI or Docker image archive (plain or gzip), the file or an `input` of that name. Resolves to the names of its images. The CRI
- * lists them a moment later, after containerd's image event. Imports nothing if a checksum beside the archive differs.
+ * Imports and unpacks an OCI or Docker image archive (plain or gzip), the file or an `input` of that name. Resolves to
+ * the names of its images. The CRI lists them a moment later, after containerd's image event. Imports nothing if a
+ * checksum beside the archive differs.
  */
 export async function importImageArchive(
   store: ImageStore,

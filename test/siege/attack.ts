@@ -33,5 +33,11 @@ export interface Siege extends Besieged {
   readonly peer: (script: string, options?: PeerOptions) => Promise<void>;
 }
 
-/** Where the peers listen, in the network namespace. */
-export const ports = { healthz: 10_248, manifestServer: 18_080, probeTarget: 18_081, otherProtocol: 18_082 } as const;
+/** Where the agent and the peers listen, in the network namespace. */
+export const ports = {
+  healthz: 10_248,
+  api: 10_250,
+  manifestServer: 18_080,
+  probeTarget: 18_081,
+  otherProtocol: 18_082,
+} as const;

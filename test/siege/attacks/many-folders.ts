@@ -1,0 +1,38 @@
+import { makePod, serve, shell } from '../../e2e/manifests.ts';
+import type { Attack } from '../attack.ts';
+import { besiegingPods, revised } from './besieging-pods.ts';
+
+const wide = 'seq 20000 | sed s/^/w/ | xargs mkdir';
+/** Six times 900 levels: each chain is put at the end of the next. */
+const deep = `levels=$(yes d | head -n 900 | tr "\\n" /)
+mkdir chain
+for i in 1 2 3 4 5 6; do mkdir -p next/$levels && mv chain next/$levels && mv next chain; done`;
+
+/**
+ * Pods that make folders beside and below one another without end, in a volume and in their writable layer. Limits of
+ * both have the agent measure them often.
+ */
+export const manyFolders: Attack = {
+  name: 'many-folders',
+  carryOn: (siege) => {
+    const pod = (name: string, script: string) => (revision: number) =>
+      makePod(name, {
+        ...revised(revision),
+        volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '2Gi' } }],
+        containers: [
+          shell(
+            'main',
+            `for folder in /scratch /layer; do mkdir -p $folder && cd $folder && ${script}; done; ${serve}`,
+            {
+              resources: { limits: { 'ephemeral-storage': '4Gi' } },
+              volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }],
+            },
+          ),
+        ],
+      });
+    return besiegingPods(siege, 12_000, {
+      'wide-folders': pod('wide-folders', wide),
+      'deep-folders': pod('deep-folders', deep),
+    });
+  },
+};
