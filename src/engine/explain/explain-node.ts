@@ -1,4 +1,5 @@
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { EngineSnapshot } from '../view/snapshot.ts';
 import { refusalFinding } from './explain-admission.ts';
 import { imageMeaning } from './explain-image.ts';
@@ -9,11 +10,10 @@ import { commandName, nextTry, partsOf, type Subject } from './subject.ts';
 /** No agent runs, so nothing starts, probes or restarts the pod. */
 export function explainAgent({ node, pod }: Subject): Finding | undefined {
   if (node !== undefined) return undefined;
-  const { phase = 'Unknown' } = pod.status ?? {};
   return {
     stage: 'agent',
     cause: 'no kubelet-ts runs on this root-dir: nothing starts or restarts the pod',
-    evidence: [{ from: 'container runtime', text: `its phase is ${phase}` }],
+    evidence: [{ from: 'container runtime', text: `its status is ${podStatusText(pod)}` }],
     ways: ['Start it: kubelet-ts run MANIFESTS', 'Or name the folder of the running one: --root-dir'],
   };
 }

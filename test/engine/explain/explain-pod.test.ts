@@ -67,6 +67,12 @@ describe('of several steps that fail, the earliest is the answer:', () => {
   });
 });
 
+test('without an agent the evidence is the status of the pod that ps shows', () => {
+  const status = makeAPIContainerStatus({ state: { terminated: { exitCode: 1, reason: 'Error', finishedAt } } });
+  const pod = makePod({ status: { phase: 'Running', containerStatuses: [status] } });
+  expect(explainPod({ pod }).evidence).toEqual([{ from: 'container runtime', text: 'its status is Error' }]);
+});
+
 test('a pod whose UID another pod has shows that, until one ends', () => {
   const message = 'UID 1 belongs to a pod of another kubelet; this pod starts when that one is removed';
   const rejection = { reason: 'PodUIDTaken', message, retriedWhen: 'a pod ends' } as const;
