@@ -34,6 +34,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier) {
     podCgroups: earlier.containerManager.podCgroups,
     podDirs,
     unmountVolumes: (uid) => volumeManager.unmountPodVolumes(uid),
+    clock,
     logger: logger.child({ component: 'gc' }),
     faults,
     meter,

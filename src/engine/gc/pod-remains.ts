@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Faults } from '../../flow/faults.ts';
@@ -13,6 +14,9 @@ import type { ContainerGCPolicy } from './container-gc.ts';
 
 /** More pods than are removed while a runtime makes one sandbox. */
 const maxRemembered = 1000;
+/** Time after its removal in which the cgroup of a pod may come again, and the number of pods that are looked at. */
+const lateCgroupMs = 120_000;
+const maxLateCgroups = 100;
 
 interface Deps {
   runtimePods: RuntimePods;
@@ -25,6 +29,7 @@ interface Deps {
   podDirs: PodDirs;
   /** Unmounts the volumes of a pod, if there are any. */
   unmountVolumes: (uid: string) => Promise<unknown>;
+  clock: Pick<Clock, 'monotonic'>;
   logger: Logger;
   faults: Pick<Faults, 'watch'>;
   /** True if a manifest declares the pod or a worker works on it. */
@@ -55,9 +60,10 @@ export class PodRemains {
   /** UIDs of the orphans of the last sweep. */
   private announced: ReadonlySet<string> = new Set();
   /**
-   * UIDs of removed pods, newest last. A RunPodSandbox call that was cut off may still make a sandbox for one of them.
+   * Monotonic times of removals by UID, newest last. A RunPodSandbox call that was cut off may still make a sandbox for
+   * one of these pods.
    */
-  private readonly removed = new Set<string>();
+  private readonly removed = new Map<string, number>();
 
   constructor(private readonly deps: Deps) {}
 
@@ -109,6 +115,7 @@ export class PodRemains {
 
   /** Resolves when the removals under way have ended. */
   settled(): Promise<unknown> {
+    this.startLateCgroupRemovals();
     return Promise.allSettled(this.removals.values());
   }
 
@@ -136,6 +143,7 @@ export class PodRemains {
   private async cleanUpOrphans(isSpared: (uid: string) => boolean): Promise<void> {
     const late = this.deps.listedPods().flatMap(({ uid }) => (this.removed.has(uid) ? uid : []));
     const ours = new Set([...(await this.deps.podDirs.podUIDs()), ...late]);
+    this.startLateCgroupRemovals();
     // A manifest may have come since `isSpared` was made.
     const unspared = [...ours].filter((uid) => !isSpared(uid) && !this.deps.isKnown(uid));
     if (unspared.length > 0) this.deps.onOrphans();
@@ -190,10 +198,34 @@ export class PodRemains {
     }
   }
 
+  /**
+   * Removes what a runtime leaves that makes the sandbox of a removed pod late, and undoes it: the cgroup of the pod.
+   * Does nothing for a pod without a cgroup.
+   */
+  private startLateCgroupRemovals(): void {
+    const { clock, foreignPods, isKnown, listedPods, podCgroups } = this.deps;
+    const sinceMonotonic = clock.monotonic() - lateCgroupMs;
+    const recent = [...this.removed].filter(([, at]) => at >= sinceMonotonic).slice(-maxLateCgroups);
+    const listed = new Set(listedPods().map(({ uid }) => uid));
+    for (const [uid] of recent) {
+      if (listed.has(uid) || isKnown(uid) || this.removals.has(uid) || foreignPods.holderOf(uid) !== undefined)
+        continue;
+      const removal = podCgroups
+        .remove(uid)
+        .catch((error: unknown) => {
+          this.warn(uid, error, 'Removing the cgroup of a removed pod failed, it is tried again');
+        })
+        .finally(() => {
+          this.removals.delete(uid);
+        });
+      this.removals.set(uid, removal);
+    }
+  }
+
   private remember(uid: string): void {
     this.removed.delete(uid);
-    this.removed.add(uid);
-    for (const oldest of this.removed) {
+    this.removed.set(uid, this.deps.clock.monotonic());
+    for (const oldest of this.removed.keys()) {
       if (this.removed.size <= maxRemembered) break;
       this.removed.delete(oldest);
     }

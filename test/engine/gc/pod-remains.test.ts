@@ -1,6 +1,52 @@
 import { expect, test } from 'vitest';
 import { PodRemains } from '../../../src/engine/gc/pod-remains.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
+
+test('a cgroup of a removed pod that the runtime made late is removed, too', async () => {
+  const clock = new FakeClock();
+  const cgroups = new Set(['u1', 'u2']);
+  const known = new Set<string>();
+  let cleanUp: Promise<unknown> = Promise.resolve();
+  const remains = new PodRemains({
+    listedPods: () => [],
+    podDirs: { podUIDs: () => Promise.resolve([]), removePodDir: () => Promise.resolve() },
+    podRemover: { removePod: () => Promise.resolve() },
+    podCgroups: {
+      remove: (uid: string) => {
+        cgroups.delete(uid);
+        return Promise.resolve();
+      },
+    },
+    foreignPods: { holderOf: () => undefined },
+    unmountVolumes: () => Promise.resolve(),
+    runtimePods: { getPods: () => Promise.resolve([]) },
+    isKnown: (uid: string) => known.has(uid),
+    onPodRemoved: () => undefined,
+    onPodChanged: () => undefined,
+    faults: {
+      watch: (_name: string, work: Promise<unknown>) => {
+        cleanUp = work;
+      },
+    },
+    clock,
+    logger: silentLogger,
+  } as unknown as ConstructorParameters<typeof PodRemains>[0]);
+  const afterCleanUp = async (): Promise<string[]> => {
+    remains.startOrphanCleanUp(() => false);
+    await cleanUp;
+    await remains.settled();
+    return [...cgroups];
+  };
+  await remains.removeUnworked('u1');
+  await remains.removeUnworked('u2');
+  cgroups.add('u1').add('u2').add('of another agent');
+  known.add('u2');
+  expect(await afterCleanUp()).toEqual(['u2', 'of another agent']);
+  await clock.advance(120_001);
+  cgroups.add('u1');
+  expect(await afterCleanUp()).toEqual(['u2', 'of another agent', 'u1']);
+});
 
 test('a pod whose manifest comes while the folders are read is no orphan', async () => {
   const warnings: unknown[] = [];
@@ -27,6 +73,7 @@ test('a pod whose manifest comes while the folders are read is no orphan', async
         cleanUp = work;
       },
     },
+    clock: new FakeClock(),
     logger: { ...silentLogger, warn: (...words: unknown[]) => warnings.push(words) },
   } as unknown as ConstructorParameters<typeof PodRemains>[0]);
   remains.startOrphanCleanUp(() => false);
