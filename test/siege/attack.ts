@@ -40,4 +40,5 @@ export const ports = {
   manifestServer: 18_080,
   probeTarget: 18_081,
   otherProtocol: 18_082,
+  silent: 18_083,
 } as const;

@@ -18,12 +18,13 @@ export const lyingProbeTargets: Attack = {
   name: 'probe-targets',
   carryOn: async (siege) => {
     const { peer, hit } = siege;
-    const arguments_ = [String(ports.probeTarget), String(ports.otherProtocol)];
+    const arguments_ = [ports.probeTarget, ports.otherProtocol, ports.silent].map(String);
     const target = peer('probe-targets.mjs', { arguments: arguments_, onLine: hit });
     const probes = [
       ...paths.map((path) => ({ httpGet: { path: `/${path}`, port: ports.probeTarget, host: '127.0.0.1' } })),
       { httpGet: { path: '/', port: ports.otherProtocol, host: '127.0.0.1' } },
       { grpc: { port: ports.otherProtocol } },
+      { grpc: { port: ports.silent } },
       { tcpSocket: { port: ports.otherProtocol } },
     ];
     const pod = (revision: number): object =>

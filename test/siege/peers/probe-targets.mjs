@@ -1,8 +1,9 @@
-// Answers probes as nobody should: each path another way. Arguments: port of HTTP, port of bytes that are no HTTP.
+// Answers probes as nobody should: each path another way. Arguments: port of HTTP, port of bytes that are no HTTP, port
+// that says nothing and leaves its connections open.
 import { createServer } from 'node:http';
 import { createServer as createTCPServer } from 'node:net';
 
-const [port, otherPort] = process.argv.slice(1).map(Number);
+const [port, otherPort, silentPort] = process.argv.slice(1).map(Number);
 const block = Buffer.alloc(64 * 1024, 'x');
 
 function pour(socket, bytes) {
@@ -41,3 +42,8 @@ createServer((request, response) => {
 }).listen(port, '127.0.0.1');
 
 createTCPServer((socket) => pour(socket, block)).listen(otherPort, '127.0.0.1');
+
+createTCPServer({ allowHalfOpen: true }, (socket) => socket.on('error', () => undefined).resume()).listen(
+  silentPort,
+  '127.0.0.1',
+);
