@@ -1,6 +1,6 @@
 import { constants, createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { isSystemError, UserError } from '../errors.ts';
 import { readFailure } from '../file-failure.ts';
@@ -37,6 +37,8 @@ export async function importImageArchive(
   const { input } = options;
   if (input === undefined) await verifyArchiveChecksum(file, options.signal);
   try {
+    // The writer of a pipe may say nothing.
+    if (input !== undefined && options.signal !== undefined) addAbortSignal(options.signal, input);
     const archive = await (input === undefined ? openArchive(file, options.onProgress) : uncompressed(input));
     const output = await runCtr(store, importArguments(store), { signal: options.signal, input: archive });
     const names = parseImportedNames(output);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { ImageStore } from '../../src/containerd/ctr.ts';
@@ -107,6 +107,14 @@ test('an input that is no archive is a failure with its name', async () => {
   await expect(importImageArchive(await storeWith('cat'), 'stdin', { input })).rejects.toThrow(
     'Could not import the image archive stdin: unknown compression method',
   );
+});
+
+test('an input that says nothing keeps nobody from ending the import', async () => {
+  const ended = new AbortController();
+  const { signal } = ended;
+  const imported = importImageArchive(await storeWith('cat'), 'stdin', { input: new PassThrough(), signal });
+  ended.abort(new UserError('ended by SIGINT'));
+  await expect(imported).rejects.toThrow(new UserError('ended by SIGINT'));
 });
 
 test('a full disk of the runtime is the reason, with what to do', async () => {

@@ -3,30 +3,12 @@ import { importImages } from '../../src/node/import-images.ts';
 import type { ImportProgress } from '../../src/containerd/import-progress.ts';
 import type { ImportedFolder } from '../../src/containerd/import-images-folder.ts';
 import { UserError } from '../../src/errors.ts';
-import type { Logger } from '../../src/logger.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-
-/** A logger, and its lines. */
-function linesOfLog(): { logger: Logger; lines: string[] } {
-  const lines: string[] = [];
-  const write =
-    (level: string) =>
-    (facts: unknown, message?: string): void => {
-      lines.push(`${level} ${message ?? ''} ${JSON.stringify(facts)}`);
-    };
-  const logger: Logger = {
-    debug: write('debug'),
-    info: write('info'),
-    warn: write('warn'),
-    error: write('error'),
-    child: () => logger,
-  };
-  return { logger, lines };
-}
+import { lineLogger } from '../fakes/line-logger.ts';
 
 test('the log and the readers of a start are told how far each archive is', async () => {
   const clock = new FakeClock();
-  const { logger, lines } = linesOfLog();
+  const { logger, lines } = lineLogger();
   let tell = (_progress: ImportProgress): void => undefined;
   let end = (_result: ImportedFolder): void => undefined;
   let doing = (): string | undefined => undefined;
@@ -75,7 +57,7 @@ test('the log and the readers of a start are told how far each archive is', asyn
 });
 
 test('a folder that cannot be read is a warning with its remedy, and the start goes on', async () => {
-  const { logger, lines } = linesOfLog();
+  const { logger, lines } = lineLogger();
   const unread = new UserError('Could not read the images folder /images: i/o error', { hint: 'Mend it.' });
   const names = await importImages({
     importFolder: () =>

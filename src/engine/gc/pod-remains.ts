@@ -113,7 +113,7 @@ export class PodRemains {
     return removal === undefined ? undefined : Promise.allSettled([removal]);
   }
 
-  /** Resolves when the removals under way have ended. */
+  /** Removes late cgroups. Resolves when the removals under way have ended. */
   settled(): Promise<unknown> {
     this.startLateCgroupRemovals();
     return Promise.allSettled(this.removals.values());

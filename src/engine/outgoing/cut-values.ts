@@ -48,8 +48,9 @@ class CutBeginnings {
   }
 
   /**
-   * Length of the longest beginning of a value, less than all of it, at the end of the text. After too many steps, the
-   * next place where a value may begin counts as one. Returns 0 if there is none.
+   * Length of the longest part of a value that begins it, is not all of it, and ends the text. After `maxSteps`, the
+   * text is compared no further: the next place where a value may begin counts as such a part. Returns 0 if no value
+   * begins so near the end.
    */
   lengthIn(text: string): number {
     const steps = { left: maxSteps };

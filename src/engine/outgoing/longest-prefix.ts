@@ -39,7 +39,7 @@ export class LongestPrefix {
     return new TextHashes(this.base, text.length).read(text);
   }
 
-  /** The number of the longest text from this place that ends by `to`. Returns 0 if there is none. */
+  /** The number of the longest text that begins at `from` and ends by `to`. Returns 0 if none of the texts does. */
   longestAt({ first, second }: TextHashes, from: number, to: number): number {
     const [firstPowers, secondPowers] = this.powers;
     let longest = 0;

@@ -9,8 +9,8 @@ const beginningsSize = 2 ** 18;
 const beginningLength = 4;
 
 /**
- * Finds many texts in one text. The work grows with the length of the text, hardly with the number of needles and their
- * lengths, whatever they are: n characters take O(n log² n) steps.
+ * Finds many needles in one text. A text of n characters takes O(n log² n) steps. The number and the lengths of the
+ * needles hardly count.
  */
 export class NeedleIndex {
   /** The shortest first: the number of a needle is 1 more than its place. */

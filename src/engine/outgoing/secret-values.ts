@@ -48,7 +48,7 @@ class Wanted {
  * offset. Also finds it quoted as by Go and JSON, and escaped as in a URL. Of more values and lines than the limits,
  * the further ones are found by their beginnings. In a text that was cut, the end of one of these is not found.
  *
- * The work is about linear in the length of the text, whatever the values and the text are.
+ * The work is about linear in the length of the text, for every text and all values.
  */
 export class SecretValues {
   private readonly bySource = new Map<string, Source>();

@@ -1,24 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { logEvents } from '../../../src/node/log/log-events.ts';
 import type { KubeletEvent, ManifestProblem } from '../../../src/engine/view/events.ts';
-import type { Logger } from '../../../src/logger.ts';
+import { lineLogger } from '../../fakes/line-logger.ts';
 
 describe('the log of an engine', () => {
   /** The log lines of these events, as `level message facts`. */
   function logOf(...events: KubeletEvent[]): string[] {
-    const lines: string[] = [];
-    const write =
-      (level: string) =>
-      (facts: unknown, message?: string): void => {
-        lines.push(`${level} ${message ?? ''} ${JSON.stringify(facts)}`);
-      };
-    const logger: Logger = {
-      debug: write('debug'),
-      info: write('info'),
-      warn: write('warn'),
-      error: write('error'),
-      child: () => logger,
-    };
+    const { logger, lines } = lineLogger();
     const snapshot = (): never => {
       throw new Error('The log needs no snapshot');
     };

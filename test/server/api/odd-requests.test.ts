@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { parseTokens, TokenUsers } from '../../../src/server/api/token-file.ts';
@@ -141,7 +142,6 @@ test('a client without TLS is told to use it', async () => {
 
 test('a client without TLS that keeps its side open does not keep the connection', async () => {
   const rig = await openRig();
-  const { connect } = await import('node:net');
   const socket = connect({ port: rig.port, host: '127.0.0.1', allowHalfOpen: true });
   socket.on('error', () => undefined).resume();
   socket.write(get('/healthz'));
