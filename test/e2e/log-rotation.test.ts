@@ -11,15 +11,17 @@ import { hostFolder, makePod, serve, shell } from './manifests.ts';
 const bursts = 4;
 const linesOfBurst = 12_000;
 const maxBytes = 1024 * 1024;
-const padding = 'x'.repeat(1000);
+/** A line is 1 KiB, and output is read in pieces of some KiB. So no rotation comes in the middle of a line. */
+const padding = 'x'.repeat(1024 - '123456 \n'.length);
 const lines = bursts * linesOfBurst;
+const numbered = (line: number): string => `${String(line).padStart(6, '0')} ${padding}\n`;
 const text = (first: number, last = lines): string =>
-  Array.from({ length: last - first + 1 }, (_, index) => `${first + index} ${padding}\n`).join('');
+  Array.from({ length: last - first + 1 }, (_, index) => numbered(first + index)).join('');
 
 /** Writes 12 MB once there is a file `1` in the folder /gate, and so on: 48 MB. */
 const flood = `line=1; for burst in $(seq ${bursts}); do
   until [ -e /gate/$burst ]; do sleep 0.1; done
-  awk -v from=$line 'BEGIN { for (i = from; i < from + ${linesOfBurst}; i++) print i " ${padding}" }'
+  awk -v from=$line 'BEGIN { for (i = from; i < from + ${linesOfBurst}; i++) printf "%06d ${padding}\\n", i }'
   line=$((line + ${linesOfBurst})); done`;
 
 /** Resolves when a log is too small to be rotated. */
