@@ -1,9 +1,10 @@
 import { connect } from 'node:net';
-import { promisify } from 'node:util';
 import {
   type ChannelCredentials,
+  type ChannelInterface,
   Client,
   type ClientOptions,
+  connectivityState,
   credentials,
   Metadata,
   type ServiceError,
@@ -129,14 +130,32 @@ export async function openReadyChannel(
 ): Promise<Channel> {
   const connections = new OwnConnections();
   const client = newClient(endpoint, connections, options);
+  const late = new AbortController();
   try {
-    await inTime(clock, timeoutMs, promisify(client.waitForReady.bind(client))(Infinity));
+    await inTime(clock, timeoutMs, untilReady(client.getChannel(), late.signal));
   } catch {
+    late.abort();
     client.close();
     connections.end();
     throw new TimeoutError('context deadline exceeded');
   }
   return endingChannel(client, connections, endpoint);
+}
+
+/**
+ * Resolves once the connection stands, never after the signal. `Client.waitForReady` has a channel that is closed
+ * connect again, for ever.
+ */
+function untilReady(channel: ChannelInterface, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (signal.aborted) return;
+      const state = channel.getConnectivityState(true);
+      if (state === connectivityState.READY) resolve();
+      else channel.watchConnectivityState(state, Infinity, look);
+    };
+    look();
+  });
 }
 
 function unaryCall(

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { queryObjects } from 'node:v8';
+import { Channel } from '@grpc/grpc-js';
 import { expect, onTestFinished, test } from 'vitest';
 import { grpcHealthCheck } from '../../src/cri/grpc-health-check.ts';
 import { openReadyChannel } from '../../src/cri/grpc-channel.ts';
@@ -61,4 +63,31 @@ test('the connection to a socket that says nothing ends when the time is up', as
   await clock.advance(10_000);
   await failed;
   expect(await closed(socket)).toMatch(/EPIPE|ECONNRESET/);
+});
+
+const countChannels = (): number => queryObjects(Channel, { format: 'count' });
+
+test.each([
+  ['says nothing', Buffer.alloc(0)],
+  ['speaks another protocol', Buffer.alloc(100, 'x')],
+])('nothing is left of a channel to a server that %s when the time is up', async (_what, written) => {
+  const path = join(await temporaryFolder(), 'other.sock');
+  const { connected } = await startServer((server) => server.listen(path), written);
+  const before = countChannels();
+  const clock = new FakeClock();
+  const channel = openReadyChannel(path, { timeoutMs: 10_000, clock });
+  const failed = expect(channel).rejects.toThrow('context deadline exceeded');
+  await connected;
+  await clock.advance(10_000);
+  await failed;
+  expect(countChannels()).toBe(before);
+});
+
+test('nothing is left of a channel that is closed', async () => {
+  const path = join(await temporaryFolder(), 'plugin.sock');
+  const { connected } = await startServer((server) => server.listen(path), settings);
+  const before = countChannels();
+  (await openReadyChannel(path, { timeoutMs: 10_000, clock: new FakeClock() })).close();
+  expect(await closed(await connected)).toMatch(/EPIPE|ECONNRESET/);
+  expect(countChannels()).toBe(before);
 });
