@@ -419,8 +419,12 @@ export class Agent {
     for (const folder of (await cgroupFolders(this.cgroupRoot)).reverse()) await rmdir(folder).catch(() => undefined);
   }
 
+  /** Warnings and errors, what Node itself wrote, and how the process ended. */
   #troubles(): string[] {
-    return this.#logs.filter(({ level }) => level >= warnLevel).map((entry) => JSON.stringify(entry));
+    const warnings = this.#logs.filter(({ level }) => level >= warnLevel).map((entry) => JSON.stringify(entry));
+    const { exitCode = null, signalCode = null } = this.#child ?? {};
+    const end = exitCode ?? signalCode;
+    return [...warnings, this.#otherOutput, ...(end === null ? [] : [`the process ended with ${end}`])];
   }
 
   get #running(): EngineWatch {

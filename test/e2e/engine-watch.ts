@@ -33,7 +33,7 @@ export class EngineWatch {
     });
   }
 
-  /** `troubles` returns the warnings and errors in the agent's log, oldest first. */
+  /** `troubles` returns what went wrong, oldest first. */
   static async open(rootDir: string, troubles: () => readonly string[] = () => []): Promise<EngineWatch> {
     const sent = request({ socketPath: controlSocketPath(rootDir), path: '/v1/events', agent: false });
     sent.end();
@@ -55,7 +55,9 @@ export class EngineWatch {
       const changed = once(this.#changes, 'change', { signal: deadline }).catch(() => undefined);
       const snapshot = await this.#snapshot(deadline);
       if (snapshot !== undefined && isSo(snapshot)) return snapshot;
-      if (!this.#isOpen) throw new Error(`the agent ended before ${waitedFor}`);
+      if (!this.#isOpen) {
+        throw new Error([`the agent ended before ${waitedFor}`, ...bounded(this.#troubles())].join('\n'));
+      }
       await changed;
       if (deadline.aborted) throw new Error(`waited in vain for ${waitedFor}\n${describe(snapshot, this.#troubles())}`);
     }
