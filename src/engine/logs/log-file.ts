@@ -4,7 +4,7 @@ import { createGunzip } from 'node:zlib';
 import { hasCode } from '../../errors.ts';
 import { openRegularFile } from '../host/regular-file.ts';
 
-const blockBytes = 64 * 1024;
+const blockBytes = 16 * 1024;
 /** A container can write much less between two checks of its log. A forged file may hold much more. */
 const maxPlainBytes = 4 * 1024 ** 3;
 /** The start of a log has a time in nanoseconds, so two files never begin with the same bytes. */
