@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
 import { ChannelCredentials, credentials } from '@grpc/grpc-js';
+import { guardedSocket } from './guarded-socket.ts';
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
 /**
- * Credentials of one channel without encryption, which know its connections. @grpc/grpc-js leaves a connection open on
- * which the server says nothing, and waits for the server to close the others.
+ * Credentials of one channel without encryption to a server that is not trusted, which know its connections.
+ * @grpc/grpc-js leaves a connection open on which the server says nothing, and waits for the server to close the others.
  */
 export class OwnConnections extends ChannelCredentials {
   private readonly plain = credentials.createInsecure();
@@ -33,7 +34,8 @@ export class OwnConnections extends ChannelCredentials {
       this.sockets.add(socket);
       socket.once('close', () => this.sockets.delete(socket));
       if (this.hasEnded) socket.destroy();
-      return connector.connect(socket);
+      // Used as any stream is, although a socket is asked for.
+      return connector.connect(guardedSocket(socket) as unknown as Socket);
     };
     return { ...connector, connect };
   }

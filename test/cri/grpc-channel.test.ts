@@ -65,6 +65,46 @@ test('the connection to a socket that says nothing ends when the time is up', as
   expect(await closed(socket)).toMatch(/EPIPE|ECONNRESET/);
 });
 
+/** A frame of HTTP/2 for the first stream. */
+function frame(type: number, content: Buffer): Buffer {
+  const head = Buffer.from([0, 0, 0, type, 0, 0, 0, 0, 1]);
+  head.writeUIntBE(content.length, 0, 3);
+  return Buffer.concat([head, content]);
+}
+
+/** Headers of 15 KB that are not the last of their block, and a frame that may not follow. */
+const brokenOff = Buffer.concat([
+  frame(1, Buffer.concat([Buffer.from([0x88, 0x00, 0x01, 0x61, 0x7f, 0x99, 0x74]), Buffer.alloc(15_000, 'a')])),
+  frame(0, Buffer.alloc(15_000)),
+]);
+
+test('a server that breaks off its headers does not end the process', async () => {
+  const server = createServer((socket) => {
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    socket.write(settings);
+    socket.once('data', () => socket.write(brokenOff));
+    socket.on('error', () => undefined).resume();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const checks = Array.from({ length: 50 }, () =>
+    grpcHealthCheck({ host: '127.0.0.1', port, service: '', timeoutMs: 10_000 }),
+  );
+  expect(new Set(await Promise.all(checks))).toEqual(
+    new Set([
+      'error: health rpc probe failed: Received RST_STREAM with code 2 triggered by internal client error: the server broke off a header block',
+    ]),
+  );
+  // Node looks at what is left of a connection when its memory is freed.
+  countChannels();
+});
+
 const countChannels = (): number => queryObjects(Channel, { format: 'count' });
 
 test.each([

@@ -1,0 +1,69 @@
+/** RFC 9113. */
+const headLength = 9;
+const types = { headers: 1, pushPromise: 5, continuation: 9 };
+const endHeaders = 4;
+
+/** Answers of a gRPC server have far shorter ones. */
+const maxBlockBytes = 32 * 1024;
+
+/** A server sent frames of HTTP/2 that no gRPC server sends, and that are dangerous to read. */
+export class UnsafeFrames extends Error {}
+
+/**
+ * Passes the frames of a server on as they come, but a header block only once it is whole. If a connection breaks off
+ * within a header block, or its server pushes streams, Node 20 may end the process: `current_nghttp2_memory_ == 0`.
+ */
+export class FrameGuard {
+  private readonly head = Buffer.alloc(headLength);
+  private headBytes = 0;
+  /** Bytes of the frame after its head that are still to come. */
+  private bytesLeft = 0;
+  /** Not passed on yet. */
+  private held: Buffer[] = [];
+  private isInBlock = false;
+  private blockBytes = 0;
+  /** The stream whose header block is continued by the next frame. */
+  private openStream: number | undefined;
+
+  /** The bytes that may be read now. Throws `UnsafeFrames`. */
+  take(bytes: Buffer): Buffer {
+    const safe: Buffer[] = [];
+    for (let at = 0; at < bytes.length;) {
+      const wanted = this.bytesLeft > 0 ? this.bytesLeft : headLength - this.headBytes;
+      const part = bytes.subarray(at, at + wanted);
+      at += part.length;
+      this.held.push(part);
+      if (this.bytesLeft > 0) this.bytesLeft -= part.length;
+      else this.takeHead(part);
+      this.endBlock();
+      if (this.headBytes > 0 || this.isInBlock) continue;
+      safe.push(...this.held);
+      this.held = [];
+    }
+    return Buffer.concat(safe);
+  }
+
+  private takeHead(part: Buffer): void {
+    part.copy(this.head, this.headBytes);
+    this.headBytes += part.length;
+    if (this.headBytes < headLength) return;
+    this.headBytes = 0;
+    this.bytesLeft = this.head.readUIntBE(0, 3);
+    const type = this.head.readUInt8(3);
+    const stream = this.head.readUInt32BE(5) & 0x7fff_ffff;
+    if (type === types.pushPromise) throw new UnsafeFrames('the server pushes a stream');
+    const continued = type === types.continuation ? stream : undefined;
+    if (continued !== this.openStream) throw new UnsafeFrames('the server broke off a header block');
+    if (type !== types.headers && continued === undefined) return;
+    this.isInBlock = true;
+    this.blockBytes += headLength + this.bytesLeft;
+    if (this.blockBytes > maxBlockBytes) throw new UnsafeFrames('the server sends too long headers');
+    this.openStream = (this.head.readUInt8(4) & endHeaders) === 0 ? stream : undefined;
+  }
+
+  private endBlock(): void {
+    if (!this.isInBlock || this.openStream !== undefined || this.bytesLeft > 0 || this.headBytes > 0) return;
+    this.isInBlock = false;
+    this.blockBytes = 0;
+  }
+}

@@ -1,0 +1,39 @@
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { FrameGuard } from './frame-guard.ts';
+
+/** The socket, whose reader gets only what a `FrameGuard` passes on. Other frames end it with an error. */
+export function guardedSocket(socket: Socket): Duplex {
+  const guard = new FrameGuard();
+  const guarded = new Duplex({
+    read: () => {
+      socket.resume();
+    },
+    write: (bytes: Buffer, _encoding, done) => {
+      socket.write(bytes, done);
+    },
+    final: (done) => {
+      socket.end(done);
+    },
+    destroy: (error, done) => {
+      socket.destroy();
+      done(error);
+    },
+  });
+  socket.on('data', (bytes: Buffer) => {
+    try {
+      const safe = guard.take(bytes);
+      if (safe.length > 0 && !guarded.push(safe)) socket.pause();
+    } catch (error) {
+      guarded.destroy(error as Error);
+    }
+  });
+  // A reader hears of the close, too.
+  guarded.on('error', () => undefined);
+  socket.once('end', () => {
+    guarded.push(null);
+  });
+  socket.once('error', (error) => guarded.destroy(error));
+  socket.once('close', () => guarded.destroy());
+  return guarded;
+}
