@@ -1,6 +1,8 @@
 /** RFC 9113. */
 const headLength = 9;
 const types = { headers: 1, pushPromise: 5, continuation: 9 };
+/** Types from here on are extensions, which a client may leave out. */
+const firstExtension = 10;
 const endHeaders = 4;
 
 /** Answers of a gRPC server have far shorter ones. */
@@ -10,8 +12,9 @@ const maxBlockBytes = 32 * 1024;
 export class UnsafeFrames extends Error {}
 
 /**
- * Passes the frames of a server on as they come, but a header block only once it is whole. If a connection breaks off
- * within a header block, or its server pushes streams, Node 20 may end the process: `current_nghttp2_memory_ == 0`.
+ * Passes the frames of a server on as they come, a header block only once it is whole, and no extensions. Node 20 may
+ * end the process if a connection breaks off within a header block, if its server pushes streams, or for a wrong
+ * ALTSVC: `current_nghttp2_memory_ == 0`, `iframe->state == NGHTTP2_IB_IGN_ALL`.
  */
 export class FrameGuard {
   private readonly head = Buffer.alloc(headLength);
@@ -20,6 +23,7 @@ export class FrameGuard {
   private bytesLeft = 0;
   /** Not passed on yet. */
   private held: Buffer[] = [];
+  private isExtension = false;
   private isInBlock = false;
   private blockBytes = 0;
   /** The stream whose header block is continued by the next frame. */
@@ -37,7 +41,7 @@ export class FrameGuard {
       else this.takeHead(part);
       this.endBlock();
       if (this.headBytes > 0 || this.isInBlock) continue;
-      safe.push(...this.held);
+      if (!this.isExtension) safe.push(...this.held);
       this.held = [];
     }
     return Buffer.concat(safe);
@@ -51,6 +55,7 @@ export class FrameGuard {
     this.bytesLeft = this.head.readUIntBE(0, 3);
     const type = this.head.readUInt8(3);
     const stream = this.head.readUInt32BE(5) & 0x7fff_ffff;
+    this.isExtension = type >= firstExtension;
     if (type === types.pushPromise) throw new UnsafeFrames('the server pushes a stream');
     const continued = type === types.continuation ? stream : undefined;
     if (continued !== this.openStream) throw new UnsafeFrames('the server broke off a header block');

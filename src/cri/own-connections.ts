@@ -6,7 +6,7 @@ type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
 /**
  * Credentials of one channel without encryption to a server that is not trusted, which know its connections.
- * @grpc/grpc-js leaves a connection open on which the server says nothing, and waits for the server to close the others.
+ * @grpc/grpc-js leaves a connection open on which the server says nothing, and others until the server closes them.
  */
 export class OwnConnections extends ChannelCredentials {
   private readonly plain = credentials.createInsecure();
