@@ -52,6 +52,10 @@ const kinds = {
   pings: (socket) => pour(socket, Buffer.concat([settings, times(500, frame(6, 0, 0, Buffer.alloc(8)))])),
   'unknown-frames': (socket) => pour(socket, Buffer.concat([settings, times(4, frame(200, 0, 0, message))])),
   'endless-info': (socket) => afterRequest(socket, answer, times(4, frame(0, 0, 1, message))),
+  'broken-headers': (socket) => afterRequest(socket, frame(1, 0, 1, header), frame(0, 0, 1, message)),
+  pushes: (socket) => afterRequest(socket, answer, frame(5, 4, 1, Buffer.concat([Buffer.from([0, 0, 0, 2]), header]))),
+  extensions: (socket) =>
+    afterRequest(socket, answer, Buffer.concat([10, 12].map((type) => frame(type, 0, 0, message)))),
   'endless-headers': (socket) => afterRequest(socket, frame(1, 0, 1, header), times(4, frame(9, 0, 1, header))),
 };
 
