@@ -21,7 +21,7 @@ export class FrameGuard {
   private headBytes = 0;
   /** Bytes of the frame after its head that are still to come. */
   private bytesLeft = 0;
-  /** Not passed on yet. */
+  /** Earlier bytes that may not be read yet. */
   private held: Buffer[] = [];
   private isExtension = false;
   private isInBlock = false;
@@ -29,27 +29,35 @@ export class FrameGuard {
   /** The stream whose header block is continued by the next frame. */
   private openStream: number | undefined;
 
-  /** The bytes that may be read now. Throws `UnsafeFrames`. */
-  take(bytes: Buffer): Buffer {
+  /** The parts of these bytes and of earlier ones that may be read now. Throws `UnsafeFrames`. */
+  take(bytes: Buffer): Buffer[] {
     const safe: Buffer[] = [];
+    // What is between these is safe, and not in `safe` yet.
+    let from = 0;
+    let to = 0;
     for (let at = 0; at < bytes.length;) {
       const wanted = this.bytesLeft > 0 ? this.bytesLeft : headLength - this.headBytes;
-      const part = bytes.subarray(at, at + wanted);
-      at += part.length;
-      this.held.push(part);
-      if (this.bytesLeft > 0) this.bytesLeft -= part.length;
-      else this.takeHead(part);
+      const end = Math.min(at + wanted, bytes.length);
+      if (this.bytesLeft > 0) this.bytesLeft -= end - at;
+      else this.takeHead(bytes, at, end);
+      at = end;
       this.endBlock();
       if (this.headBytes > 0 || this.isInBlock) continue;
-      if (!this.isExtension) safe.push(...this.held);
+      if (this.isExtension) {
+        if (to > from) safe.push(bytes.subarray(from, to));
+        from = at;
+      } else if (this.held.length > 0) safe.push(...this.held);
       this.held = [];
+      to = at;
     }
-    return Buffer.concat(safe);
+    if (to > from) safe.push(bytes.subarray(from, to));
+    if (to < bytes.length) this.held.push(bytes.subarray(to));
+    return safe;
   }
 
-  private takeHead(part: Buffer): void {
-    part.copy(this.head, this.headBytes);
-    this.headBytes += part.length;
+  private takeHead(bytes: Buffer, start: number, end: number): void {
+    bytes.copy(this.head, this.headBytes, start, end);
+    this.headBytes += end - start;
     if (this.headBytes < headLength) return;
     this.headBytes = 0;
     this.bytesLeft = this.head.readUIntBE(0, 3);

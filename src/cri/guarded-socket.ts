@@ -22,8 +22,7 @@ export function guardedSocket(socket: Socket): Duplex {
   });
   socket.on('data', (bytes: Buffer) => {
     try {
-      const safe = guard.take(bytes);
-      if (safe.length > 0 && !guarded.push(safe)) socket.pause();
+      for (const safe of guard.take(bytes)) if (!guarded.push(safe)) socket.pause();
     } catch (error) {
       guarded.destroy(error as Error);
     }
