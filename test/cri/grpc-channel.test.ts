@@ -120,7 +120,8 @@ test.each([
   await connected;
   await clock.advance(10_000);
   await failed;
-  expect(countChannels()).toBe(before);
+  // Those of other tests may go meanwhile.
+  expect(countChannels()).toBeLessThanOrEqual(before);
 });
 
 test('nothing is left of a channel that is closed', async () => {
@@ -129,5 +130,6 @@ test('nothing is left of a channel that is closed', async () => {
   const before = countChannels();
   (await openReadyChannel(path, { timeoutMs: 10_000, clock: new FakeClock() })).close();
   expect(await closed(await connected)).toMatch(/EPIPE|ECONNRESET/);
-  expect(countChannels()).toBe(before);
+  // Those of other tests may go meanwhile.
+  expect(countChannels()).toBeLessThanOrEqual(before);
 });
