@@ -1,6 +1,6 @@
 /** RFC 9113. */
 const headLength = 9;
-const types = { headers: 1, pushPromise: 5, continuation: 9 };
+const types = { headers: 1, settings: 4, pushPromise: 5, continuation: 9 };
 /** Types from here on are extensions, which a client may leave out. */
 const firstExtension = 10;
 const endHeaders = 4;
@@ -23,6 +23,7 @@ export class FrameGuard {
   private bytesLeft = 0;
   /** Earlier bytes that may not be read yet. */
   private held: Buffer[] = [];
+  private hasSettings = false;
   private isExtension = false;
   private isInBlock = false;
   private blockBytes = 0;
@@ -63,7 +64,9 @@ export class FrameGuard {
     this.bytesLeft = this.head.readUIntBE(0, 3);
     const type = this.head.readUInt8(3);
     const stream = this.head.readUInt32BE(5) & 0x7fff_ffff;
-    this.isExtension = type >= firstExtension;
+    if (type === types.settings) this.hasSettings = true;
+    // Without settings first, Node reports that this is no HTTP/2.
+    this.isExtension = this.hasSettings && type >= firstExtension;
     if (type === types.pushPromise) throw new UnsafeFrames('the server pushes a stream');
     const continued = type === types.continuation ? stream : undefined;
     if (continued !== this.openStream) throw new UnsafeFrames('the server broke off a header block');

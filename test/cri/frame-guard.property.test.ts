@@ -64,6 +64,11 @@ test('extensions are left out', () => {
   expect(guard.take(Buffer.concat([extension.subarray(15), frame(200, 0, 5, 0), after]))).toEqual([after]);
 });
 
+test('bytes of another protocol pass, so that they are an error at once', () => {
+  const answer = Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n');
+  expect(new FrameGuard().take(answer)).toEqual([answer]);
+});
+
 test.each([
   ['a pushed stream', [frame(5, endHeaders, 1, 4)], 'the server pushes a stream'],
   ['headers followed by data', [frame(1, 0, 1, 5), frame(0, 0, 1, 5)], 'the server broke off a header block'],

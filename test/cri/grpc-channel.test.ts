@@ -65,6 +65,14 @@ test('the connection to a socket that says nothing ends when the time is up', as
   expect(await closed(socket)).toMatch(/EPIPE|ECONNRESET/);
 });
 
+test('a health check of a server that speaks HTTP/1.1 fails at once', async () => {
+  const answer = Buffer.from('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
+  const { server } = await startServer((one) => one.listen(0, '127.0.0.1'), answer);
+  const { port } = server.address() as AddressInfo;
+  const checked = grpcHealthCheck({ host: '127.0.0.1', port, service: '', timeoutMs: 20_000 });
+  expect(await checked).toMatch(/^error: failed to connect service at "127\.0\.0\.1:\d+": Protocol error \(.*\)$/);
+});
+
 /** A frame of HTTP/2 for the first stream. */
 function frame(type: number, content: Buffer): Buffer {
   const head = Buffer.from([0, 0, 0, type, 0, 0, 0, 0, 1]);
