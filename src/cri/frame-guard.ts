@@ -33,7 +33,7 @@ export class FrameGuard {
   /** The parts of these bytes and of earlier ones that may be read now. Throws `UnsafeFrames`. */
   take(bytes: Buffer): Buffer[] {
     const safe: Buffer[] = [];
-    // What is between these is safe, and not in `safe` yet.
+    // The bytes between these are safe, and not in `safe` yet.
     let from = 0;
     let to = 0;
     for (let at = 0; at < bytes.length;) {

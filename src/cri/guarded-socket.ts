@@ -27,7 +27,7 @@ export function guardedSocket(socket: Socket): Duplex {
       guarded.destroy(error as Error);
     }
   });
-  // A reader hears of the close, too.
+  // The close reaches the reader, too.
   guarded.on('error', () => undefined);
   socket.once('end', () => {
     guarded.push(null);

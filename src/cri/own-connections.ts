@@ -34,7 +34,7 @@ export class OwnConnections extends ChannelCredentials {
       this.sockets.add(socket);
       socket.once('close', () => this.sockets.delete(socket));
       if (this.hasEnded) socket.destroy();
-      // Used as any stream is, although a socket is asked for.
+      // Node reads any stream as HTTP/2. Only the type asks for a socket.
       return connector.connect(guardedSocket(socket) as unknown as Socket);
     };
     return { ...connector, connect };
