@@ -8,6 +8,7 @@ import { compressedName, temporaryName } from './rotated-names.ts';
 
 const writeNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const mode = 0o644;
+const blockBytes = 64 * 1024;
 
 /**
  * Replaces a rotated log by its compressed form, `<name>.gz`, which survives a power cut. Leaves no part of it if that
@@ -34,9 +35,21 @@ export async function compressLog(folder: OpenFolder, name: string, signal: Abor
 }
 
 async function compress(source: FileHandle, target: FileHandle, signal: AbortSignal): Promise<void> {
-  const plain = source.createReadStream({ autoClose: false });
-  await pipeline(plain, createGzip(), (chunks) => writeFile(target, chunks), { signal });
-  if ((await source.stat()).size !== plain.bytesRead) throw new Error('the log is still written');
+  const gzip = createGzip();
+  let bytes = 0;
+  // One block for all of it: Node's stream would leave megabytes to the garbage collector.
+  let block = Buffer.allocUnsafeSlow(blockBytes);
+  const blocks = async function* (): AsyncGenerator<Buffer, void> {
+    for (;;) {
+      if (gzip.writableLength > 0) block = Buffer.allocUnsafeSlow(blockBytes);
+      const { bytesRead } = await source.read(block, 0, blockBytes, bytes);
+      if (bytesRead === 0) return;
+      bytes += bytesRead;
+      yield block.subarray(0, bytesRead);
+    }
+  };
+  await pipeline(blocks, gzip, (chunks) => writeFile(target, chunks), { signal });
+  if ((await source.stat()).size !== bytes) throw new Error('the log is still written');
   // The umask limits the mode of a new file, but not chmod.
   await target.chmod(mode);
   await target.sync();
