@@ -17,6 +17,5 @@ export function startQuickly(): void {
   setFlagsFromString('--no-sparkplug');
   setTimeout(() => {
     setFlagsFromString('--incremental-marking');
-    setFlagsFromString('--sparkplug');
   }, startMs).unref();
 }
