@@ -33,7 +33,7 @@ export interface SiegeOutcome {
 const maxOpenFiles = 2048;
 /** An operator has a session of their own, which the kernel gives as much of the CPUs as all attackers in theirs. */
 const operator = { detached: true };
-const psEveryMs = 15_000;
+const psEveryMs = 5000;
 const sayEveryMs = 60_000;
 
 /**
