@@ -11,6 +11,9 @@ export interface WalkedEntry extends FolderEntry {
 /** Acts on one entry of `folder`. Resolves with `stop` to end the walk, and with `removed` if the entry is gone. */
 export type Visit = (folder: OpenFolder, entry: WalkedEntry) => Promise<'stop' | 'removed' | undefined>;
 
+/** Looks at a folder before the walk enters it. Resolves with true if it is gone, and was removed. */
+export type BeforeEntering = (folder: OpenFolder, name: string) => Promise<boolean>;
+
 /** Limits of a walk, because a container can make any tree. */
 export interface WalkLimits {
   /** Levels of folders below the root. */
@@ -24,6 +27,11 @@ export interface WalkLimits {
 
 const walkLimits: WalkLimits = { maxLevels: 1000, maxNames: 10_000, minNames: 64, maxPartlyRead: 16 };
 
+interface WalkOptions extends Partial<WalkLimits> {
+  /** By default every folder is entered. */
+  beforeEntering?: BeforeEntering;
+}
+
 /**
  * Visits everything below the folder `path`, but not `path` itself. The entries of a folder come before the folder.
  * Files are visited while the folder is read. Of its folders few names are held: the walk reads on when it has entered
@@ -31,8 +39,12 @@ const walkLimits: WalkLimits = { maxLevels: 1000, maxNames: 10_000, minNames: 64
  * open, and those that are partly read. What comes and goes meanwhile may be visited twice or not at all. Rejects if it
  * cannot come back from a folder, because that was moved.
  */
-export async function walkTree(path: string, visit: Visit, limits: Partial<WalkLimits> = {}): Promise<void> {
-  const walk = new TreeWalk(await OpenFolder.open(path), visit, { ...walkLimits, ...limits });
+export async function walkTree(
+  path: string,
+  visit: Visit,
+  { beforeEntering = () => Promise.resolve(false), ...limits }: WalkOptions = {},
+): Promise<void> {
+  const walk = new TreeWalk(await OpenFolder.open(path), { visit, beforeEntering }, { ...walkLimits, ...limits });
   try {
     await walk.run();
   } finally {
@@ -47,7 +59,7 @@ class TreeWalk {
 
   constructor(
     root: OpenFolder,
-    private readonly visit: Visit,
+    private readonly visitor: { visit: Visit; beforeEntering: BeforeEntering },
     private readonly limits: WalkLimits,
   ) {
     this.levels = [new WalkLevel('', root)];
@@ -92,12 +104,13 @@ class TreeWalk {
   }
 
   private async show(level: WalkLevel, entry: WalkedEntry): Promise<'stop' | undefined> {
-    const result = await this.visit(level.folder, entry);
+    const result = await this.visitor.visit(level.folder, entry);
     if (result !== 'removed') level.stayed += 1;
     return result === 'stop' ? 'stop' : undefined;
   }
 
   private async goInto(level: WalkLevel, name: string): Promise<'stop' | undefined> {
+    if (await this.visitor.beforeEntering(level.folder, name)) return undefined;
     if (this.levels.length > this.limits.maxLevels) {
       return this.show(level, { name, isDirectory: true, isTooDeep: true });
     }

@@ -33,9 +33,15 @@ export function sendRefusal(response: ServerResponse, { status, message, hint }:
   sendText(response, status, hint === undefined ? message : `${message}\n${hint}`);
 }
 
-export function sendJSON({ unread }: Pick<ControlContext, 'unread'>, response: ServerResponse, value: unknown): void {
-  // Sends bytes, because Node would keep a text beside its bytes, with two bytes a letter if it has one `…`.
-  const bytes = Buffer.from(JSON.stringify(value));
+export function sendJSON(context: Pick<ControlContext, 'unread'>, response: ServerResponse, value: unknown): void {
+  sendBytes(context, response, bytesOfJSON(value));
+}
+
+/** Bytes, because Node would keep a text beside its bytes, with two bytes a letter if it has one `…`. */
+export const bytesOfJSON = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+/** Answers with bytes of JSON, which several answers may share. */
+export function sendBytes({ unread }: Pick<ControlContext, 'unread'>, response: ServerResponse, bytes: Buffer): void {
   // Without its length, Node would send it in chunks.
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
   response.end(bytes);

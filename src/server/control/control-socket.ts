@@ -23,7 +23,7 @@ import { UnreadAnswers } from './unread-answers.ts';
 /** Longest path of a socket, in bytes, without its final NUL. */
 const maxSocketPathBytes = 107;
 /** Limit on unread bytes of all clients: a few snapshots of a node with many pods. */
-const maxUnreadBytes = 2 * 1024 * 1024;
+const maxUnreadBytes = 4 * 1024 * 1024;
 
 /** The sockets of an agent. */
 export interface ControlSocket {

@@ -1,8 +1,9 @@
 import { systemClock } from '../../clock.ts';
 import type { PodTable } from '../../engine/listing/pod-table.ts';
+import { sharedWork } from '../../flow/shared-work.ts';
 import { isPlain, visible } from '../../visible-text.ts';
 import { metricsContentType, metricsPaths } from '../metrics/agent-metrics.ts';
-import { Refusal, sendJSON } from './control-answer.ts';
+import { bytesOfJSON, Refusal, sendBytes, sendJSON } from './control-answer.ts';
 import type { ControlContext, ControlRoutes } from './control-route.ts';
 
 /** The table of `ps` in texts that are safe for a terminal, and the lines that it prints on stderr. */
@@ -16,6 +17,9 @@ type AgentRow = PodTable['rows'][number] & {
   widths?: number[];
 };
 
+/** All clients together take at most a sixth of a core for snapshots. */
+const pausePerSnapshot = 5;
+
 /**
  * The state of the node.
  * - `GET /v1/snapshot`; with `settled`, once it includes what is on disk now.
@@ -25,11 +29,16 @@ type AgentRow = PodTable['rows'][number] & {
  * - `GET /v1/metrics`: for Prometheus, with `path` that of another page, such as `/metrics/resource`.
  */
 export function stateRoutes(context: ControlContext): ControlRoutes {
+  // Of a node with many pods each one takes megabytes, and tens of milliseconds.
+  const snapshot = sharedWork(async () => bytesOfJSON({ pid: process.pid, ...(await context.view).snapshot() }), {
+    clock: systemClock,
+    pausePerRun: pausePerSnapshot,
+  });
   return {
     'GET /v1/snapshot': async (call) => {
       const engine = await context.engineFor(call);
       if (call.query.has('settled')) await engine.settled();
-      sendJSON(context, call.response, { pid: process.pid, ...engine.snapshot() });
+      sendBytes(context, call.response, await snapshot());
     },
     'GET /v1/pod-table': async (call) => {
       const engine = await context.engineFor(call);

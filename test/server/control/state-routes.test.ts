@@ -1,0 +1,25 @@
+import type { ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import type { ControlCall, ControlContext } from '../../../src/server/control/control-route.ts';
+import { stateRoutes } from '../../../src/server/control/state-routes.ts';
+
+test('clients that ask for the snapshot at the same time share its bytes, and a later one gets its own', async () => {
+  let asked = 0;
+  const engine = { snapshot: () => ({ pods: [], asked: (asked += 1) }) };
+  const context = {
+    view: Promise.resolve(engine),
+    engineFor: () => Promise.resolve(engine),
+    unread: { note: () => undefined },
+  } as unknown as ControlContext;
+  const route = stateRoutes(context)['GET /v1/snapshot'];
+  const answers: Buffer[] = [];
+  const response = { writeHead: () => undefined, end: (bytes: Buffer) => answers.push(bytes) };
+  const ask = (): unknown =>
+    route?.({ query: new URLSearchParams(), response: response as unknown as ServerResponse } as ControlCall);
+  await Promise.all([ask(), ask()]);
+  await ask();
+  expect(answers.map((bytes) => JSON.parse(bytes.toString()) as unknown)).toEqual(
+    [1, 1, 2].map((number) => ({ pid: process.pid, pods: [], asked: number })),
+  );
+  expect(answers[1]).toBe(answers[0]);
+});
