@@ -3,7 +3,10 @@ import { sharedWork } from '../../src/flow/shared-work.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
 /** Work of 10 ms that returns the number of its run. */
-function slowWork({ pausePerRun }: { pausePerRun: number }): { call: () => Promise<number>; clock: FakeClock } {
+function slowWork(pauses: { pausePerRun: number; maxPauseMs: number }): {
+  call: () => Promise<number>;
+  clock: FakeClock;
+} {
   const clock = new FakeClock();
   let runs = 0;
   const work = async (): Promise<number> => {
@@ -11,18 +14,18 @@ function slowWork({ pausePerRun }: { pausePerRun: number }): { call: () => Promi
     await clock.sleep(10);
     return run;
   };
-  return { call: sharedWork(work, { clock, pausePerRun }), clock };
+  return { call: sharedWork(work, { clock, ...pauses }), clock };
 }
 
 test('calls that come before the work begins share its result', async () => {
-  const { call, clock } = slowWork({ pausePerRun: 5 });
+  const { call, clock } = slowWork({ pausePerRun: 5, maxPauseMs: 1000 });
   const first = [call(), call()];
   await clock.advance(10);
   expect(await Promise.all(first)).toEqual([1, 1]);
 });
 
 test('calls in the pause after a run share the next one, which begins at its end', async () => {
-  const { call, clock } = slowWork({ pausePerRun: 5 });
+  const { call, clock } = slowWork({ pausePerRun: 5, maxPauseMs: 1000 });
   const results: [number, number][] = [];
   const note = (result: number): void => void results.push([result, clock.monotonic()]);
   void call().then(note);
@@ -38,8 +41,18 @@ test('calls in the pause after a run share the next one, which begins at its end
   ]);
 });
 
+test('the pause after a long run, such as one in which the process was stopped, is bounded', async () => {
+  const { call, clock } = slowWork({ pausePerRun: 1e6, maxPauseMs: 30 });
+  void call();
+  await clock.advance(11);
+  const ends: number[] = [];
+  const second = call().finally(() => ends.push(clock.monotonic()));
+  await clock.advance(100);
+  expect([await second, ends]).toEqual([2, [50]]);
+});
+
 test('a call during a run gets the next one, because the state may have changed since', async () => {
-  const { call, clock } = slowWork({ pausePerRun: 0 });
+  const { call, clock } = slowWork({ pausePerRun: 0, maxPauseMs: 1000 });
   const first = call();
   await clock.advance(5);
   const ends: number[] = [];
@@ -56,7 +69,7 @@ test('all calls reject as the work does, and the next one runs again', async () 
       runs += 1;
       return runs === 1 ? Promise.reject(new Error('no answer')) : Promise.resolve(runs);
     },
-    { clock, pausePerRun: 5 },
+    { clock, pausePerRun: 5, maxPauseMs: 1000 },
   );
   const failed = { status: 'rejected', reason: new Error('no answer') };
   expect(await Promise.allSettled([call(), call()])).toEqual([failed, failed]);

@@ -2,10 +2,7 @@ import { type BigIntStats, constants, type Dirent, readFileSync } from 'node:fs'
 import { type FileHandle, open, opendir, readdir } from 'node:fs/promises';
 
 const entriesAtATime = 64;
-/**
- * Size of a folder that has few entries, in bytes. A file system that reports one takes at least 12 bytes for an entry;
- * btrfs counts each name twice.
- */
+/** Size of a folder that has few entries. A file system that reports a size counts at least one byte for each entry. */
 const fewEntriesBytes = 4096;
 
 /** An entry of a folder. Its name is bytes, one character a byte, because it need not be text. */
@@ -53,9 +50,9 @@ export class OpenFolder {
   }
 
   /**
-   * Reads in small batches, because a container can make more files than memory holds names of. The folder must stay
-   * open meanwhile: where the file system does not report types, Node looks at each entry by this path. Passes over the
-   * first `from` entries.
+   * Reads a large folder in batches, because a container can make more files than memory holds names of. The folder
+   * must stay open meanwhile: where the file system does not report types, Node looks at each entry by this path.
+   * Passes over the first `from` entries.
    */
   async *entries(from = 0): AsyncGenerator<FolderEntry, void> {
     let at = 0;

@@ -11,7 +11,7 @@ export interface WalkedEntry extends FolderEntry {
 /** Acts on one entry of `folder`. Resolves with `stop` to end the walk, and with `removed` if the entry is gone. */
 export type Visit = (folder: OpenFolder, entry: WalkedEntry) => Promise<'stop' | 'removed' | undefined>;
 
-/** Looks at a folder before the walk enters it. Resolves with true if it is gone, and was removed. */
+/** Called before the walk enters a folder of `folder`. Resolves with true if it deleted that one. */
 export type BeforeEntering = (folder: OpenFolder, name: string) => Promise<boolean>;
 
 /** Limits of a walk, because a container can make any tree. */

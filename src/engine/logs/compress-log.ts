@@ -43,6 +43,7 @@ async function compress(source: FileHandle, target: FileHandle, signal: AbortSig
   let block = Buffer.allocUnsafeSlow(blockBytes);
   const blocks = async function* (): AsyncGenerator<Buffer, void> {
     for (;;) {
+      // The stream still has the last block.
       if (gzip.writableLength > 0) block = Buffer.allocUnsafeSlow(blockBytes);
       const { bytesRead } = await source.read(block, 0, blockBytes, bytes);
       if (bytesRead === 0) return;

@@ -19,6 +19,8 @@ export const beatMs = 2000;
 const shortestPauseMs = 100;
 /** Pause after a beat, in multiples of its duration: all readers together take at most a fiftieth of a core. */
 const pausePerBeat = 49;
+/** Longest pause in milliseconds, because a beat seems to take as long as the process was stopped in it. */
+const longestPauseMs = 10_000;
 /** Limit on events of a line. A reader that missed more gets the whole snapshot again. */
 const maxEvents = 1000;
 
@@ -97,7 +99,8 @@ export class ChangeFeed {
     const readers = [...this.#readers].filter(([response]) => !response.writableNeedDrain);
     if (this.#engine !== undefined && readers.length > 0) this.#sendTo(readers, this.#engine.snapshot());
     const endMonotonic = clock.monotonic();
-    const pauseMs = Math.max(shortestPauseMs, pausePerBeat * (endMonotonic - begunMonotonic));
+    const shareMs = pausePerBeat * (endMonotonic - begunMonotonic);
+    const pauseMs = Math.min(longestPauseMs, Math.max(shortestPauseMs, shareMs));
     this.#earliestMonotonic = endMonotonic + pauseMs;
     this.#isSoon = false;
     this.#schedule(Math.max(beatMs, pauseMs));

@@ -17,8 +17,8 @@ type AgentRow = PodTable['rows'][number] & {
   widths?: number[];
 };
 
-/** All clients together take at most a sixth of a core for snapshots. */
-const pausePerSnapshot = 5;
+/** All clients together take a sixth of a core for snapshots, and more on a node with hundreds of pods. */
+const snapshotPauses = { pausePerRun: 5, maxPauseMs: 200 };
 
 /**
  * The state of the node.
@@ -32,7 +32,7 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
   // Of a node with many pods each one takes megabytes, and tens of milliseconds.
   const snapshot = sharedWork(async () => bytesOfJSON({ pid: process.pid, ...(await context.view).snapshot() }), {
     clock: systemClock,
-    pausePerRun: pausePerSnapshot,
+    ...snapshotPauses,
   });
   return {
     'GET /v1/snapshot': async (call) => {

@@ -99,3 +99,21 @@ test('a reader that missed too many events gets the whole snapshot, another one 
   const events = quick.lines.slice(1).flatMap((line) => ('events' in line ? (line.events ?? []) : []));
   expect(events.length).toBe(3000);
 });
+
+test('a beat in which the process was stopped for an hour does not silence the readers', async () => {
+  const reader = open();
+  const hour = 3_600_000;
+  const monotonic = clock.monotonic.bind(clock);
+  let stoppedMs = 0;
+  clock.monotonic = () => monotonic() + stoppedMs;
+  const look = view.snapshot.bind(view);
+  view.snapshot = () => {
+    stoppedMs = hour;
+    return look();
+  };
+  view.emit(started(1));
+  await clock.advance(100);
+  view.emit(started(2));
+  await clock.advance(15_000);
+  expect(reader.lines.flatMap((line) => ('events' in line ? line.events : []))).toEqual([started(1), started(2)]);
+});

@@ -115,6 +115,8 @@ let view: View;
 let shutdowns: number;
 let waitsFor: string | undefined;
 let starts: string | undefined;
+/** Least bytes of a page of metrics. */
+let pageBytes: number;
 let shared: { path: string; group: ControlGroup | undefined } | undefined;
 /** Each control request that was logged, and the group of its socket. */
 let logged: unknown[];
@@ -132,6 +134,7 @@ beforeEach(async () => {
   shutdowns = 0;
   waitsFor = undefined;
   starts = undefined;
+  pageBytes = 0;
   shared = undefined;
   logged = [];
 });
@@ -157,7 +160,7 @@ async function serve(
   { signal = new AbortController().signal, looked = Promise.resolve() } = {},
 ) {
   const server = await serveControlSocket(path, {
-    metrics: { text: (page) => Promise.resolve(Buffer.from(`text of ${page}\n`)) },
+    metrics: { text: (page) => Promise.resolve(Buffer.from(`text of ${page}\n`.padEnd(pageBytes))) },
     faults: silentFaults(),
     logger: loggerOf({}),
     signal,
@@ -443,14 +446,14 @@ describe('a reader', () => {
   });
 
   test('that reads nothing goes when all of them together leave more than 8 MiB at once', async () => {
-    view.snapshot = () => ({ ...snapshot, nodeName: 'x'.repeat(900_000) });
+    pageBytes = 900_000;
     const { server } = await serve();
     const answers: ServerResponse[] = [];
     server.on('request', (_request, response: ServerResponse) => void answers.push(response));
     for (let count = 1; count <= 13; count++) {
       const socket = connect(path).pause();
       onTestFinished(() => void socket.destroy());
-      socket.write('GET /v1/snapshot HTTP/1.1\r\nHost: x\r\n\r\n');
+      socket.write('GET /v1/metrics HTTP/1.1\r\nHost: x\r\n\r\n');
       while (answers[count - 1]?.writableEnded !== true) await new Promise((resolve) => setImmediate(resolve));
     }
     expect(answers.map(({ destroyed }) => destroyed)).toEqual([
