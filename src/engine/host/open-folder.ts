@@ -2,7 +2,7 @@ import { type BigIntStats, constants, type Dirent, readFileSync } from 'node:fs'
 import { type FileHandle, open, opendir, readdir } from 'node:fs/promises';
 
 const entriesAtATime = 64;
-/** Size of a folder that has few entries. A file system that reports a size counts at least one byte for each entry. */
+/** Size of a folder that has few entries: ext4, xfs, btrfs, ZFS and tmpfs count at least one byte for each entry. */
 const fewEntriesBytes = 4096;
 
 /** An entry of a folder. Its name is bytes, one character a byte, because it need not be text. */

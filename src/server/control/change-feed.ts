@@ -17,9 +17,12 @@ interface Deps {
 export const beatMs = 2000;
 /** Least milliseconds between two lines. */
 const shortestPauseMs = 100;
-/** Pause after a beat, in multiples of its duration: all readers together take at most a fiftieth of a core. */
+/** Pause after a beat, in multiples of its duration: all readers together take a fiftieth of a core. */
 const pausePerBeat = 49;
-/** Longest pause in milliseconds, because a beat seems to take as long as the process was stopped in it. */
+/**
+ * Longest pause in milliseconds, because a beat seems to take as long as the process was stopped in it. After beats of
+ * more than 0.2 s the share is larger.
+ */
 const longestPauseMs = 10_000;
 /** Limit on events of a line. A reader that missed more gets the whole snapshot again. */
 const maxEvents = 1000;

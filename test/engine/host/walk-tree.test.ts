@@ -186,3 +186,15 @@ test('a folder that moves away while the walk is in it ends the walk', async () 
   });
   await expect(walk).rejects.toThrow('a folder was moved while it was walked through');
 });
+
+test('a folder that is deleted before the walk enters it is not visited', async () => {
+  await mkdir(join(tree, 'empty'));
+  await mkdir(join(tree, 'full/inner'), { recursive: true });
+  const visited: string[] = [];
+  const visit: Visit = (_folder, { name }) => {
+    visited.push(name);
+    return Promise.resolve(undefined);
+  };
+  await walkTree(tree, visit, { beforeEntering: (_folder, name) => Promise.resolve(name === 'empty') });
+  expect(visited).toEqual(['inner', 'full']);
+});
