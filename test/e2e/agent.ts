@@ -239,25 +239,29 @@ export class Agent {
 
   /** A command of the program on this agent's node. */
   commandLine(words: readonly string[]): string[] {
-    const [command = '', ...rest] = words;
-    const subcommand = command === 'images' ? rest.splice(0, 1) : [];
-    const { networkNamespace, mountNamespace, cgroupNamespace, maxOpenFiles, flags = [] } = this.#options;
+    const { networkNamespace, mountNamespace, cgroupNamespace, maxOpenFiles } = this.#options;
     const namespaces = [
       ...(networkNamespace === undefined ? [] : [`--net=${networkNamespace}`]),
       ...(mountNamespace === undefined ? [] : [`--mount=${mountNamespace}`]),
       ...(cgroupNamespace === undefined ? [] : [`--cgroup=${cgroupNamespace}`]),
     ];
-    const prefix = [
+    return [
       ...(namespaces.length === 0 ? [] : ['nsenter', ...namespaces]),
       ...(maxOpenFiles === undefined ? [] : ['prlimit', `--nofile=${maxOpenFiles}`]),
+      ...this.ownCommandLine(words),
     ];
+  }
+
+  /** The same without the programs that enter the agent's namespaces and set its limit of open files. */
+  ownCommandLine(words: readonly string[]): string[] {
+    const [command = '', ...rest] = words;
+    const subcommand = command === 'images' ? rest.splice(0, 1) : [];
     const node = ['--pod-logs-dir', this.podLogsDir, '--cgroup-root', this.cgroupRoot];
     const isNode = command === 'run' || command === 'run-once';
     return [
-      ...prefix,
       ...[this.#options.program ?? program, command, ...subcommand, '--root-dir', this.rootDir],
       ...(isNode || command === 'down' ? node : []),
-      ...(isNode ? ['--hostname-override', nodeName, '--healthz-port', '0', ...flags] : []),
+      ...(isNode ? ['--hostname-override', nodeName, '--healthz-port', '0', ...(this.#options.flags ?? [])] : []),
       ...rest,
     ];
   }

@@ -12,10 +12,11 @@ export interface Sample {
   readonly load: number;
 }
 
-/** A whole process each, one after the other. */
+/** One line of `peers/operator.mjs`: a whole process each, one after the other. */
 export interface CommandTimes {
   readonly nodeMs: number;
   readonly psMs: number;
+  readonly error?: string;
 }
 
 interface Answer {
@@ -73,6 +74,7 @@ export function figuresOf(
     ...(healthz.error === undefined ? [] : [`healthz: ${healthz.error}`]),
     ...(table.error === undefined ? [] : [`table of ps: ${table.error}`]),
   ]);
+  errors.push(...commands.flatMap(({ error }) => (error === undefined ? [] : [`ps: ${error}`])));
   const psMs = spreadOf(commands.map((times) => times.psMs));
   const nodeMs = spreadOf(commands.map((times) => times.nodeMs));
   return {

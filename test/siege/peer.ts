@@ -10,6 +10,8 @@ export interface PeerOptions {
   readonly arguments?: readonly string[];
   /** Runs as `nobody`, with no rights. */
   readonly isUnprivileged?: boolean;
+  /** Runs in a session of its own, which the kernel gives as much of the CPUs as all attackers in theirs. */
+  readonly hasSession?: boolean;
   /** Every line of its stdout. */
   readonly onLine?: (line: string) => void;
 }
@@ -25,13 +27,16 @@ export async function runPeer(
   namespace: NetworkNamespace,
   script: string,
   signal: AbortSignal,
-  { arguments: words = [], isUnprivileged = false, onLine }: PeerOptions = {},
+  { arguments: words = [], isUnprivileged = false, hasSession = false, onLine }: PeerOptions = {},
 ): Promise<void> {
   if (signal.aborted) return;
   const text = await readFile(join(import.meta.dirname, 'peers', script), 'utf8');
   const user = isUnprivileged ? ['setpriv', '--reuid', nobody, '--regid', nobody, '--clear-groups'] : [];
   const node = [process.execPath, '--input-type=module', '--eval', text, '--', ...words];
-  const peer = spawn('nsenter', [`--net=${namespace.path}`, ...user, ...node], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const peer = spawn('nsenter', [`--net=${namespace.path}`, ...user, ...node], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: hasSession,
+  });
   await ended(peer, script, signal, onLine);
 }
 

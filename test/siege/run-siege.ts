@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { execa } from 'execa';
 import { errorMessage } from '../../src/errors.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { SeededRandom } from '../builders/seeded-random.ts';
@@ -31,9 +30,7 @@ export interface SiegeOutcome {
 
 /** Descriptors of the agent and of its containerd: fewer than the attackers have connections. */
 const maxOpenFiles = 2048;
-/** An operator has a session of their own, which the kernel gives as much of the CPUs as all attackers in theirs. */
-const operator = { detached: true };
-const psEveryMs = 5000;
+const lookEveryMs = 5000;
 const sayEveryMs = 60_000;
 
 /**
@@ -95,18 +92,15 @@ async function attackAll(
     arguments: [String(ports.healthz), controlSocketPath(agent.rootDir), String(agent.pid)],
     onLine: (line) => void samples.push(JSON.parse(line) as Sample),
   });
+  const operator = runPeer(namespace, 'operator.mjs', signal, {
+    arguments: agent.ownCommandLine(['ps']),
+    hasSession: true,
+    onLine: (line) => void commands.push(JSON.parse(line) as CommandTimes),
+  });
   const parties = [
     sampler.catch(note('sampler')),
-    every(psEveryMs, signal, async () => {
-      await seen.look(agent).catch(() => undefined);
-      const begun = performance.now();
-      // As `ps`, without the certificates that Node reads at its start.
-      await execa(process.execPath, ['-e', '0'], { env: { NODE_EXTRA_CA_CERTS: undefined }, ...operator });
-      const since = performance.now();
-      const { code, stderr } = await agent.cli(['ps'], operator);
-      commands.push({ nodeMs: since - begun, psMs: performance.now() - since });
-      if (code !== 0) failures.push(`ps ended with ${String(code)}: ${stderr.slice(0, 500)}`);
-    }),
+    operator.catch(note('operator')),
+    every(lookEveryMs, signal, () => seen.look(agent).catch(() => undefined)),
     every(sayEveryMs, signal, () => {
       say(figuresText(figures(), hits));
       return Promise.resolve();

@@ -32,9 +32,12 @@ interface Known {
 
 /** kubelet: goroutinemap/exponentialbackoff */
 const retryLimits: BackOffLimits = { initialMs: 500, maxMs: 122_000, resetAfterMs: Infinity };
-/** Sockets that are asked at a time, because each takes memory and two descriptors. New ones wait for no failed one. */
-const maxFirstAttempts = 48;
-const maxLaterAttempts = 16;
+/**
+ * Sockets that are asked at a time, because each takes a descriptor and 40 KB, which V8 collects late. New ones wait for
+ * no failed one.
+ */
+const maxFirstAttempts = 24;
+const maxLaterAttempts = 6;
 /** The kubelet looks for work at this interval. kubelet: pluginmanager/plugin_manager.go loopSleepDuration */
 const lookMs = 1000;
 
