@@ -4,6 +4,7 @@ import { errorMessage } from '../../errors.ts';
 import { AsyncQueue } from '../../flow/async-queue.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from '../../flow/back-off.ts';
 import type { Faults } from '../../flow/faults.ts';
+import { inTurn } from '../../flow/in-turn.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import type { Connected, PluginRegistration } from '../../plugins/types.ts';
@@ -116,7 +117,7 @@ export class PluginManager {
     for (;;) {
       try {
         const attempts = backOff === undefined ? this.firstAttempts : this.laterAttempts;
-        await attempts(() => this.registerOnce(path, known, signal));
+        await inTurn(attempts, signal, () => this.registerOnce(path, known, signal));
         return;
       } catch (error) {
         if (signal.aborted) return;
