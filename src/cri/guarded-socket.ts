@@ -29,6 +29,9 @@ export function guardedSocket(socket: Socket): Duplex {
   });
   // The close reaches the reader, too.
   guarded.on('error', () => undefined);
+  // Otherwise Node 20 keeps the connection for ever if the server ended it with bytes that are no HTTP/2: the listeners
+  // hold the error, whose stack trace holds the connection.
+  guarded.once('close', () => guarded.removeAllListeners().on('error', () => undefined));
   socket.once('end', () => {
     guarded.push(null);
   });

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { connect as connectHTTP2 } from 'node:http2';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { queryObjects } from 'node:v8';
 import { Channel } from '@grpc/grpc-js';
 import { expect, onTestFinished, test } from 'vitest';
@@ -130,6 +132,25 @@ test.each([
   await failed;
   // Those of other tests may go meanwhile.
   expect(countChannels()).toBeLessThanOrEqual(before);
+});
+
+test('nothing is left of connections that the server answered in another protocol and ended', async () => {
+  const server = createServer((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const check = { host: '127.0.0.1', port, service: '', timeoutMs: 10_000 };
+  const idle = connectHTTP2('http://localhost', { createConnection: () => new PassThrough() });
+  const before = queryObjects(idle.constructor, { format: 'count' });
+  idle.destroy();
+  for (let round = 0; round < 10; round += 1)
+    expect(await grpcHealthCheck(check)).toMatch(/^error: failed to connect service at .*: Protocol error/);
+  // Node ends a connection over several turns.
+  for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+  expect(queryObjects(idle.constructor, { format: 'count' })).toBeLessThanOrEqual(before);
 });
 
 test('nothing is left of a channel that is closed', async () => {
