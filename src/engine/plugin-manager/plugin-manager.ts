@@ -1,10 +1,9 @@
-import pLimit from 'p-limit';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import { AsyncQueue } from '../../flow/async-queue.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from '../../flow/back-off.ts';
 import type { Faults } from '../../flow/faults.ts';
-import { inTurn } from '../../flow/in-turn.ts';
+import { Turns } from '../../flow/turns.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import type { Connected, PluginRegistration } from '../../plugins/types.ts';
@@ -52,8 +51,8 @@ export class PluginManager {
   private readonly known = new Map<string, Known>();
   /** The last operation of each path. */
   private readonly operations = new Map<string, Promise<void>>();
-  private readonly firstAttempts = pLimit(maxFirstAttempts);
-  private readonly laterAttempts = pLimit(maxLaterAttempts);
+  private readonly firstAttempts = new Turns(maxFirstAttempts);
+  private readonly laterAttempts = new Turns(maxLaterAttempts);
 
   constructor(private readonly deps: Deps) {}
 
@@ -117,7 +116,7 @@ export class PluginManager {
     for (;;) {
       try {
         const attempts = backOff === undefined ? this.firstAttempts : this.laterAttempts;
-        await inTurn(attempts, signal, () => this.registerOnce(path, known, signal));
+        await attempts.run(() => this.registerOnce(path, known, signal), signal);
         return;
       } catch (error) {
         if (signal.aborted) return;
