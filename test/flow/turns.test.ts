@@ -26,7 +26,7 @@ test('runs so much work at a time, in order', async () => {
     ends.emit(name);
   }
   await all;
-  expect(did).toEqual([...['a begins', 'b begins', 'b ends', 'c begins', 'a ends', 'd begins', 'c ends', 'd ends']]);
+  expect(did).toEqual(['a begins', 'b begins', 'b ends', 'c begins', 'a ends', 'd begins', 'c ends', 'd ends']);
 });
 
 test('returns the result of the work and rejects as it does, and goes on with the next', async () => {
