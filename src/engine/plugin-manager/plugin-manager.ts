@@ -33,8 +33,8 @@ interface Known {
 /** kubelet: goroutinemap/exponentialbackoff */
 const retryLimits: BackOffLimits = { initialMs: 500, maxMs: 122_000, resetAfterMs: Infinity };
 /**
- * Sockets that are asked at a time, because each takes a descriptor and 40 KB, which V8 collects late. New ones wait for
- * no failed one.
+ * Sockets that are asked at a time, because each takes a descriptor and 40 KB, which V8 collects late. New ones wait
+ * for no failed one.
  */
 const maxFirstAttempts = 24;
 const maxLaterAttempts = 6;

@@ -1,5 +1,5 @@
-// Runs a command every five seconds as an operator's shell does, and a Node that does nothing just before, and tells how
-// long each took from its start to its end, a JSON object a line. Arguments: the command's words.
+// Runs a command every five seconds as an operator's shell does, and a Node that does nothing just before, and tells
+// how long each took from its start to its end, a JSON object a line. Arguments: the command's words.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
