@@ -134,6 +134,29 @@ test.each([
   expect(countChannels()).toBeLessThanOrEqual(before);
 });
 
+test('a server that ends its connections is connected to again after a second, as gRPC does', async () => {
+  const times: number[] = [];
+  const server = createServer((socket) => {
+    times.push(performance.now());
+    socket.on('error', () => undefined).destroy();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const clock = new FakeClock();
+  const channel = openReadyChannel(`dns:127.0.0.1:${port}`, { timeoutMs: 10_000, clock });
+  const failed = expect(channel).rejects.toThrow('context deadline exceeded');
+  while (times.length < 2) await once(server, 'connection');
+  await clock.advance(10_000);
+  await failed;
+  const [first = NaN, second = NaN] = times;
+  // gRPC waits up to a fifth less.
+  expect(second - first).toBeGreaterThan(700);
+});
+
 test('nothing is left of connections that the server answered in another protocol and ended', async () => {
   const server = createServer((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   server.listen(0, '127.0.0.1');
