@@ -1,9 +1,11 @@
 /** RFC 9113. */
 const headLength = 9;
-const types = { headers: 1, settings: 4, pushPromise: 5, continuation: 9 };
+const types = { data: 0, headers: 1, settings: 4, pushPromise: 5, continuation: 9 };
 /** Types from here on are extensions, which a client may leave out. */
 const firstExtension = 10;
 const endHeaders = 4;
+
+const nothing = Buffer.alloc(0);
 
 /** Answers of a gRPC server have far shorter ones. */
 const maxBlockBytes = 32 * 1024;
@@ -22,7 +24,8 @@ export class FrameGuard {
   /** Bytes of the frame after its head that are still to come. */
   private bytesLeft = 0;
   /** Earlier bytes that may not be read yet. */
-  private held: Buffer[] = [];
+  private held = nothing;
+  private isData = false;
   private hasSettings = false;
   private isExtension = false;
   private isInBlock = false;
@@ -30,7 +33,10 @@ export class FrameGuard {
   /** The stream whose header block is continued by the next frame. */
   private openStream: number | undefined;
 
-  /** The parts of these bytes and of earlier ones that may be read now. Throws `UnsafeFrames`. */
+  /**
+   * The parts of these bytes and of earlier ones that may be read now. Throws `UnsafeFrames`. Data are in parts of
+   * their own, because a reader of data keeps the whole part.
+   */
   take(bytes: Buffer): Buffer[] {
     const safe: Buffer[] = [];
     // The bytes between these are safe, and not in `safe` yet.
@@ -39,20 +45,25 @@ export class FrameGuard {
     for (let at = 0; at < bytes.length;) {
       const wanted = this.bytesLeft > 0 ? this.bytesLeft : headLength - this.headBytes;
       const end = Math.min(at + wanted, bytes.length);
+      const wasData = this.isData;
       if (this.bytesLeft > 0) this.bytesLeft -= end - at;
       else this.takeHead(bytes, at, end);
+      if (this.isData !== wasData && to > from) {
+        safe.push(bytes.subarray(from, to));
+        from = to;
+      }
       at = end;
       this.endBlock();
       if (this.headBytes > 0 || this.isInBlock) continue;
       if (this.isExtension) {
         if (to > from) safe.push(bytes.subarray(from, to));
         from = at;
-      } else if (this.held.length > 0) safe.push(...this.held);
-      this.held = [];
+      } else if (this.held.length > 0) safe.push(this.held);
+      this.held = nothing;
       to = at;
     }
     if (to > from) safe.push(bytes.subarray(from, to));
-    if (to < bytes.length) this.held.push(bytes.subarray(to));
+    if (to < bytes.length) this.held = Buffer.concat([this.held, bytes.subarray(to)]);
     return safe;
   }
 
@@ -64,6 +75,7 @@ export class FrameGuard {
     this.bytesLeft = this.head.readUIntBE(0, 3);
     const type = this.head.readUInt8(3);
     const stream = this.head.readUInt32BE(5) & 0x7fff_ffff;
+    this.isData = type === types.data;
     if (type === types.settings) this.hasSettings = true;
     // Without settings first, Node reports that this is no HTTP/2.
     this.isExtension = this.hasSettings && type >= firstExtension;

@@ -1,11 +1,13 @@
-import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { FrameGuard } from './frame-guard.ts';
 
 /** The socket, whose reader gets only what a `FrameGuard` passes on. Other frames end it with an error. */
-export function guardedSocket(socket: Socket): Duplex {
+export function guardedSocket(socket: Duplex): Duplex {
   const guard = new FrameGuard();
   const guarded = new Duplex({
+    // While HTTP/2 does not read, the socket is not read either. A limit of bytes would be no limit of memory: a frame
+    // of 9 bytes keeps the read of 64 KiB that it came with.
+    readableHighWaterMark: 0,
     read: () => {
       socket.resume();
     },

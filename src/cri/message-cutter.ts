@@ -1,3 +1,5 @@
+import { GrowingBytes } from '../growing-bytes.ts';
+
 /** Longest varint, in bytes. */
 const maxVarintBytes = 10;
 /** Wire types of protobuf. https://protobuf.dev/programming-guides/encoding/#structure */
@@ -16,9 +18,7 @@ export class MessageCutter {
   /** Number of bytes cut off so far. */
   leftOutBytes = 0;
   readonly #maxFieldBytes: number;
-  /** Grows with what it keeps. A list of small parts would take far more memory than the parts. */
-  #kept = Buffer.alloc(256);
-  #keptBytes = 0;
+  readonly #kept = new GrowingBytes();
   /** The bytes of an incomplete tag or length. */
   #varint: number[] = [];
   #expects: 'tag' | 'value' | 'length' = 'tag';
@@ -52,7 +52,7 @@ export class MessageCutter {
     if (this.#varint.length > 0 || this.#expects !== 'tag' || this.#bytesToKeep > 0 || this.#bytesToSkip > 0) {
       throw new Error('the message is not complete');
     }
-    return this.#kept.subarray(0, this.#keptBytes);
+    return this.#kept.take();
   }
 
   #takeByte(byte: number): void {
@@ -98,16 +98,9 @@ export class MessageCutter {
   }
 
   #keep(bytes: ArrayLike<number>): void {
-    const total = this.#keptBytes + bytes.length;
     const maxBytes = maxLongFields * this.#maxFieldBytes + maxShortBytes;
-    if (total > maxBytes) throw new Error('the message has too many fields');
-    if (total > this.#kept.length) {
-      const kept = Buffer.alloc(Math.min(Math.max(total, 2 * this.#kept.length), maxBytes));
-      this.#kept.copy(kept, 0, 0, this.#keptBytes);
-      this.#kept = kept;
-    }
-    this.#kept.set(bytes, this.#keptBytes);
-    this.#keptBytes = total;
+    if (this.#kept.length + bytes.length > maxBytes) throw new Error('the message has too many fields');
+    this.#kept.add(bytes);
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Limits how much work runs at a time. Work that is aborted before its turn is dropped at once, where the queue of
- * `p-limit` keeps it until its turn.
+ * `p-limit` keeps it until its turn. A turn lasts until its work has ended, where that of `p-queue` ends when the work
+ * is aborted.
  */
 export class Turns {
   private running = 0;

@@ -64,6 +64,14 @@ test('extensions are left out', () => {
   expect(guard.take(Buffer.concat([extension.subarray(15), frame(200, 0, 5, 0), after]))).toEqual([after]);
 });
 
+test('data come in parts of their own', () => {
+  const guard = new FrameGuard();
+  const [settings, ping, data] = [frame(4, 0, 0, 6), frame(6, 0, 0, 8), frame(0, 0, 1, 3)];
+  const parts = guard.take(Buffer.concat([settings, ping, data, data, ping.subarray(0, 4)]));
+  expect(parts).toEqual([Buffer.concat([settings, ping]), Buffer.concat([data, data])]);
+  expect(guard.take(Buffer.concat([ping.subarray(4), data]))).toEqual([ping.subarray(0, 4), ping.subarray(4), data]);
+});
+
 test('bytes of another protocol pass, so that they are an error at once', () => {
   const answer = Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n');
   expect(new FrameGuard().take(answer)).toEqual([answer]);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Clock } from '../../clock.ts';
+import { GrowingBytes } from '../../growing-bytes.ts';
 import { killGroup } from './kill-group.ts';
 
 interface Bounds {
@@ -64,14 +65,12 @@ export async function boundedOutput(program: string, words: readonly string[], b
 type Output = AsyncIterable<Buffer> | null;
 
 async function readBounded(stream: Output, { maxOutputBytes, tooLong }: Bounds): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const output = new GrowingBytes();
   for await (const chunk of stream ?? []) {
-    size += chunk.length;
-    if (size > maxOutputBytes) throw new Error(tooLong);
-    chunks.push(chunk);
+    if (output.length + chunk.length > maxOutputBytes) throw new Error(tooLong);
+    output.add(chunk);
   }
-  return Buffer.concat(chunks);
+  return output.take();
 }
 
 /** The last lines of a stream. */

@@ -3,6 +3,7 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import { request as httpsRequest } from 'node:https';
 import type { Clock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
+import { GrowingBytes } from '../../growing-bytes.ts';
 import { addressText, dialErrorText } from './dial-error.ts';
 import { parseGoURL } from './go-url.ts';
 import type { HTTPProbeRequest } from './http-action-request.ts';
@@ -129,15 +130,13 @@ function redirectOf(
 }
 
 async function firstBytes(answer: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const body = new GrowingBytes();
   for await (const chunk of answer as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    bytes += chunk.length;
+    body.add(chunk);
     // Leaving the loop closes the connection.
-    if (bytes >= maxBodyBytes) break;
+    if (body.length >= maxBodyBytes) break;
   }
-  return Buffer.concat(chunks).subarray(0, maxBodyBytes).toString('utf8');
+  return body.take().subarray(0, maxBodyBytes).toString('utf8');
 }
 
 /** The limit of Go's client, which the kubelet uses. */

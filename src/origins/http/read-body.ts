@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
+import { GrowingBytes } from '../../growing-bytes.ts';
 import type { LargeBodies, LargeBody } from './large-bodies.ts';
 import type { RequestLimits } from './request-limits.ts';
 
@@ -20,7 +21,7 @@ export async function readBody(
   largeBodies: LargeBodies,
 ): Promise<Buffer> {
   const { signal } = limits;
-  const chunks: Buffer[] = [];
+  const cheap = new GrowingBytes();
   let length = 0;
   let large: Promise<LargeBody> | undefined;
   const watch = async function* (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
@@ -33,17 +34,20 @@ export async function readBody(
     for await (const chunk of source) {
       length += chunk.length;
       refuseFlood(length);
-      chunks.push(chunk);
-      if (length <= maxCheapBytes) continue;
+      if (length <= maxCheapBytes) {
+        cheap.add(chunk);
+        continue;
+      }
       large ??= largeBodies.begin();
       const kept = await large;
-      for (const next of chunks.splice(0)) await kept.append(next);
+      if (cheap.length > 0) await kept.append(cheap.take());
+      await kept.append(chunk);
     }
   };
   try {
     refuseFlood(Number(headers['content-length']));
     await pipeline(body, watch, unpacker(headers['content-encoding']), collect, { signal });
-    return (await (await large)?.whole()) ?? Buffer.concat(chunks);
+    return (await (await large)?.whole()) ?? cheap.take();
   } catch (error) {
     body.destroy();
     // The error of an aborted pipeline lacks the reason.

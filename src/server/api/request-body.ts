@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GrowingBytes } from '../../growing-bytes.ts';
 import { Refusal } from './answers.ts';
 
 /** Answers to clients that wait until they are asked for the body. */
@@ -20,17 +21,16 @@ export async function readBody(
 ): Promise<{ bytes: Buffer; isWhole: boolean }> {
   waiting.get(request)?.writeContinue();
   waiting.delete(request);
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const body = new GrowingBytes();
   try {
     for await (const chunk of request as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > maxBytes) break;
+      body.add(chunk);
+      if (body.length > maxBytes) break;
     }
   } catch {
     // The client is gone, or its time is over.
     throw new Refusal(400, 'unexpected EOF');
   }
-  return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), isWhole: length <= maxBytes };
+  const isWhole = body.length <= maxBytes;
+  return { bytes: body.take().subarray(0, maxBytes), isWhole };
 }

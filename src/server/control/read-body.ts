@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { GrowingBytes } from '../../growing-bytes.ts';
 import { Refusal } from './control-answer.ts';
 
 /** Limit on a body of options. */
@@ -6,14 +7,12 @@ const maxJSONBytes = 64 * 1024;
 
 /** The body of a request. Its time is bounded by the server. Throws a `Refusal` if it is longer than `maxBytes`. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > maxBytes) throw new Refusal(413, `the request is longer than ${maxBytes} bytes`);
-    chunks.push(chunk as Buffer);
+  const body = new GrowingBytes();
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    if (body.length + chunk.length > maxBytes) throw new Refusal(413, `the request is longer than ${maxBytes} bytes`);
+    body.add(chunk);
   }
-  return Buffer.concat(chunks);
+  return body.take();
 }
 
 /** The options in the body of a request; without a body none. Throws a `Refusal` if it is no JSON object. */

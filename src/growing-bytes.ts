@@ -1,0 +1,31 @@
+/**
+ * Bytes that come in parts. They are copied into one buffer, because a list of parts of one byte takes some 200 times
+ * their length, and more if each part keeps the read that it came with.
+ */
+export class GrowingBytes {
+  #buffer = Buffer.alloc(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(part: ArrayLike<number>): void {
+    const total = this.#length + part.length;
+    if (total > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(total, 2 * this.#buffer.length));
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      this.#buffer = larger;
+    }
+    this.#buffer.set(part, this.#length);
+    this.#length = total;
+  }
+
+  /** All bytes so far. None are left here. */
+  take(): Buffer {
+    const bytes = this.#buffer.subarray(0, this.#length);
+    this.#buffer = Buffer.alloc(0);
+    this.#length = 0;
+    return bytes;
+  }
+}
