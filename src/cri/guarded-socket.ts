@@ -1,15 +1,31 @@
 import { Duplex } from 'node:stream';
+import { notePassingBytes } from '../passing-bytes.ts';
 import { FrameGuard } from './frame-guard.ts';
 
-/** The socket, whose reader gets only what a `FrameGuard` passes on. Other frames end it with an error. */
+/** Node reads at most 64 KiB at once. A read of more than this is part of something long. */
+const longReadBytes = 16 * 1024;
+/** The rest after such a read: a connection gets 3 to 6 MB a second. Messages have at most 1 MiB. */
+const restMs = 10;
+
+/**
+ * The socket, whose reader gets only what a `FrameGuard` passes on. Other frames end it with an error. A server that
+ * sends without end is read slowly, because it would take all the time of this process.
+ */
 export function guardedSocket(socket: Duplex): Duplex {
   const guard = new FrameGuard();
+  let isWanted = true;
+  let rest: NodeJS.Timeout | undefined;
+  const readOn = (): void => {
+    rest = undefined;
+    if (isWanted) socket.resume();
+  };
   const guarded = new Duplex({
     // While HTTP/2 does not read, the socket is not read either. A limit of bytes would be no limit of memory: a frame
     // of 9 bytes keeps the read of 64 KiB that it came with.
     readableHighWaterMark: 0,
     read: () => {
-      socket.resume();
+      isWanted = true;
+      if (rest === undefined) socket.resume();
     },
     write: (bytes: Buffer, _encoding, done) => {
       socket.write(bytes, done);
@@ -18,16 +34,20 @@ export function guardedSocket(socket: Duplex): Duplex {
       socket.end(done);
     },
     destroy: (error, done) => {
+      clearTimeout(rest);
       socket.destroy();
       done(error);
     },
   });
   socket.on('data', (bytes: Buffer) => {
+    notePassingBytes(bytes.length);
+    if (bytes.length > longReadBytes) rest ??= setTimeout(readOn, restMs).unref();
     try {
-      for (const safe of guard.take(bytes)) if (!guarded.push(safe)) socket.pause();
+      for (const safe of guard.take(bytes)) isWanted = guarded.push(safe);
     } catch (error) {
       guarded.destroy(error as Error);
     }
+    if (!isWanted || rest !== undefined) socket.pause();
   });
   // The close reaches the reader, too.
   guarded.on('error', () => undefined);

@@ -1,32 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
-
-/** Bytes of large bodies between two collections. */
-const collectEveryBytes = 2 * 1024 * 1024;
+import { notePassingBytes } from '../../passing-bytes.ts';
 
 /**
  * Bounds the memory for large bodies of all servers. Until their end they are in files, because most turn out to be too
- * long. Node copies each part, and V8 would keep some 30 MB of such copies, so young objects are collected in between.
+ * long.
  */
 export class LargeBodies {
-  private bytesSinceCollection = 0;
-  private collect: (() => void) | undefined;
-
   /** The folder has the files. It is created when the first one is. */
   constructor(private readonly folder: string) {}
 
   /** Begins a body, which the caller must close. Rejects with an OriginFailure if there can be no file. */
   async begin(): Promise<LargeBody> {
-    return new LargeBody(await onDisk(this.folder, this.namelessFile()), this.folder, (bytes) => {
-      this.received(bytes);
-    });
+    return new LargeBody(await onDisk(this.folder, this.namelessFile()), this.folder);
   }
 
   /** A file that is deleted with its descriptor, also if the agent is killed. */
@@ -42,14 +33,6 @@ export class LargeBodies {
     }
     return file;
   }
-
-  private received(bytes: number): void {
-    this.bytesSinceCollection += bytes;
-    if (this.bytesSinceCollection < collectEveryBytes) return;
-    this.bytesSinceCollection = 0;
-    this.collect ??= youngCollection();
-    this.collect();
-  }
 }
 
 /** A body in a file. Its methods reject with an OriginFailure if the disk fails. */
@@ -59,13 +42,12 @@ export class LargeBody {
   constructor(
     private readonly file: Pick<FileHandle, 'writeFile' | 'read' | 'close'>,
     private readonly folder: string,
-    private readonly onReceived: (bytes: number) => void,
   ) {}
 
   async append(chunk: Buffer): Promise<void> {
     await onDisk(this.folder, this.file.writeFile(chunk));
     this.length += chunk.length;
-    this.onReceived(chunk.length);
+    notePassingBytes(chunk.length);
   }
 
   async whole(): Promise<Buffer> {
@@ -97,14 +79,4 @@ function diskFailure(folder: string, error: unknown): OriginFailure {
     ? (['no answer', 'The request is repeated automatically.'] as const)
     : (['refused', hasCode(error, 'ENOSPC', 'EDQUOT') ? `Make room in ${folder}.` : `Check ${folder}.`] as const);
   return new OriginFailure(kind, message, hint, { cause: error });
-}
-
-/** Returns a function that collects young objects, which takes a millisecond or two. */
-function youngCollection(): () => void {
-  setFlagsFromString('--expose-gc');
-  // A context has the function only if it was made after the flag was set.
-  const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void;
-  return () => {
-    collect({ type: 'minor' });
-  };
 }

@@ -15,7 +15,7 @@ async function bodyOf(text: string, bytesOnDisk = text.length): Promise<LargeBod
     },
     close: () => Promise.resolve(),
   };
-  const body = new LargeBody(file as unknown as ConstructorParameters<typeof LargeBody>[0], '/bodies', () => undefined);
+  const body = new LargeBody(file as unknown as ConstructorParameters<typeof LargeBody>[0], '/bodies');
   await body.append(Buffer.from(text));
   return body;
 }
