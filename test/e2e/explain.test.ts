@@ -123,7 +123,7 @@ test('ps has a reason for each pod that is not Ready', async () => {
   const reasons = Object.fromEntries(
     stdout.split('\n').flatMap((line) => {
       const [, name, reason] = /^default +(\w+)-edge1 .*?(?: {3}(\S[^;]*))?(?:; next try in \w+)?$/.exec(line) ?? [];
-      return name === undefined ? [] : [[name, line.includes('   Running') ? '' : reason?.split('   ').at(-1)]];
+      return name === undefined ? [] : [[name, line.includes('   Running') ? '' : reason?.split(/ {3,}/).at(-1)]];
     }),
   );
   expect(reasons).toMatchObject({
