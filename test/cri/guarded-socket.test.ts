@@ -15,11 +15,11 @@ function frame(type: number, length: number): Buffer {
 const settings = frame(4, 0);
 const extension = frame(200, 16_000);
 
-/** A socket whose server is the test. */
 afterEach(() => {
   vi.useRealTimers();
 });
 
+/** A socket whose server is the test. */
 function newSocket(): Duplex {
   return new Duplex({ read: () => undefined });
 }
