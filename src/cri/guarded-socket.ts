@@ -4,14 +4,30 @@ import { FrameGuard } from './frame-guard.ts';
 
 /** Node reads at most 64 KiB at once. A read of more than this is part of something long. */
 const longReadBytes = 16 * 1024;
-/** The rest after such a read: a connection gets 3 to 6 MB a second. Messages have at most 1 MiB. */
-const restMs = 10;
+
+/** How fast long things are read. Connections with one pace share it, each gets its turn. */
+export class Pace {
+  /** Milliseconds of `performance.now`. */
+  private freeAt = 0;
+
+  constructor(private readonly bytesPerMs: number) {}
+
+  /** Milliseconds that the connection must rest after a read of so many bytes. */
+  restMs(bytes: number): number {
+    const now = performance.now();
+    this.freeAt = Math.max(this.freeAt, now) + bytes / this.bytesPerMs;
+    return this.freeAt - now;
+  }
+}
+
+/** All servers that are not trusted together get 16 MiB a second. Messages of theirs have at most 1 MiB. */
+const untrustedPace = new Pace(16 * 1024);
 
 /**
- * The socket, whose reader gets only what a `FrameGuard` passes on. Other frames end it with an error. A server that
- * sends without end is read slowly, because it would take all the time of this process.
+ * The socket, whose reader gets only what a `FrameGuard` passes on. Other frames end it with an error. Servers that
+ * send without end are read slowly, because they would take all the time of this process.
  */
-export function guardedSocket(socket: Duplex): Duplex {
+export function guardedSocket(socket: Duplex, pace = untrustedPace): Duplex {
   const guard = new FrameGuard();
   let isWanted = true;
   let rest: NodeJS.Timeout | undefined;
@@ -41,7 +57,7 @@ export function guardedSocket(socket: Duplex): Duplex {
   });
   socket.on('data', (bytes: Buffer) => {
     notePassingBytes(bytes.length);
-    if (bytes.length > longReadBytes) rest ??= setTimeout(readOn, restMs).unref();
+    if (bytes.length > longReadBytes) rest ??= setTimeout(readOn, pace.restMs(bytes.length)).unref();
     try {
       for (const safe of guard.take(bytes)) isWanted = guarded.push(safe);
     } catch (error) {

@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
-import { guardedSocket } from '../../src/cri/guarded-socket.ts';
+import { guardedSocket, Pace } from '../../src/cri/guarded-socket.ts';
 
 function frame(type: number, length: number): Buffer {
   const bytes = Buffer.alloc(9 + length, type);
@@ -46,20 +46,29 @@ test('a reader that begins late gets everything in order', async () => {
   expect(await buffer(guarded)).toEqual(Buffer.concat(sent));
 });
 
-test('a server that sends without end is read once in 10 ms, though its frames are dropped', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const socket = newSocket();
-  const guarded = guardedSocket(socket).resume();
+test('servers that send without end share one pace, though their frames are dropped', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const flood = Buffer.concat([settings, extension, extension]);
-  const left: number[] = [];
-  for (let reads = 0; reads < 3; reads += 1) socket.push(flood);
-  for (const ms of [0, 9, 1, 10]) {
+  const pace = new Pace(flood.length / 10);
+  const sockets = [newSocket(), newSocket()];
+  const guarded = sockets.map((socket) => guardedSocket(socket, pace).resume());
+  for (let reads = 0; reads < 3; reads += 1) for (const socket of sockets) socket.push(flood);
+  const left: number[][] = [];
+  for (const ms of [0, 9, 1, 10, 10, 10, 30]) {
     vi.advanceTimersByTime(ms);
     await turn();
-    left.push(socket.readableLength / flood.length);
+    left.push(sockets.map((socket) => socket.readableLength / flood.length));
   }
-  expect(left).toEqual([2, 2, 1, 0]);
-  guarded.destroy();
+  expect(left).toEqual([
+    [2, 2],
+    [2, 2],
+    [1, 2],
+    [1, 1],
+    [0, 1],
+    [0, 0],
+    [0, 0],
+  ]);
+  for (const each of guarded) each.destroy();
   expect(vi.getTimerCount()).toBe(0);
 });
 
