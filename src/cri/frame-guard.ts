@@ -1,3 +1,6 @@
+import { type Clock, systemClock } from '../clock.ts';
+import { TokenBucket } from '../flow/token-bucket.ts';
+
 /** RFC 9113. */
 const headLength = 9;
 const types = { data: 0, headers: 1, settings: 4, pushPromise: 5, continuation: 9 };
@@ -9,6 +12,12 @@ const nothing = Buffer.alloc(0);
 
 /** Answers of a gRPC server have far shorter ones. */
 const maxBlockBytes = 32 * 1024;
+
+/**
+ * Bytes besides data that a server may send: heads of frames, settings, pings, extensions. A flood of these, or of data
+ * in tiny frames, takes far more time and memory than its bytes.
+ */
+const overhead = { burst: 64 * 1024, perSecond: 16 * 1024 };
 
 /** A server sent frames of HTTP/2 that no gRPC server sends, and that are dangerous to read. */
 export class UnsafeFrames extends Error {}
@@ -32,6 +41,11 @@ export class FrameGuard {
   private blockBytes = 0;
   /** The stream whose header block is continued by the next frame. */
   private openStream: number | undefined;
+  private readonly overhead: TokenBucket;
+
+  constructor(clock: Pick<Clock, 'monotonic'> = systemClock) {
+    this.overhead = new TokenBucket({ ...overhead, clock });
+  }
 
   /**
    * The parts of these bytes and of earlier ones that may be read now. Throws `UnsafeFrames`. Data are in parts of
@@ -42,10 +56,12 @@ export class FrameGuard {
     // The bytes between these are safe, and not in `safe` yet.
     let from = 0;
     let to = 0;
+    let overheadBytes = 0;
     for (let at = 0; at < bytes.length;) {
       const wanted = this.bytesLeft > 0 ? this.bytesLeft : headLength - this.headBytes;
       const end = Math.min(at + wanted, bytes.length);
       const wasData = this.isData;
+      if (!wasData || this.bytesLeft === 0) overheadBytes += end - at;
       if (this.bytesLeft > 0) this.bytesLeft -= end - at;
       else this.takeHead(bytes, at, end);
       if (this.isData !== wasData && to > from) {
@@ -62,6 +78,7 @@ export class FrameGuard {
       this.held = nothing;
       to = at;
     }
+    if (!this.overhead.tryTake(overheadBytes)) throw new UnsafeFrames('the server sends too many frames without data');
     if (to > from) safe.push(bytes.subarray(from, to));
     if (to < bytes.length) this.held = Buffer.concat([this.held, bytes.subarray(to)]);
     return safe;

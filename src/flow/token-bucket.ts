@@ -11,16 +11,16 @@ export class TokenBucket {
     this.countedAtMonotonic = deps.clock.monotonic();
   }
 
-  /** Takes a token. Returns false if there is none. */
-  tryTake(): boolean {
+  /** Takes tokens. Returns false, and takes none, if there are fewer. */
+  tryTake(count = 1): boolean {
     const { perSecond, burst, clock } = this.deps;
     if (perSecond === 0) return true;
     const nowMonotonic = clock.monotonic();
     const gained = ((nowMonotonic - this.countedAtMonotonic) / 1000) * perSecond;
     this.tokens = Math.min(burst, this.tokens + gained);
     this.countedAtMonotonic = nowMonotonic;
-    if (this.tokens < 1) return false;
-    this.tokens -= 1;
+    if (this.tokens < count) return false;
+    this.tokens -= count;
     return true;
   }
 }

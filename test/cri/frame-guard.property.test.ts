@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FrameGuard, UnsafeFrames } from '../../src/cri/frame-guard.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
 
 const endHeaders = 4;
 const headLength = 9;
@@ -70,6 +71,34 @@ test('data come in parts of their own', () => {
   const parts = guard.take(Buffer.concat([settings, ping, data, data, ping.subarray(0, 4)]));
   expect(parts).toEqual([Buffer.concat([settings, ping]), Buffer.concat([data, data])]);
   expect(guard.take(Buffer.concat([ping.subarray(4), data]))).toEqual([ping.subarray(0, 4), ping.subarray(4), data]);
+});
+
+const tooMany = new UnsafeFrames('the server sends too many frames without data');
+
+test.each([
+  ['pings', frame(6, 0, 0, 8)],
+  ['extensions', frame(200, 0, 0, 16_000)],
+  ['data of one byte', frame(0, 0, 1, 1)],
+])('%s: 64 KiB besides data are allowed at once, then 16 KiB a second', async (_what, one) => {
+  const clock = new FakeClock();
+  const guard = new FrameGuard(clock);
+  const overhead = one[3] === 0 ? headLength : one.length;
+  const send = (bytes: number): void => {
+    for (let count = 0; count < Math.floor(bytes / overhead); count += 1) guard.take(one);
+  };
+  guard.take(frame(4, 0, 0, 0));
+  send(64 * 1024 - headLength);
+  await clock.advance(3000);
+  send(48 * 1024);
+  // What is left is less than a frame.
+  expect(() => guard.take(Buffer.concat([one, one]))).toThrow(tooMany);
+});
+
+test('data are not limited by this', () => {
+  const clock = new FakeClock();
+  const guard = new FrameGuard(clock);
+  const data = frame(0, 0, 1, 16_000);
+  for (let count = 0; count < 2000; count += 1) expect(guard.take(data)).toEqual([data]);
 });
 
 test('bytes of another protocol pass, so that they are an error at once', () => {

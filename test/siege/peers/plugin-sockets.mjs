@@ -52,6 +52,12 @@ const kinds = {
   pings: (socket) => pour(socket, Buffer.concat([settings, times(500, frame(6, 0, 0, Buffer.alloc(8)))])),
   'unknown-frames': (socket) => pour(socket, Buffer.concat([settings, times(4, frame(200, 0, 0, message))])),
   'endless-info': (socket) => afterRequest(socket, answer, times(4, frame(0, 0, 1, message))),
+  'tiny-data': (socket) =>
+    afterRequest(
+      socket,
+      Buffer.concat([answer, frame(0, 0, 1, Buffer.from([0, 0, 15, 0, 0]))]),
+      times(5000, frame(0, 0, 1, Buffer.alloc(1))),
+    ),
   'broken-headers': (socket) => afterRequest(socket, frame(1, 0, 1, header), frame(0, 0, 1, message)),
   pushes: (socket) => afterRequest(socket, answer, frame(5, 4, 1, Buffer.concat([Buffer.from([0, 0, 0, 2]), header]))),
   extensions: (socket) =>
