@@ -4,6 +4,9 @@ import { guardedSocket } from './guarded-socket.ts';
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
+/** @grpc/grpc-js connects again at once to a server that broke off a connection that stood, 500 times a second. */
+const betweenConnectionsMs = 1000;
+
 /**
  * Credentials of one channel without encryption to a server that is not trusted, which know its connections.
  * @grpc/grpc-js leaves a connection open on which the server says nothing, and others until the server closes them.
@@ -12,11 +15,28 @@ export class OwnConnections extends ChannelCredentials {
   private readonly plain = credentials.createInsecure();
   private readonly sockets = new Set<Socket>();
   private hasEnded = false;
+  /** Of `performance.now`. */
+  private connectedAtMs = -Infinity;
+  private endRest: (() => void) | undefined;
 
   /** Ends all connections, and any that comes later. */
   end(): void {
     this.hasEnded = true;
+    this.endRest?.();
     for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** Resolves when the next connection may begin. */
+  private async rest(): Promise<void> {
+    const restMs = this.connectedAtMs + betweenConnectionsMs - performance.now();
+    if (restMs <= 0 || this.hasEnded) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, restMs).unref();
+      this.endRest = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   override _isSecure(): boolean {
@@ -30,6 +50,10 @@ export class OwnConnections extends ChannelCredentials {
 
   override _createSecureConnector(...arguments_: Parameters<ChannelCredentials['_createSecureConnector']>) {
     const connector = this.plain._createSecureConnector(...arguments_);
+    const waitForReady = async (): Promise<void> => {
+      await this.rest();
+      this.connectedAtMs = performance.now();
+    };
     const connect: SecureConnector['connect'] = (socket) => {
       this.sockets.add(socket);
       socket.once('close', () => this.sockets.delete(socket));
@@ -37,6 +61,6 @@ export class OwnConnections extends ChannelCredentials {
       // Node reads any stream as HTTP/2. Only the type asks for a socket.
       return connector.connect(guardedSocket(socket) as unknown as Socket);
     };
-    return { ...connector, connect };
+    return { ...connector, waitForReady, connect };
   }
 }

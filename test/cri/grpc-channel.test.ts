@@ -157,6 +157,26 @@ test('a server that ends its connections is connected to again after a second, a
   expect(second - first).toBeGreaterThan(700);
 });
 
+test('a server that floods each connection is connected to at most once a second', async () => {
+  const times: number[] = [];
+  const ping = Buffer.from([0, 0, 8, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  const server = createServer((socket) => {
+    times.push(performance.now());
+    socket.on('error', () => undefined).resume();
+    socket.write(Buffer.concat([settings, ...Array<Buffer>(10_000).fill(ping)]));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  await grpcHealthCheck({ host: '127.0.0.1', port, service: '', timeoutMs: 2500 });
+  const gaps = times.slice(1).map((time, index) => time - (times[index] ?? NaN));
+  expect(gaps.filter((ms) => ms < 990)).toEqual([]);
+  expect(gaps.length).toBeGreaterThan(0);
+});
+
 test('nothing is left of connections that the server answered in another protocol and ended', async () => {
   const server = createServer((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   server.listen(0, '127.0.0.1');
