@@ -38,7 +38,33 @@ export function sendJSON(context: Pick<ControlContext, 'unread'>, response: Serv
 }
 
 /** Bytes, because Node would keep a text beside its bytes, with two bytes a letter if it has one `…`. */
-export const bytesOfJSON = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+const bytesOfJSON = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+/**
+ * The same bytes for an object with long arrays, made of one text for each element. V8 takes a text of more than 128 KB
+ * for old from the start, so that dozens of them a second would keep it collecting its whole heap.
+ */
+export function bytesOfLongJSON(value: object): Buffer {
+  return Buffer.concat(Array.from(partsOfJSON(value), (text) => Buffer.from(text)));
+}
+
+function* partsOfJSON(value: object): Generator<string> {
+  let before = '{';
+  for (const [key, member] of Object.entries(value) as [string, unknown][]) {
+    if (Array.isArray(member)) {
+      yield `${before}${JSON.stringify(key)}:[`;
+      for (const [index, element] of member.entries())
+        yield `${index > 0 ? ',' : ''}${JSON.stringify([element]).slice(1, -1)}`;
+      yield ']';
+    } else {
+      const text = JSON.stringify({ [key]: member }).slice(1, -1);
+      if (text === '') continue;
+      yield before + text;
+    }
+    before = ',';
+  }
+  yield before === '{' ? '{}' : '}';
+}
 
 /** Answers with bytes of JSON, which several answers may share. */
 export function sendBytes({ unread }: Pick<ControlContext, 'unread'>, response: ServerResponse, bytes: Buffer): void {

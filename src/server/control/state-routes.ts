@@ -3,7 +3,7 @@ import type { PodTable } from '../../engine/listing/pod-table.ts';
 import { sharedWork } from '../../flow/shared-work.ts';
 import { isPlain, visible } from '../../visible-text.ts';
 import { metricsContentType, metricsPaths } from '../metrics/agent-metrics.ts';
-import { bytesOfJSON, Refusal, sendBytes, sendJSON } from './control-answer.ts';
+import { bytesOfLongJSON, Refusal, sendBytes, sendJSON } from './control-answer.ts';
 import type { ControlContext, ControlRoutes } from './control-route.ts';
 
 /** The table of `ps` in texts that are safe for a terminal, and the lines that it prints on stderr. */
@@ -30,7 +30,7 @@ const snapshotPauses = { pausePerRun: 5, maxPauseMs: 200 };
  */
 export function stateRoutes(context: ControlContext): ControlRoutes {
   // Of a node with many pods each one takes megabytes, and tens of milliseconds.
-  const snapshot = sharedWork(async () => bytesOfJSON({ pid: process.pid, ...(await context.view).snapshot() }), {
+  const snapshot = sharedWork(async () => bytesOfLongJSON({ pid: process.pid, ...(await context.view).snapshot() }), {
     clock: systemClock,
     ...snapshotPauses,
   });
