@@ -95,10 +95,9 @@ test.each([
 });
 
 test('data are not limited by this', () => {
-  const clock = new FakeClock();
-  const guard = new FrameGuard(clock);
+  const guard = new FrameGuard(new FakeClock());
   const data = frame(0, 0, 1, 16_000);
-  for (let count = 0; count < 2000; count += 1) expect(guard.take(data)).toEqual([data]);
+  for (let count = 0; count < 2000; count += 1) expect(Buffer.compare(Buffer.concat(guard.take(data)), data)).toBe(0);
 });
 
 test('bytes of another protocol pass, so that they are an error at once', () => {
