@@ -186,10 +186,10 @@ const growLessAfterMs = 10_000;
 
 /**
  * Limits the growth of V8's heap. Young space never grows. Old space grows by a quarter at a time, but by at least
- * 8 MB, after the start 2. Otherwise the start of many pods or a flood of answers would take tens of
- * megabytes for months. Then one thread collects the young space, because to wake others for a megabyte costs more than
- * it saves. A function is optimized after 30 times as much work as by default: code that runs once a second never
- * repays its time and memory.
+ * 8 MB, after the start 2. Otherwise the start of many pods or a flood of answers would take tens of megabytes for
+ * months. Then one thread collects the young space, because to wake others for a megabyte costs more than it saves. A
+ * function is optimized after 30 times as much work as by default: code that runs once a second never repays its time
+ * and memory.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

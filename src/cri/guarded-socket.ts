@@ -1,38 +1,37 @@
 import { Duplex } from 'node:stream';
+import { systemClock } from '../clock.ts';
 import { notePassingBytes } from '../passing-bytes.ts';
 import { FrameGuard } from './frame-guard.ts';
 
 /** Node reads at most 64 KiB at once. A read of more than this is part of something long. */
 const longReadBytes = 16 * 1024;
 
-/** How fast long things are read. Connections with one pace share it, each gets its turn. */
-export class Pace {
-  /** Milliseconds of `performance.now`. */
-  private freeAt = 0;
+/** All servers that are not trusted share this pace, 16 MB a second. Messages of theirs have at most 1 MiB. */
+const bytesPerMs = 16 * 1024;
+/** Longest rest after such a read. Connections that ended meanwhile keep their turns. */
+const maxRestMs = 1000;
 
-  constructor(private readonly bytesPerMs: number) {}
+/** When the next of these connections may be read. */
+let freeAtMonotonic = 0;
 
-  /** Milliseconds that the connection must rest after a read of so many bytes. */
-  restMs(bytes: number): number {
-    const now = performance.now();
-    this.freeAt = Math.max(this.freeAt, now) + bytes / this.bytesPerMs;
-    return this.freeAt - now;
-  }
+/** Milliseconds that a connection must rest after a read of so many bytes. */
+function restAfter(bytes: number): number {
+  const nowMonotonic = systemClock.monotonic();
+  const free = Math.max(freeAtMonotonic, nowMonotonic) + bytes / bytesPerMs;
+  freeAtMonotonic = Math.min(free, nowMonotonic + maxRestMs);
+  return freeAtMonotonic - nowMonotonic;
 }
-
-/** All servers that are not trusted together get 16 MiB a second. Messages of theirs have at most 1 MiB. */
-const untrustedPace = new Pace(16 * 1024);
 
 /**
  * The socket, whose reader gets only what a `FrameGuard` passes on. Other frames end it with an error. Servers that
  * send without end are read slowly, because they would take all the time of this process.
  */
-export function guardedSocket(socket: Duplex, pace = untrustedPace): Duplex {
+export function guardedSocket(socket: Duplex): Duplex {
   const guard = new FrameGuard();
   let isWanted = true;
-  let rest: NodeJS.Timeout | undefined;
+  let endRest: (() => void) | undefined;
   const readOn = (): void => {
-    rest = undefined;
+    endRest = undefined;
     if (isWanted) socket.resume();
   };
   const guarded = new Duplex({
@@ -41,7 +40,7 @@ export function guardedSocket(socket: Duplex, pace = untrustedPace): Duplex {
     readableHighWaterMark: 0,
     read: () => {
       isWanted = true;
-      if (rest === undefined) socket.resume();
+      if (endRest === undefined) socket.resume();
     },
     write: (bytes: Buffer, _encoding, done) => {
       socket.write(bytes, done);
@@ -50,20 +49,21 @@ export function guardedSocket(socket: Duplex, pace = untrustedPace): Duplex {
       socket.end(done);
     },
     destroy: (error, done) => {
-      clearTimeout(rest);
+      endRest?.();
       socket.destroy();
       done(error);
     },
   });
   socket.on('data', (bytes: Buffer) => {
     notePassingBytes(bytes.length);
-    if (bytes.length > longReadBytes) rest ??= setTimeout(readOn, pace.restMs(bytes.length)).unref();
     try {
       for (const safe of guard.take(bytes)) isWanted = guarded.push(safe);
     } catch (error) {
       guarded.destroy(error as Error);
     }
-    if (!isWanted || rest !== undefined) socket.pause();
+    if (guarded.destroyed) return;
+    if (bytes.length > longReadBytes) endRest ??= systemClock.after(restAfter(bytes.length), readOn);
+    if (!isWanted || endRest !== undefined) socket.pause();
   });
   // The close reaches the reader, too.
   guarded.on('error', () => undefined);

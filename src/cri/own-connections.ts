@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { ChannelCredentials, credentials } from '@grpc/grpc-js';
+import { systemClock } from '../clock.ts';
 import { guardedSocket } from './guarded-socket.ts';
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
@@ -15,8 +16,7 @@ export class OwnConnections extends ChannelCredentials {
   private readonly plain = credentials.createInsecure();
   private readonly sockets = new Set<Socket>();
   private hasEnded = false;
-  /** Of `performance.now`. */
-  private connectedAtMs = -Infinity;
+  private connectedAtMonotonic = -Infinity;
   private endRest: (() => void) | undefined;
 
   /** Ends all connections, and any that comes later. */
@@ -28,12 +28,12 @@ export class OwnConnections extends ChannelCredentials {
 
   /** Resolves when the next connection may begin. */
   private async rest(): Promise<void> {
-    const restMs = this.connectedAtMs + betweenConnectionsMs - performance.now();
+    const restMs = this.connectedAtMonotonic + betweenConnectionsMs - systemClock.monotonic();
     if (restMs <= 0 || this.hasEnded) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, restMs).unref();
+      const cancel = systemClock.after(restMs, resolve);
       this.endRest = () => {
-        clearTimeout(timer);
+        cancel();
         resolve();
       };
     });
@@ -52,7 +52,7 @@ export class OwnConnections extends ChannelCredentials {
     const connector = this.plain._createSecureConnector(...arguments_);
     const waitForReady = async (): Promise<void> => {
       await this.rest();
-      this.connectedAtMs = performance.now();
+      this.connectedAtMonotonic = systemClock.monotonic();
     };
     const connect: SecureConnector['connect'] = (socket) => {
       this.sockets.add(socket);

@@ -41,8 +41,8 @@ export function sendJSON(context: Pick<ControlContext, 'unread'>, response: Serv
 const bytesOfJSON = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
 /**
- * The same bytes for an object with long arrays, made of one text for each element. V8 takes a text of more than 128 KB
- * for old from the start, so that dozens of them a second would keep it collecting its whole heap.
+ * The same bytes, for an object with long arrays: each element is a text of its own. V8 takes a text of more than
+ * 128 KB for old from the start, so that dozens of them a second would keep it collecting its whole heap.
  */
 export function bytesOfLongJSON(value: object): Buffer {
   return Buffer.concat(Array.from(partsOfJSON(value), (text) => Buffer.from(text)));
