@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream';
-import { systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import { notePassingBytes } from '../passing-bytes.ts';
 import { FrameGuard } from './frame-guard.ts';
 
@@ -11,22 +11,32 @@ const bytesPerMs = 16 * 1024;
 /** Longest rest after such a read. Connections that ended meanwhile keep their turns. */
 const maxRestMs = 1000;
 
-/** When the next of these connections may be read. */
-let freeAtMonotonic = 0;
+/** How fast sockets that share it are read. */
+export class ReadingPace {
+  private readonly clock: Pick<Clock, 'monotonic' | 'after'>;
+  /** When the next of these sockets may be read. */
+  private freeAtMonotonic = -Infinity;
 
-/** Milliseconds that a connection must rest after a read of so many bytes. */
-function restAfter(bytes: number): number {
-  const nowMonotonic = systemClock.monotonic();
-  const free = Math.max(freeAtMonotonic, nowMonotonic) + bytes / bytesPerMs;
-  freeAtMonotonic = Math.min(free, nowMonotonic + maxRestMs);
-  return freeAtMonotonic - nowMonotonic;
+  constructor(clock: Pick<Clock, 'monotonic' | 'after'>) {
+    this.clock = clock;
+  }
+
+  /** Calls `readOn` when the socket may be read again after so many bytes, unless the returned function is called. */
+  rest(bytes: number, readOn: () => void): () => void {
+    const nowMonotonic = this.clock.monotonic();
+    const free = Math.max(this.freeAtMonotonic, nowMonotonic) + bytes / bytesPerMs;
+    this.freeAtMonotonic = Math.min(free, nowMonotonic + maxRestMs);
+    return this.clock.after(this.freeAtMonotonic - nowMonotonic, readOn);
+  }
 }
+
+const sharedPace = new ReadingPace(systemClock);
 
 /**
  * The socket, whose reader gets only what a `FrameGuard` passes on. Other frames end it with an error. Servers that
  * send without end are read slowly, because they would take all the time of this process.
  */
-export function guardedSocket(socket: Duplex): Duplex {
+export function guardedSocket(socket: Duplex, pace: ReadingPace = sharedPace): Duplex {
   const guard = new FrameGuard();
   let isWanted = true;
   let endRest: (() => void) | undefined;
@@ -62,7 +72,7 @@ export function guardedSocket(socket: Duplex): Duplex {
       guarded.destroy(error as Error);
     }
     if (guarded.destroyed) return;
-    if (bytes.length > longReadBytes) endRest ??= systemClock.after(restAfter(bytes.length), readOn);
+    if (bytes.length > longReadBytes) endRest ??= pace.rest(bytes.length, readOn);
     if (!isWanted || endRest !== undefined) socket.pause();
   });
   // The close reaches the reader, too.

@@ -1,8 +1,9 @@
 import { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterEach, expect, test, vi } from 'vitest';
-import { guardedSocket } from '../../src/cri/guarded-socket.ts';
+import { expect, test } from 'vitest';
+import { guardedSocket, ReadingPace } from '../../src/cri/guarded-socket.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
 
 function frame(type: number, length: number): Buffer {
   const bytes = Buffer.alloc(9 + length, type);
@@ -14,10 +15,6 @@ function frame(type: number, length: number): Buffer {
 
 const settings = frame(4, 0);
 const extension = frame(200, 16_000);
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 /** A socket whose server is the test. */
 function newSocket(): Duplex {
@@ -48,16 +45,17 @@ test('a reader that begins late gets everything in order', async () => {
 
 /** Guarded sockets whose servers have sent this many reads of 64 KiB each. */
 function floodedSockets(count: number, reads: number) {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'hrtime'] });
+  const clock = new FakeClock();
+  const pace = new ReadingPace(clock);
   const flood = frame(0, 64 * 1024 - 9);
   const sockets = Array.from({ length: count }, newSocket);
-  const guarded = sockets.map((socket) => guardedSocket(socket).resume());
+  const guarded = sockets.map((socket) => guardedSocket(socket, pace).resume());
   for (let read = 0; read < reads; read += 1) for (const socket of sockets) socket.push(flood);
   return {
+    clock,
     /** Reads that each one has left after so many milliseconds. */
     leftAfter: async (ms: number): Promise<number[]> => {
-      vi.advanceTimersByTime(ms);
-      await turn();
+      await clock.advance(ms);
       return sockets.map((socket) => socket.readableLength / flood.length);
     },
     end: () => {
@@ -67,7 +65,7 @@ function floodedSockets(count: number, reads: number) {
 }
 
 test('servers that send without end share 16 MB a second', async () => {
-  const { leftAfter, end } = floodedSockets(2, 3);
+  const { clock, leftAfter, end } = floodedSockets(2, 3);
   const left: number[][] = [];
   for (const ms of [0, 3, 1, 4, 4, 4]) left.push(await leftAfter(ms));
   expect(left).toEqual([
@@ -79,7 +77,7 @@ test('servers that send without end share 16 MB a second', async () => {
     [0, 0],
   ]);
   end();
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.pending).toBe(0);
 });
 
 test('each of hundreds of such servers is read once a second', async () => {
@@ -91,10 +89,9 @@ test('each of hundreds of such servers is read once a second', async () => {
 
 test('short answers are read at once', async () => {
   const socket = newSocket();
-  const guarded = guardedSocket(socket);
+  const guarded = guardedSocket(socket, new ReadingPace(new FakeClock()));
   const sent = Array.from({ length: 20 }, () => frame(6, 8));
   for (const bytes of sent) socket.push(bytes);
   socket.push(null);
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   expect(await buffer(guarded)).toEqual(Buffer.concat(sent));
 });
