@@ -1,31 +1,79 @@
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { type Clock, systemClock } from './clock.ts';
 
 /** Bytes between two collections. */
 const collectEveryBytes = 2 * 1024 * 1024;
 
-let bytesSinceCollection = 0;
-let collect: (() => void) | undefined;
+/** Growth of the heap after which all objects are collected. */
+const heapGrowthBytes = 4 * 1024 * 1024;
+/** How many times as long as a collection of all objects the agent waits before the next one. */
+const restTimes = 20;
 
-/**
- * Must be called with the length of each part of a stream that may be endless and is mostly dropped. V8 sees little of
- * such parts, because their bytes are outside its heap, and would keep 30 to 60 MB of them. So young objects are
- * collected in between.
- */
-export function notePassingBytes(bytes: number): void {
-  bytesSinceCollection += bytes;
-  if (bytesSinceCollection < collectEveryBytes) return;
-  bytesSinceCollection = 0;
-  collect ??= youngCollection();
-  collect();
+/** V8's heap of this process. */
+interface Heap {
+  /** Collects young objects in a millisecond or two, or all objects in 10 to 50. */
+  collect(objects: 'young' | 'all'): void;
+  usedBytes(): number;
 }
 
-/** Returns a function that collects young objects, which takes a millisecond or two. */
-function youngCollection(): () => void {
+/**
+ * Collects the garbage of floods. V8 sees little of the parts of a stream, because their bytes are outside its heap,
+ * and would keep 30 to 60 MB of them. So young objects are collected in between. A flood also brings garbage of other
+ * kinds, and leaves V8's threads little time to mark it. So all objects are collected when the heap has grown.
+ */
+export class FloodGarbage {
+  private readonly heap: Heap;
+  private readonly clock: Pick<Clock, 'monotonic'>;
+  private bytesSinceCollection = 0;
+  /** Bytes of the heap after the last collection of all objects, by V8 or by this. */
+  private liveBytes = Infinity;
+  private nextOfAllMonotonic = -Infinity;
+
+  constructor(heap: Heap, clock: Pick<Clock, 'monotonic'>) {
+    this.heap = heap;
+    this.clock = clock;
+  }
+
+  note(bytes: number): void {
+    this.bytesSinceCollection += bytes;
+    if (this.bytesSinceCollection < collectEveryBytes) return;
+    this.bytesSinceCollection = 0;
+    this.heap.collect('young');
+    const usedBytes = this.heap.usedBytes();
+    this.liveBytes = Math.min(this.liveBytes, usedBytes);
+    if (usedBytes >= this.liveBytes + heapGrowthBytes) this.collectAll();
+  }
+
+  private collectAll(): void {
+    const begunMonotonic = this.clock.monotonic();
+    if (begunMonotonic < this.nextOfAllMonotonic) return;
+    this.heap.collect('all');
+    this.liveBytes = this.heap.usedBytes();
+    const endedMonotonic = this.clock.monotonic();
+    this.nextOfAllMonotonic = endedMonotonic + (endedMonotonic - begunMonotonic) * restTimes;
+  }
+}
+
+let ownGarbage: FloodGarbage | undefined;
+
+/** Must be called with the length of each part of a stream that may be endless and is mostly dropped. */
+export function notePassingBytes(bytes: number): void {
+  ownGarbage ??= new FloodGarbage(ownHeap(), systemClock);
+  ownGarbage.note(bytes);
+}
+
+/** The heap of this process. */
+export function ownHeap(): Heap {
   setFlagsFromString('--expose-gc');
   // A context has the function only if it was made after the flag was set.
-  const collectObjects = runInNewContext('gc') as (options: { type: 'minor' }) => void;
-  return () => {
-    collectObjects({ type: 'minor' });
+  const collectObjects = runInNewContext('gc') as (options?: { type: 'minor' }) => void;
+  return {
+    collect: (objects) => {
+      if (objects === 'young') collectObjects({ type: 'minor' });
+      // In Node 20 any argument means young objects.
+      else collectObjects();
+    },
+    usedBytes: () => getHeapStatistics().used_heap_size,
   };
 }
