@@ -5,10 +5,10 @@ import { type Clock, systemClock } from './clock.ts';
 /** Bytes between two collections. */
 const collectEveryBytes = 2 * 1024 * 1024;
 
-/** Growth of the heap after which all objects are collected. */
-const heapGrowthBytes = 4 * 1024 * 1024;
+/** All objects are collected when the heap has grown by so much, and by this share of what is alive. */
+const heapGrowth = { bytes: 3 * 1024 * 1024, share: 0.1 };
 /** How many times as long as a collection of all objects the agent waits before the next one. */
-const restTimes = 20;
+const restTimes = 8;
 
 /** V8's heap of this process. */
 interface Heap {
@@ -20,7 +20,8 @@ interface Heap {
 /**
  * Collects the garbage of floods. V8 sees little of the parts of a stream, because their bytes are outside its heap,
  * and would keep 30 to 60 MB of them. So young objects are collected in between. A flood also brings garbage of other
- * kinds, and leaves V8's threads little time to mark it. So all objects are collected when the heap has grown.
+ * kinds. V8 begins late to mark it, and needs a while, so that its heap takes 10 MB more than what is alive. So all
+ * objects are collected when the heap has grown.
  */
 export class FloodGarbage {
   private readonly heap: Heap;
@@ -40,14 +41,15 @@ export class FloodGarbage {
     if (this.bytesSinceCollection < collectEveryBytes) return;
     this.bytesSinceCollection = 0;
     this.heap.collect('young');
-    const usedBytes = this.heap.usedBytes();
-    this.liveBytes = Math.min(this.liveBytes, usedBytes);
-    if (usedBytes >= this.liveBytes + heapGrowthBytes) this.collectAll();
   }
 
-  private collectAll(): void {
+  /** Must be called after each collection, by V8 or by this. */
+  collected(): void {
+    const usedBytes = this.heap.usedBytes();
+    this.liveBytes = Math.min(this.liveBytes, usedBytes);
     const begunMonotonic = this.clock.monotonic();
-    if (begunMonotonic < this.nextOfAllMonotonic) return;
+    const growthBytes = Math.max(heapGrowth.bytes, this.liveBytes * heapGrowth.share);
+    if (usedBytes < this.liveBytes + growthBytes || begunMonotonic < this.nextOfAllMonotonic) return;
     this.heap.collect('all');
     this.liveBytes = this.heap.usedBytes();
     const endedMonotonic = this.clock.monotonic();
@@ -59,8 +61,16 @@ let ownGarbage: FloodGarbage | undefined;
 
 /** Must be called with the length of each part of a stream that may be endless and is mostly dropped. */
 export function notePassingBytes(bytes: number): void {
-  ownGarbage ??= new FloodGarbage(ownHeap(), systemClock);
+  ownGarbage ??= watched(new FloodGarbage(ownHeap(), systemClock));
   ownGarbage.note(bytes);
+}
+
+function watched(garbage: FloodGarbage): FloodGarbage {
+  const observer = new PerformanceObserver(() => {
+    garbage.collected();
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  return garbage;
 }
 
 /** The heap of this process. */

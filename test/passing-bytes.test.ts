@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { FloodGarbage, ownHeap } from '../src/passing-bytes.ts';
+import { FloodGarbage, notePassingBytes, ownHeap } from '../src/passing-bytes.ts';
 
 const mib = 1024 * 1024;
 
-/** A heap with 20 MiB of live objects, all of which are collected in 10 ms. */
-function describedHeap() {
+/** A heap, all objects of which are collected in 10 ms. */
+function describedHeap({ liveMiB = 20 } = {}) {
   const collections: string[] = [];
   let nowMs = 0;
   let garbageBytes = 0;
@@ -16,72 +16,107 @@ function describedHeap() {
       garbageBytes = 0;
       nowMs += 10;
     },
-    usedBytes: () => 20 * mib + garbageBytes,
+    usedBytes: () => liveMiB * mib + garbageBytes,
   };
   const garbage = new FloodGarbage(heap, { monotonic: () => nowMs });
   return {
-    /** Collections when so much garbage was made, after 2 MiB of a flood that took so long. */
+    garbage,
+    collections,
+    /** Collections when so much garbage was made in so long, after V8 collected young objects. */
     collected: ({ grownMiB, ms = 0 }: { grownMiB: number; ms?: number }): string[] => {
       nowMs += ms;
       garbageBytes += grownMiB * mib;
       collections.length = 0;
-      garbage.note(mib);
-      garbage.note(mib);
+      garbage.collected();
       return [...collections];
     },
   };
 }
 
-test('young objects are collected for each 2 MiB, all objects when the heap has grown by 4 MiB', () => {
-  const { collected } = describedHeap();
-  expect([0, 3, 1, 3].map((grownMiB) => collected({ grownMiB }))).toEqual([
-    ['young'],
-    ['young'],
-    ['young', 'all'],
-    ['young'],
-  ]);
+test('young objects are collected for each 2 MiB that pass', () => {
+  const { garbage, collections } = describedHeap();
+  const counts = [2 * mib - 1, 1, 1, 2 * mib].map((bytes) => {
+    garbage.note(bytes);
+    return collections.length;
+  });
+  expect({ counts, collections }).toEqual({ counts: [0, 1, 1, 2], collections: ['young', 'young'] });
 });
 
-test('the next collection of all objects waits 20 times as long as the last one took', () => {
+test('all objects are collected when the heap has grown by 3 MiB', () => {
+  const { collected } = describedHeap();
+  expect([0, 2, 1, 2].map((grownMiB) => collected({ grownMiB }))).toEqual([[], [], ['all'], []]);
+});
+
+test('the next collection of all objects waits 8 times as long as the last one took', () => {
   const { collected } = describedHeap();
   collected({ grownMiB: 0 });
-  collected({ grownMiB: 4 });
-  expect([collected({ grownMiB: 4 }), collected({ grownMiB: 4, ms: 199 }), collected({ grownMiB: 0, ms: 1 })]).toEqual([
-    ['young'],
-    ['young'],
-    ['young', 'all'],
+  collected({ grownMiB: 3 });
+  expect([collected({ grownMiB: 3 }), collected({ grownMiB: 3, ms: 79 }), collected({ grownMiB: 0, ms: 1 })]).toEqual([
+    [],
+    [],
+    ['all'],
   ]);
 });
 
-test('what V8 collected by itself is no growth', () => {
+test('memory that V8 collected by itself is no growth', () => {
   const { collected } = describedHeap();
   collected({ grownMiB: 2 });
-  expect([collected({ grownMiB: -2 }), collected({ grownMiB: 3 }), collected({ grownMiB: 1 })]).toEqual([
-    ['young'],
-    ['young'],
-    ['young', 'all'],
-  ]);
+  expect([-2, 2, 1].map((grownMiB) => collected({ grownMiB }))).toEqual([[], [], ['all']]);
 });
 
-test('old garbage of this process is gone after a flood', async () => {
-  const garbage = new FloodGarbage(ownHeap(), { monotonic: () => 0 });
-  const flood = (): void => {
-    garbage.note(2 * mib);
-  };
+test('a heap of more than 30 MiB may grow by a tenth', () => {
+  const { collected } = describedHeap({ liveMiB: 50 });
+  expect([0, 4, 1].map((grownMiB) => collected({ grownMiB }))).toEqual([[], [], ['all']]);
+});
+
+test('old garbage of this process is collected', async () => {
+  const heap = ownHeap();
   const held: object[] = [];
-  /** Some 7 MB. Of a function of its own, because the variables of a test may hold what was in them. */
+  /** Of a function of its own, because the variables of a test may hold what was in them. */
   const hold = (): WeakRef<object> => {
-    const objects = Array.from({ length: 200_000 }, (_, index) => ({ index }));
-    held.push(objects);
-    return new WeakRef(objects);
+    const object = {};
+    held.push(object);
+    return new WeakRef(object);
   };
-  flood();
-  const first = hold();
-  flood();
-  held.pop();
+  const gone = hold();
+  const stays = hold();
+  // After two collections it is old.
+  heap.collect('young');
+  heap.collect('young');
+  held.shift();
   // A weak reference holds its object until the turn ends.
   await turn();
-  const second = hold();
-  flood();
-  expect([first.deref() === undefined, second.deref() === undefined]).toEqual([true, false]);
+  heap.collect('all');
+  expect([gone.deref() === undefined, stays.deref() === undefined]).toEqual([true, false]);
+});
+
+/** Makes garbage of some 40 MB that collections of young objects do not find. */
+function makeOldGarbage(): void {
+  const heap = ownHeap();
+  const objects = Array.from({ length: 1_000_000 }, (_, index) => ({ index }));
+  heap.collect('young');
+  heap.collect('young');
+  expect(objects.length).toBe(1_000_000);
+}
+
+test('after a flood the heap of this process is as small as before', async () => {
+  const heap = ownHeap();
+  /** Ends when its collection was reported. */
+  const flood = async (): Promise<void> => {
+    const reported = new Promise<void>((resolve) => {
+      const observer = new PerformanceObserver(() => {
+        observer.disconnect();
+        resolve();
+      });
+      observer.observe({ entryTypes: ['gc'] });
+    });
+    notePassingBytes(2 * mib);
+    await reported;
+  };
+  await flood();
+  const before = heap.usedBytes();
+  makeOldGarbage();
+  const grown = heap.usedBytes() - before;
+  await flood();
+  expect([grown > 30 * mib, heap.usedBytes() - before < 20 * mib]).toEqual([true, true]);
 });
