@@ -10,11 +10,16 @@ const heapGrowth = { bytes: 3 * 1024 * 1024, share: 0.1 };
 /** How many times as long as a collection of all objects the agent waits before the next one. */
 const restTimes = 8;
 
+/** Milliseconds after the last 2 MiB of a flood until V8's own collections suffice again. */
+const floodEndsAfterMs = 60_000;
+
 /** V8's heap of this process. */
 interface Heap {
   /** Collects young objects in a millisecond or two, or all objects in 10 to 50. */
   collect(objects: 'young' | 'all'): void;
   usedBytes(): number;
+  /** Calls the listener after collections, by V8 too, until the returned function is called. */
+  onCollected(listener: () => void): () => void;
 }
 
 /**
@@ -27,6 +32,8 @@ export class FloodGarbage {
   private readonly heap: Heap;
   private readonly clock: Pick<Clock, 'monotonic'>;
   private bytesSinceCollection = 0;
+  private lastFloodMonotonic = -Infinity;
+  private endWatch: (() => void) | undefined;
   /** Bytes of the heap after the last collection of all objects, by V8 or by this. */
   private liveBytes = Infinity;
   private nextOfAllMonotonic = -Infinity;
@@ -40,14 +47,23 @@ export class FloodGarbage {
     this.bytesSinceCollection += bytes;
     if (this.bytesSinceCollection < collectEveryBytes) return;
     this.bytesSinceCollection = 0;
+    this.lastFloodMonotonic = this.clock.monotonic();
+    this.endWatch ??= this.heap.onCollected(() => {
+      this.look();
+    });
     this.heap.collect('young');
   }
 
-  /** Must be called after each collection, by V8 or by this. */
-  collected(): void {
+  private look(): void {
+    const begunMonotonic = this.clock.monotonic();
+    if (begunMonotonic > this.lastFloodMonotonic + floodEndsAfterMs) {
+      this.endWatch?.();
+      this.endWatch = undefined;
+      this.liveBytes = Infinity;
+      return;
+    }
     const usedBytes = this.heap.usedBytes();
     this.liveBytes = Math.min(this.liveBytes, usedBytes);
-    const begunMonotonic = this.clock.monotonic();
     const growthBytes = Math.max(heapGrowth.bytes, this.liveBytes * heapGrowth.share);
     if (usedBytes < this.liveBytes + growthBytes || begunMonotonic < this.nextOfAllMonotonic) return;
     this.heap.collect('all');
@@ -61,29 +77,33 @@ let ownGarbage: FloodGarbage | undefined;
 
 /** Must be called with the length of each part of a stream that may be endless and is mostly dropped. */
 export function notePassingBytes(bytes: number): void {
-  ownGarbage ??= watched(new FloodGarbage(ownHeap(), systemClock));
+  ownGarbage ??= new FloodGarbage(ownHeap(), systemClock);
   ownGarbage.note(bytes);
-}
-
-function watched(garbage: FloodGarbage): FloodGarbage {
-  const observer = new PerformanceObserver(() => {
-    garbage.collected();
-  });
-  observer.observe({ entryTypes: ['gc'] });
-  return garbage;
 }
 
 /** The heap of this process. */
 export function ownHeap(): Heap {
-  setFlagsFromString('--expose-gc');
-  // A context has the function only if it was made after the flag was set.
-  const collectObjects = runInNewContext('gc') as (options?: { type: 'minor' }) => void;
+  let collectObjects: ((options?: { type: 'minor' }) => void) | undefined;
   return {
     collect: (objects) => {
+      collectObjects ??= exposedCollection();
       if (objects === 'young') collectObjects({ type: 'minor' });
       // In Node 20 any argument means young objects.
       else collectObjects();
     },
     usedBytes: () => getHeapStatistics().used_heap_size,
+    onCollected: (listener) => {
+      const observer = new PerformanceObserver(listener);
+      observer.observe({ entryTypes: ['gc'] });
+      return () => {
+        observer.disconnect();
+      };
+    },
   };
+}
+
+function exposedCollection(): (options?: { type: 'minor' }) => void {
+  setFlagsFromString('--expose-gc');
+  // A context has the function only if it was made after the flag was set.
+  return runInNewContext('gc') as () => void;
 }

@@ -4,9 +4,10 @@ import { FloodGarbage, notePassingBytes, ownHeap } from '../src/passing-bytes.ts
 
 const mib = 1024 * 1024;
 
-/** A heap, all objects of which are collected in 10 ms. */
+/** A heap, all objects of which are collected in 10 ms, and a flood. */
 function describedHeap({ liveMiB = 20 } = {}) {
   const collections: string[] = [];
+  const listeners = new Set<() => void>();
   let nowMs = 0;
   let garbageBytes = 0;
   const heap = {
@@ -17,56 +18,77 @@ function describedHeap({ liveMiB = 20 } = {}) {
       nowMs += 10;
     },
     usedBytes: () => liveMiB * mib + garbageBytes,
+    onCollected: (listener: () => void) => {
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
   };
   const garbage = new FloodGarbage(heap, { monotonic: () => nowMs });
+  const flood = (bytes = 2 * mib): string[] => {
+    collections.length = 0;
+    garbage.note(bytes);
+    return [...collections];
+  };
   return {
-    garbage,
-    collections,
+    listeners,
+    flood,
     /** Collections when so much garbage was made in so long, after V8 collected young objects. */
-    collected: ({ grownMiB, ms = 0 }: { grownMiB: number; ms?: number }): string[] => {
+    grown: (byMiB: number, { ms = 0 } = {}): string[] => {
       nowMs += ms;
-      garbageBytes += grownMiB * mib;
+      garbageBytes += byMiB * mib;
       collections.length = 0;
-      garbage.collected();
+      for (const listener of listeners) listener();
       return [...collections];
     },
   };
 }
 
 test('young objects are collected for each 2 MiB that pass', () => {
-  const { garbage, collections } = describedHeap();
-  const counts = [2 * mib - 1, 1, 1, 2 * mib].map((bytes) => {
-    garbage.note(bytes);
-    return collections.length;
-  });
-  expect({ counts, collections }).toEqual({ counts: [0, 1, 1, 2], collections: ['young', 'young'] });
+  const { flood } = describedHeap();
+  expect([2 * mib - 1, 1, 1, 2 * mib].map(flood)).toEqual([[], ['young'], [], ['young']]);
 });
 
 test('all objects are collected when the heap has grown by 3 MiB', () => {
-  const { collected } = describedHeap();
-  expect([0, 2, 1, 2].map((grownMiB) => collected({ grownMiB }))).toEqual([[], [], ['all'], []]);
+  const { flood, grown } = describedHeap();
+  flood();
+  expect([0, 2, 1, 2].map((byMiB) => grown(byMiB))).toEqual([[], [], ['all'], []]);
 });
 
 test('the next collection of all objects waits 8 times as long as the last one took', () => {
-  const { collected } = describedHeap();
-  collected({ grownMiB: 0 });
-  collected({ grownMiB: 3 });
-  expect([collected({ grownMiB: 3 }), collected({ grownMiB: 3, ms: 79 }), collected({ grownMiB: 0, ms: 1 })]).toEqual([
-    [],
-    [],
-    ['all'],
-  ]);
+  const { flood, grown } = describedHeap();
+  flood();
+  grown(0);
+  grown(3);
+  expect([grown(3), grown(3, { ms: 79 }), grown(0, { ms: 1 })]).toEqual([[], [], ['all']]);
 });
 
 test('memory that V8 collected by itself is no growth', () => {
-  const { collected } = describedHeap();
-  collected({ grownMiB: 2 });
-  expect([-2, 2, 1].map((grownMiB) => collected({ grownMiB }))).toEqual([[], [], ['all']]);
+  const { flood, grown } = describedHeap();
+  flood();
+  grown(2);
+  expect([-2, 2, 1].map((byMiB) => grown(byMiB))).toEqual([[], [], ['all']]);
 });
 
 test('a heap of more than 30 MiB may grow by a tenth', () => {
-  const { collected } = describedHeap({ liveMiB: 50 });
-  expect([0, 4, 1].map((grownMiB) => collected({ grownMiB }))).toEqual([[], [], ['all']]);
+  const { flood, grown } = describedHeap({ liveMiB: 50 });
+  flood();
+  expect([0, 4, 1].map((byMiB) => grown(byMiB))).toEqual([[], [], ['all']]);
+});
+
+test('a minute after a flood V8 collects by itself, until the next one', () => {
+  const { listeners, flood, grown } = describedHeap();
+  const watches = [listeners.size];
+  flood();
+  grown(0);
+  expect(grown(3, { ms: 60_000 })).toEqual(['all']);
+  watches.push(listeners.size);
+  expect(grown(3, { ms: 1 })).toEqual([]);
+  watches.push(listeners.size);
+  flood();
+  watches.push(listeners.size);
+  expect({ watches, now: [grown(0), grown(3, { ms: 80 })] }).toEqual({ watches: [0, 1, 0, 1], now: [[], ['all']] });
 });
 
 test('old garbage of this process is collected', async () => {

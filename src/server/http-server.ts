@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  setMaxIdleHTTPParsers,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import type { Faults } from '../flow/faults.ts';
 import { acceptMore, backlog } from './accept-more.ts';
@@ -34,6 +41,8 @@ const requestTimes = { headersTimeout: 2000, requestTimeout: 5000, keepAliveTime
 /** Milliseconds between two checks for slow clients. */
 const connectionsCheckingInterval = 1000;
 const maxHeaderSize = 8 * 1024;
+/** Node keeps up to 1000 for new connections, each with the head of its last broken one: 13 MB after a flood. */
+const maxIdleParsers = 4;
 
 /**
  * An HTTP server for some paths. A slow or silent client does not affect others: beyond the limit, the connection is
@@ -63,6 +72,7 @@ export function boundedServer(
   listener: RequestListener,
   { faults, program, maxConnections = ownConnectionLimit() }: Deps,
 ): Server {
+  setMaxIdleHTTPParsers(maxIdleParsers);
   const server = createServer(
     { ...requestTimes, connectionsCheckingInterval, maxHeaderSize, noDelay: false },
     listener,

@@ -2,7 +2,9 @@ import { EventEmitter, once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { queryObjects } from 'node:v8';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { Faults } from '../../src/flow/faults.ts';
 import {
@@ -157,6 +159,26 @@ test('of requests that are sent without reading an answer one is answered, so th
   socket.write('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(20));
   await text(socket);
   expect(answered).toBe(1);
+});
+
+test('the heads of broken connections do not stay in memory', async () => {
+  await serve(routes);
+  const accepted: (Socket & { parser: object })[] = [];
+  server.on('connection', (socket: Socket & { parser: object }) => accepted.push(socket));
+  const clients = Array.from({ length: maxConnections }, () => connect(port, '127.0.0.1'));
+  for (const client of clients) client.write(`GET /ok HTTP/1.1\r\nX-Filler: ${'h'.repeat(1000)}`);
+  while (accepted.length < clients.length) await once(server, 'connection');
+  const Parser = accepted[0]?.parser.constructor as () => void;
+  const countParsers = (): number => queryObjects(Parser, { format: 'count' });
+  const before = countParsers();
+  const closed = accepted.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+  for (const client of clients) client.destroy();
+  await Promise.all(closed);
+  accepted.length = 0;
+  // Node frees each one in a turn of its own.
+  for (let turns = 0; turns < 10; turns += 1) await turn();
+  // A few may wait for new connections.
+  expect(countParsers()).toBeLessThanOrEqual(before - maxConnections + 4);
 });
 
 test('a server prepares for its first flood 2 s after it listens', async () => {
