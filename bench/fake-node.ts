@@ -38,6 +38,11 @@ export class FakeNode {
     return node;
   }
 
+  /** Of the agent. */
+  get root(): string {
+    return join(this.folder, 'root');
+  }
+
   get containers(): number {
     return this.names.length * scaleContainers.length;
   }
@@ -50,9 +55,9 @@ export class FakeNode {
 
   /** Starts the agent. Resolves to the time just before, in monotonic milliseconds. */
   async start(program = resolve('bin/kubelet-ts')): Promise<number> {
-    const [root, log] = [join(this.folder, 'root'), await open(join(this.folder, 'agent.log'), 'a')];
+    const log = await open(join(this.folder, 'agent.log'), 'a');
     const flags = [
-      ...['--root-dir', root, '--pod-logs-dir', join(root, 'logs'), '--hostname-override', 'bench'],
+      ...['--root-dir', this.root, '--pod-logs-dir', join(this.root, 'logs'), '--hostname-override', 'bench'],
       ...['--container-runtime-endpoint', `unix://${this.socket}`, '--max-pods', `${this.names.length + 10}`],
       // No cgroups, because the pods are not real.
       ...['--cgroups-per-qos=false', '--enforce-node-allocatable', 'none'],

@@ -4,6 +4,7 @@ import { commandMs } from './command-time.ts';
 import { type Figures, floor, type Quantity } from './figures.ts';
 import { measureFloorOfInitChain, measureFloorOfMany, measureFloorOfOne, millis } from './floor.ts';
 import { processUsage } from './process-usage.ts';
+import { measurePs } from './ps.ts';
 import { measureReading } from './reading.ts';
 import { measureRunOnce } from './run-once.ts';
 import { freePort, measureScrapes, scrapeEvery15s } from './scrape.ts';
@@ -39,6 +40,7 @@ export const stageMeasures: Record<string, (bench: StageBench) => Promise<void>>
 /** Measures of our agent alone, independent of the runtime. */
 export const ownMeasures: Record<string, (bench: Bench & { sizes: readonly number[] }) => Promise<void>> = {
   read: measureReading,
+  ps: measurePs,
   scale: measureScale,
   start: measureStart,
 };
@@ -195,8 +197,8 @@ async function timeCommands(figures: Figures, commands: Record<string, string[]>
   for (let run = 0; run < commandRuns; run++) {
     for (const [what, args] of Object.entries(commands)) {
       const quantity = { what, unit: 'ms' } as const;
-      figures.add(quantity, floor, await commandMs(['-e', '0']));
-      figures.add(quantity, 'kubelet-ts', await commandMs(['bin/kubelet-ts', ...args]));
+      figures.add(quantity, floor, await commandMs([process.execPath, '-e', '0']));
+      figures.add(quantity, 'kubelet-ts', await commandMs([process.execPath, 'bin/kubelet-ts', ...args]));
     }
   }
 }

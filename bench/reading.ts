@@ -33,8 +33,8 @@ export async function measureReading({ figures, runs }: { figures: Figures; runs
       const one = await manifestsIn(join(folder, `${size} 1`), manifestOf, 1);
       for (let run = 0; run < Math.min(runs, maxRuns); run++) {
         for (const [who, command] of Object.entries(contestants)) {
-          const base = await commandCpuMs([...heapFlags, ...command, one]);
-          figures.add(quantity, who, (await commandCpuMs([...heapFlags, ...command, many])) - base);
+          const base = await commandCpuMs([process.execPath, ...heapFlags, ...command, one]);
+          figures.add(quantity, who, (await commandCpuMs([process.execPath, ...heapFlags, ...command, many])) - base);
         }
       }
     }

@@ -29,10 +29,10 @@ export async function measureRunOnce(stage: Stage, figures: Figures, runs: numbe
   // In turn, so that a busy moment of the machine affects both. The first ones make folders and cgroups.
   for (let run = -1; run < runs; run++) {
     const floorMs = await measureFloorOfJob(stage, `floor-${run + 1}`);
-    const ownMs = await commandMs(args);
+    const ownMs = await commandMs([process.execPath, ...args]);
     if (run < 0) continue;
     figures.add(quantity, floor, floorMs);
     figures.add(quantity, 'kubelet-ts', ownMs);
-    figures.add({ what: 'node -e 0', unit: 'ms' }, 'node', await commandMs(['-e', '0']));
+    figures.add({ what: 'node -e 0', unit: 'ms' }, 'node', await commandMs([process.execPath, '-e', '0']));
   }
 }

@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
-import { execa } from 'execa';
 import { FakeNode } from './fake-node.ts';
+import { makePrograms } from './programs.ts';
 import { type Figures, percentile, type Quantity } from './figures.ts';
 
 /** Milliseconds between two looks, which are few of those of a start. */
@@ -15,10 +14,7 @@ const quantities = {
 
 /** Measures the starts of the bundle and of the executable in turn, on a runtime in memory. */
 export async function measureStart({ figures, runs }: { figures: Figures; runs: number }): Promise<void> {
-  const executable = resolve('.cache/bench/kubelet-ts');
-  const make = `(await import('./scripts/package/executable.mjs')).makeExecutable(${JSON.stringify(executable)})`;
-  await execa(process.execPath, ['--input-type=module', '-e', make]);
-  const programs = { bundle: resolve('bin/kubelet-ts'), executable };
+  const programs = await makePrograms();
   const samples = { cpu: { bundle: [], executable: [] }, time: { bundle: [], executable: [] } } as Samples;
   // The first ones fill the disk cache.
   for (let run = -1; run < runs * startsPerRun; run++) {
