@@ -1,4 +1,4 @@
-import type { Pod, PodSpec, PodStatus } from '../api/types.ts';
+import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../api/types.ts';
 import { sourceOf } from '../api/values/config-annotations.ts';
 import { podFullName } from '../api/values/pod-names.ts';
 import { findContainer } from '../api/values/sidecars.ts';
@@ -148,15 +148,25 @@ export function outdatedContainers(
   newest: Pod,
   runs: { podStatus: RuntimePodStatus; applied: Pod; resources: OutdatedResources },
 ): string[] {
-  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  return statuses.flatMap(({ name, containerID = '', state }) => {
-    const [current, container] = [findContainer(runs.applied.spec, name), findContainer(newest.spec, name)];
-    if (state?.running === undefined || current === undefined || container === undefined) return [];
+  const { podStatus, applied, resources } = runs;
+  const outdated: string[] = [];
+  // Each snapshot compares all containers of the node, nearly always with themselves.
+  for (const { name, containerID = '', state } of allStatuses(status)) {
+    if (state?.running === undefined) continue;
+    const container = findContainer(newest.spec, name);
+    const current = applied.spec === newest.spec ? container : findContainer(applied.spec, name);
+    if (current === undefined || container === undefined) continue;
     const id = containerID.slice(containerID.indexOf('://') + '://'.length);
-    const made = runs.podStatus.containerStatuses.find((known) => known.id === id);
-    const isResized = id in runs.resources || containerResize(current, container) !== undefined;
-    return made?.hash === containerHash(container) && !isResized ? [] : [name];
-  });
+    const made = podStatus.containerStatuses.find((known) => known.id === id);
+    const isResized = id in resources || (current !== container && containerResize(current, container) !== undefined);
+    if (made?.hash !== containerHash(container) || isResized) outdated.push(name);
+  }
+  return outdated;
+}
+
+function* allStatuses(status: PodStatus | undefined): Generator<ContainerStatus> {
+  yield* status?.initContainerStatuses ?? [];
+  yield* status?.containerStatuses ?? [];
 }
 
 /**

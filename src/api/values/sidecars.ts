@@ -30,5 +30,6 @@ export function* eachContainer(
 
 /** The container of this name, of any kind. */
 export function findContainer(spec: core.PodSpec, name: string): core.Container | core.EphemeralContainer | undefined {
-  return [...eachContainer(spec)].map(({ container }) => container).find((container) => container.name === name);
+  for (const { container } of eachContainer(spec)) if (container.name === name) return container;
+  return undefined;
 }

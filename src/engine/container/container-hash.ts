@@ -1,11 +1,23 @@
 import type { Container } from '../../api/types.ts';
 import { fnv1a32 } from '../../api/values/fnv-1a.ts';
 
+/** Each sync and each snapshot of a pod compares the hashes of its containers. */
+const known = new WeakMap<Container, { name: string; image: string; hash: number }>();
+
 /**
  * Hash of a container's identity: its name and image. A change of any other field never restarts it. kubelet:
  * container/helpers.go HashContainer
  */
-export function containerHash({ name, image = '' }: Container): number {
+export function containerHash(container: Container): number {
+  const { name, image = '' } = container;
+  const last = known.get(container);
+  if (last?.name === name && last.image === image) return last.hash;
+  const hash = hashOf(name, image);
+  known.set(container, { name, image, hash });
+  return hash;
+}
+
+function hashOf(name: string, image: string): number {
   // The kubelet hashes the printed form of the JSON's bytes, not the bytes.
   const json = Buffer.from(goJSON({ image, name }));
   return fnv1a32(`([]uint8)[${json.join(' ')}]`);

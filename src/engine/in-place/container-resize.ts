@@ -63,6 +63,7 @@ const isNone = (text: string | undefined): boolean => toQuantity(text).nanos ===
 
 /** A missing amount differs from zero, because it decides how defaults and sums are made. */
 function isSameAmount(before: string | undefined, after: string | undefined): boolean {
-  if (before === undefined || after === undefined) return before === after;
+  if (before === after) return true;
+  if (before === undefined || after === undefined) return false;
   return compareQuantities(toQuantity(before), toQuantity(after)) === 0;
 }

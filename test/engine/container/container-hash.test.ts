@@ -8,6 +8,16 @@ test.each([
   expect(containerHashHex({ name, image })).toBe(hex);
 });
 
+test('follows an object that changes', () => {
+  const container = { name: 'web', image: 'nginx:1.27' };
+  const hashes = [containerHashHex(container)];
+  container.image = 'nginx:1.28';
+  hashes.push(containerHashHex(container));
+  container.image = 'nginx:1.27';
+  hashes.push(containerHashHex(container));
+  expect(hashes).toEqual(['e220f96', containerHashHex({ name: 'web', image: 'nginx:1.28' }), 'e220f96']);
+});
+
 test('changes with the image and with nothing but name and image', () => {
   const container = { name: 'web', image: 'nginx:1.27' };
   expect(containerHash({ ...container, command: ['sh'], env: [{ name: 'A', value: 'b' }] })).toBe(
