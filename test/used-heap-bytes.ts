@@ -1,10 +1,8 @@
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { ownHeap } from '../src/passing-bytes.ts';
 
 /** Bytes of the JavaScript objects that are alive: all garbage is collected before. */
 export function usedHeapBytes(): number {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  collect();
-  return getHeapStatistics().used_heap_size;
+  const heap = ownHeap();
+  heap.collect('all');
+  return heap.usedBytes();
 }

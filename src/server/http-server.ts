@@ -41,7 +41,7 @@ const requestTimes = { headersTimeout: 2000, requestTimeout: 5000, keepAliveTime
 /** Milliseconds between two checks for slow clients. */
 const connectionsCheckingInterval = 1000;
 const maxHeaderSize = 8 * 1024;
-/** Node keeps up to 1000 for new connections, each with the head of its last broken one: 13 MB after a flood. */
+/** Node keeps up to 1000 for new connections, each with the head of its last broken one: megabytes after a flood. */
 const maxIdleParsers = 4;
 
 /**
