@@ -75,7 +75,8 @@ export interface CommandOptions {
   environment?: Readonly<Record<string, string>>;
 }
 
-const textOptions = { reject: false, stripFinalNewline: false } as const;
+/** Output to the last byte, a final newline included. */
+const outputOptions = { reject: false, stripFinalNewline: false } as const;
 
 /**
  * A started agent on a root-dir, a containerd, logs and cgroups of its own. Every test that starts one cleans it up.
@@ -275,7 +276,7 @@ export class Agent {
   /** Starts a command of the program, for tests that talk to it while it runs. */
   spawn(words: readonly string[], { environment, ...options }: CommandOptions = {}) {
     const [command = '', ...arguments_] = this.commandLine(words);
-    return execa(command, arguments_, { ...textOptions, env: { ...this.environment, ...environment }, ...options });
+    return execa(command, arguments_, { ...outputOptions, env: { ...this.environment, ...environment }, ...options });
   }
 
   /** Runs a command of the program to its end. */
@@ -290,7 +291,7 @@ export class Agent {
     options: CommandOptions = {},
   ): Promise<{ code: number | undefined; stdout: Buffer; stderr: string }> {
     const [command = '', ...arguments_] = this.commandLine(words);
-    const bytes = { reject: false, encoding: 'buffer', env: this.environment, ...options } as const;
+    const bytes = { ...outputOptions, encoding: 'buffer', env: this.environment, ...options } as const;
     const { exitCode, stdout, stderr } = await execa(command, arguments_, bytes);
     return { code: exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr).toString('utf8') };
   }

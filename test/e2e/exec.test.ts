@@ -50,7 +50,7 @@ describe.each(containerdReleases())('exec on containerd $release', (containerd) 
   });
 
   test('5 MB of any bytes go in and come back as they are', async () => {
-    const input = randomBytes(5_000_000);
+    const input = Buffer.concat([randomBytes(5_000_000), Buffer.from('\n')]);
     const { code, stdout, stderr } = await agent.cliBytes(['exec', '-i', ...inApp, '--', 'cat'], { input });
     expect({ code, stderr, isSame: stdout.equals(input) }).toEqual({ code: 0, stderr: '', isSame: true });
   });

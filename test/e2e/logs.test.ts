@@ -96,7 +96,7 @@ test('-l -f follows all containers of the pods with these labels', async () => {
 });
 
 test('bytes come through a pipe as they were written', async () => {
-  const { stdout: expected } = await execa('sh', ['-c', binary], { encoding: 'buffer' });
+  const { stdout: expected } = await execa('sh', ['-c', binary], { encoding: 'buffer', stripFinalNewline: false });
   const { code, stdout, stderr } = await agent.cliBytes(['logs', 'big']);
   const hash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
   expect({ code, stderr, length: stdout.length, hash: hash(stdout) }).toEqual({

@@ -43,10 +43,15 @@ export async function openSpdy(
   for (const { channel, headers } of streams) {
     socket.write(synStreamFrame(streamIDs.get(channel) ?? 0, headerBlocks.write(headers)));
   }
+  const { opened, messages } = receive(
+    socket,
+    new Map([...streamIDs].map(([channel, streamID]) => [streamID, channel])),
+  );
   return {
     protocol,
-    messages: readMessages(socket, new Map([...streamIDs].map(([channel, streamID]) => [streamID, channel]))),
+    messages,
     send: async (channel, bytes) => {
+      await opened;
       for (let start = 0; start < bytes.length; start += maxDataBytes) {
         const part = bytes.subarray(start, start + maxDataBytes);
         await writeFully(socket, dataFrame(streamIDs.get(channel) ?? 0, part));
@@ -54,7 +59,9 @@ export async function openSpdy(
     },
     end: (channel) => {
       const streamID = streamIDs.get(channel);
-      if (streamID !== undefined && socket.writable) socket.write(dataFrame(streamID, Buffer.alloc(0), true));
+      void opened.then(() => {
+        if (streamID !== undefined && socket.writable) socket.write(dataFrame(streamID, Buffer.alloc(0), true));
+      });
     },
     close: () => {
       socket.destroy();
@@ -111,14 +118,17 @@ function upgrade(url: URL, streamProtocol: string, signal?: AbortSignal): Promis
   });
 }
 
-/**
- * Reads the socket, and pauses it while messages wait. Yields what arrived before an error: if the command leaves input
- * unread, the server ends the connection with a reset right after the status.
- */
-async function* readMessages(
-  socket: Duplex,
-  channelOfStream: ReadonlyMap<number, number>,
-): AsyncGenerator<StreamMessage, void> {
+interface Received {
+  /**
+   * Resolves when the server has accepted or refused every stream, or the connection has ended. The library in every
+   * runtime's streaming server drops data that comes before it accepts a stream.
+   */
+  readonly opened: Promise<void>;
+  readonly messages: AsyncIterable<StreamMessage>;
+}
+
+/** Reads the socket, and pauses it while messages wait. */
+function receive(socket: Duplex, channelOfStream: ReadonlyMap<number, number>): Received {
   const frames = new SpdyFrameReader();
   const messages = new Readable({
     objectMode: true,
@@ -126,19 +136,32 @@ async function* readMessages(
       socket.resume();
     },
   });
+  const unanswered = new Set(channelOfStream.keys());
   let failure: Error | undefined;
-  const receive = (chunk: Buffer): void => {
-    for (const frame of frames.read(chunk)) {
-      answer(socket, frame);
-      for (const message of messagesOf(frame, channelOfStream)) if (!messages.push(message)) socket.pause();
-    }
-  };
-  socket.on('data', (chunk: Buffer) => {
-    try {
-      receive(chunk);
-    } catch (error) {
-      socket.destroy(error as Error);
-    }
+  const opened = new Promise<void>((resolve) => {
+    const timeout = setTimeout(() => {
+      socket.destroy(new Error('the streaming server did not open the streams'));
+    }, handshakeTimeoutMs);
+    const finish = (): void => {
+      clearTimeout(timeout);
+      resolve();
+    };
+    const take = (chunk: Buffer): void => {
+      for (const frame of frames.read(chunk)) {
+        answer(socket, frame);
+        if (frame.type === 'synReply' || frame.type === 'reset') unanswered.delete(frame.streamID);
+        for (const message of messagesOf(frame, channelOfStream)) if (!messages.push(message)) socket.pause();
+      }
+      if (unanswered.size === 0) finish();
+    };
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        take(chunk);
+      } catch (error) {
+        socket.destroy(error as Error);
+      }
+    });
+    socket.on('close', finish);
   });
   socket.on('error', (error) => {
     failure = error;
@@ -149,8 +172,20 @@ async function* readMessages(
   socket.on('end', () => {
     socket.destroy();
   });
-  yield* messages as AsyncIterable<StreamMessage>;
-  if (failure !== undefined) throw failure;
+  return { opened, messages: untilFailure(messages, () => failure) };
+}
+
+/**
+ * Yields the messages that arrived before an error: if the command leaves input unread, the server ends the connection
+ * with a reset right after the status.
+ */
+async function* untilFailure(
+  messages: AsyncIterable<StreamMessage>,
+  failure: () => Error | undefined,
+): AsyncGenerator<StreamMessage, void> {
+  yield* messages;
+  const error = failure();
+  if (error !== undefined) throw error;
 }
 
 function messagesOf(frame: SpdyFrame, channelOfStream: ReadonlyMap<number, number>): StreamMessage[] {

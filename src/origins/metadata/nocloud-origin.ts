@@ -122,9 +122,16 @@ function reasonOf(error: unknown): string {
 
 const programTimeoutMs = 30_000;
 
-const runProgram: RunProgram = async (file, args) => {
+/** The default of `run`. Resolves with every byte of the output. */
+export const runProgram: RunProgram = async (file, args) => {
   const { execa } = await import('execa');
-  const limits = { timeout: programTimeoutMs, killSignal: 'SIGKILL', maxBuffer: 2 * maxManifestBytes } as const;
-  const { stdout } = await execa(file, args, { ...limits, stdin: 'ignore', encoding: 'buffer' });
+  const { stdout } = await execa(file, args, {
+    timeout: programTimeoutMs,
+    killSignal: 'SIGKILL',
+    maxBuffer: 2 * maxManifestBytes,
+    stdin: 'ignore',
+    encoding: 'buffer',
+    stripFinalNewline: false,
+  });
   return stdout;
 };

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { execInContainer, type ExecOptions } from '../../../src/cri/streaming/exec-in-container.ts';
 import type { RuntimeService } from '../../../src/cri/runtime-service.ts';
 import { startStreamingServer, type Session, type StreamingServer } from './streaming-server.ts';
@@ -203,6 +206,24 @@ describe('the choice of protocol', () => {
     const url = `http://127.0.0.1:${String(unused.port)}/exec/1`;
     await expect(run({ exec: () => Promise.resolve({ url }) })).rejects.toThrow(
       `connecting to the container runtime's streaming server at 127.0.0.1:${String(unused.port)}: connect ECONNREFUSED`,
+    );
+  });
+
+  test('gives up on a server that does not open the streams within 30 s', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const silent = createServer().on('upgrade', (_request, socket) => {
+      const headers = ['Connection: Upgrade', 'Upgrade: SPDY/3.1', 'X-Stream-Protocol-Version: v4.channel.k8s.io'];
+      socket.write(['HTTP/1.1 101 Switching Protocols', ...headers, '', ''].join('\r\n'));
+      socket.once('data', () => vi.advanceTimersByTime(30_000)).on('error', () => undefined);
+    });
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void silent.close());
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/exec/1`;
+    await expect(run({ exec: () => Promise.resolve({ url }) })).rejects.toThrow(
+      'lost the connection to the container before the command ended: the streaming server did not open the streams',
     );
   });
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { constants, inflateSync } from 'node:zlib';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { dataFrame, SpdyFrameReader } from '../../../src/cri/streaming/spdy-frames.ts';
+import { dataFrame, pingFrame, SpdyFrameReader } from '../../../src/cri/streaming/spdy-frames.ts';
 
 const execNames = ['stdin', 'stdout', 'stderr', 'error', 'resize'];
 
@@ -50,7 +50,7 @@ export async function startStreamingServer(
     const wanted = String(request.headers.upgrade);
     requests.push(`${request.url ?? ''} ${wanted}`);
     if (wanted === 'SPDY/3.1' && speaks.spdy === true) {
-      serveSpdy(request, socket, speaks.names?.length ?? 1, onSession);
+      serveSpdy(request, socket, onSession);
     } else if (wanted === 'websocket' && speaks.webSocket !== undefined) {
       const offered = request.headers['sec-websocket-protocol']?.split(',').map((text) => text.trim()) ?? [];
       if (!offered.some((protocol) => speaks.webSocket?.includes(protocol) === true)) {
@@ -114,12 +114,11 @@ function serveWebSocket(webSocket: WebSocket, names: readonly string[], onSessio
   if (names === execNames) session.send('stdout', '');
 }
 
-function serveSpdy(
-  request: IncomingMessage,
-  socket: Duplex,
-  streamsAtLeast: number,
-  onSession: (session: Session) => void,
-): void {
+/**
+ * Accepts the streams only after a round trip, and drops data that came before, as the library in every runtime's
+ * streaming server does.
+ */
+function serveSpdy(request: IncomingMessage, socket: Duplex, onSession: (session: Session) => void): void {
   const protocol = String(request.headers['x-stream-protocol-version']);
   socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: ${protocol}\r\n\r\n`,
@@ -149,29 +148,42 @@ function serveSpdy(
   };
   const frames = new SpdyFrameReader();
   let bytesLeft = Buffer.alloc(0);
-  let started = false;
+  let accepted = false;
   socket.on('data', (chunk: Buffer) => {
     bytesLeft = Buffer.concat([bytesLeft, chunk]);
     // The header blocks are read here by hand, so that they are checked with a real inflater.
-    while (!started && bytesLeft.length >= 8 && bytesLeft[0] === 0x80) {
+    while (bytesLeft.length >= 8 && bytesLeft.readUInt32BE(0) === synStream) {
       const end = 8 + bytesLeft.readUIntBE(5, 3);
+      if (bytesLeft.length < end) return;
+      if (streamNames.size === 0) socket.write(pingFrame(pingID));
       headerBlocks.push(bytesLeft.subarray(18, end));
       streamNames.set(bytesLeft.readUInt32BE(8), lastHeaderValue(headerBlocks));
       bytesLeft = bytesLeft.subarray(end);
     }
-    if (!started) {
-      if (streamNames.size < streamsAtLeast) return;
-      started = true;
-      onSession(session);
-    }
     for (const frame of frames.read(bytesLeft)) {
-      if (frame.type !== 'data') continue;
+      if (frame.type === 'ping' && frame.id === pingID) {
+        accepted = true;
+        for (const streamID of streamNames.keys()) socket.write(synReplyFrame(streamID));
+        onSession(session);
+      }
+      if (frame.type !== 'data' || !accepted) continue;
       const name = streamNames.get(frame.streamID) ?? '';
       if (frame.bytes.length > 0) session.received(name, frame.bytes);
       if (frame.fin) session.received(name, 'end');
     }
     bytesLeft = Buffer.alloc(0);
   });
+}
+
+/** The first word of a frame that opens a stream. */
+const synStream = 0x80030001;
+/** Pings of a server have even numbers. */
+const pingID = 2;
+
+function synReplyFrame(streamID: number): Buffer {
+  const frame = Buffer.of(0x80, 3, 0, 2, 0, 0, 0, 4, 0, 0, 0, 0);
+  frame.writeUInt32BE(streamID, 8);
+  return frame;
 }
 
 const goAwayFrame = Buffer.of(0x80, 3, 0, 7, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0);

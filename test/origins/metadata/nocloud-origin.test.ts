@@ -2,7 +2,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { NoCloudOrigin, type RunProgram } from '../../../src/origins/metadata/nocloud-origin.ts';
+import { NoCloudOrigin, runProgram, type RunProgram } from '../../../src/origins/metadata/nocloud-origin.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { fetched } from '../fetching.ts';
 
@@ -54,4 +54,8 @@ test('what is no file system is refused with the reason', async () => {
   const origin = new NoCloudOrigin({ url: new URL('nocloud://'), seedFolders: [], labelFolder });
   const refused = await fetched(origin);
   expect(refused).toMatchObject({ kind: 'refused', hint: expect.stringContaining('ISO 9660 or VFAT') as string });
+});
+
+test('the output of a program keeps its last newline, which counts for the limit of a manifest', async () => {
+  expect(Buffer.from(await runProgram('printf', ['a\\n']))).toEqual(Buffer.from('a\n'));
 });
