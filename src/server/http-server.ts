@@ -11,6 +11,7 @@ import type { Socket } from 'node:net';
 import type { Faults } from '../flow/faults.ts';
 import { acceptMore, backlog } from './accept-more.ts';
 import { answerClientErrors } from './client-errors.ts';
+import { limitRequestTimes, neverLook, type RequestTimes } from './request-times.ts';
 import { WaitingClients } from './waiting-clients.ts';
 
 /**
@@ -33,13 +34,7 @@ interface Deps {
 /** Time until a server prepares for its first flood, in milliseconds: the agent has started its pods. */
 const prepareAfterMs = 2000;
 
-/**
- * Time limits of a client in milliseconds: for the head, for the whole request, and until the next one on the same
- * connection.
- */
-const requestTimes = { headersTimeout: 2000, requestTimeout: 5000, keepAliveTimeout: 2000 };
-/** Milliseconds between two checks for slow clients. */
-const connectionsCheckingInterval = 1000;
+const requestTimes: RequestTimes = { headersTimeout: 2000, requestTimeout: 5000, keepAliveTimeout: 2000 };
 const maxHeaderSize = 8 * 1024;
 /** Node keeps up to 1000 for new connections, each with the head of its last broken one: megabytes after a flood. */
 const maxIdleParsers = 4;
@@ -73,16 +68,14 @@ export function boundedServer(
   { faults, program, maxConnections = ownConnectionLimit() }: Deps,
 ): Server {
   setMaxIdleHTTPParsers(maxIdleParsers);
-  const server = createServer(
-    { ...requestTimes, connectionsCheckingInterval, maxHeaderSize, noDelay: false },
-    listener,
-  );
+  const server = createServer({ ...requestTimes, ...neverLook, maxHeaderSize, noDelay: false }, listener);
   // One request a connection: else answers would pile up for a client that sends requests without reading.
   server.maxRequestsPerSocket = 1;
   const more = acceptMore(server, { faults, program, maxConnections });
   keepWithin(server, maxConnections, more);
   const prepare = (): unknown => (server.listening ? more() : undefined);
   if (program !== undefined) server.once('listening', () => setTimeout(prepare, prepareAfterMs).unref());
+  limitRequestTimes(server, requestTimes);
   answerClientErrors(server);
   server.on('error', (error) => {
     // Before the server listens, the caller gets the error.

@@ -7,6 +7,7 @@ import { hasCode, UserError } from '../../errors.ts';
 import { countedPaths, type CountedServer, type HTTPCounts } from '../metrics/http-counts.ts';
 import { answerClientErrors } from '../client-errors.ts';
 import { listening, ownConnectionLimit } from '../http-server.ts';
+import { limitRequestTimes, neverLook } from '../request-times.ts';
 import { send } from './answers.ts';
 import { type Access, apiHandler } from './api-handler.ts';
 import { acceptMore } from '../accept-more.ts';
@@ -20,10 +21,11 @@ import type { Mount } from './route-table.ts';
 import type { ServingPair } from './serving-certificate.ts';
 import type { TLSLimits } from './tls-options.ts';
 
-/** Limits on a client in milliseconds: for its handshake, for a head, for a request, and until the next request. */
-const times = { handshakeTimeout: 5000, headersTimeout: 5000, requestTimeout: 30_000, keepAliveTimeout: 90_000 };
+const times = { headersTimeout: 5000, requestTimeout: 30_000, keepAliveTimeout: 90_000 };
+/** Limit on a handshake in milliseconds. */
+const handshakeTimeout = 5000;
 /** The handler looks for a host itself. */
-const limitsOfHTTP1 = { connectionsCheckingInterval: 1000, maxHeaderSize: 32 * 1024, requireHostHeader: false };
+const limitsOfHTTP1 = { ...neverLook, maxHeaderSize: 32 * 1024, requireHostHeader: false };
 /** Closes connections of clients that are gone without a word. Streams may be silent. kubelet: Go's net ListenConfig */
 const keepAlive = { keepAlive: true, keepAliveInitialDelay: 15_000 };
 
@@ -70,6 +72,7 @@ export async function serveSecure(request: SecureServerRequest): Promise<SecureS
   const hasClientCA = request.clientCA !== undefined;
   const server = createHTTPSServer({
     ...context(request.pair, request.clientCA),
+    handshakeTimeout,
     ...times,
     ...keepAlive,
     ...limitsOfHTTP1,
@@ -143,6 +146,7 @@ async function open(
   });
   const maxConnections = ownConnectionLimit();
   limitConnections(server, maxConnections, acceptMore(server, { faults, program, maxConnections }));
+  limitRequestTimes(server, times);
   answerClientErrors(server);
   server.setTimeout(maxSilenceMs);
   server.on('error', (error) => {
