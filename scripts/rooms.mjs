@@ -44,7 +44,7 @@ const rooms = {
     'what rooms share of pods in the runtime: status, labels, hash, log paths',
     ['api/values', 'engine/host', 'cri'],
   ],
-  'engine/logs': ['reading and rotating container logs', ['cri', 'engine/host']],
+  'engine/logs': ['reading and rotating container logs', ['cri', 'flow', 'engine/host']],
   'engine/pod-manager': ['the declared pods', ['api/values']],
   'engine/userns': ['user ids for user namespaces', ['cri', 'engine/host']],
   'engine/config/last-good': ['the last good manifests on disk', ['api/values', 'engine/host', 'api/decoding']],

@@ -1,16 +1,17 @@
 import type { Clock } from '../clock.ts';
+import { untilTick } from '../flow/ticks.ts';
 import type { EventBus } from './view/event-bus.ts';
 import type { KubeletEvent } from './view/events.ts';
 
 /** kubelet: kubelet.go housekeepingPeriod */
 const periodMs = 2000;
-/** Periods between clean-ups while nothing changes. The kubelet makes one in each. */
-const calmPeriods = 5;
+/** Period of clean-ups while nothing changes. */
+const calmPeriodMs = 10_000;
 
 interface Deps {
   clock: Clock;
   events: Pick<EventBus, 'subscribe'>;
-  /** Called every two seconds. */
+  /** Called at the end of every period. */
   onPeriod: () => void;
   /** Requests a clean-up. */
   onDue: () => void;
@@ -23,8 +24,7 @@ interface Deps {
 export class Housekeeping {
   private requested = false;
   private isCalm = false;
-  /** Since the last clean-up. */
-  private periods = 0;
+  private isStopped = false;
   private cancel = (): void => undefined;
   private unsubscribe = (): void => undefined;
 
@@ -38,6 +38,7 @@ export class Housekeeping {
   }
 
   stop(): void {
+    this.isStopped = true;
     this.cancel();
     this.unsubscribe();
   }
@@ -50,22 +51,26 @@ export class Housekeeping {
 
   /** Has the next clean-up come within two seconds, also without an event. */
   stir(): void {
+    if (!this.isCalm) return;
     this.isCalm = false;
+    this.wait();
   }
 
   /** Called when the clean-up begins. Later requests and events count again. */
   taken(): void {
     this.requested = false;
     this.isCalm = true;
-    this.periods = 0;
+    this.wait();
   }
 
   private wait(): void {
-    this.cancel = this.deps.clock.after(periodMs, () => {
+    const { clock, onPeriod } = this.deps;
+    this.cancel();
+    if (this.isStopped) return;
+    this.cancel = clock.after(untilTick(clock, this.isCalm ? calmPeriodMs : periodMs), () => {
       this.wait();
-      this.deps.onPeriod();
-      this.periods += 1;
-      if (!this.isCalm || this.periods >= calmPeriods) this.request();
+      onPeriod();
+      this.request();
     });
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { errorMessage } from '../errors.ts';
+import { untilTick } from '../flow/ticks.ts';
 import type { Emit } from './view/event-bus.ts';
 
 /** kubelet: kubelet.go updateRuntimeUp is called every 5 s */
@@ -36,7 +37,9 @@ export class RuntimeState {
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.check(signal);
-      await this.deps.clock.sleep(this.statusError === undefined ? checkPeriodMs : retryPeriodMs, { signal });
+      const { clock } = this.deps;
+      const periodMs = this.statusError === undefined ? untilTick(clock, checkPeriodMs) : retryPeriodMs;
+      await clock.sleep(periodMs, { signal });
     }
   }
 

@@ -47,7 +47,7 @@ export class WallClockHistory {
     this.seenSettings = this.seenSettings.slice(-maxSettings);
   }
 
-  /** Detects a new setting. Must be called every few seconds, to date it precisely. */
+  /** Detects a new setting. Must be called every ten seconds or so, to date it precisely. */
   observe(): void {
     const seen = this.clock.monotonic();
     const offset = this.clock.now() - seen;

@@ -4,6 +4,7 @@ import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
+import { untilTick } from '../flow/ticks.ts';
 import type { Logger } from '../logger.ts';
 import { ownCommandLine } from '../own-program.ts';
 import type { ApiEngine, ApiRuntime } from '../server/api/api-engine.ts';
@@ -136,7 +137,7 @@ async function openSecure(
   };
   const keepLooking = async (): Promise<void> => {
     while (!closed.signal.aborted) {
-      await clock.sleep(certificatePeriodMs, { signal: closed.signal });
+      await clock.sleep(untilTick(clock, certificatePeriodMs), { signal: closed.signal });
       await look().catch((error: unknown) => {
         logger.warn({ err: errorMessage(error) }, 'The HTTPS API keeps its certificate');
       });

@@ -8,6 +8,7 @@ import { formatQuantity } from '../../api/values/quantity.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import { inTime } from '../../flow/in-time.ts';
+import { untilTick } from '../../flow/ticks.ts';
 import type { Logger } from '../../logger.ts';
 import type { StatsProvider } from '../stats/stats-provider.ts';
 import type { Emit } from '../view/event-bus.ts';
@@ -225,7 +226,7 @@ class Notices {
 
   async wait(signal: AbortSignal): Promise<void> {
     const startedAtMonotonic = this.clock.monotonic();
-    if (!this.isNoted) await this.sleep(periodMs, signal);
+    if (!this.isNoted) await this.sleep(untilTick(this.clock, periodMs), signal);
     const passedMs = this.clock.monotonic() - startedAtMonotonic;
     if (this.isNoted && passedMs < noticePeriodMs) await this.clock.sleep(noticePeriodMs - passedMs, { signal });
     this.isNoted = false;

@@ -6,6 +6,7 @@ import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePod } from '../container/pod-records.ts';
 import { reasons } from '../view/reasons.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
+import { untilTick } from '../../flow/ticks.ts';
 import { computeContainerGC, type ContainerGCPlan, type ContainerGCPolicy, type GCContainer } from './container-gc.ts';
 import type { DeadLogNames, DeadLogs } from './dead-logs.ts';
 import type { PodRemover } from '../kuberuntime/pod-remover.ts';
@@ -52,7 +53,7 @@ export class ContainerCollector {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, emit } = this.deps;
     for (;;) {
-      await clock.sleep(periodMs, { signal });
+      await clock.sleep(untilTick(clock, periodMs), { signal });
       try {
         await this.collect(signal);
       } catch (error) {

@@ -6,6 +6,7 @@ import type { ImageService } from '../../cri/image-service.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Image } from '../../cri/types.ts';
 import { errorMessage } from '../../errors.ts';
+import { untilTick } from '../../flow/ticks.ts';
 import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
 import type { Meter } from '../view/meter.ts';
@@ -81,7 +82,7 @@ export class ImageCollector {
       logger.warn({ err: errorMessage(error) }, 'Listing the images failed');
     });
     const passed = (): Promise<boolean> =>
-      clock.sleep(periodMs, { signal }).then(
+      clock.sleep(untilTick(clock, periodMs), { signal }).then(
         () => true,
         () => false,
       );

@@ -5,6 +5,7 @@ import pLimit from 'p-limit';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
+import { untilTick } from '../../flow/ticks.ts';
 import type { Logger } from '../../logger.ts';
 import { removeExcessLogs, rotateLog, tidyRotatedLogs } from './rotate-log.ts';
 
@@ -80,7 +81,7 @@ export class ContainerLogManager {
     try {
       for (;;) {
         this.check(signal);
-        await clock.sleep(settings.monitorIntervalMs, { signal });
+        await clock.sleep(untilTick(clock, settings.monitorIntervalMs), { signal });
       }
     } finally {
       // Renames that were not followed by a new log are undone.

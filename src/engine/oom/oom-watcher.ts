@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PodRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
+import { untilTick } from '../../flow/ticks.ts';
 import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
 import type { KubeletEvent } from '../view/events.ts';
@@ -108,7 +109,7 @@ export class OOMWatcher {
       await readUpToNow(kernelLog, () => Promise.resolve(), signal);
       this.kernelLog = kernelLog;
       for (;;) {
-        await clock.sleep(readPeriodMs, { signal });
+        await clock.sleep(untilTick(clock, readPeriodMs), { signal });
         await this.readKernelLog(signal);
       }
     } finally {

@@ -3,6 +3,7 @@ import { isUnavailable } from '../../cri/errors.ts';
 import { toError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { AsyncQueue } from '../../flow/async-queue.ts';
+import { untilTick } from '../../flow/ticks.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { Meter } from '../view/meter.ts';
 import { Lane } from './lane.ts';
@@ -74,7 +75,7 @@ export class GenericPleg {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.list(signal);
-      const cancel = this.deps.clock.after(this.periodMs, () => {
+      const cancel = this.deps.clock.after(untilTick(this.deps.clock, this.periodMs), () => {
         this.wakeUps.push('due');
       });
       try {

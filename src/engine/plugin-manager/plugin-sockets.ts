@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import { ifPresent } from '../host/if-present.ts';
 import { FolderWatch } from '../host/folder-watch.ts';
+import { untilTick } from '../../flow/ticks.ts';
 
 interface Deps {
   /** Of the sockets, and of sub-folders with more. */
@@ -111,8 +112,9 @@ export class PluginSockets {
   }
 
   private rescanLater(): void {
+    const { clock, onChange } = this.deps;
     this.cancelRescan?.();
-    this.cancelRescan = this.deps.clock.after(rescanMs, this.deps.onChange);
+    this.cancelRescan = clock.after(untilTick(clock, rescanMs), onChange);
   }
 
   private warnOfTooMany(): void {

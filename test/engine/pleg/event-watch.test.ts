@@ -105,10 +105,14 @@ describe('a stream', () => {
     // One more at once, as something may have happened before the stream was there.
     await clock.advance(0);
     const before = relists();
-    await clock.advance(59_000);
+    await clock.advance(58_999);
     expect(relists() - before).toBe(0);
-    await clock.advance(1000);
+    await clock.advance(1);
     expect(relists() - before).toBe(1);
+    await clock.advance(59_999);
+    expect(relists() - before).toBe(1);
+    await clock.advance(1);
+    expect(relists() - before).toBe(2);
   });
 
   test('tells of an exit at once', async () => {

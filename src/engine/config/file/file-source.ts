@@ -2,6 +2,7 @@ import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
 import { AsyncQueue } from '../../../flow/async-queue.ts';
+import { untilTick } from '../../../flow/ticks.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import type { Writer } from '../../host/file-writers.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
@@ -203,7 +204,7 @@ export class FileSource implements PodSource {
     for (const path of paths) await this.watch?.followPath(path);
     await this.paths.look(() => true);
     const rescanMs = this.paths.isUnmounted ? Math.min(mountCheckMs, fileCheckFrequencyMs) : fileCheckFrequencyMs;
-    this.schedule.by(rescan, clock.monotonic() + rescanMs, 'nothing');
+    this.schedule.by(rescan, clock.monotonic() + untilTick(clock, rescanMs), 'nothing');
     if (!this.isFirstListComplete) await this.files.restore((file) => this.paths.mayHaveHad(file));
     for (const link of this.paths.links) await this.watch?.followLink(link);
     const isNews = await this.lookAt(this.takeChanges([...this.paths.files, ...this.files.paths]));
