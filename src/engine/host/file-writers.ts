@@ -1,8 +1,9 @@
-import { type Dir, opendirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { type Dir, opendirSync, readFileSync, readlink, readlinkSync, statSync } from 'node:fs';
 import { open, readdir, realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isOutOfResources } from '../../errors.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import { isOutOfResources, toError } from '../../errors.ts';
 import { ifPresent } from './if-present.ts';
 
 /** A process that has a file open for writing. */
@@ -33,6 +34,10 @@ const pathOnly = 0o10000000;
 const filesPerTurn = 512;
 /** A process costs as much as this number of its files. */
 const filesPerProcess = 16;
+/** Each one may hold a thread of Node. There are four. */
+const looksAtATime = 2;
+/** Limit on the wait for a process that begins a program, in milliseconds. */
+const restWithinMs = 1000;
 /** Entries of a folder that Node reads at a time. */
 const bufferSize = 64;
 
@@ -41,12 +46,12 @@ const bufferSize = 64;
  * no close of a file. That takes about 0.1 ms a process. Omits processes that we may not inspect, and those of other
  * machines. Rejects if this process has no descriptor or memory left to look.
  */
-export async function findWriters(paths: readonly string[]): Promise<Map<string, Writer>> {
+export async function findWriters(paths: readonly string[], how: Looking = {}): Promise<Map<string, Writer>> {
   const byName = await seekAll(paths);
   const found = new Map<string, Writer>();
   const pids = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name));
   let read = 0;
-  for (const pid of pids) {
+  for await (const pid of processesAtRest(pids, how)) {
     read += filesPerProcess;
     const mounts = new Mounts(pid);
     for (const fd of openFiles(pid)) {
@@ -67,7 +72,7 @@ export async function findWriters(paths: readonly string[]): Promise<Map<string,
 /** True if this process still has the file open for writing. Rejects like `findWriters`. */
 export async function isStillWriting(path: string, { pid, fd }: Writer): Promise<boolean> {
   const file = await seek(path, new Mounts('self'));
-  if (file === undefined) return false;
+  if (file === undefined || !(await isAtRest(String(pid)))) return false;
   return writtenAt({ pid: String(pid), fd, mounts: new Mounts(String(pid)) }, [file]).length > 0;
 }
 
@@ -93,6 +98,42 @@ async function seek(path: string, mounts: Mounts): Promise<Sought | undefined> {
   } finally {
     await file.close();
   }
+}
+
+interface Looking {
+  /** Looks at a process as at its open files. Defaults to its program. */
+  look?: (pid: string, done: (error: unknown) => void) => void;
+  clock?: Pick<Clock, 'after'>;
+}
+
+const readProgram: NonNullable<Looking['look']> = (pid, done) => {
+  readlink(`/proc/${pid}/exe`, done);
+};
+
+async function* processesAtRest(pids: readonly string[], how: Looking): AsyncGenerator<string, void> {
+  for (let at = 0; at < pids.length; at += looksAtATime) {
+    const some = pids.slice(at, at + looksAtATime);
+    const areAtRest = await Promise.all(some.map((pid) => isAtRest(pid, how)));
+    yield* some.filter((_, index) => areAtRest[index]);
+  }
+}
+
+/**
+ * Waits until a process does not begin a program. Until then the kernel lets nobody look at its open files. On a busy
+ * machine that took a second, in which this thread would stand still. Resolves to false for a process that takes
+ * longer, that we may not inspect, or without a program, such as a thread of the kernel. Rejects if no memory is left.
+ */
+function isAtRest(pid: string, { look = readProgram, clock = systemClock }: Looking = {}): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(restWithinMs, () => {
+      resolve(false);
+    });
+    look(pid, (error) => {
+      cancel();
+      if (isOutOfResources(error)) reject(toError(error));
+      else resolve(error === null);
+    });
+  });
 }
 
 /**

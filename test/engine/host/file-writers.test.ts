@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { findWriters, isStillWriting, type Writer } from '../../../src/engine/host/file-writers.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { withoutDescriptors } from '../../without-descriptors.ts';
 
@@ -54,6 +55,17 @@ test('finds another process, and names its program', { timeout }, async () => {
   child.stdin.end('\n');
   await child;
   expect(await findWriters([path])).toEqual(new Map());
+});
+
+test('leaves out a process that begins a program and does not come to an end', { timeout }, async () => {
+  const file = await opened('w');
+  const clock = new FakeClock();
+  const look = (pid: string, done: (error: unknown) => void): void => {
+    if (pid === String(process.pid)) void clock.advance(1000);
+    else done(null);
+  };
+  expect(await findWriters([path], { look, clock })).toEqual(new Map());
+  expect((await findWriters([path])).get(path)).toMatchObject({ pid: process.pid, fd: String(file.fd) });
 });
 
 test('follows links, and looks for several files at once', { timeout }, async () => {
