@@ -2,19 +2,14 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { answerClientErrors } from '../../src/server/client-errors.ts';
+import { listenLocally } from './listen-locally.ts';
 
-async function serve(): Promise<Server> {
+function serve(): Promise<Server> {
   const server = createServer();
   answerClientErrors(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return server;
+  return listenLocally(server);
 }
 
 const connectTo = (server: Server): Socket => connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { answerClientErrors } from '../../src/server/client-errors.ts';
+import { listenLocally } from './listen-locally.ts';
 import { limitRequestTimes, neverLook } from '../../src/server/request-times.ts';
 
 const times = { headersTimeout: 2000, requestTimeout: 5000, keepAliveTimeout: 3000 };
@@ -19,17 +20,11 @@ beforeEach(() => {
   });
 });
 
-async function serve(): Promise<Server> {
+function serve(): Promise<Server> {
   const server = createServer({ ...times, ...neverLook });
   limitRequestTimes(server, times);
   answerClientErrors(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return server;
+  return listenLocally(server);
 }
 
 /** A client of the server, and its socket there. */

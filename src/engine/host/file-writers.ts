@@ -119,7 +119,7 @@ async function* processesAtRest(pids: readonly string[], how: Looking): AsyncGen
 }
 
 /**
- * Waits until a process does not begin a program. Until then the kernel lets nobody look at its open files. On a busy
+ * Waits while a process begins a program: the kernel lets nobody look at its open files meanwhile. On a busy
  * machine that took a second, in which this thread would stand still. Resolves to false for a process that takes
  * longer, that we may not inspect, or without a program, such as a thread of the kernel. Rejects if no memory is left.
  */
