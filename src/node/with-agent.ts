@@ -8,6 +8,7 @@ import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../make-folder.ts';
 import { AgentMetrics } from '../server/metrics/agent-metrics.ts';
+import { ownCommandLine } from '../own-program.ts';
 import { serveControlSocket } from '../server/control/control-socket.ts';
 import { groupSocketPath, rootSocketPath } from '../server/control/socket-paths.ts';
 import { findControlGroup } from './control-group.ts';
@@ -97,6 +98,7 @@ export async function withAgent<T>(
     },
     faults,
     logger: logger.child({ component: 'control' }),
+    program: ownCommandLine(),
     signal: stopping.signal,
   });
   const endSurvival = surviveBugs(faults);

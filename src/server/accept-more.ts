@@ -110,7 +110,8 @@ function adopt(server: Server, socket: RawSocket): void {
     if (server.listening) server.emit('connection', connection);
     else connection.destroy();
   });
-  // The queue is that of the socket, so its length is set anew.
+  // The queue is that of the socket, so its length is set anew. For a Unix socket, Node makes another handle of the
+  // descriptor, and this one stays idle.
   more.listen(socket, backlog);
   more.unref();
   if (server.listening) server.once('close', close);

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerOptions } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -11,14 +12,15 @@ import { Faults } from '../../src/flow/faults.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { isProbedWithin } from './is-probed-within.ts';
 
 const program = [process.execPath, join(import.meta.dirname, '../../bin/kubelet-ts')];
 const maxConnections = 256;
 
-async function serve(options: ServerOptions = {}): Promise<{ server: Server; port: number }> {
+async function serve(options: ServerOptions = {}, where?: { path: string }): Promise<{ server: Server; port: number }> {
   const server = createServer(options, (_request, response) => response.end('ok'));
-  await listening(server, { host: '127.0.0.1', port: 0 });
+  await listening(server, where ?? { host: '127.0.0.1', port: 0 });
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
@@ -27,14 +29,17 @@ async function serve(options: ServerOptions = {}): Promise<{ server: Server; por
 }
 
 /** The most connections of 100 that the server accepts in one turn of the event loop. */
-async function mostInOneTurn(server: Server, port: number): Promise<number> {
+async function mostInOneTurn(server: Server): Promise<number> {
+  const address = server.address() ?? '';
   let [accepted, most, inTurn] = [0, 0, 0];
   const count = (): void => {
     accepted += 1;
     inTurn += 1;
   };
   server.on('connection', count);
-  const sockets = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'));
+  const sockets = Array.from({ length: 100 }, () =>
+    typeof address === 'string' ? connect(address) : connect(address.port, '127.0.0.1'),
+  );
   while (accepted < sockets.length) {
     await nextTurn();
     most = Math.max(most, inTurn);
@@ -53,16 +58,31 @@ test('from the first flood on, a turn of the event loop accepts several connecti
   const { server, port } = await serve();
   const faults = silentFaults();
   const onFlood = acceptMore(server, { faults, program, maxConnections });
-  expect(await mostInOneTurn(server, port)).toBe(1);
+  expect(await mostInOneTurn(server)).toBe(1);
   const first = onFlood();
   expect(onFlood()).toBeUndefined();
   await first;
-  expect(await mostInOneTurn(server, port)).toBe(64);
+  expect(await mostInOneTurn(server)).toBe(64);
   expect(await (await fetch(`http://127.0.0.1:${port}`)).text()).toBe('ok');
   expect([faults.snapshot(), warnings]).toEqual([[], []]);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
   await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+});
+
+test('a turn accepts several connections of a Unix socket too', async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder, 'socket');
+  const { server } = await serve({}, { path });
+  const faults = silentFaults();
+  expect(await mostInOneTurn(server)).toBe(1);
+  await acceptMore(server, { faults, program, maxConnections })();
+  expect(await mostInOneTurn(server)).toBe(64);
+  expect(faults.snapshot()).toEqual([]);
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  const [error] = (await once(connect({ path }), 'error')) as [NodeJS.ErrnoException];
+  expect(error.code).toBe('ENOENT');
 });
 
 test('no connection is lost while the socket is on its way', async () => {
@@ -81,7 +101,7 @@ test('no connection is lost while the socket is on its way', async () => {
 });
 
 test('without help the server goes on, and a flood a minute later tries again', async () => {
-  const { server, port } = await serve();
+  const { server } = await serve();
   const levels: string[] = [];
   const logger = { ...silentLogger, warn: () => levels.push('warn'), error: () => levels.push('error') };
   const faults = new Faults({ clock: new FakeClock(), logger });
@@ -96,7 +116,7 @@ test('without help the server goes on, and a flood a minute later tries again', 
   now = 60_000;
   await onFlood();
   expect(faults.snapshot()).toMatchObject([{ part: 'server', count: 2 }]);
-  expect(await mostInOneTurn(server, port)).toBe(1);
+  expect(await mostInOneTurn(server)).toBe(1);
 });
 
 test('a program that cannot start is a fault', async () => {
@@ -116,7 +136,7 @@ test('a program that returns nothing is a fault', async () => {
 });
 
 test('without descriptors no program starts, and a flood a minute later tries again', async () => {
-  const { server, port } = await serve();
+  const { server } = await serve();
   const faults = silentFaults();
   let now = 0;
   const onFlood = acceptMore(server, { faults, program, maxConnections, now: () => now });
@@ -124,7 +144,7 @@ test('without descriptors no program starts, and a flood a minute later tries ag
   expect(faults.snapshot()).toMatchObject([{ part: 'server', message: `spawn ${process.execPath} EMFILE` }]);
   now = 60_000;
   await onFlood();
-  expect(await mostInOneTurn(server, port)).toBe(64);
+  expect(await mostInOneTurn(server)).toBe(64);
 });
 
 /** Calls a function while this process can open no file. */
@@ -158,23 +178,23 @@ test('a server closed meanwhile gets no more connections', async () => {
 test.each([true, false])(
   'connections wait for others to fill a packet as those of the server do: noDelay %s',
   async (noDelay) => {
-    const { server, port } = await serve({ noDelay });
+    const { server } = await serve({ noDelay });
     const settings = new Set<unknown>();
     server.on('connection', (socket) => settings.add(isWithoutDelay(socket)));
-    await mostInOneTurn(server, port);
+    await mostInOneTurn(server);
     await acceptMore(server, { faults: silentFaults(), program, maxConnections })();
-    await mostInOneTurn(server, port);
+    await mostInOneTurn(server);
     expect([...settings]).toEqual([noDelay]);
   },
 );
 
 test.each([true, false])('clients are probed as those of the server are: keepAlive %s', async (keepAlive) => {
-  const { server, port } = await serve({ keepAlive, keepAliveInitialDelay: 15_000 });
+  const { server } = await serve({ keepAlive, keepAliveInitialDelay: 15_000 });
   const probed: boolean[] = [];
   server.on('connection', (socket) => probed.push(isProbedWithin(socket, 15)));
-  await mostInOneTurn(server, port);
+  await mostInOneTurn(server);
   await acceptMore(server, { faults: silentFaults(), program, maxConnections })();
-  await mostInOneTurn(server, port);
+  await mostInOneTurn(server);
   expect(probed).toEqual(Array(200).fill(keepAlive));
 });
 

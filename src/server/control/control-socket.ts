@@ -46,6 +46,8 @@ interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' |
   starts?: (() => string | undefined) | undefined;
   faults: Pick<Faults, 'note'>;
   logger: Logger;
+  /** The command line of this program, which helps in a flood of connections. */
+  program?: readonly string[];
 }
 
 /**
@@ -63,6 +65,7 @@ export async function serveControlSocket(
     starts,
     faults,
     logger,
+    program,
     shared,
     signal = new AbortController().signal,
     ...deps
@@ -86,7 +89,8 @@ export async function serveControlSocket(
   const changes = new ChangeFeed({ clock: systemClock, unread });
   const context = { ...deps, engineFor, unread, changes, events: new EventFeed(unread) };
   const actions = new ActionLog();
-  const server = httpServer(controlRoutes(context, { actions, logger }), { faults });
+  const limits = { faults, ...(program && { program }) };
+  const server = httpServer(controlRoutes(context, { actions, logger }), limits);
   await makeFolder(dirname(path), 0o700);
   // Binds under another name, sets the mode and renames, so that no other user can open the socket in between.
   const unnamed = `${path}.${process.pid}`;
@@ -102,7 +106,7 @@ export async function serveControlSocket(
     };
     await exclusively(join(dirname(path), 'start.lock'), systemClock, takeName, { signal });
     const groupServers = await serveGroup(shared, (group) =>
-      httpServer(controlRoutes(context, { actions, logger: logger.child({ group: group.name }) }), { faults }),
+      httpServer(controlRoutes(context, { actions, logger: logger.child({ group: group.name }) }), limits),
     );
     return socketOf(server, { groupServers, actions, shared });
   } catch (error) {

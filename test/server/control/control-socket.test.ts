@@ -5,7 +5,7 @@ import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { KubeletEvent } from '../../../src/engine/view/events.ts';
 import type { HistoryEntry } from '../../../src/engine/history/history-entry.ts';
 import type { SummaryRequest } from '../../../src/engine/stats/stats-provider.ts';
@@ -34,6 +34,8 @@ import { holderText } from '../../../src/exclusively.ts';
 import type { ControlledEngine } from '../../../src/server/control/control-route.ts';
 import type { ControlGroup } from '../../../src/server/control/group-socket.ts';
 import type { Logger } from '../../../src/logger.ts';
+import { errorMessage } from '../../../src/errors.ts';
+import type { Faults } from '../../../src/flow/faults.ts';
 import { serveControlSocket } from '../../../src/server/control/control-socket.ts';
 import { ownConnectionLimit } from '../../../src/server/http-server.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
@@ -157,11 +159,17 @@ async function serveStopped(): Promise<void> {
 
 async function serve(
   engine: Promise<View> = Promise.resolve(view),
-  { signal = new AbortController().signal, looked = Promise.resolve() } = {},
+  {
+    signal = new AbortController().signal,
+    looked = Promise.resolve(),
+    faults: given = undefined as Pick<Faults, 'note'> | undefined,
+    program = [] as readonly string[],
+  } = {},
 ) {
   const server = await serveControlSocket(path, {
     metrics: { text: (page) => Promise.resolve(Buffer.from(`text of ${page}\n`.padEnd(pageBytes))) },
-    faults: silentFaults(),
+    faults: given ?? silentFaults(),
+    ...(program.length > 0 && { program }),
     logger: loggerOf({}),
     signal,
     looked,
@@ -190,6 +198,23 @@ const settleNext = (): void => {
 const ready: KubeletEvent = { at: 5, type: 'RuntimeReady', name: 'fake', version: '1' };
 
 describe('the socket', () => {
+  test('soon after the start a program makes ready for many connections at once', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const noted = new Promise((resolve) => {
+      const note = (part: string, error: unknown): void => {
+        resolve([part, errorMessage(error)]);
+      };
+      // It ends without the socket, which is a fault.
+      void serve(Promise.resolve(view), { faults: { note }, program: ['/bin/false'] }).then(() =>
+        vi.advanceTimersByTime(2000),
+      );
+    });
+    expect(await noted).toEqual(['server', 'the process that returns a flooded socket ended with 1']);
+  });
+
   test('an action waits until the engine has read what is on disk', async () => {
     await serve();
     const asked = once(view.settling, 'asked');
