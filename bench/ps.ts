@@ -6,9 +6,9 @@ import { makePrograms } from './programs.ts';
 /** Commands for one of the runs of other measures. A command is short, and differs much from the next. */
 const commandsPerRun = 3;
 
-/** Measures `ps` of the bundle and of the executable beside a Node that does nothing, in turn. */
+/** Measures `ps` of the bundle and of the executable, each in turn with a Node that does nothing. */
 export async function measurePs({ figures, runs }: { figures: Figures; runs: number }): Promise<void> {
-  const { bundle, executable } = await makePrograms();
+  const programs = await makePrograms();
   for (const pods of [1, 50]) {
     const node = await FakeNode.open(pods);
     try {
@@ -16,16 +16,19 @@ export async function measurePs({ figures, runs }: { figures: Figures; runs: num
       await node.start();
       await node.atRest();
       const ps = ['ps', '--root-dir', node.root];
-      const commands: [string, readonly string[]][] = [
-        [floor, [process.execPath, '-e', '0']],
-        ['bundle', [bundle, ...ps]],
-        ['executable', [executable, ...ps]],
-      ];
-      // The first ones fill the disk cache.
-      for (let run = -1; run < runs * commandsPerRun; run++) {
-        for (const [who, command] of run % 2 === 0 ? commands : commands.toReversed()) {
-          const ms = await commandMs(command);
-          if (run >= 0) figures.add({ what: `ps of ${pods} ${pods === 1 ? 'pod' : 'pods'}`, unit: 'ms' }, who, ms);
+      // One after the other, because the bundle is run by the Node of the floor: after it that Node is in the caches.
+      for (const [who, program] of Object.entries(programs)) {
+        const what = `ps of ${pods} ${pods === 1 ? 'pod' : 'pods'}, ${who}`;
+        const commands: [string, readonly string[]][] = [
+          [floor, [process.execPath, '-e', '0']],
+          [who, [program, ...ps]],
+        ];
+        // The first ones fill the disk cache.
+        for (let run = -1; run < runs * commandsPerRun; run++) {
+          for (const [name, command] of run % 2 === 0 ? commands : commands.toReversed()) {
+            const ms = await commandMs(command);
+            if (run >= 0) figures.add({ what, unit: 'ms' }, name, ms);
+          }
         }
       }
     } finally {

@@ -12,6 +12,7 @@ import { bundleOptions, only, ownBuilds, quickScript, withoutChildProcess } from
 import { withCompiler } from '../compile/compiler.mjs';
 import { packed } from './pack.mjs';
 import { joinStart, loaderOf, scriptOf } from '../join-start.mjs';
+import { eagerFunctions } from './eager-functions.mjs';
 
 const root = join(import.meta.dirname, '../..');
 const require = createRequire(import.meta.url);
@@ -96,19 +97,22 @@ async function commonJS(text) {
   return scriptOf(code);
 }
 
-/** The script that Node starts: bin/kubelet-ts, whose import() gets the bundles from inside the executable. */
+/**
+ * The script that Node starts: bin/kubelet-ts, whose import() gets the bundles from inside the executable. All its
+ * functions are compiled at the build.
+ */
 async function entryScript(places) {
   const text = await readFile(join(root, 'bin/kubelet-ts'), 'utf8');
   const { code } = await transform(text.replace(/^#!.*/, ''), {
     format: 'cjs',
     supported: { 'dynamic-import': false },
   });
-  return `${await readFile(join(root, 'scripts/package/require-asset.cjs'), 'utf8')}
+  return eagerFunctions(`${await readFile(join(root, 'scripts/package/require-asset.cjs'), 'utf8')}
 (function (require) {${code}
 })(module.exports);
 function quickScript(module, require) {${await quickScript(root)}}
 function places() {return ${JSON.stringify(places)}}
-`;
+`);
 }
 
 /** A script and its compiled code, by name. */

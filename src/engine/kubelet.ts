@@ -105,9 +105,9 @@ export class Kubelet
     }
   }
 
-  snapshot(): EngineSnapshot {
+  snapshot({ brief = false } = {}): EngineSnapshot {
     const { node, endpoint } = this.deps;
-    const { runtime, ...rest } = takeSnapshot(this.parts, node.nodeIPs);
+    const { runtime, ...rest } = takeSnapshot(this.parts, { nodeIPs: node.nodeIPs, brief });
     return {
       nodeName: node.nodeName,
       startedAt: this.startedAt,

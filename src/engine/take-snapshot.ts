@@ -10,10 +10,16 @@ import type { KubeletParts } from './new-kubelet.ts';
 import type { OutgoingText } from './outgoing/outgoing-text.ts';
 import type { EngineActivity, EngineSnapshot, PodSnapshot } from './view/snapshot.ts';
 
+interface SnapshotOptions {
+  nodeIPs: readonly string[];
+  /** Without `outdatedContainers`. */
+  brief: boolean;
+}
+
 /** The engine's current state. The caller adds the fixed parts. */
 export function takeSnapshot(
   parts: KubeletParts,
-  nodeIPs: readonly string[],
+  options: SnapshotOptions,
 ): Pick<EngineSnapshot, 'pressures' | 'pleg' | 'sources' | 'pods'> & {
   runtime: Pick<EngineSnapshot['runtime'], 'name' | 'version' | 'error' | 'networkError'>;
 } {
@@ -35,7 +41,7 @@ export function takeSnapshot(
       ...(lastRelistMs === undefined ? {} : { lastRelistMs }),
     },
     sources: config.snapshot().map((source) => ({ ...source, problems: outgoing.problems(source.problems) })),
-    pods: podSnapshots(parts, nodeIPs),
+    pods: podSnapshots(parts, options),
   };
 }
 
@@ -67,7 +73,7 @@ function runsOf({ cache, revisions }: KubeletParts, declared: Pod): Parameters<t
 }
 
 /** Of several revisions of a pod the declared one comes last. */
-function podSnapshots(parts: KubeletParts, nodeIPs: readonly string[]): PodSnapshot[] {
+function podSnapshots(parts: KubeletParts, options: SnapshotOptions): PodSnapshot[] {
   const pods = knownPods(parts);
   const declared = new Map(
     parts.podManager
@@ -78,7 +84,7 @@ function podSnapshots(parts: KubeletParts, nodeIPs: readonly string[]): PodSnaps
   return pods
     .map((pod) => {
       const next = declared.get(podFullName(pod));
-      return podSnapshot(parts, pod, nodeIPs, next === pod.metadata.uid ? undefined : next);
+      return podSnapshot(parts, pod, next === pod.metadata.uid ? undefined : next, options);
     })
     .sort((a, b) => compare(sortKey(a.pod), sortKey(b.pod)) || Number(isLast(a)) - Number(isLast(b)));
 }
@@ -100,15 +106,15 @@ function withStatus({ statusManager, ephemeral }: KubeletParts, declared: Pod): 
 function podSnapshot(
   parts: KubeletParts,
   declared: Pod,
-  nodeIPs: readonly string[],
   replacedBy: string | undefined,
+  { nodeIPs, brief }: SnapshotOptions,
 ): PodSnapshot {
   const { workQueue, admission, workers, pullWatch, events, inPlaceUpdates, outgoing } = parts;
   const { uid } = declared.metadata;
   const known = withStatus(parts, declared);
   const pod = known.status === undefined ? known : { ...known, status: withNodeIPs(known.status, known.spec, nodeIPs) };
   const newest = inPlaceUpdates.nextOf(uid) ?? declared;
-  const outdated = outdatedContainers(pod, newest, runsOf(parts, declared));
+  const outdated = brief ? [] : outdatedContainers(pod, newest, runsOf(parts, declared));
   const waitingUpdate = parts.operations.keptUpdate(declared) ?? inPlaceUpdates.waitOf(uid);
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = admission.rejectionOf(uid);

@@ -27,7 +27,8 @@ export function plainAnswer(socketPath: string, path: string, timeoutMs: number)
     let limit: NodeJS.Timeout | undefined;
     const finish = (): void => {
       clearTimeout(limit);
-      socket.destroy();
+      // It takes 1 ms: the process of `ps` ends before.
+      setImmediate(() => socket.destroy());
       const isWhole = head !== undefined && bytes === head.bytes + head.bodyBytes;
       resolve(isWhole ? Buffer.concat(parts).toString('utf8', head?.bytes) : undefined);
     };

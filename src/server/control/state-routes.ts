@@ -45,7 +45,7 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
       const engine = await context.engineFor(call);
       // An import of a loaded module takes half a millisecond.
       const { podTable, nodeWarnings } = await (listing ??= loadListing());
-      const snapshot = engine.snapshot();
+      const snapshot = engine.snapshot({ brief: true });
       const options = { wide: call.query.has('wide'), now: systemClock.now() };
       const { columns, rows } = await podTable(snapshot.pods, snapshot, options);
       const table: AgentTable = {
