@@ -63,6 +63,22 @@ test('connections that are late together are closed a few in a turn, so that oth
   expect(new Set(await Promise.all(answers))).toEqual(new Set([late]));
 });
 
+test('a connection that comes a little later is ended with the next look, a quarter of a second later', async () => {
+  const server = await serve();
+  const first = await connected(server);
+  vi.advanceTimersByTime(100);
+  const second = await connected(server);
+  vi.advanceTimersByTime(times.headersTimeout - 100);
+  expect(await text(first.client)).toBe(late);
+  expect(vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(249);
+  for (let turns = 0; turns < 5; turns++) await nextTurn();
+  expect(second.accepted.destroyed).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(await text(second.client)).toBe(late);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test('the rest of a request has a limit of its own', async () => {
   const server = await serve();
   const { client, accepted } = await connected(server);
