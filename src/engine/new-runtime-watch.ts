@@ -71,12 +71,21 @@ export function newRuntimeWatch(base: KubeletBase, { podManager }: { podManager:
     ends,
     podUIDOf: (id, signal) => runtimePods.podUIDOf(id, signal),
     meter,
+    onLost: () => {
+      runtimeState.checkNow();
+    },
     onOutOfMemory: (id) => {
       void oomWatcher.killedIn(id, stopped);
     },
     clock,
     logger: plegLogger,
   });
-  const runtimeState = new RuntimeState({ runtime, clock, emit, plegUnhealthyBecause: () => pleg.unhealthyBecause() });
+  const runtimeState: RuntimeState = new RuntimeState({
+    runtime,
+    clock,
+    emit,
+    isFollowed: () => eventWatch.live !== undefined,
+    plegUnhealthyBecause: () => pleg.unhealthyBecause(),
+  });
   return { cache, runtimePods, pleg, oomWatcher, memoryEvents, eventWatch, runtimeState };
 }

@@ -1,11 +1,14 @@
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { errorMessage } from '../errors.ts';
+import { AsyncQueue } from '../flow/async-queue.ts';
 import { untilTick } from '../flow/ticks.ts';
 import type { Emit } from './view/event-bus.ts';
 
 /** kubelet: kubelet.go updateRuntimeUp is called every 5 s */
 const checkPeriodMs = 5000;
+/** Of a ready runtime whose events are followed, because waking up takes more CPU than a check. */
+const followedPeriodMs = 10_000;
 /** Shorter while the runtime is not ready, because everything waits for it. The kubelet does not shorten the period. */
 const retryPeriodMs = 500;
 /** kubelet: kubelet.go maxWaitForContainerRuntime */
@@ -15,12 +18,15 @@ interface Deps {
   runtime: RuntimeService;
   clock: Clock;
   emit: Emit;
+  /** True while the runtime reports its events, and the loss of that stream leads to `checkNow`. */
+  isFollowed: () => boolean;
   /** Undefined if healthy. */
   plegUnhealthyBecause: () => string | undefined;
 }
 
 /** State of the runtime and its network. kubelet: runtime.go, kubelet.go updateRuntimeUp */
 export class RuntimeState {
+  private readonly wakeUps = new AsyncQueue<'due'>();
   private lastReadyAtMonotonic: number | undefined;
   private statusError: string | undefined;
   /** Set while the pod network is not ready. Then only host-network pods start. */
@@ -37,10 +43,20 @@ export class RuntimeState {
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.check(signal);
-      const { clock } = this.deps;
-      const periodMs = this.statusError === undefined ? untilTick(clock, checkPeriodMs) : retryPeriodMs;
-      await clock.sleep(periodMs, { signal });
+      const cancel = this.deps.clock.after(this.untilCheckMs(), () => {
+        this.checkNow();
+      });
+      try {
+        await this.wakeUps.pull(signal);
+      } finally {
+        cancel();
+      }
     }
+  }
+
+  /** Has the next check begin now, or after the one under way. */
+  checkNow(): void {
+    if (this.wakeUps.length === 0) this.wakeUps.push('due');
   }
 
   /** Why pods cannot be synced. Returns undefined if they can. kubelet: runtime.go runtimeErrors */
@@ -53,6 +69,12 @@ export class RuntimeState {
     }
     const pleg = this.deps.plegUnhealthyBecause();
     return pleg === undefined ? this.statusError : `PLEG is not healthy: ${pleg}`;
+  }
+
+  private untilCheckMs(): number {
+    if (this.statusError !== undefined) return retryPeriodMs;
+    const { clock, isFollowed } = this.deps;
+    return untilTick(clock, this.networkError === undefined && isFollowed() ? followedPeriodMs : checkPeriodMs);
   }
 
   private async check(signal: AbortSignal): Promise<void> {

@@ -14,6 +14,7 @@ test('a runtime that is ready is asked every five seconds, one that is not twice
     emit: ({ type }) => {
       events.push(type);
     },
+    isFollowed: () => false,
     plegUnhealthyBecause: () => undefined,
   });
   const stopping = new AbortController();
@@ -36,11 +37,59 @@ test('a runtime that does not list its containers is a reason, too', async () =>
   const clock = new FakeClock();
   const runtime = new FakeRuntime({ clock });
   const plegUnhealthyBecause = (): string => 'pleg was last seen active 181s ago; threshold is 180s';
-  const state = new RuntimeState({ runtime, clock, emit: () => undefined, plegUnhealthyBecause });
+  const state = new RuntimeState({ runtime, clock, emit: () => undefined, isFollowed: () => false, plegUnhealthyBecause });
   const stopping = new AbortController();
   const ended = state.run(stopping.signal);
   await clock.advance(0);
   expect(state.error()).toBe('PLEG is not healthy: pleg was last seen active 181s ago; threshold is 180s');
+  stopping.abort(new Error('stop'));
+  await expect(ended).rejects.toThrow('stop');
+});
+
+test('a runtime whose events are followed is asked every ten seconds, and at once when they are lost', async () => {
+  const clock = new FakeClock();
+  const runtime = new FakeRuntime({ clock });
+  let isFollowed = true;
+  const state = new RuntimeState({
+    runtime,
+    clock,
+    emit: () => undefined,
+    isFollowed: () => isFollowed,
+    plegUnhealthyBecause: () => undefined,
+  });
+  const stopping = new AbortController();
+  const ended = state.run(stopping.signal);
+  const asked = async (ms: number): Promise<number> => {
+    await clock.advance(ms);
+    return runtime.requestsOf('status').length;
+  };
+  expect([await asked(0), await asked(9989), await asked(11)]).toEqual([1, 1, 2]);
+  isFollowed = false;
+  runtime.injectError('status', new Refusal(codes.unavailable, 'Connection dropped'), { times: 1 });
+  state.checkNow();
+  state.checkNow();
+  expect([await asked(0), state.error()]).toEqual([3, 'Connection dropped']);
+  expect([await asked(500), state.error()]).toEqual([4, undefined]);
+  expect([await asked(4000), await asked(500)]).toEqual([4, 5]);
+  stopping.abort(new Error('stop'));
+  await expect(ended).rejects.toThrow('stop');
+});
+
+test('while the pod network is not ready, a followed runtime is asked every five seconds', async () => {
+  const clock = new FakeClock();
+  const runtime = new FakeRuntime({ clock });
+  runtime.setCondition('NetworkReady', false);
+  const state = new RuntimeState({
+    runtime,
+    clock,
+    emit: () => undefined,
+    isFollowed: () => true,
+    plegUnhealthyBecause: () => undefined,
+  });
+  const stopping = new AbortController();
+  const ended = state.run(stopping.signal);
+  await clock.advance(5000);
+  expect(runtime.requestsOf('status')).toHaveLength(2);
   stopping.abort(new Error('stop'));
   await expect(ended).rejects.toThrow('stop');
 });

@@ -28,7 +28,8 @@ const periodMs = 10_000;
 const noticePeriodMs = 1000;
 /** kubelet: eviction/eviction_manager.go podCleanupTimeout */
 const cleanUpTimeoutMs = 30_000;
-const summaryTimeoutMs = 10_000;
+/** Longer than a disk that does not answer can delay a sample. */
+const summaryTimeoutMs = 20_000;
 const reclaimTimeoutMs = 60_000;
 /** Longest time to measure volumes before a pod is chosen. */
 const diskUsageMs = 5000;

@@ -40,8 +40,11 @@ export const disks: Pick<Deps, 'signals' | 'leastBytesPerSecond'> = {
   signals: ['nodefs.available', 'imagefs.available'],
   leastBytesPerSecond: 2 ** 28,
 };
-/** Far from all thresholds. Longer than the period of the eviction manager, whose figures then spare a read. */
-const farPeriodMs = 15_000;
+/**
+ * Far from all thresholds. Longer than the period of the eviction manager, whose figures then spare a read. Twice that
+ * period, because Node wakes up for a timer that was cancelled, too.
+ */
+const farPeriodMs = 20_000;
 /** Below a threshold only the way back up is to be noticed. */
 const belowPeriodMs = 1000;
 /** A rate that was seen counts half after this time. */

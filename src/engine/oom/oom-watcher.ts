@@ -18,7 +18,7 @@ const firstReadAfterMs = 1000;
  * Period between reads of the kernel's log, for processes outside of pods. Node cannot wait for that device. A sign of
  * a kill in a pod leads to a read at once.
  */
-const readPeriodMs = 5000;
+const readPeriodMs = 10_000;
 /** Records read before other work has its turn. A record takes some 10 µs. */
 const recordsPerTurn = 64;
 /** Waits for the kernel's log of a kill that a runtime has reported. A slow serial console delays that log. */

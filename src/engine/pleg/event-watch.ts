@@ -40,6 +40,8 @@ interface Deps {
    * Pod UID of a container or sandbox that was not listed yet. Resolves with undefined if the runtime does not know it.
    */
   podUIDOf: (id: string, signal: AbortSignal) => Promise<string | undefined>;
+  /** Called when an open stream was lost, as when the runtime ends. */
+  onLost: () => void;
   /** Called when the kernel killed a process of this container because memory ran out. */
   onOutOfMemory: (id: string) => void;
   clock: Clock;
@@ -110,6 +112,7 @@ export class EventWatch {
     if (this.live === undefined) return;
     this.live = undefined;
     this.deps.pleg.setRelistPeriod(relistPeriodMs);
+    this.deps.onLost();
     this.deps.logger.info('Lost the event stream of the runtime, relisting every second');
   }
 

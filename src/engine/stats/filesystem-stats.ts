@@ -6,26 +6,35 @@ import type { FsUsage } from '../host/fs-usage.ts';
 /** Size and free space of a whole file system, in bytes and inodes. */
 export type FilesystemFigures = Required<FsUsage>;
 
-/** A disk that does not answer, such as a network file system, must not delay a sample for longer. */
-const patienceMs = 2000;
+/**
+ * A disk that does not answer, such as a network file system, must not delay a sample for longer: `asked` if an earlier
+ * read of it has not ended. The other one is the period of samples, because Node wakes up for a timer that was
+ * cancelled, too.
+ */
+const patienceMs = { new: 10_000, asked: 2000 };
 
 /** Reads file systems, each at most once at a time. */
 export class Filesystems {
   private readonly underWay = new Map<string, Promise<FilesystemFigures>>();
 
-  constructor(private readonly clock: Clock) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly readFigures = readFilesystem,
+  ) {}
 
   /** The file system at a path. Resolves with undefined if it does not answer in time or the path is missing. */
   async read(path: string): Promise<FilesystemFigures | undefined> {
+    const asked = this.underWay.get(path);
+    const ms = patienceMs[asked === undefined ? 'new' : 'asked'];
     try {
-      return await inTime(this.clock, patienceMs, this.underWay.get(path) ?? this.begin(path));
+      return await inTime(this.clock, ms, asked ?? this.begin(path));
     } catch {
       return undefined;
     }
   }
 
   private begin(path: string): Promise<FilesystemFigures> {
-    const reading = readFilesystem(path).finally(() => this.underWay.delete(path));
+    const reading = this.readFigures(path).finally(() => this.underWay.delete(path));
     this.underWay.set(path, reading);
     // It may fail after nobody waits for it.
     reading.catch(() => undefined);

@@ -77,6 +77,9 @@ async function start(streams: RuntimeEventStream[]): Promise<void> {
     pleg,
     ends,
     podUIDOf: (id, signal) => pods.podUIDOf(id, signal),
+    onLost: () => {
+      events.push('lost');
+    },
     onOutOfMemory: (id) => {
       events.push(`${id} out of memory`);
     },
@@ -202,8 +205,8 @@ describe('a stream', () => {
     stream.say(lost);
     await clock.advance(0);
     expect(watch.live).toBeUndefined();
-    // What happened while nobody listened.
-    expect(taken()).toContain(`a ContainerStarted ${container}`);
+    // The second one happened while nobody listened.
+    expect(taken()).toEqual(expect.arrayContaining(['lost', `a ContainerStarted ${container}`]));
     const before = relists();
     await clock.advance(3000);
     expect(relists() - before).toBe(3);

@@ -63,6 +63,7 @@ export class PlegModel implements PlegRuntime {
       pleg: this.#pleg,
       ends: this.#ends,
       podUIDOf: (id) => Promise.resolve(this.things.find((thing) => thing.id === id)?.podUID),
+      onLost: () => undefined,
       onOutOfMemory: () => undefined,
       clock,
       logger: silentLogger,
