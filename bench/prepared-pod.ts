@@ -9,7 +9,7 @@ import type { ContainerConfig, Image, PodSandboxConfig } from '../src/cri/types.
 import { readMachine } from '../src/engine/container-manager/machine.ts';
 import { readCgroupDriver } from '../src/engine/container-manager/read-cgroup-driver.ts';
 import { podEventRecorder } from '../src/engine/view/event-recorder.ts';
-import { writeInPlace } from '../src/engine/host/regular-file.ts';
+import { writeInPlace } from '../src/regular-file.ts';
 import { containerMounts } from '../src/engine/kuberuntime/container-mounts.ts';
 import { hostsFilePath } from '../src/engine/network/hosts-file.ts';
 import { generateContainerConfig } from '../src/engine/kuberuntime/request/generate-container-config.ts';

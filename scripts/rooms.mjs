@@ -42,7 +42,7 @@ const rooms = {
   'engine/network': ['DNS, hosts file, HTTP and TCP probes', []],
   'engine/container': [
     'what rooms share of pods in the runtime: status, labels, hash, log paths',
-    ['api/values', 'engine/host', 'cri'],
+    ['api/values', 'cri'],
   ],
   'engine/logs': ['reading and rotating container logs', ['cri', 'flow', 'engine/host']],
   'engine/pod-manager': ['the declared pods', ['api/values']],
@@ -70,7 +70,7 @@ const rooms = {
   ],
   'engine/container-manager/checkpoint': [
     'state files of the resource managers, as the kubelet reads them',
-    ['api/values', 'engine/host', 'engine/container-manager/topology-manager'],
+    ['api/values', 'engine/container-manager/topology-manager'],
   ],
   'engine/container-manager/cpu-manager': [
     'on which CPUs containers run',
@@ -136,7 +136,7 @@ const rooms = {
   'engine/outgoing': ['bounds texts that leave the engine and hides Secrets in them', ['api/values', 'engine/view']],
   'engine/oom': [
     'notices kills for lack of memory: process, container, figures',
-    ['api/values', 'engine/host', 'flow', 'engine/container', 'engine/view'],
+    ['api/values', 'flow', 'engine/container', 'engine/view'],
   ],
   'engine/pleg': ['notices what happens in the runtime', ['cri', 'flow', 'engine/container', 'engine/view']],
   'engine/pod-workers': [
@@ -154,7 +154,7 @@ const rooms = {
   ],
   'engine/operations': [
     'what operators asked of declared pods, and the revisions of these pods, on disk',
-    ['api/values', 'engine/host', 'flow', 'engine/container', 'engine/view'],
+    ['api/values', 'flow', 'engine/container', 'engine/view'],
   ],
   'engine/ephemeral-containers': [
     'containers that operators added to running pods, on disk',
@@ -163,7 +163,6 @@ const rooms = {
       'api/decoding',
       'api/validation',
       'api/objects',
-      'engine/host',
       'engine/container',
       'engine/operations',
       'engine/view',
@@ -231,7 +230,7 @@ const rooms = {
   ],
   'engine/applied': [
     'manifests that operators applied, on disk',
-    ['api/values', 'api/decoding', 'engine/config/last-good', 'engine/host', 'api/objects', 'engine/config'],
+    ['api/values', 'api/decoding', 'engine/config/last-good', 'api/objects', 'engine/config'],
   ],
   'engine/stats': [
     'usage of the node, its pods and containers',
@@ -262,7 +261,7 @@ const rooms = {
   ],
   'engine/service-names': [
     'names of pods by Services, in hosts files',
-    ['api/values', 'engine/host', 'engine/network', 'engine/status', 'flow'],
+    ['api/values', 'engine/network', 'engine/status', 'flow'],
   ],
   'engine/kuberuntime': [
     'carries actions out: sandboxes, containers, hooks, removal',
@@ -327,7 +326,6 @@ const rooms = {
       'flow',
       'engine/config/polled',
       'engine/config/last-good',
-      'engine/host',
       'engine/network',
       'engine/outgoing',
       'engine/view',
@@ -335,7 +333,7 @@ const rooms = {
   ],
   'origins/metadata': [
     'manifests from the metadata of clouds and from NoCloud seeds',
-    ['api/decoding', 'engine/config/polled', 'engine/config/last-good', 'engine/host', 'origins/http'],
+    ['api/decoding', 'engine/config/polled', 'engine/config/last-good', 'origins/http'],
   ],
   'origins/git': [
     "manifests from git repositories, by the machine's git",
@@ -348,7 +346,6 @@ const rooms = {
       'api/values',
       'engine/config/polled',
       'engine/config/last-good',
-      'engine/host',
       'engine/images',
       'engine/outgoing',
       'engine/view',
@@ -627,7 +624,6 @@ const rooms = {
       'api/values',
       'api/decoding',
       'api/objects',
-      'engine/host',
       'engine/config/file',
       'engine/logs',
       'engine/view',

@@ -56,6 +56,15 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException & 
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^E[A-Z0-9]+$/.test(error.code);
 }
 
+/** Adds the path to an error of an operation on a descriptor, which names none. Returns the error. */
+export function withPath(error: unknown, path: string): unknown {
+  if (isSystemError(error) && error.path === undefined) {
+    error.path = path;
+    error.message += ` '${path}'`;
+  }
+  return error;
+}
+
 /** True if the process or the machine has run out of descriptors, memory, or buffers. */
 export function isOutOfResources(error: unknown): boolean {
   return hasCode(error, 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EAGAIN');

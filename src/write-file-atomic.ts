@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { lstat, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { hasCode } from './errors.ts';
+import { hasCode, withPath } from './errors.ts';
 import { makeFolder } from './make-folder.ts';
 
 /**
@@ -45,7 +45,7 @@ export async function replaceFile(path: string, bytes: Uint8Array, options: Repl
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
-    throw error;
+    throw withPath(error, path);
   }
 }
 

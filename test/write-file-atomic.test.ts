@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { errorMessage } from '../src/errors.ts';
+import { failureText } from '../src/failure-text.ts';
 import { writeFileAtomic } from '../src/write-file-atomic.ts';
+import { mountSmallDisk } from './full-disk.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 test('makes the folder and a file that only its owner reads', async () => {
@@ -29,6 +32,18 @@ test('leaves nothing of a write that fails', async () => {
   await mkdir(join(folder, 'file'));
   await expect(writeFileAtomic(join(folder, 'file'), 'content')).rejects.toThrow('EISDIR');
   expect(await readdir(folder)).toEqual(['file']);
+});
+
+test('an error of a full disk names the file, in its message and for the user', async () => {
+  const folder = await temporaryFolder();
+  await mountSmallDisk(folder, 64);
+  const file = join(folder, 'file');
+  const error = await writeFileAtomic(file, 'x'.repeat(100_000)).catch((error: unknown) => error);
+  expect([errorMessage(error), failureText(error)]).toEqual([
+    `ENOSPC: no space left on device, write '${file}'`,
+    `error: cannot write ${file}: no space left on device\nhint: Make room on the disk.\n`,
+  ]);
+  expect(await readdir(folder)).toEqual([]);
 });
 
 test('waits for nobody who put a named pipe in its place, or in that of its new content', async () => {

@@ -1,7 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { readRegularFile } from '../regular-file.ts';
 import { identify, isRunning, listPIDs, type ProcessIdentity, readProcessFile } from '../process-identity.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
+
+const maxPidFileBytes = 4096;
 
 /**
  * The running containerd with this configuration file: from the pid file, or from /proc if a crash came before that was
@@ -22,7 +24,7 @@ export function writePidFile(pidFile: string, process: ProcessIdentity): Promise
 
 async function readPidFile(pidFile: string): Promise<ProcessIdentity | undefined> {
   try {
-    const value = JSON.parse(await readFile(pidFile, 'utf8')) as Partial<ProcessIdentity>;
+    const value = JSON.parse((await readRegularFile(pidFile, maxPidFileBytes)).toString()) as Partial<ProcessIdentity>;
     return typeof value.pid === 'number' && typeof value.startTicks === 'string'
       ? { pid: value.pid, startTicks: value.startTicks }
       : undefined;

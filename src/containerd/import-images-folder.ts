@@ -1,5 +1,6 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readRegularFile } from '../regular-file.ts';
 import { errorMessage, hasCode, UserError } from '../errors.ts';
 import { readFailure } from '../file-failure.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
@@ -43,6 +44,7 @@ interface State {
   readonly files: Readonly<Record<string, ImportRecord>>;
 }
 
+const maxStateBytes = 8 * 1024 * 1024;
 const archiveName = /\.(tar|tar\.gz|tgz)$/;
 /** The importer of an archive reads these. */
 const checksumName = /\.(tar|tar\.gz|tgz)\.sha256$/;
@@ -144,7 +146,7 @@ async function filesOfStore(stateFile: string, store: string): Promise<State['fi
 
 /** Rejects with the error of the file system or of JSON. */
 async function readState(stateFile: string): Promise<State> {
-  return JSON.parse(await readFile(stateFile, 'utf8')) as State;
+  return JSON.parse((await readRegularFile(stateFile, maxStateBytes)).toString()) as State;
 }
 
 function writeState(stateFile: string, state: State): Promise<void> {

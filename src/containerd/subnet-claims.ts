@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readRegularFile } from '../regular-file.ts';
 import { hasCode, isOutOfResources } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
+import { writeFileAtomic } from '../write-file-atomic.ts';
+
+/** Of a CNI configuration or a claim. */
+const maxFileBytes = 64 * 1024;
 
 /**
  * The subnet in a CNI configuration of ours. Returns undefined if there is none. Rejects if the file cannot be read,
@@ -44,15 +50,16 @@ export class SubnetClaims {
 
   /** Records this configuration. Rejects with the error of the file system. */
   async add(file: string): Promise<void> {
-    await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    await writeFile(join(this.folder, nameOf(file)), file, { mode: 0o600 });
+    await makeFolder(this.folder, 0o700);
+    await writeFileAtomic(join(this.folder, nameOf(file)), file);
   }
 }
 
 const nameOf = (file: string): string => `${createHash('sha256').update(file).digest('hex').slice(0, 32)}.claim`;
 
 /** Empty if the file is missing. */
-const readText = (file: string): Promise<string> => readFile(file, 'utf8').catch(orIfMissing(''));
+const readText = (file: string): Promise<string> =>
+  readRegularFile(file, maxFileBytes, { followLinks: true }).then((bytes) => bytes.toString(), orIfMissing(''));
 
 function orIfMissing<T>(value: T): (error: unknown) => T {
   return (error) => {

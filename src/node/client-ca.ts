@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { readRegularFile } from '../engine/host/regular-file.ts';
+import { readRegularFile } from '../regular-file.ts';
 import { UserError } from '../errors.ts';
 import { readFailure } from '../file-failure.ts';
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
@@ -22,5 +23,12 @@ test('finds nothing where the pid file names a process that is not ours', async 
   const pidFile = join(folder, 'containerd.pid');
   const self = await identify(process.pid);
   if (self !== undefined) await writePidFile(pidFile, self);
+  expect(await findContainerdProcess(join(folder, 'config.toml'), pidFile)).toBeUndefined();
+});
+
+test('does not wait for a named pipe in place of the pid file', async () => {
+  const folder = await temporaryFolder();
+  const pidFile = join(folder, 'containerd.pid');
+  execFileSync('mkfifo', [pidFile]);
   expect(await findContainerdProcess(join(folder, 'config.toml'), pidFile)).toBeUndefined();
 });

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   importedImageNames,
@@ -203,4 +204,13 @@ test('a damaged list of imported images is an error, and not a list of none', as
   );
   // The next start imports all again.
   expect((await importImagesFolder(options)).names).toEqual(['localhost/a.tar:1']);
+});
+
+test('a named pipe in place of the list of imported images is replaced, and no names are known from it', async () => {
+  const { options } = await imagesFolder({ 'a.tar': '' });
+  await mkdir(dirname(options.stateFile));
+  execFileSync('mkfifo', [options.stateFile]);
+  await expect(importedImageNames(options.stateFile)).rejects.toThrow('is a named pipe, not a regular file');
+  expect((await importImagesFolder(options)).names).toEqual(['localhost/a.tar:1']);
+  expect(await importedImageNames(options.stateFile)).toEqual(['localhost/a.tar:1']);
 });

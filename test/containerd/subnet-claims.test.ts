@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -35,4 +36,20 @@ test('a folder of records that cannot be read is an error', async () => {
   const loop = join(await temporaryFolder(), 'claims');
   await symlink(loop, loop);
   await expect(new SubnetClaims(loop).ofOthers('ours')).rejects.toThrow('ELOOP');
+});
+
+test('named pipes in place of a configuration and of a record are not waited for', async () => {
+  const folder = await temporaryFolder();
+  const [pipe, ours] = [join(folder, 'pipe.conflist'), join(folder, 'ours.conflist')];
+  execFileSync('mkfifo', [pipe]);
+  await expect(subnetOf(pipe)).rejects.toThrow(`${pipe} is a named pipe, not a regular file`);
+  const claims = new SubnetClaims(join(folder, 'claims'));
+  await claims.add(ours);
+  const [record = ''] = await readdir(join(folder, 'claims'));
+  await rm(join(folder, 'claims', record));
+  execFileSync('mkfifo', [join(folder, 'claims', record)]);
+  expect(await claims.ofOthers('other')).toEqual([]);
+  await claims.add(ours);
+  await writeFile(ours, '{"subnet": "10.222.3.0/24"}');
+  expect(await claims.ofOthers('other')).toEqual(['10.222.3.0/24']);
 });

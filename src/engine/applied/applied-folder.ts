@@ -6,7 +6,7 @@ import { exclusively } from '../../exclusively.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 
 interface Deps {
   rootDir: string;

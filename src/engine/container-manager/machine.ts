@@ -1,7 +1,7 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { ifPresent } from '../host/if-present.ts';
+import { ifPresent } from '../../if-present.ts';
 import { namesIn } from '../host/names-in.ts';
 import { pathExists } from '../host/path-exists.ts';
 import { hasTmpfsNoswap } from '../host/mounts.ts';

@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode, UserError } from '../../errors.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import { ownerDigits } from './owner-mark.ts';
 
 /** Identity of a root-dir among all that share a runtime. */

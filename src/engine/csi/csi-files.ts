@@ -5,7 +5,7 @@ import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
 import { isFileName } from '../host/pod-dirs.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import type { CSIVolumeSpec } from './csi-volume-spec.ts';
 
 /** The volume of a driver. */

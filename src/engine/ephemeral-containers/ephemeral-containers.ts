@@ -8,7 +8,7 @@ import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import type { Logger } from '../../logger.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import { declaredOrRefused, type EphemeralRequest, type PodName } from '../operations/operation.ts';
 import type { PodWorkerState } from '../view/pod-worker-state.ts';
 import { entriesText, type EphemeralEntry, parseEntries, settleEntries } from './ephemeral-entry.ts';

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import { makeFolder } from '../../make-folder.ts';
 
 /** A file that would grow beyond this is renamed to be the older half, and a new file starts. */

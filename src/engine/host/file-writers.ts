@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../clock.ts';
 import { isOutOfResources, toError } from '../../errors.ts';
-import { ifPresent } from './if-present.ts';
+import { ifPresent } from '../../if-present.ts';
 
 /** A process that has a file open for writing. */
 export interface Writer {

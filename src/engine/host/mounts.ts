@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { boundedText } from '../../bounded-text.ts';
 import { UserError } from '../../errors.ts';
 import { textLimits } from '../../text-limits.ts';
-import { ifPresent } from './if-present.ts';
+import { ifPresent } from '../../if-present.ts';
 import { type Mount, mountPointOf, readMounts } from './mount-points.ts';
 
 /** True if something is mounted on exactly this path. */

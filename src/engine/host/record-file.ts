@@ -1,6 +1,6 @@
 import { hasCode } from '../../errors.ts';
 import { replaceFile } from '../../write-file-atomic.ts';
-import { readRegularFile } from './regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 
 /**
  * A small file of ours. Resolves with undefined if it is missing, or a power cut broke it, so that `parse` throws a

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { errorMessage, hasCode } from '../../errors.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';
 
 /** Far larger than any such file. */

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { namesIn } from '../host/names-in.ts';
-import { NotARegularFile } from '../host/regular-file.ts';
+import { NotARegularFile } from '../../regular-file.ts';
 import { findTailOffset } from './find-tail-offset.ts';
 import { LogFile } from './log-file.ts';
 import { compressedName, type RotatedLog, rotatedLogs } from './rotated-names.ts';

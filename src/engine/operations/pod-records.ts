@@ -7,7 +7,7 @@ import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import { podKey, type PodName } from './operation.ts';
 import { parseRecord, type PodRecord } from './pod-record.ts';
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { ClaimName } from '../../api/values/persistent-volume.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { syncFolder } from '../../write-file-atomic.ts';
-import { ifPresent } from '../host/if-present.ts';
+import { ifPresent } from '../../if-present.ts';
 import { namesIn } from '../host/names-in.ts';
 import { removeTree } from '../host/remove-tree.ts';
 

@@ -6,7 +6,7 @@ import { writeFileAtomic } from '../../write-file-atomic.ts';
 import { namesIn } from '../host/names-in.ts';
 import { pathExists } from '../host/path-exists.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 
 /** How a pod mounts a claim, as noted once it was ready. */
 export interface ClaimMount {

@@ -12,7 +12,7 @@ import type { Logger } from '../../logger.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
 import { namesIn } from '../host/names-in.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import { claimFolder, hasClaimFolder, makeClaimFolder } from './claim-folders.ts';
 import { ClaimUses } from './claim-uses.ts';
 import { computeBinding, unknownClaim } from './compute-binding.ts';

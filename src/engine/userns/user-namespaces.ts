@@ -3,8 +3,8 @@ import pLimit from 'p-limit';
 import type { Pod } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
-import { ifPresent } from '../host/if-present.ts';
-import { readRegularFile } from '../host/regular-file.ts';
+import { ifPresent } from '../../if-present.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 

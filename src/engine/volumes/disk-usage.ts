@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
-import { ifPresent } from '../host/if-present.ts';
+import { ifPresent } from '../../if-present.ts';
 import { walkTree } from '../host/walk-tree.ts';
 
 /** Block size of `stat`'s counts, on every file system. */

@@ -2,7 +2,7 @@ import { chmod } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
-import { writeInPlace } from '../host/regular-file.ts';
+import { writeInPlace } from '../../regular-file.ts';
 import { pathExists } from '../host/path-exists.ts';
 import { hugePageVolumePageBytes, memoryVolumeBytes } from './empty-dir-size.ts';
 import { isMountPoint, mountHugePages, mountTmpfs } from '../host/mounts.ts';

@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import type { Volume } from '../../api/types.ts';
 import { hasCode, UserError } from '../../errors.ts';
-import { ifPresent } from '../host/if-present.ts';
+import { ifPresent } from '../../if-present.ts';
 import { makeFolder } from '../../make-folder.ts';
 import type { VolumeMounter } from './volume-mounter.ts';
 

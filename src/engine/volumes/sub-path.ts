@@ -1,8 +1,8 @@
 import { lstat, mkdir, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { UserError } from '../../errors.ts';
-import { ifPresent } from '../host/if-present.ts';
-import { writeNewFile } from '../host/regular-file.ts';
+import { ifPresent } from '../../if-present.ts';
+import { writeNewFile } from '../../regular-file.ts';
 import { existsInsideVolume, makeFolderInsideVolume, openInsideVolume } from './inside-volume.ts';
 import { bindMount, isMountPoint, unmountTree } from '../host/mounts.ts';
 import type { OpenEntry } from '../host/open-entry.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { usualBinDirs } from '../../containerd/cni-config.ts';
 import { findProgram, generateInstallHint, searchFolders } from '../../containerd/find-containerd.ts';
-import { readRegularFile } from '../../engine/host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import { errorMessage } from '../../errors.ts';
 import type { NetworkFacts, RegistryFacts } from './checks/facts.ts';
 import { readSysctl } from './read-system-facts.ts';

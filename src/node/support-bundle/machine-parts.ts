@@ -3,7 +3,7 @@ import { release } from 'node:os';
 import { execa } from 'execa';
 import packageJSON from '../../../package.json' with { type: 'json' };
 import { managedPaths } from '../../containerd/managed-paths.ts';
-import { readFileTail } from '../../engine/host/regular-file.ts';
+import { readFileTail } from '../../regular-file.ts';
 import { readMountInfo } from '../../engine/host/mount-info.ts';
 import { namesIn } from '../../engine/host/names-in.ts';
 import { historyFolder } from '../../engine/history/history-file.ts';

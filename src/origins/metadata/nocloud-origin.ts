@@ -10,7 +10,7 @@ import type {
   OriginAnswer,
 } from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
-import { readRegularFile } from '../../engine/host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import { manifestsOf, noManifest } from './user-data.ts';
 

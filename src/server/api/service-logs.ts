@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
 import { systemClock } from '../../clock.ts';
 import { boundedOutput } from '../../engine/host/bounded-program.ts';
-import { NotARegularFile, openRegularFile } from '../../engine/host/regular-file.ts';
+import { NotARegularFile, openRegularFile } from '../../regular-file.ts';
 import { hasCode } from '../../errors.ts';
 import { readFailure } from '../../file-failure.ts';
 import { hasOptions, type LogQuery } from './log-query.ts';

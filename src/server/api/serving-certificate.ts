@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { generate } from 'selfsigned';
 import type { Clock } from '../../clock.ts';
-import { readRegularFile } from '../../engine/host/regular-file.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import { errorMessage, hasCode, isSystemError, UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';

@@ -7,7 +7,7 @@ import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import { errorMessage, hasCode } from '../../../errors.ts';
 import { findWriters, isStillWriting, type Writer } from '../../host/file-writers.ts';
-import { readRegularFile } from '../../host/regular-file.ts';
+import { readRegularFile } from '../../../regular-file.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { loadManifest } from '../load-manifest.ts';
 import { ownershipProblems } from './manifest-paths.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../../../clock.ts';
 import { errorMessage, hasCode, isSystemError } from '../../../errors.ts';
 import type { Logger } from '../../../logger.ts';
 import { replaceFile } from '../../../write-file-atomic.ts';
-import { readRegularFile } from '../../host/regular-file.ts';
+import { readRegularFile } from '../../../regular-file.ts';
 import type { StateFile } from '../topology-manager/state-file.ts';
 
 /** Enough for thousands of containers with their own CPUs. */

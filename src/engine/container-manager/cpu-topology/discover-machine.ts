@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { ifPresent } from '../../host/if-present.ts';
+import { ifPresent } from '../../../if-present.ts';
 import { namesIn } from '../../host/names-in.ts';
-import { readRegularFile } from '../../host/regular-file.ts';
+import { readRegularFile } from '../../../regular-file.ts';
 import { CPUSet } from './cpu-set.ts';
 import type { DescribedMachine, DescribedNode } from './cpu-topology.ts';
 

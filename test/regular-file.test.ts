@@ -3,15 +3,9 @@ import { appendFile, lstat, mkdir, readFile, stat, symlink, writeFile } from 'no
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import {
-  openRegularFile,
-  readFileTail,
-  readRegularFile,
-  writeInPlace,
-  writeNewFile,
-} from '../../../src/engine/host/regular-file.ts';
-import { fillDisk, mountSmallDisk } from '../../full-disk.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { openRegularFile, readFileTail, readRegularFile, writeInPlace, writeNewFile } from '../src/regular-file.ts';
+import { fillDisk, mountSmallDisk } from './full-disk.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 let folder: string;
 let path: string;
@@ -100,14 +94,14 @@ test.each([
   ['another content of this length', 'y'.repeat(5000), undefined],
   ['a shorter content', 'y'.repeat(4000), undefined],
   ['a longer content, which does not fit,', 'y'.repeat(9000), 'ENOSPC'],
-])('writing %s in place on a full disk never leaves a part', async (_what, next, code) => {
+])('writing %s in place on a full disk never leaves a part, and an error names the file', async (_what, next, code) => {
   await mountSmallDisk(folder, 64);
   const before = 'x'.repeat(5000);
   await writeInPlace(path, before, 0o644);
   await fillDisk(folder);
   const written = writeInPlace(path, next, 0o644);
   if (code === undefined) await written;
-  else await expect(written).rejects.toThrow(code);
+  else await expect(written).rejects.toThrow(`${code}: no space left on device, write '${path}'`);
   expect(await readFile(path, 'utf8')).toBe(code === undefined ? next : before);
 });
 

@@ -6,7 +6,7 @@
  */
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, rm } from 'node:fs/promises';
-import { hasCode, UserError } from '../../errors.ts';
+import { hasCode, UserError, withPath } from './errors.ts';
 import { ifPresent } from './if-present.ts';
 
 /** Linux' O_PATH, a flag that Node does not name. Opening with it reads nothing and does not touch a device or pipe. */
@@ -83,6 +83,8 @@ export async function writeInPlace(path: string, content: string | Uint8Array, m
     if (!(await holds(file, size, bytes))) await replaceContent(file, size, bytes);
     // The umask limits the mode of a new file, but not chmod.
     if ((found & 0o7777) !== mode) await file.chmod(mode);
+  } catch (error) {
+    throw withPath(error, path);
   } finally {
     await file.close();
   }
@@ -116,6 +118,8 @@ export async function writeNewFile(path: string, content: string | Uint8Array, m
   try {
     await file.writeFile(content);
     await file.chmod(mode);
+  } catch (error) {
+    throw withPath(error, path);
   } finally {
     await file.close();
   }

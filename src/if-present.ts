@@ -1,4 +1,4 @@
-import { hasCode } from '../../errors.ts';
+import { hasCode } from './errors.ts';
 
 /** The result of work on a file. Resolves with undefined if it fails with such a code: if the file is missing. */
 export async function ifPresent<T>(work: Promise<T>, ...codes: readonly string[]): Promise<T | undefined> {
