@@ -55,6 +55,16 @@ describe('a text beyond a bound is refused', { timeout: 120_000 }, () => {
     expect(loadedManifests(text).problems.length).toBeLessThanOrEqual(201);
   });
 
+  test('of two pods with very many unknown fields and errors each, in one line for all that is not shown', () => {
+    const unknown = Array.from({ length: 80 }, (_, index) => `"unknown${index}":1`).join(',');
+    const env = Array.from({ length: 90 }, (_, index) => `{"name":"${index}=","value":"1"}`).join(',');
+    const pod = (name: string): string =>
+      `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"${name}"},` +
+      `"spec":{"containers":[{"name":"c","image":"i","env":[${env}]}],${unknown}}}`;
+    const { problems } = loadedManifests(jsonList([pod('a'), pod('b')].join(',')));
+    expect(problems.filter((text) => text.endsWith('more problems are not shown'))).toEqual([problems.at(-1)]);
+  });
+
   test('of very many documents that cannot be read', () => {
     const { problems } = loadedManifests('---\n]\n'.repeat(200));
     expect([problems.length, problems.at(-1)]).toEqual([

@@ -1,7 +1,7 @@
 import { decodeBase64 } from '../text/base64.ts';
 import { type ManifestEntry, type ManifestNode, plainValue } from '../text/manifest-node.ts';
 import { excerpt } from '../text/manifest-problem.ts';
-import { notShownMessage } from '../text/problem-list.ts';
+import { notShown } from '../text/problem-list.ts';
 import { parseDuration } from '../values/duration.ts';
 import { parseQuantity } from '../values/quantity.ts';
 import { isRfc3339Time } from '../values/time.ts';
@@ -16,6 +16,8 @@ export interface DecodeFinding {
   message: string;
   hint?: string;
   severity: 'error' | 'warning';
+  /** Set in an entry that stands for so many findings. */
+  notShown?: number;
 }
 
 /**
@@ -57,7 +59,7 @@ class Decoder {
   findings(): DecodeFinding[] {
     const shown = [...this.#findings.error, ...this.#findings.warning].toSorted((a, b) => a.start - b.start);
     if (this.#notShown === 0) return shown;
-    return [...shown, { field: '', start: 0, message: notShownMessage(this.#notShown), severity: 'warning' }];
+    return [...shown, { field: '', start: 0, ...notShown(this.#notShown), severity: 'warning' }];
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { ManifestNode } from '../text/manifest-node.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
-import { notShownMessage } from '../text/problem-list.ts';
+import { notShown } from '../text/problem-list.ts';
 import type { FieldError } from '../values/field-errors.ts';
 import { decodeObject, maxFindings } from './decode-object.ts';
 import type { ManifestDocument } from './manifest-document.ts';
@@ -16,7 +16,7 @@ export interface ManifestObject {
 }
 
 /** A problem with a field of an object, before its line is known. */
-export type FieldProblem = Pick<ManifestProblem, 'message' | 'hint' | 'severity'> & { field: string };
+export type FieldProblem = Pick<ManifestProblem, 'message' | 'hint' | 'severity' | 'notShown'> & { field: string };
 
 /** Adds the line and column of the field to a problem. */
 export function problemOf({ document, path }: ManifestObject, { field, ...problem }: FieldProblem): ManifestProblem {
@@ -56,13 +56,11 @@ export function decodeManifestObject(
   schema: ObjectSchema = podSchema,
 ): DecodedObject {
   const { value, findings } = decodeObject(schema, typeName, node);
-  const problems = findings.map(({ start, field, message, hint, severity }) => ({
+  const problems = findings.map(({ start, field, ...finding }) => ({
     origin: document.origin,
     ...document.positionAt(start),
     ...(field === '' ? {} : { field: fieldIn(path, field) }),
-    message,
-    ...(hint === undefined ? {} : { hint }),
-    severity,
+    ...finding,
   }));
   const brokenFields = findings.filter(({ severity }) => severity === 'error').map(({ field }) => field);
   if (brokenFields.length === 0) return { value, partial: undefined, problems };
@@ -92,7 +90,7 @@ const maxProblems = 50;
 /** The problems of the first entries of `wrong`, and one that counts the rest. */
 export function firstProblems<T>(wrong: readonly T[], toProblem: (wrong: T) => FieldProblem): FieldProblem[] {
   const shown = wrong.slice(0, maxProblems).map(toProblem);
-  const notShown = wrong.length - shown.length;
-  if (notShown > 0) shown.push({ field: '', message: notShownMessage(notShown), severity: 'warning' });
+  const rest = wrong.length - shown.length;
+  if (rest > 0) shown.push({ field: '', ...notShown(rest), severity: 'warning' });
   return shown;
 }

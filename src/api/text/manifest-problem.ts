@@ -10,6 +10,8 @@ export interface ManifestProblem {
   /** How to fix it. */
   hint?: string;
   severity: 'error' | 'warning';
+  /** Set in an entry that stands for so many problems. */
+  notShown?: number;
   /**
    * When the revision that runs instead was read, because the manifest is bad or missing. Milliseconds since the epoch.
    */

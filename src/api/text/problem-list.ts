@@ -5,22 +5,26 @@ const maxShownProblems = 200;
 
 const maxTextLength = 400;
 
-/** The last line of a shortened list of problems. */
-export function notShownMessage(count: number): string {
-  return `${count} more problems are not shown`;
+/** The last entry of a shortened list of problems. */
+export function notShown(count: number): Required<Pick<ManifestProblem, 'message' | 'notShown'>> {
+  return { message: `${count} more problems are not shown`, notShown: count };
 }
 
 /** The problems of a text, shortened for people: the first of each severity, with messages that fit a screen. */
 export class ProblemList {
   readonly #shown: ManifestProblem[] = [];
   readonly #counts = { error: 0, warning: 0 };
+  #notShown = 0;
 
   get isEmpty(): boolean {
     return this.#shown.length === 0;
   }
 
+  /** Adds a problem, or the number of those that a shortened list of one object left out. */
   add(problem: ManifestProblem): void {
-    if (this.#counts[problem.severity]++ < maxShownProblems) this.#shown.push(readable(problem));
+    if (problem.notShown !== undefined) this.#notShown += problem.notShown;
+    else if (this.#counts[problem.severity]++ < maxShownProblems) this.#shown.push(readable(problem));
+    else this.#notShown++;
   }
 
   addAll(problems: readonly ManifestProblem[]): void {
@@ -29,10 +33,9 @@ export class ProblemList {
 
   /** The problems to show. If some are left out, the last entry has their number and `origin`. */
   list(origin: string): ManifestProblem[] {
-    const notShown = this.#counts.error + this.#counts.warning - this.#shown.length;
-    if (notShown === 0) return this.#shown;
+    if (this.#notShown === 0) return this.#shown;
     const severity = this.#counts.error > 0 ? 'error' : 'warning';
-    return [...this.#shown, { origin, message: notShownMessage(notShown), severity }];
+    return [...this.#shown, { origin, ...notShown(this.#notShown), severity }];
   }
 }
 

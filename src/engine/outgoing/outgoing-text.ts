@@ -71,12 +71,13 @@ export class OutgoingText {
   problems(problems: readonly ManifestProblem[]): ManifestProblem[] {
     const seen = this.listsSeen.get(problems);
     if (seen !== undefined) return seen;
-    const shown = problems.slice(0, maxProblemsPerSource).map((problem) => this.problem(problem));
-    const more = problems.length - shown.length;
+    const known = problems.filter(({ notShown }) => notShown === undefined);
+    const shown = known.slice(0, maxProblemsPerSource).map((problem) => this.problem(problem));
+    const leftOut = problems.reduce((sum, { notShown = 0 }) => sum + notShown, known.length - shown.length);
     const [first] = problems;
-    if (more > 0 && first !== undefined) {
+    if (leftOut > 0 && first !== undefined) {
       const { origin, severity } = first;
-      shown.push({ origin, severity, message: `${more} more problems are not shown` });
+      shown.push({ origin, severity, message: `${leftOut} more problems are not shown`, notShown: leftOut });
     }
     this.listsSeen.set(problems, shown);
     return shown;

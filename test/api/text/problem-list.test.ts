@@ -13,7 +13,19 @@ test('shows the first 200 errors and warnings each, and counts the rest', () => 
   expect(shown).toHaveLength(401);
   expect(shown.slice(-2)).toEqual([
     { origin, message: 'warning 199', severity: 'warning' },
-    { origin, message: '100 more problems are not shown', severity: 'error' },
+    { origin, message: '100 more problems are not shown', notShown: 100, severity: 'error' },
+  ]);
+});
+
+test('what lists of single objects left out is counted in one entry', () => {
+  const problems = new ProblemList();
+  problems.add({ origin, message: 'bad', severity: 'error' });
+  for (const count of [30, 12]) {
+    problems.add({ origin, line: 3, message: `${count} more`, notShown: count, severity: 'warning' });
+  }
+  expect(problems.list(origin)).toEqual([
+    { origin, message: 'bad', severity: 'error' },
+    { origin, message: '42 more problems are not shown', notShown: 42, severity: 'error' },
   ]);
 });
 

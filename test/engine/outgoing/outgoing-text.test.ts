@@ -77,9 +77,16 @@ test('messages of a status are, wherever they are', () => {
 });
 
 test('problems stay the same ones, and are 200 at most', () => {
-  const problems = Array.from({ length: 300 }, (_, line) => ({ ...problem, line, message: 'bad' }));
+  const bad = Array.from({ length: 300 }, (_, line) => ({ ...problem, line, message: 'bad' }));
+  // The source has left out some itself.
+  const problems = [...bad, { ...problem, message: '50 more problems are not shown', notShown: 50 }];
   const shown = outgoing.problems(problems);
   expect(shown.length).toBe(201);
-  expect(shown.at(-1)).toEqual({ origin: 'a.yaml', severity: 'error', message: '100 more problems are not shown' });
+  expect(shown.at(-1)).toEqual({
+    origin: 'a.yaml',
+    severity: 'error',
+    message: '150 more problems are not shown',
+    notShown: 150,
+  });
   expect(outgoing.problems([...problems])[7]).toBe(shown[7]);
 });
