@@ -6,7 +6,7 @@ import { systemClock } from '../../clock.ts';
 import { ConfigObjects } from '../../engine/config-objects/config-objects.ts';
 import { contentStore, contentStoreProgress } from '../../engine/images/content-store.ts';
 import { layerIngests } from '../../engine/images/layer-ingests.ts';
-import { imagesOf, imageKey } from '../../engine/images/image-keys.ts';
+import { imageKey, imageUses } from '../../engine/images/image-keys.ts';
 import { PullCredentials } from '../../engine/images/pull-credentials.ts';
 import { PullWatch } from '../../engine/images/pull-watch.ts';
 import type { RegistryCredentials } from '../../engine/images/docker-config.ts';
@@ -46,8 +46,12 @@ interface Wanted {
 export async function pullImages(images: readonly string[], flags: PullFlags, deps: CommandDeps): Promise<void> {
   const { filename: paths = [] } = flags;
   const update = paths.length === 0 ? undefined : await manifestsOf(paths, deps);
-  const wanted = wantedImages(images, update?.pods ?? []);
-  if (wanted.length === 0) throw new UserError('no image was named', { hint: 'Name images, or manifests with -f.' });
+  const { wanted, never } = wantedImages(images, update?.pods ?? []);
+  if (wanted.length + never.length === 0) {
+    throw new UserError('no image was named', { hint: 'Name images, or manifests with -f.' });
+  }
+  for (const image of never) deps.stdout.write(`Not pulled, imagePullPolicy Never: ${visible(image)}\n`);
+  if (wanted.length === 0) return;
   const configObjects = new ConfigObjects();
   configObjects.replace('manifests', update?.configObjects ?? []);
   const credentials = await openCredentials(flags, configObjects);
@@ -66,21 +70,28 @@ export async function pullImages(images: readonly string[], flags: PullFlags, de
   }
 }
 
-/** The named images, then those of the pods, each once. Throws a `UserError` for a name that is not valid. */
-export function wantedImages(images: readonly string[], pods: readonly Pod[]): Wanted[] {
+/**
+ * The named images, then those of the pods, each once. `never`: images that no pod lets the agent pull. Throws a
+ * `UserError` for a name that is not valid.
+ */
+export function wantedImages(images: readonly string[], pods: readonly Pod[]): { wanted: Wanted[]; never: string[] } {
   const all = [
-    ...images.map((image) => ({ image, pod: noPod })),
-    ...pods.flatMap((pod) => imagesOf(pod).map((image) => ({ image, pod }))),
+    ...images.map((image) => ({ image, pod: noPod, pullPolicy: undefined })),
+    ...pods.flatMap((pod) => imageUses(pod).map((use) => ({ ...use, pod }))),
   ];
   const wanted = new Map<string, Wanted>();
-  for (const { image, pod } of all) {
+  const never = new Map<string, string>();
+  for (const { image, pod, pullPolicy } of all) {
     const reference = pullReference(image);
     if (reference === undefined) {
       throw new UserError(`"${image}" is not an image name`, { hint: 'Write [REGISTRY/]NAME[:TAG] in lowercase.' });
     }
-    if (!wanted.has(imageKey(image))) wanted.set(imageKey(image), { image: reference, pod });
+    const key = imageKey(image);
+    if (pullPolicy === 'Never') never.set(key, reference);
+    else if (!wanted.has(key)) wanted.set(key, { image: reference, pod });
   }
-  return [...wanted.values()];
+  const unwanted = [...never].filter(([key]) => !wanted.has(key));
+  return { wanted: [...wanted.values()], never: unwanted.map(([, image]) => image) };
 }
 
 /** Images of the command line have the credentials of the node alone. */

@@ -27,11 +27,14 @@ export function imageKey(reference: string): string {
 }
 
 /** Images of all containers and image volumes of a pod, as written. */
-export function imagesOf({ spec }: Pod): string[] {
+export const imagesOf = (pod: Pod): string[] => imageUses(pod).map(({ image }) => image);
+
+/** Images of a pod, as written, each with its pull policy. */
+export function imageUses({ spec }: Pod): { image: string; pullPolicy: string | undefined }[] {
   const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
-  const images = [
-    ...containers.map(({ image }) => image ?? ''),
-    ...(spec.volumes ?? []).map((volume) => volume.image?.reference ?? ''),
+  const uses = [
+    ...containers.map(({ image = '', imagePullPolicy }) => ({ image, pullPolicy: imagePullPolicy })),
+    ...(spec.volumes ?? []).map(({ image }) => ({ image: image?.reference ?? '', pullPolicy: image?.pullPolicy })),
   ];
-  return images.filter((image) => image !== '');
+  return uses.filter(({ image }) => image !== '');
 }

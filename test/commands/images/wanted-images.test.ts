@@ -8,11 +8,21 @@ import { makeContainer, makePod } from '../../builders/pods.ts';
 const web = makePod({ spec: { containers: [makeContainer({ image: 'app' }), makeContainer({ image: 'web:1' })] } });
 
 test('each image is pulled once, the named ones first, with the pod whose credentials it needs', () => {
-  const wanted = wantedImages(['docker.io/library/app:latest'], [web]);
+  const { wanted, never } = wantedImages(['docker.io/library/app:latest'], [web]);
+  expect(never).toEqual([]);
   expect(wanted.map(({ image, pod }) => [image, pod.metadata.name])).toEqual([
     ['docker.io/library/app:latest', ''],
     ['web:1', 'web-node1'],
   ]);
+});
+
+test('an image that is never to be pulled is not wanted, unless it is named or another container pulls it', () => {
+  const containers = ['app', 'web:1', 'db:1'].map((image) => makeContainer({ image, imagePullPolicy: 'Never' }));
+  const volumes = [{ name: 'model', image: { reference: 'model:1', pullPolicy: 'Never' } }];
+  const local = makePod({ spec: { containers, volumes } });
+  const { wanted, never } = wantedImages(['db:1'], [local, web]);
+  expect([wanted.map(({ image }) => image), never]).toEqual([['db:1', 'app:latest', 'web:1'], ['model:1']]);
+  expect(wantedImages([], [local])).toEqual({ wanted: [], never: ['app:latest', 'web:1', 'db:1', 'model:1'] });
 });
 
 test('a name that is not valid is refused before the first pull', () => {
