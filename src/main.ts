@@ -1,5 +1,6 @@
 import { runProgram } from './commands/program.ts';
 import { endWithScreen } from './commands/run/end-with-screen.ts';
+import { outputGuard } from './commands/run-once/github-guard.ts';
 import { debugVariable, failureText, describeFailure } from './failure-text.ts';
 
 /** Runs the command line and resolves to the exit code. Prints errors as a sentence, without a stack. Never rejects. */
@@ -22,5 +23,6 @@ function failureExitCode(argv: readonly string[], error: unknown): number {
 export function uncaughtErrorText(error: unknown): string {
   const { NO_COLOR = '', TERM } = process.env;
   const isColoured = process.stderr.isTTY && NO_COLOR === '' && TERM !== 'dumb';
-  return failureText(error, { debug: process.env[debugVariable] === '1', isColoured });
+  const text = failureText(error, { debug: process.env[debugVariable] === '1', isColoured });
+  return outputGuard(process.env)?.text(text) ?? text;
 }

@@ -6,7 +6,7 @@ import { visible } from '../visible-text.ts';
 import { addConfigurationFlags, flagsLayer } from '../node/options/add-configuration-flags.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { endAgent } from './run/end-agent.ts';
-import { outputGuard } from './run-once/ci-log.ts';
+import { outputGuard } from './run-once/github-guard.ts';
 import type { OutputGuard } from './run-once/github-guard.ts';
 import { guardedLog } from './run-once/guarded-log.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';

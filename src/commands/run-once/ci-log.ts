@@ -1,5 +1,5 @@
 import { visible } from '../../visible-text.ts';
-import { gitHubGuard, type OutputGuard } from './github-guard.ts';
+import { type Environment, gitHubGuard, isGitHub, type OutputGuard } from './github-guard.ts';
 
 /** Lines with a meaning for a CI service in the log of a job. All of them are written to stderr. */
 interface CILog {
@@ -13,17 +13,12 @@ interface CILog {
 }
 
 interface Context {
-  env: Readonly<Record<string, string | undefined>>;
+  env: Environment;
   /** An unpredictable word. */
   token: string;
   /** Milliseconds since 1970. */
   now: () => number;
 }
-
-/** Takes the meaning from texts that others wrote. Undefined if this process is in no CI service that needs it. */
-export const outputGuard = (env: Context['env']): OutputGuard | undefined => (isGitHub(env) ? gitHubGuard : undefined);
-
-const isGitHub = (env: Context['env']): boolean => env['GITHUB_ACTIONS'] === 'true';
 
 /** The CI service that this process runs in, by its environment. Undefined for none that is known. */
 export function ciLog({ env, token, now }: Context): CILog | undefined {

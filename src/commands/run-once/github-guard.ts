@@ -8,6 +8,13 @@ export interface OutputGuard {
   json: (json: string) => string;
 }
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export const isGitHub = (env: Environment): boolean => env['GITHUB_ACTIONS'] === 'true';
+
+/** Takes the meaning from texts that others wrote. Undefined if this process is in no CI service that needs it. */
+export const outputGuard = (env: Environment): OutputGuard | undefined => (isGitHub(env) ? gitHubGuard : undefined);
+
 /**
  * Escapes GitHub's workflow commands, because a container is not part of the workflow. `::stop-commands::` does not do:
  * the runner reads stdout and stderr apart, so commands at the end of one may come after the end of the stop in the
