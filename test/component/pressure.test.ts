@@ -503,8 +503,8 @@ describe('a check that', () => {
     const { world, engine, source, said } = made;
     world.stats.instead = instead;
     world.stats.amounts.memoryAvailable = 60 * mebibyte;
-    // Up to ten seconds until the check, and ten seconds for it.
-    await world.pass(20_500);
+    // Up to ten seconds until the check, and twenty for it.
+    await world.pass(30_500);
     expect(said).toEqual(['The resources of the node could not be checked; it is tried again']);
     await world.pass(15_000);
     source.set(pod('large'), pod('late'));

@@ -37,7 +37,13 @@ test('a runtime that does not list its containers is a reason, too', async () =>
   const clock = new FakeClock();
   const runtime = new FakeRuntime({ clock });
   const plegUnhealthyBecause = (): string => 'pleg was last seen active 181s ago; threshold is 180s';
-  const state = new RuntimeState({ runtime, clock, emit: () => undefined, isFollowed: () => false, plegUnhealthyBecause });
+  const state = new RuntimeState({
+    runtime,
+    clock,
+    emit: () => undefined,
+    isFollowed: () => false,
+    plegUnhealthyBecause,
+  });
   const stopping = new AbortController();
   const ended = state.run(stopping.signal);
   await clock.advance(0);
