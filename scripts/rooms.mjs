@@ -133,7 +133,10 @@ const rooms = {
     'the table of pods and the warnings beside it, as `ps` prints them (pure)',
     ['api/text', 'api/values', 'engine/explain', 'engine/view'],
   ],
-  'engine/outgoing': ['bounds texts that leave the engine and hides Secrets in them', ['api/values', 'engine/view']],
+  'engine/outgoing': [
+    'bounds texts that leave the engine and hides Secrets in them',
+    ['api/text', 'api/values', 'engine/view'],
+  ],
   'engine/oom': [
     'notices kills for lack of memory: process, container, figures',
     ['api/values', 'flow', 'engine/container', 'engine/view'],

@@ -4,21 +4,30 @@ import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
 
-test('a runtime that is ready is asked every five seconds, one that is not twice in a second', async () => {
+/** Runs the checks of a runtime whose events are not followed. */
+function begin(deps: Partial<ConstructorParameters<typeof RuntimeState>[0]>) {
   const clock = new FakeClock();
   const runtime = new FakeRuntime({ clock });
-  const events: string[] = [];
   const state = new RuntimeState({
     runtime,
     clock,
-    emit: ({ type }) => {
-      events.push(type);
-    },
+    emit: () => undefined,
     isFollowed: () => false,
     plegUnhealthyBecause: () => undefined,
+    ...deps,
   });
   const stopping = new AbortController();
   const ended = state.run(stopping.signal);
+  const stop = async (): Promise<void> => {
+    stopping.abort(new Error('stop'));
+    await expect(ended).rejects.toThrow('stop');
+  };
+  return { clock, runtime, state, stop };
+}
+
+test('a runtime that is ready is asked every five seconds, one that is not twice in a second', async () => {
+  const events: string[] = [];
+  const { state, runtime, clock, stop } = begin({ emit: ({ type }) => void events.push(type) });
   await clock.advance(5000);
   expect(runtime.requestsOf('status')).toHaveLength(2);
   runtime.injectError('status', new Refusal(codes.unavailable, 'Connection dropped'), { times: 4 });
@@ -29,42 +38,20 @@ test('a runtime that is ready is asked every five seconds, one that is not twice
   await clock.advance(1);
   expect(events).toEqual(['RuntimeReady', 'RuntimeNotReady', 'RuntimeReady']);
   expect(state.error()).toBeUndefined();
-  stopping.abort(new Error('stop'));
-  await expect(ended).rejects.toThrow('stop');
+  await stop();
 });
 
 test('a runtime that does not list its containers is a reason, too', async () => {
-  const clock = new FakeClock();
-  const runtime = new FakeRuntime({ clock });
   const plegUnhealthyBecause = (): string => 'pleg was last seen active 181s ago; threshold is 180s';
-  const state = new RuntimeState({
-    runtime,
-    clock,
-    emit: () => undefined,
-    isFollowed: () => false,
-    plegUnhealthyBecause,
-  });
-  const stopping = new AbortController();
-  const ended = state.run(stopping.signal);
+  const { state, clock, stop } = begin({ plegUnhealthyBecause });
   await clock.advance(0);
   expect(state.error()).toBe('PLEG is not healthy: pleg was last seen active 181s ago; threshold is 180s');
-  stopping.abort(new Error('stop'));
-  await expect(ended).rejects.toThrow('stop');
+  await stop();
 });
 
 test('a runtime whose events are followed is asked every ten seconds, and at once when they are lost', async () => {
-  const clock = new FakeClock();
-  const runtime = new FakeRuntime({ clock });
   let isFollowed = true;
-  const state = new RuntimeState({
-    runtime,
-    clock,
-    emit: () => undefined,
-    isFollowed: () => isFollowed,
-    plegUnhealthyBecause: () => undefined,
-  });
-  const stopping = new AbortController();
-  const ended = state.run(stopping.signal);
+  const { state, runtime, clock, stop } = begin({ isFollowed: () => isFollowed });
   const asked = async (ms: number): Promise<number> => {
     await clock.advance(ms);
     return runtime.requestsOf('status').length;
@@ -77,25 +64,13 @@ test('a runtime whose events are followed is asked every ten seconds, and at onc
   expect([await asked(0), state.error()]).toEqual([3, 'Connection dropped']);
   expect([await asked(500), state.error()]).toEqual([4, undefined]);
   expect([await asked(4000), await asked(500)]).toEqual([4, 5]);
-  stopping.abort(new Error('stop'));
-  await expect(ended).rejects.toThrow('stop');
+  await stop();
 });
 
 test('while the pod network is not ready, a followed runtime is asked every five seconds', async () => {
-  const clock = new FakeClock();
-  const runtime = new FakeRuntime({ clock });
+  const { runtime, clock, stop } = begin({ isFollowed: () => true });
   runtime.setCondition('NetworkReady', false);
-  const state = new RuntimeState({
-    runtime,
-    clock,
-    emit: () => undefined,
-    isFollowed: () => true,
-    plegUnhealthyBecause: () => undefined,
-  });
-  const stopping = new AbortController();
-  const ended = state.run(stopping.signal);
   await clock.advance(5000);
   expect(runtime.requestsOf('status')).toHaveLength(2);
-  stopping.abort(new Error('stop'));
-  await expect(ended).rejects.toThrow('stop');
+  await stop();
 });

@@ -1,5 +1,6 @@
 import { boundedText, splitMark } from '../../bounded-text.ts';
 import { maxProblemsPerSource, textLimits } from '../../text-limits.ts';
+import { notShown } from '../../api/text/problem-list.ts';
 import type { PodStatus } from '../../api/types.ts';
 import type { KubeletEvent, ManifestProblem } from '../view/events.ts';
 import type { SecretValues } from './secret-values.ts';
@@ -71,13 +72,13 @@ export class OutgoingText {
   problems(problems: readonly ManifestProblem[]): ManifestProblem[] {
     const seen = this.listsSeen.get(problems);
     if (seen !== undefined) return seen;
-    const known = problems.filter(({ notShown }) => notShown === undefined);
+    const known = problems.filter((problem) => problem.notShown === undefined);
     const shown = known.slice(0, maxProblemsPerSource).map((problem) => this.problem(problem));
-    const leftOut = problems.reduce((sum, { notShown = 0 }) => sum + notShown, known.length - shown.length);
+    const leftOut = problems.reduce((sum, problem) => sum + (problem.notShown ?? 0), known.length - shown.length);
     const [first] = problems;
     if (leftOut > 0 && first !== undefined) {
       const { origin, severity } = first;
-      shown.push({ origin, severity, message: `${leftOut} more problems are not shown`, notShown: leftOut });
+      shown.push({ origin, severity, ...notShown(leftOut) });
     }
     this.listsSeen.set(problems, shown);
     return shown;
