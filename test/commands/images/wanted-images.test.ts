@@ -1,6 +1,11 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { bundledNames } from '../../../src/commands/images/bundle-images.ts';
-import { wantedImages } from '../../../src/commands/images/pull-images.ts';
+import type { CommandDeps } from '../../../src/commands/io/deps.ts';
+import { pullImages, wantedImages } from '../../../src/commands/images/pull-images.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
@@ -23,6 +28,18 @@ test('an image that is never to be pulled is not wanted, unless it is named or a
   const { wanted, never } = wantedImages(['db:1'], [local, web]);
   expect([wanted.map(({ image }) => image), never]).toEqual([['db:1', 'app:latest', 'web:1'], ['model:1']]);
   expect(wantedImages([], [local])).toEqual({ wanted: [], never: ['app:latest', 'web:1', 'db:1', 'model:1'] });
+});
+
+test('images that are never to be pulled are named, without a runtime', async () => {
+  const file = join(await temporaryFolder(), 'web.yaml');
+  await writeFile(
+    file,
+    'apiVersion: v1\nkind: Pod\nmetadata: { name: web }\n' +
+      'spec: { containers: [{ name: web, image: "web:1", imagePullPolicy: Never }] }\n',
+  );
+  const stdout = new PassThrough();
+  await pullImages([], { filename: [file], parallel: 3, rootDir: '/missing' }, { stdout } as unknown as CommandDeps);
+  expect(String(stdout.read())).toBe('Not pulled, imagePullPolicy Never: web:1\n');
 });
 
 test('a name that is not valid is refused before the first pull', () => {
