@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { formatTable } from '../src/commands/io/format-table.ts';
 import type { InstalledContainerd } from '../src/containerd/find-containerd.ts';
 import { UserError } from '../src/errors.ts';
+import { compactMemory } from './compact-memory.ts';
 import { findRelease } from './containerd-release.ts';
 import { Figures, type Summary, tableRows } from './figures.ts';
 import { ownMeasures, stageMeasures } from './measures.ts';
@@ -80,6 +81,7 @@ async function takeFigures<Setting extends object>(
   const figures = new Figures();
   for (const [name, measure] of measures) {
     process.stderr.write(`measuring: ${name}\n`);
+    await compactMemory();
     await measure({ ...setting, figures });
   }
   return figures.summaries();

@@ -25,6 +25,7 @@ export const usage = `Usage: npm run bench -- [options]
                      scripts/fetch-program makes them; what is not installed is fetched
   --agent 'COMMAND'  measure another agent too; {dir} is its folder of manifests, {root} a folder of its own and {sock}
                      the path of containerd's socket; repeatable
+Before each measure the kernel drops its caches and joins its free memory, as by /proc/sys/vm/drop_caches.
 `;
 
 export function parseOptions(args: readonly string[], names: readonly string[]): BenchOptions | 'help' {
