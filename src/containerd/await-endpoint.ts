@@ -1,6 +1,7 @@
 import { existsSync, type FSWatcher, watch } from 'node:fs';
 import { dirname, relative, sep } from 'node:path';
 import type { Clock } from '../clock.ts';
+import { abortWith } from '../abort-with.ts';
 import type { ProbeResult } from './probe-endpoint.ts';
 
 /** A runtime that is missing or does not answer because it hangs or is ending. */
@@ -30,13 +31,15 @@ export async function awaitEndpoint(endpoint: string, { probe, clock, onWaiting,
     // Watches before it probes, so that no change is missed.
     const change = watchForChange(endpoint.replace(/^unix:\/\//, ''));
     const changed = new AbortController();
+    const release = abortWith(changed, signal);
     try {
       const result = await probe(endpoint);
       if (!isAbsent(result)) return result;
-      const wait = clock.sleep(delayMs, { signal: AbortSignal.any([signal, changed.signal]) });
+      const wait = clock.sleep(delayMs, { signal: changed.signal });
       const hasChanged = await Promise.race([change.happened.then(() => true), wait.then(() => false)]);
       delayMs = hasChanged ? firstDelayMs : Math.min(delayMs * 2, longestDelayMs);
     } finally {
+      release();
       changed.abort();
       change.stop();
     }

@@ -2,6 +2,7 @@ import type { Pod } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { isCausedByUnavailable } from '../cri/errors.ts';
 import { errorMessage } from '../errors.ts';
+import { abortWith } from '../abort-with.ts';
 import type { Logger } from '../logger.ts';
 import { backOffPeriodMs, transientBackOffMs } from './pod-workers/next-sync-delay.ts';
 import { SyncPodError } from './pod-workers/sync-pod-error.ts';
@@ -34,7 +35,9 @@ export class ImagesAhead {
     this.forget(uid);
     const entry = { pod, isReady: false, abort: new AbortController() };
     this.pods.set(uid, entry);
-    void this.pull(pod, AbortSignal.any([entry.abort.signal, this.deps.stopped])).then((isReady) => {
+    const release = abortWith(entry.abort, this.deps.stopped);
+    void this.pull(pod, entry.abort.signal).then((isReady) => {
+      release();
       entry.isReady = isReady;
       if (isReady) this.deps.onReady(uid);
     });

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import { abortWith } from '../abort-with.ts';
 import type { AsyncQueue } from '../flow/async-queue.ts';
 import type { PodUpdate } from './config/pod-config.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
@@ -76,11 +77,13 @@ export async function runSyncLoop(
     const unsubscribe = onRuntimeReady(() => {
       ready.abort();
     });
+    const release = abortWith(ready, signal);
     try {
-      await clock.sleep(ms, { signal: AbortSignal.any([signal, ready.signal]) });
+      await clock.sleep(ms, { signal: ready.signal });
     } catch {
       signal.throwIfAborted();
     } finally {
+      release();
       unsubscribe();
     }
   };

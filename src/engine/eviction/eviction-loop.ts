@@ -7,6 +7,7 @@ import {
 import { formatQuantity } from '../../api/values/quantity.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
+import { abortWith } from '../../abort-with.ts';
 import { inTime } from '../../flow/in-time.ts';
 import { untilTick } from '../../flow/ticks.ts';
 import type { Logger } from '../../logger.ts';
@@ -238,10 +239,13 @@ class Notices {
     this.wake = () => {
       woken.abort();
     };
+    const release = abortWith(woken, signal);
     try {
-      await this.clock.sleep(ms, { signal: AbortSignal.any([signal, woken.signal]) });
+      await this.clock.sleep(ms, { signal: woken.signal });
     } catch {
       signal.throwIfAborted();
+    } finally {
+      release();
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts';
+import { abortWith } from '../../abort-with.ts';
 
 /** Bytes that pulls received so far. Resolves with undefined if unknown. */
 export type PullProgress = () => Promise<number | undefined>;
@@ -17,9 +18,11 @@ export async function unlessStalled<T>(
   void watch(progress, clock, ended.signal).then((isStalled) => {
     if (isStalled) stalled.abort(new Error(`no progress for ${stallTimeoutMs / 1000} seconds`));
   });
+  const release = abortWith(stalled, signal);
   try {
-    return await pull(AbortSignal.any([signal, stalled.signal]));
+    return await pull(stalled.signal);
   } finally {
+    release();
     ended.abort();
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import { abortWith } from '../../abort-with.ts';
 import { AsyncQueue } from '../../flow/async-queue.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from '../../flow/back-off.ts';
 import type { InhibitorLock, Logind, LogindConnection } from './logind.ts';
@@ -70,8 +71,9 @@ export class ShutdownWatch {
       if (changes.length === 0) changes.push('signal');
     };
     const ending = new AbortController();
+    const release = abortWith(ending, signal);
     try {
-      const connection = await this.deps.logind.connect(onSignal, AbortSignal.any([signal, ending.signal]));
+      const connection = await this.deps.logind.connect(onSignal, ending.signal);
       void connection.closed.then(() => {
         changes.push('the system bus was lost');
       });
@@ -84,6 +86,7 @@ export class ShutdownWatch {
       }
     } finally {
       this.isConnected = false;
+      release();
       ending.abort();
     }
   }

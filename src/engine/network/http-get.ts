@@ -3,6 +3,7 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import { request as httpsRequest } from 'node:https';
 import type { Clock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
+import { abortWith } from '../../abort-with.ts';
 import { GrowingBytes } from '../../growing-bytes.ts';
 import { addressText, dialErrorText } from './dial-error.ts';
 import { parseGoURL } from './go-url.ts';
@@ -39,14 +40,15 @@ export async function httpGet(
       : clock.after(timeoutMs, () => {
           timeout.abort(new Error(awaitingHeaders));
         });
-  const ended = AbortSignal.any([signal, timeout.signal]);
+  const release = abortWith(timeout, signal);
   try {
-    return await follow(request, ended);
+    return await follow(request, timeout.signal);
   } catch (error) {
     signal.throwIfAborted();
     throw error;
   } finally {
     cancel?.();
+    release();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
+import { abortWith } from '../../abort-with.ts';
 import { AsyncQueue } from '../../flow/async-queue.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from '../../flow/back-off.ts';
 import type { Faults } from '../../flow/faults.ts';
@@ -84,8 +85,8 @@ export class PluginManager {
   private add(path: string, identity: string, stopped: AbortSignal): void {
     const known: Known = { identity, gone: new AbortController(), added: undefined };
     this.known.set(path, known);
-    const signal = AbortSignal.any([stopped, known.gone.signal]);
-    this.afterOthers(path, () => this.register(path, known, signal));
+    const release = abortWith(known.gone, stopped);
+    this.afterOthers(path, () => this.register(path, known, known.gone.signal).finally(release));
   }
 
   private forget(path: string, known: Known): void {

@@ -53,7 +53,6 @@ export async function git(
   const limited = ['-c', 'ulimit -f "$0" && exec git "$@"', String(maxFileBlocks), ...all, ...args];
   signal.throwIfAborted();
   const tooLong = AbortSignal.timeout(timeoutMs);
-  const ending = AbortSignal.any([signal, tooLong]);
   // A process group, because git starts programs such as git-remote-https, which keep its output open.
   const child = execa('/bin/sh', limited, {
     env: environment,
@@ -67,9 +66,9 @@ export async function git(
   const kill = (): void => {
     killGroup(child);
   };
-  ending.addEventListener('abort', kill, { once: true });
+  for (const ending of [signal, tooLong]) ending.addEventListener('abort', kill, { once: true });
   const { failed, stdout, stderr, exitCode, isMaxBuffer } = await child;
-  ending.removeEventListener('abort', kill);
+  for (const ending of [signal, tooLong]) ending.removeEventListener('abort', kill);
   signal.throwIfAborted();
   if (!failed) return Buffer.from(stdout);
   if (exitCode === notFoundExitCode) throw failure('git is not installed', 'Install the package git.');

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../clock.ts';
+import { abortWith } from '../../abort-with.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
 import { toOriginFailure } from './explain-failure.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
@@ -22,7 +23,8 @@ export interface RequestLimits {
 /** Starts the time limits of a check. */
 export function limitRequests(clock: Clock, outer: AbortSignal): RequestLimits {
   const over = new AbortController();
-  const signal = AbortSignal.any([outer, over.signal]);
+  const release = abortWith(over, outer);
+  const { signal } = over;
   // Each redirect adds listeners, and more than ten would cause a warning.
   setMaxListeners(0, signal);
   const giveUpAfter = (ms: number, message: string): (() => void) =>
@@ -41,6 +43,7 @@ export function limitRequests(clock: Clock, outer: AbortSignal): RequestLimits {
     end: () => {
       cancelTotal();
       cancelStall();
+      release();
     },
   };
 }

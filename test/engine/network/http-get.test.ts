@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter, getEventListeners, once } from 'node:events';
 import type { ClientRequest } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -50,6 +50,15 @@ test('of a body without end a probe reads the beginning', async () => {
     statusCode: 200,
     body: 'x'.repeat(10_240),
   });
+});
+
+test('a probe leaves nothing in the signal that ends all probes of its container', async () => {
+  const { signal } = new AbortController();
+  const url = await pouringServer(`${ok}\r\n`, 'x');
+  await httpGet({ url, headers: {}, hostHeader: '' }, { timeoutMs: 1000, clock: new FakeClock(), signal });
+  // Node keeps the signals that AbortSignal.any made of one in a set of that one.
+  const kept = Object.getOwnPropertySymbols(signal).filter(({ description }) => description === 'kDependantSignals');
+  expect({ kept, listeners: getEventListeners(signal, 'abort') }).toEqual({ kept: [], listeners: [] });
 });
 
 test('of thousands of 1xx answers in one packet one ends the request', () => {
