@@ -22,6 +22,7 @@ import { computeRestart } from './compute-restart.ts';
 import { declaredOrRefused, type OperationRequest, podKey, type PodName, type RevisionSummary } from './operation.ts';
 import {
   currentRevision,
+  emptyRecord,
   type PodRecord,
   type PodRevision,
   revisionName,
@@ -176,27 +177,29 @@ export class PodOperations {
     const { uid } = pod.metadata;
     switch (request.action) {
       case 'stop':
-        await this.ask({ ...record, isStopped: true });
+        await this.ask(pod, (newest) => ({ ...newest, isStopped: true }));
         this.deps.stopPod(uid);
         return `${shown} stopped`;
       case 'start': {
-        const { isStopped, ...started } = record;
-        if (isStopped !== true) return `${shown} was not stopped`;
-        await this.ask(started);
+        if (record.isStopped !== true) return `${shown} was not stopped`;
+        await this.ask(pod, ({ isStopped: _isStopped, ...started }) => started);
         this.deps.startPod(uid);
         return `${shown} started`;
       }
       case 'restart':
-        return this.restart(pod, record, request.container);
+        return this.restart(pod, request.container);
       case 'retry':
         this.deps.retryPod(uid);
         return `${shown} is tried now`;
       case 'hold':
-        await this.ask({ ...record, pin: { to: record.current, because: 'held by kubelet-ts hold' } });
+        await this.ask(pod, (newest) => ({
+          ...newest,
+          pin: { to: newest.current, because: 'held by kubelet-ts hold' },
+        }));
         return `${shown} held: changes of its manifest wait until kubelet-ts unhold`;
       case 'unhold':
         if (record.pin === undefined) return `${shown} was not held`;
-        await this.ask(withoutPin(record));
+        await this.ask(pod, withoutPin);
         this.deps.redeclare();
         return `${shown} follows its manifest again`;
       case 'rollback':
@@ -204,7 +207,7 @@ export class PodOperations {
     }
   }
 
-  private async restart(pod: Pod, record: PodRecord, container: string | undefined): Promise<string> {
+  private async restart(pod: Pod, container: string | undefined): Promise<string> {
     const { podStatus, lookAtPod, retryPod, clock } = this.deps;
     const { uid, name } = pod.metadata;
     if (pod.spec.restartPolicy !== 'Always') {
@@ -220,7 +223,9 @@ export class PodOperations {
     if (ids === undefined) {
       throw new RequestRefused('invalid', `pod ${name} has no container ${container ?? ''} that can restart`);
     }
-    if (ids.length > 0) await this.ask({ ...record, restart: [...new Set([...(record.restart ?? []), ...ids])] });
+    if (ids.length > 0) {
+      await this.ask(pod, (newest) => ({ ...newest, restart: [...new Set([...(newest.restart ?? []), ...ids])] }));
+    }
     retryPod(uid);
     return ids.length > 0 ? `pod/${name} restarted` : `pod/${name} has no running container, it is tried now`;
   }
@@ -234,19 +239,28 @@ export class PodOperations {
     }
     if (target.number === record.current) return `pod/${name} runs revision ${target.number} already`;
     const isHeld = record.pin !== undefined && record.pin.whileDeclared === undefined;
-    await this.ask(this.pinned(record, target, 'rolled back by kubelet-ts rollback', isHeld));
+    await this.ask(pod, this.rolledBack(record, target, 'rolled back by kubelet-ts rollback', isHeld));
     this.deps.redeclare();
     const until = isHeld ? 'kubelet-ts unhold' : 'its manifest changes, or kubelet-ts unhold';
     return `pod/${name} rolled back to revision ${target.number} until ${until}`;
   }
 
-  private pinned(record: PodRecord, { number, name }: PodRevision, because: string, isHeld: boolean): PodRecord {
+  /** Returns a change of the record to an earlier revision. It changes nothing once the pod runs another revision. */
+  private rolledBack(
+    record: PodRecord,
+    { number, name }: PodRevision,
+    because: string,
+    isHeld: boolean,
+  ): (newest: PodRecord) => PodRecord {
     const declared = this.declared.get(podKey(record));
-    const rest = { ...withoutPin(record), current: number };
-    if (isHeld) return { ...rest, pin: { to: number, because } };
-    return declared === undefined || declared === name
-      ? rest
-      : { ...rest, pin: { to: number, whileDeclared: declared, because } };
+    return (newest) => {
+      if (newest.current !== record.current) return newest;
+      const rest = { ...withoutPin(newest), current: number };
+      if (isHeld) return { ...rest, pin: { to: number, because } };
+      return declared === undefined || declared === name
+        ? rest
+        : { ...rest, pin: { to: number, whileDeclared: declared, because } };
+    };
   }
 
   private reviewPod(record: PodRecord): void {
@@ -284,7 +298,7 @@ export class PodOperations {
     const because = `revision ${current.number} was not Ready within ${deadlineMs / 1000}s`;
     const rollBack = async (): Promise<void> => {
       if (this.deps.records.of(record) !== record) return;
-      await this.ask(this.pinned(record, target, because, false));
+      await this.ask(pod, this.rolledBack(record, target, because, false));
       podEventRecorder(emit, pod).warning(reasons.rolledBack, `${because}; revision ${target.number} runs again`);
       redeclare();
     };
@@ -292,9 +306,9 @@ export class PodOperations {
     this.acts.run(rollBack).catch(() => undefined);
   }
 
-  private async ask(record: PodRecord): Promise<void> {
+  private async ask({ metadata }: Pod, change: (newest: PodRecord) => PodRecord): Promise<void> {
     try {
-      await this.deps.records.ask(record);
+      await this.deps.records.ask(metadata, change);
     } catch (error) {
       throw new RequestRefused('conflict', `nothing was done, because it cannot be written: ${errorMessage(error)}`);
     }
@@ -344,10 +358,6 @@ function isRestarted(ids: readonly string[], { containerStatuses }: RuntimePodSt
 
 const hash = ({ metadata }: Pod): string => metadata.annotations?.['kubernetes.io/config.hash'] ?? metadata.uid;
 const isSameRevision = (a: Pod, b: Pod): boolean => hash(a) === hash(b);
-
-function emptyRecord({ namespace, name }: PodName): PodRecord {
-  return { version: 1, namespace, name, current: 0, revisions: [] };
-}
 
 function withoutRestart({ restart: _restart, ...rest }: PodRecord): PodRecord {
   return rest;

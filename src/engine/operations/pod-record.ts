@@ -57,6 +57,11 @@ export function revisionName({ metadata: { uid: _uid, annotations = {}, ...metad
 
 const ownAnnotations: readonly string[] = Object.values(configAnnotations);
 
+/** The record of a pod that was never taken. */
+export function emptyRecord({ namespace, name }: Pick<PodRecord, 'namespace' | 'name'>): PodRecord {
+  return { version: 1, namespace, name, current: 0, revisions: [] };
+}
+
 /** The record with this revision as its current one. A known revision keeps its content and gets a new number. */
 export function withRevision(record: PodRecord, taken: Omit<PodRevision, 'number' | 'wasReady'>): PodRecord {
   const rest = withoutPin(record);

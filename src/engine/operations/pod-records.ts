@@ -9,7 +9,7 @@ import { makeFolder } from '../../make-folder.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import { readRegularFile } from '../../regular-file.ts';
 import { podKey, type PodName } from './operation.ts';
-import { parseRecord, type PodRecord } from './pod-record.ts';
+import { emptyRecord, parseRecord, type PodRecord } from './pod-record.ts';
 
 interface Deps {
   rootDir: string;
@@ -87,16 +87,25 @@ export class PodRecords {
   }
 
   /**
-   * Writes a record and then notes it. Rejects with the error of the file system, and logs the first one, because a
+   * Writes a changed record and then notes it. A record that is noted during the write is changed in the same way, and a
+   * pod that is forgotten then stays so. Rejects with the error of the file system, and logs the first one, because a
    * rollback that comes by itself has no caller to report it. Then nothing was asked.
    */
-  async ask(record: PodRecord): Promise<void> {
+  async ask(pod: PodName, change: (record: PodRecord) => PodRecord): Promise<void> {
+    const key = podKey(pod);
+    const isNew = !this.records.has(key);
     await this.writes
       .run(async () => {
-        await this.write(record, true);
+        const before = this.records.get(key);
+        if (before === undefined && !isNew) return;
+        const asked = change(before ?? emptyRecord(pod));
+        await this.write(asked, true);
         this.isFailing = false;
-        this.unwritten.delete(podKey(record));
-        this.records.set(podKey(record), record);
+        const now = this.records.get(key);
+        if (now === before) {
+          this.unwritten.delete(key);
+          this.records.set(key, asked);
+        } else if (now !== undefined) this.note(change(now));
       })
       .catch((error: unknown) => {
         this.warn(error);
