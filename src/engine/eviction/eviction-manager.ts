@@ -106,7 +106,10 @@ export class EvictionManager {
     );
     this.state = verdict.state;
     this.pressures = verdict.pressures;
-    this.thresholds = withContainerFsThresholds(config.thresholds, layout);
+    // Once, because what is known of a threshold belongs to this object.
+    if (this.thresholds === config.thresholds) {
+      this.thresholds = withContainerFsThresholds(config.thresholds, layout);
+    }
     this.deps.onObserved();
     const overLimit = enforcesStorageLimits ? this.evictOverLimit(usageIn(summary), layout) : [];
     if (overLimit.length > 0 || !verdict.toRelieve) return overLimit;
