@@ -7,15 +7,19 @@ import type { FsUsage } from '../host/fs-usage.ts';
 export type FilesystemFigures = Required<FsUsage>;
 
 /**
- * A disk that does not answer, such as a network file system, must not delay a sample for longer: `asked` if an earlier
- * read of it has not ended. The other one is the period of samples, because Node wakes up for a timer that was
- * cancelled, too.
+ * A disk that does not answer, such as a network file system, must not delay a sample for longer: `slow` if an earlier
+ * read of it has not ended, or took long. The other one is the period of samples, because Node also wakes up for a timer
+ * that was cancelled.
  */
-const patienceMs = { new: 10_000, asked: 2000 };
+const patienceMs = { usual: 10_000, slow: 2000 };
+/** Milliseconds of a read that took long. */
+const longMs = 100;
 
 /** Reads file systems, each at most once at a time. */
 export class Filesystems {
   private readonly underWay = new Map<string, Promise<FilesystemFigures>>();
+  /** Paths whose last read took long. */
+  private readonly slow = new Set<string>();
 
   constructor(
     private readonly clock: Clock,
@@ -25,7 +29,7 @@ export class Filesystems {
   /** The file system at a path. Resolves with undefined if it does not answer in time or the path is missing. */
   async read(path: string): Promise<FilesystemFigures | undefined> {
     const asked = this.underWay.get(path);
-    const ms = patienceMs[asked === undefined ? 'new' : 'asked'];
+    const ms = patienceMs[asked === undefined && !this.slow.has(path) ? 'usual' : 'slow'];
     try {
       return await inTime(this.clock, ms, asked ?? this.begin(path));
     } catch {
@@ -34,7 +38,12 @@ export class Filesystems {
   }
 
   private begin(path: string): Promise<FilesystemFigures> {
-    const reading = this.readFigures(path).finally(() => this.underWay.delete(path));
+    const begunMonotonic = this.clock.monotonic();
+    const reading = this.readFigures(path).finally(() => {
+      this.underWay.delete(path);
+      if (this.clock.monotonic() - begunMonotonic > longMs) this.slow.add(path);
+      else this.slow.delete(path);
+    });
     this.underWay.set(path, reading);
     // It may fail after nobody waits for it.
     reading.catch(() => undefined);

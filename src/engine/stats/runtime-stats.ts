@@ -77,13 +77,17 @@ export class RuntimeStats {
     );
   }
 
-  /** An answer of the last `maxAgeMs` serves again. kubelet: stats/cri_stats_provider.go ImageFsStats */
+  /**
+   * An answer of the last `maxAgeMs` serves again, and so does the last one if the call fails. kubelet:
+   * stats/cri_stats_provider.go ImageFsStats
+   */
   async disks({ maxAgeMs }: { maxAgeMs: number }): Promise<RuntimeDisks> {
     const { clock, imageService } = this.deps;
     const askedAtMonotonic = clock.monotonic();
     if (askedAtMonotonic - this.knownDisks.atMonotonic < maxAgeMs) return this.knownDisks.disks;
     const answer = await this.ask('ImageFsInfo', (options) => imageService.imageFsInfo({}, options));
-    if (answer === undefined) return {};
+    // The disk stays the same, and its free space is read elsewhere.
+    if (answer === undefined) return this.knownDisks.disks;
     const now = clock.now();
     const imageFs = diskFigures(answer.imageFilesystems[0], now);
     // Older runtimes report one disk for both.

@@ -7,34 +7,53 @@ const figures: FilesystemFigures = {
   ...{ inodesFree: 3, inodes: 5, inodesUsed: 2 },
 };
 
-test('a disk that does not answer is waited for ten seconds, and two while its first read has not ended', async () => {
-  const clock = new FakeClock();
-  let answer: (read: FilesystemFigures) => void = () => undefined;
-  let reads = 0;
-  const filesystems = new Filesystems(clock, () => {
-    reads += 1;
+/** Reads of one disk that the test answers. */
+class HeldReads {
+  readonly clock = new FakeClock();
+  readonly ends: unknown[] = [];
+  begun = 0;
+  #answer: (read: FilesystemFigures) => void = () => undefined;
+  readonly #filesystems = new Filesystems(this.clock, () => {
+    this.begun += 1;
     return new Promise((resolve) => {
-      answer = resolve;
+      this.#answer = resolve;
     });
   });
-  const ends: unknown[] = [];
-  const read = (): void => void filesystems.read('/hung').then((end) => ends.push(end));
-  read();
-  await clock.advance(9999);
-  expect(ends).toEqual([]);
-  await clock.advance(1);
-  expect(ends).toEqual([undefined]);
-  read();
-  await clock.advance(1999);
-  expect(ends).toEqual([undefined]);
-  await clock.advance(1);
-  expect([ends, reads]).toEqual([[undefined, undefined], 1]);
-  answer(figures);
-  await clock.advance(0);
-  read();
-  answer(figures);
-  await clock.advance(0);
-  expect([ends, reads]).toEqual([[undefined, undefined, figures], 2]);
+
+  read(): void {
+    void this.#filesystems.read('/disk').then((end) => this.ends.push(end));
+  }
+
+  async answer(): Promise<void> {
+    this.#answer(figures);
+    await this.clock.advance(0);
+  }
+
+  /** Milliseconds until the next read is given up. */
+  async patienceMs(): Promise<number> {
+    const [before, from] = [this.ends.length, this.clock.monotonic()];
+    this.read();
+    while (this.ends.length === before) await this.clock.advance(1000);
+    return this.clock.monotonic() - from;
+  }
+}
+
+test('a disk that does not answer is waited for ten seconds, and two while its first read has not ended', async () => {
+  const reads = new HeldReads();
+  expect([await reads.patienceMs(), await reads.patienceMs(), reads.begun]).toEqual([10_000, 2000, 1]);
+  expect(reads.ends).toEqual([undefined, undefined]);
+});
+
+test('a disk whose last read took long is waited for two seconds, until a read is quick again', async () => {
+  const reads = new HeldReads();
+  reads.read();
+  await reads.clock.advance(3000);
+  await reads.answer();
+  expect([[...reads.ends], await reads.patienceMs()]).toEqual([[figures], 2000]);
+  await reads.answer();
+  reads.read();
+  await reads.answer();
+  expect([[...reads.ends], await reads.patienceMs()]).toEqual([[figures, undefined, figures], 10_000]);
 });
 
 test('a path that is missing has no figures', async () => {
