@@ -366,6 +366,24 @@ describe('a driver that', () => {
     expect(await mountPointsUnder(folder)).toEqual([]);
   });
 
+  test('fails after it mounted undoes that before it mounts the volume of a corrected declaration', async () => {
+    driver.answers['nodePublishVolume'] = async (_request, carryOut) => {
+      await carryOut();
+      throw new RpcError('NodePublishVolume', 4, 'too slow');
+    };
+    await mountData(claiming());
+    driver.answers['nodePublishVolume'] = (_request, carryOut) => carryOut();
+    declareDisk({ volumeHandle: 'disk-2' });
+    driver.takeCalls();
+    expect(await mountData(claiming())).toEqual(mounted(target('disk')));
+    expect(driver.takeCalls()).toEqual([
+      ...['nodeUnpublishVolume', 'nodeUnstageVolume'],
+      ...['nodeStageVolume', 'nodePublishVolume'],
+    ]);
+    await writeFile(join(target('disk'), 'file'), 'mine');
+    expect(await readdir(driver.dataOf('disk-2'))).toEqual(['file']);
+  });
+
   test('says that it mounted, and made nothing, is not believed', async () => {
     driver.answers['nodePublishVolume'] = () => ({});
     expect(await mountData(claiming())).toBe(`driver ${driverName} published nothing at ${target('disk')}`);

@@ -70,10 +70,11 @@ export class CSIVolumes {
    * Mounts the volume, unless it is. The signal ends the call under way, which may have had an effect then. kubelet:
    * csi_attacher.go MountDevice, csi_mounter.go SetUpAt
    */
-  setUp(spec: CSIVolumeSpec, signal?: AbortSignal): Promise<void> {
+  async setUp(spec: CSIVolumeSpec, signal?: AbortSignal): Promise<void> {
     const options = signal && { signal };
-    return this.inTurn(spec, async () => {
-      const podDir = this.deps.podDirs.podDir(spec.pod.metadata.uid);
+    const podDir = this.deps.podDirs.podDir(spec.pod.metadata.uid);
+    await this.undoOther(podDir, spec);
+    await this.inTurn(spec, async () => {
       const driver = this.deps.storage.csiDriver(spec.driver);
       if (await this.isReady(podDir, spec)) {
         // A volume that cannot be refreshed stays as it is.
@@ -84,6 +85,17 @@ export class CSIVolumes {
       if (unsupported !== undefined) throw new UserError(unsupported);
       await this.mount(podDir, spec, options);
     });
+  }
+
+  /**
+   * Undoes an attempt to mount another volume at the same place, such as before the declaration was corrected. The
+   * driver may have mounted it, and would take it for this one.
+   */
+  private async undoOther(podDir: string, { specName, driver, volumeHandle }: CSIVolumeSpec): Promise<void> {
+    const use = await readUse(podDir, specName);
+    const isSame = use?.driver === driver && use.volumeHandle === volumeHandle;
+    if (use === undefined || isSame || (await this.isReady(podDir, { specName }))) return;
+    await this.tearDown(podDir, specName);
   }
 
   /** True if the volume is mounted, even without its claim or driver. */
