@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 
 /**
- * Has the kernel drop its caches and join its free memory. A long-lived VM has it in small pieces, and the host may then
+ * Has the kernel drop its caches and join its free memory. A long-lived VM has it in small pieces. The host may then
  * charge up to 10 µs for the first touch of each page after some seconds. Does nothing without the right to.
  */
 export async function compactMemory(): Promise<void> {

@@ -136,21 +136,17 @@ export class ConfigReader {
 
   /** The sources whose last list has a pod of this name. */
   declarers(pod: PodName): string[] {
-    return this.readsWith(pod).map(({ source }) => source.where);
+    return this.reads.filter(({ declared }) => hasPod(declared, pod)).map(({ source }) => source.where);
   }
 
   /** The source that has versions and declares a pod of this name. Returns undefined if none does. */
   versionedSource(pod: PodName): VersionedSource | undefined {
-    for (const { snapshot } of this.readsWith(pod)) {
+    for (const { snapshot, declared } of this.reads) {
       const { version, where } = snapshot;
-      if (version !== undefined) return { where, version };
+      // Few sources have versions. The pods of others are not looked at, because each snapshot asks for each pod.
+      if (version !== undefined && hasPod(declared, pod)) return { where, version };
     }
     return undefined;
-  }
-
-  private readsWith({ namespace, name }: PodName): Read[] {
-    const isNamed = ({ metadata }: Pod): boolean => metadata.name === name && metadata.namespace === namespace;
-    return this.reads.filter(({ declared = [] }) => declared.some(isNamed));
   }
 
   /** The file or URL that declares an object, by `claimedKeys`. Returns undefined if none does. */
@@ -283,4 +279,8 @@ function immutable(key: string, origin: string): ManifestProblem {
     hint: 'Declare the new content under another name and let the pods use that, or remove the object first.',
     severity: 'error',
   };
+}
+
+function hasPod(pods: readonly Pod[] = [], { namespace, name }: PodName): boolean {
+  return pods.some(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
 }
