@@ -11,7 +11,7 @@ interface ApplyFlags {
   rootDir: string;
   filename: string[];
   namespace?: string;
-  dryRun: boolean | string;
+  dryRun: string;
   hostnameOverride?: string;
 }
 
@@ -31,11 +31,14 @@ export function register(program: Command, deps: CommandDeps): void {
 /** As by kubectl: `--dry-run`, `--dry-run=client` and `--dry-run=server` change nothing. */
 export function dryRunOption(): Option {
   const choices = ['none', 'client', 'server'];
-  return new Option('--dry-run [mode]', 'report the changes without making them').choices(choices).default('none');
+  return new Option('--dry-run [mode]', 'report the changes without making them')
+    .choices(choices)
+    .preset('client')
+    .default('none');
 }
 
 /** True if nothing must change. */
-export const isDryRun = (dryRun: boolean | string): boolean => dryRun !== 'none';
+export const isDryRun = (dryRun: string): boolean => dryRun !== 'none';
 
 async function apply(flags: ApplyFlags, deps: CommandDeps): Promise<void> {
   const dryRun = isDryRun(flags.dryRun);

@@ -18,7 +18,7 @@ interface DeleteFlags {
   rootDir: string;
   filename?: string[];
   namespace?: string;
-  dryRun: boolean | string;
+  dryRun: string;
   wait: 'true' | 'false';
   timeout?: number;
   hostnameOverride?: string;

@@ -12,7 +12,7 @@ export function hideSecretArguments(argv: readonly string[]): void {
 
 /** The arguments with secrets hidden. */
 export function shownArguments(argv: readonly string[]): string[] {
-  const hide = new Map([...hidden, ...(argv[2] === 'run-once' ? hiddenVariables : [])]);
+  const hide = new Map([...hidden, ...(hiddenVariables.get(argv[2] ?? '') ?? [])]);
   const shownValue = (name: string, value: string): string => hide.get(name.replaceAll('_', '-'))?.(value) ?? value;
   return argv.map((argument, index) => {
     const [, flag = '', value = ''] = /^(--[^=]+=|-e(?=.))(.*)$/s.exec(argument) ?? [];
@@ -28,7 +28,9 @@ const hidden: [string, Hide][] = [
   ['--manifest-url', (url) => (URL.canParse(url) ? shownURL(new URL(url)) : url)],
 ];
 const hideVariable: Hide = (variable) => variable.replace(/=.*$/s, '=…');
-const hiddenVariables: [string, Hide][] = [
-  ['-e', hideVariable],
-  ['--env', hideVariable],
-];
+const hiddenEnv: [string, Hide] = ['--env', hideVariable];
+/** By command. */
+const hiddenVariables = new Map([
+  ['run-once', [['-e', hideVariable] satisfies [string, Hide], hiddenEnv]],
+  ['debug', [hiddenEnv]],
+]);

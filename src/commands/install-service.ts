@@ -1,10 +1,13 @@
 import { access, readFile, rm } from 'node:fs/promises';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { isAbsolute, resolve } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { UserError } from '../errors.ts';
+import { refuseURLs } from '../node/options/url-for-path.ts';
 import { ownProgram } from '../own-program.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 import { shownArguments } from './hide-secret-arguments.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { pathsIn } from './service/paths-in.ts';
 import { openRCScript } from './service/openrc-script.ts';
 import { systemdUnit } from './service/systemd-unit.ts';
 
@@ -23,7 +26,8 @@ interface InstallFlags extends ServiceFlags {
 interface Service {
   file: string;
   mode: number;
-  text: (program: string, words: readonly string[], name: string) => string;
+  /** The folder is for relative paths in the words. */
+  text: (program: string, words: readonly string[], name: string, folder?: string) => string;
   enable: readonly (readonly string[])[];
   start: string;
   /** Before the file goes, and after. */
@@ -70,7 +74,10 @@ export function register(program: Command, deps: CommandDeps): void {
       refuseSecrets(words);
       const service = await serviceOf(flags);
       const arguments_ = words.length === 0 ? ['/etc/kubernetes/manifests'] : words;
-      const text = service.text(flags.program, arguments_, flags.name);
+      const paths = pathsIn(arguments_, await runCommand(deps));
+      refuseURLs(paths);
+      const folder = paths.every((path) => isAbsolute(path)) ? undefined : process.cwd();
+      const text = service.text(resolve(flags.program), arguments_, flags.name, folder);
       deps.stdout.write(flags.dryRun === true ? text : await install(service, text));
     });
 }
@@ -112,6 +119,16 @@ Examples:
 function serviceName(name: string): string {
   if (/^[A-Za-z0-9][\w.-]*$/.test(name)) return name;
   throw new InvalidArgumentError('It has letters, digits, dots, dashes and underscores.');
+}
+
+/** The command `run`, to parse with. Its messages come as errors alone. */
+async function runCommand(deps: CommandDeps): Promise<Command> {
+  const { register: registerRun } = await import('./run.ts');
+  const program = new Command().configureOutput({ writeErr: () => undefined });
+  registerRun(program, deps);
+  const [command] = program.commands;
+  if (command === undefined) throw new Error('no command was registered');
+  return command;
 }
 
 /** Every user of a machine can read the command line of a service. */

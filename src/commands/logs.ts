@@ -6,7 +6,7 @@ import type { ReadLogsOptions } from '../engine/logs/read-logs.ts';
 import { hasCode, UserError } from '../errors.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { addRuntimeOptions, duration } from '../node/options/flags.ts';
+import { addRuntimeOptions, duration, wholeNumber } from '../node/options/flags.ts';
 import type { OpenPod, PodFlags } from './pod/open-pod.ts';
 import { type PodContainer, podTitle, type SelectedPod } from './pod/select-pod.ts';
 
@@ -37,12 +37,12 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .option('-f, --follow', 'print new lines too, over restarts, until the container has finished')
     .option('-p, --previous', 'print the log of the previous instance')
-    .option('--tail <lines>', 'print only the last lines; -1: all', tailLines)
-    .option('--since <duration>', 'print only lines newer than this, such as 5m', duration)
+    .option('--tail <lines>', 'print only the last lines; -1: all (default: all; 10 with -l)', tailLines)
+    .option('--since <duration>', 'print only lines newer than this, such as 5m; 0: all', duration)
     .option('--since-time <time>', 'print only lines newer than this RFC 3339 time', rfc3339Time)
     .option('--timestamps', 'print the time before each line')
     .option('--prefix', 'print the pod and the container before each line')
-    .option('--limit-bytes <bytes>', 'stop after this number of bytes of each container', positiveNumber)
+    .option('--limit-bytes <bytes>', 'stop after this number of bytes of each container; 0: no limit', wholeNumber)
     .addHelpText('after', examples)
     .action(async (podName: string | undefined, container: string | undefined, flags: LogsFlags) => {
       await logs(deps, podName, withContainer(flags, container));
@@ -57,21 +57,25 @@ Examples:
   kubelet-ts logs -f -l app=web               follows all containers of the pods with this label, as they are now
   kubelet-ts logs -p web                      prints the log of the crashed instance`;
 
+/** kubectl: logs.go selectorTail */
+const defaultTailOfSelected = 10;
+
 /** The reader's options from the flags. Throws a `UserError` if they contradict each other. */
 export function readOptions(flags: LogsFlags, now: number): Omit<ReadLogsOptions, 'path'> {
-  const { follow = false, timestamps = false, tail = -1, since, sinceTime, limitBytes } = flags;
-  if (since !== undefined && sinceTime !== undefined) throw new UserError('use only one of --since and --since-time');
+  const { follow = false, timestamps = false, since = 0, sinceTime, limitBytes = 0 } = flags;
+  const { tail = flags.selector === undefined ? -1 : defaultTailOfSelected } = flags;
+  if (since > 0 && sinceTime !== undefined) throw new UserError('use only one of --since and --since-time');
   if (flags.allContainers === true && flags.container !== undefined) {
     throw new UserError('use only one of --all-containers and --container');
   }
-  const sinceMs = sinceTime !== undefined ? parseRfc3339Ms(sinceTime) : since === undefined ? undefined : now - since;
+  const sinceMs = sinceTime !== undefined ? parseRfc3339Ms(sinceTime) : since === 0 ? undefined : now - since;
   return {
     follow,
     timestamps,
     ...(tail < 0 ? {} : { tailLines: tail }),
     ...(sinceMs === undefined ? {} : { sinceMs }),
     ...(sinceTime === undefined ? {} : { sinceExtraNs: nanosecondsOf(sinceTime) }),
-    ...(limitBytes === undefined ? {} : { limitBytes }),
+    ...(limitBytes === 0 ? {} : { limitBytes }),
   };
 }
 
@@ -236,11 +240,6 @@ function noAttempt({ pod, why }: OpenPod, name: string, { previous = false }: Lo
 
 function tailLines(text: string): number {
   if (!/^(-1|\d+)$/.test(text)) throw new InvalidArgumentError('It must be a number of lines, or -1.');
-  return Number(text);
-}
-
-function positiveNumber(text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.');
   return Number(text);
 }
 

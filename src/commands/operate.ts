@@ -8,6 +8,7 @@ import { operate } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { readBareFlags } from './io/bare-flags.ts';
 import { declaredPods } from './pod/declared-pods.ts';
 import { untilEnded } from './pod/until-ended.ts';
 
@@ -90,11 +91,18 @@ export function registerOperation(action: OperationAction): (program: Command, d
 
 /** Options of commands that end pods. */
 export function addWaitOptions(command: Command): Command {
-  return command
+  return readBareFlags(command)
     .addOption(
-      new Option('--wait <boolean>', 'wait until the pods have ended').choices(['true', 'false']).default('true'),
+      new Option('--wait [boolean]', 'wait until the pods have ended')
+        .choices(['true', 'false'])
+        .preset('true')
+        .default('true'),
     )
-    .option('--timeout <duration>', 'wait at most this long; a bare number is in seconds (default: no limit)', seconds);
+    .option(
+      '--timeout <duration>',
+      'wait at most this long, 0: without a limit; a bare number is in seconds (default: 0)',
+      seconds,
+    );
 }
 
 function parseRevision(text: string): number {

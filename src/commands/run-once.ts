@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseImageName } from '../api/values/image-name.ts';
 import { systemClock } from '../clock.ts';
 import { writeFailure } from '../file-failure.ts';
 import type { Logger } from '../logger.ts';
@@ -200,6 +201,7 @@ function unremovedText({ unremoved }: RunOnceResult, flags: RunOnceFlags): strin
 function imageOverride(text: string, before: ImageOverride[] = []): ImageOverride[] {
   const [, container, image] = /^(?:([^.=]+)\.)?image=(.+)$/.exec(text) ?? [];
   if (image === undefined) throw new InvalidArgumentError('Write image=IMAGE or CONTAINER.image=IMAGE.');
+  if (parseImageName(image) === undefined) throw new InvalidArgumentError(`"${image}" is not the name of an image.`);
   return [...before, { container, image }];
 }
 

@@ -2,10 +2,12 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
-import { waitForAgent } from '../server/control/control-client.ts';
+import { fetchSnapshot, waitForAgent } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
+import { unlessAborted } from '../flow/unless-aborted.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { timeLimit } from './io/time-limit.ts';
 import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
 import { parseReference, workloadNamed } from './pod/pods-meant.ts';
 import {
@@ -21,6 +23,8 @@ import {
 import { snapshotsAtEvents } from '../server/control/snapshots-at-events.ts';
 
 const defaultTimeoutMs = 60_000;
+/** For a last look at an agent, which is stuck if it takes longer. */
+const lastLookMs = 2000;
 
 interface WaitFlags {
   rootDir: string;
@@ -40,7 +44,11 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-l, --selector <selector>', 'wait for all of these pods with these labels, such as app=web')
     .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
     .addOption(conditionOption())
-    .option('--timeout <duration>', 'give up after this long; a bare number is in seconds (default: 1m)', seconds)
+    .option(
+      '--timeout <duration>',
+      'give up after this long, 0: look once; a bare number is in seconds (default: 1m)',
+      seconds,
+    )
     .addHelpText('after', examples)
     .action(async (words: string[], flags: WaitFlags) => {
       const names = await waitForPods(await podsMeant(words, flags), flags);
@@ -120,7 +128,7 @@ function podName(word: string, namespace: string | undefined, snapshot?: EngineS
  */
 async function waitForPods(meant: PodsMeant, flags: WaitFlags): Promise<readonly string[]> {
   const socket = controlSocketPath(resolve(flags.rootDir));
-  const timeout = AbortSignal.timeout(flags.timeout ?? defaultTimeoutMs);
+  const timeout = timeLimit(flags.timeout ?? defaultTimeoutMs);
   await waitForAgent(socket, timeout).catch((error: unknown) => {
     if (error instanceof UserError) throw error;
     throw new UserError('no kubelet-ts runs on this root-dir', {
@@ -130,7 +138,7 @@ async function waitForPods(meant: PodsMeant, flags: WaitFlags): Promise<readonly
   });
   const everMeant = new Set<string>();
   let last: EngineSnapshot | undefined;
-  for await (const snapshot of snapshotsAtEvents(socket, timeout)) {
+  for await (const snapshot of snapshotsUntil(timeout, socket)) {
     for (const name of meant(snapshot)) everMeant.add(name);
     const names = flags.for === 'deleted' ? [...everMeant] : meant(snapshot);
     const isAny = names.length > 0 || flags.for === 'deleted';
@@ -142,6 +150,21 @@ async function waitForPods(meant: PodsMeant, flags: WaitFlags): Promise<readonly
     last = snapshot;
   }
   throw notMet(meant(last), flags, { snapshot: last, ...(!timeout.aborted && { why: 'kubelet-ts ended' }) });
+}
+
+/** The snapshots of the agent at its events. One also if the time is over before the first. */
+async function* snapshotsUntil(timeout: AbortSignal, socket: string): AsyncGenerator<EngineSnapshot, void> {
+  let isFirst = true;
+  for await (const snapshot of snapshotsAtEvents(socket, timeout)) {
+    yield snapshot;
+    isFirst = false;
+  }
+  if (!isFirst || !timeout.aborted) return;
+  // Without an answer the time is over.
+  const only = await unlessAborted(fetchSnapshot(socket, { settled: true }), timeLimit(lastLookMs)).catch(
+    () => undefined,
+  );
+  if (only !== undefined) yield only;
 }
 
 function rolledBack(name: string, because: string): UserError {

@@ -1,5 +1,29 @@
+import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { objectsNamed } from '../../src/commands/delete.ts';
+import { objectsNamed, register } from '../../src/commands/delete.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { makeDeps, makeRuntime } from './runtime-listings.ts';
+
+/** What `delete` prints on stderr without an agent, which knows no object. */
+async function stderrOf(...words: string[]): Promise<string> {
+  const deps = makeDeps(makeRuntime([], []));
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+  register(program, deps);
+  await program.parseAsync(['delete', '--root-dir', await temporaryFolder(), ...words], { from: 'user' });
+  return deps.printed.stderr;
+}
+
+test.each([
+  ['--wait', 'web'],
+  ['web', '--wait'],
+  ['--wait=false', 'web'],
+  ['--wait', 'false', 'web'],
+  ['--dry-run', 'web'],
+  ['--dry-run', 'client', 'web'],
+  ['--dry-run=server', 'web'],
+])('delete %s %s names the pod web alone', async (...words) => {
+  expect(await stderrOf(...words)).toBe('pod "web" not found\n  No applied object has this name in default.\n');
+});
 
 test.each([
   [['web'], [{ kind: 'Pod', namespace: 'shop', name: 'web' }]],

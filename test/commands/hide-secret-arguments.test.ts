@@ -29,3 +29,10 @@ test('values of variables are not shown', () => {
   const shown = ['-e', 'TOKEN=…', '--env', 'HOME', '--env=A=…', '-eB=…', '--env-file', 'a=b'];
   expect(shownArguments([...run, ...given])).toEqual([...run, ...shown]);
 });
+
+test('values of variables of debug are not shown', () => {
+  const run = ['node', 'kubelet-ts', 'debug', 'web'];
+  const given = ['--env', 'TOKEN=s3cret=1', '--env=A=s3cret', '--image', 'app:1', '--', 'sh', '-e', 'B=c'];
+  const shown = ['--env', 'TOKEN=…', '--env=A=…', '--image', 'app:1', '--', 'sh', '-e', 'B=c'];
+  expect(shownArguments([...run, ...given])).toEqual([...run, ...shown]);
+});

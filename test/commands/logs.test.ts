@@ -50,6 +50,9 @@ describe('logs', () => {
     [['web', '-c', 'side', '--since-time', '2024-05-06T07:08:10Z'], 'two\n'],
     [['web', '-c', 'side', '--since-time', '2024-05-06T07:08:09.000000001Z'], 'two\n'],
     [['web', '-c', 'side', '--limit-bytes', '3'], 'one'],
+    [['web', '-c', 'side', '--limit-bytes=0'], 'one of side-0\ntwo\n'],
+    [['web', '-c', 'side', '--since=0s'], 'one of side-0\ntwo\n'],
+    [['web', '-c', 'side', '--since=0s', '--since-time', '2024-05-06T07:08:10Z'], 'two\n'],
     [['web', '-c', 'side', '--follow'], 'one of side-0\ntwo\n'],
     [['web', 'side', '--tail', '1'], 'two\n'],
     [['web', '--all-containers', '--prefix', '--tail', '1'], '[pod/web/app] two\n[pod/web/side] two\n'],
@@ -156,7 +159,7 @@ describe('logs', () => {
   test.each([
     [['--tail', 'x'], 'It must be a number of lines, or -1.'],
     [['--tail', '-2'], 'It must be a number of lines, or -1.'],
-    [['--limit-bytes', '0'], 'It must be a whole number above 0.'],
+    [['--limit-bytes', '-1'], 'It must be a whole number.'],
     [['--since', '5x'], 'It must be a duration such as 20s or 1m30s.'],
     [['--since-time', 'yesterday'], 'It must be a time such as 2024-05-06T07:08:09Z.'],
     [['--since', '5m', '--since-time', '2024-05-06T07:08:09Z'], 'use only one of --since and --since-time'],
@@ -180,6 +183,19 @@ test.each<[Partial<LogsFlags>, object]>([
   [
     { limitBytes: 7, timestamps: true },
     { follow: false, timestamps: true, limitBytes: 7 },
+  ],
+  [
+    { since: 0, limitBytes: 0 },
+    { follow: false, timestamps: false },
+  ],
+  [{ selector: 'app=web' }, { follow: false, timestamps: false, tailLines: 10 }],
+  [
+    { selector: 'app=web', tail: -1 },
+    { follow: false, timestamps: false },
+  ],
+  [
+    { selector: 'app=web', tail: 20 },
+    { follow: false, timestamps: false, tailLines: 20 },
   ],
 ])('the flags %j come to %j', (flags, expected) => {
   expect(readOptions({ rootDir: '', ...flags }, 100_000)).toEqual(expected);

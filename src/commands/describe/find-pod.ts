@@ -10,7 +10,7 @@ import type { CommandDeps } from '../io/deps.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { otherResourceHint } from '../pod/other-resources.ts';
 import { podList } from '../pod/pod-list.ts';
-import { podsMeant } from '../pod/pods-meant.ts';
+import { podsMeant, podsOfOtherNodes } from '../pod/pods-meant.ts';
 import { pastOf, type PodName, recordedPods } from '../pod/recorded-pods.ts';
 
 /** A pod as found in the agent, the runtime and the history. */
@@ -111,15 +111,17 @@ function choose(
   reference: { pod: string; namespace: string | undefined },
   nodeName: string,
 ): PodName {
-  for (const list of lists) {
-    const found = podsMeant(list, { ...reference, nodeName }, (pod) => pod);
-    const fullNames = [...new Set(found.map(fullName))];
+  const found = [podsMeant<PodName>, podsOfOtherNodes<PodName>].flatMap((meant) =>
+    lists.map((list) => meant(list, { ...reference, nodeName }, (pod) => pod)),
+  );
+  for (const pods of found) {
+    const fullNames = [...new Set(pods.map(fullName))];
     if (fullNames.length > 1) {
       throw new UserError(`several pods match "${reference.pod}": ${fullNames.sort().join(', ')}`, {
         hint: 'Name one as namespace/name.',
       });
     }
-    if (found[0] !== undefined) return found[0];
+    if (pods[0] !== undefined) return pods[0];
   }
   // A pod is also named without the node. The hint has its whole name.
   const written = new Map(

@@ -12,20 +12,46 @@ export interface PodReference {
   readonly nodeName: string;
 }
 
-/** The pods that a reference matches: by name, or by name plus node name, also of an earlier node name. */
-export function podsMeant<T>(
+type MetadataOf<T> = (pod: T) => { name: string; namespace: string } | undefined;
+
+/** The pods that a reference matches: by name, or else by name plus node name. */
+export function podsMeant<T>(pods: readonly T[], reference: PodReference, metadataOf: MetadataOf<T>): T[] {
+  const isNamed: IsNamed = (podName, name) => podName === name;
+  const isOfThisNode: IsNamed = (podName, name) => podName === `${name}-${reference.nodeName}`;
+  return podsNamed(pods, reference, metadataOf, [isNamed, isOfThisNode]);
+}
+
+/**
+ * The pods that a reference matches by name plus another node name, such as an earlier one of this node. `web` would
+ * match `web-admin-edge1` too. So this is only for pods that no agent declares, once `podsMeant` has found none.
+ */
+export function podsOfOtherNodes<T>(pods: readonly T[], reference: PodReference, metadataOf: MetadataOf<T>): T[] {
+  const isOfOtherNode: IsNamed = (podName, name) =>
+    podName.startsWith(`${name}-`) && !podName.endsWith(`-${reference.nodeName}`);
+  return podsNamed(pods, reference, metadataOf, [isOfOtherNode]);
+}
+
+type IsNamed = (podName: string, name: string) => boolean;
+
+/** The pods of the first rule that matches some. A namespace comes before a workload of the same name. */
+function podsNamed<T>(
   pods: readonly T[],
   reference: PodReference,
-  metadataOf: (pod: T) => { name: string; namespace: string } | undefined,
+  metadataOf: MetadataOf<T>,
+  rules: readonly IsNamed[],
 ): T[] {
-  const { nodeName, namespace } = reference;
+  const matching = ({ namespace, name }: ReturnType<typeof parseReference>): T[] => {
+    const own = pods.filter((pod) => namespace === undefined || metadataOf(pod)?.namespace === namespace);
+    const found = rules.map((isNamed) => own.filter((pod) => isNamed(metadataOf(pod)?.name ?? '', name)));
+    return found.find((some) => some.length > 0) ?? [];
+  };
+  const { namespace } = reference;
   const name = workloadNamed(reference.pod);
   if (name !== undefined && namespace !== undefined && !reference.pod.startsWith(`${namespace}/`)) {
-    return podsNamed(pods, { namespace, name }, nodeName, metadataOf);
+    return matching({ namespace, name });
   }
-  const found = podsNamed(pods, parseReference(reference), nodeName, metadataOf);
-  if (found.length > 0 || name === undefined) return found;
-  return podsNamed(pods, { namespace: undefined, name }, nodeName, metadataOf);
+  const found = matching(parseReference(reference));
+  return found.length > 0 || name === undefined ? found : matching({ namespace: undefined, name });
 }
 
 /** The name in `deployment/web` or `deployment.apps/web`. Returns undefined for other texts. */
@@ -39,23 +65,6 @@ const workloads: readonly string[] = [
   ...['deploy', 'deployment', 'deployments', 'rs', 'replicaset', 'replicasets', 'sts', 'statefulset', 'statefulsets'],
   ...['ds', 'daemonset', 'daemonsets', 'rc', 'replicationcontroller', 'replicationcontrollers', 'job', 'jobs'],
 ];
-
-function podsNamed<T>(
-  pods: readonly T[],
-  { namespace, name }: ReturnType<typeof parseReference>,
-  nodeName: string,
-  metadataOf: (pod: T) => { name: string; namespace: string } | undefined,
-): T[] {
-  const inNamespace = pods.filter((pod) => namespace === undefined || metadataOf(pod)?.namespace === namespace);
-  const named = (wanted: (podName: string) => boolean): T[] =>
-    inNamespace.filter((pod) => wanted(metadataOf(pod)?.name ?? ''));
-  const steps = [
-    named((podName) => podName === name),
-    named((podName) => podName === `${name}-${nodeName}`),
-    named((podName) => podName.startsWith(`${name}-`)),
-  ];
-  return steps.find((step) => step.length > 0) ?? [];
-}
 
 /** The parts of a pod's name. Throws a `UserError` if it is invalid. */
 export function parseReference({ pod, namespace }: Pick<PodReference, 'pod' | 'namespace'>): {

@@ -7,7 +7,7 @@ import type { Container, PodSandbox } from '../../cri/types.ts';
 import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { visible } from '../../visible-text.ts';
-import { type PodReference, podsMeant } from './pods-meant.ts';
+import { type PodReference, podsMeant, podsOfOtherNodes } from './pods-meant.ts';
 import { podList } from './pod-list.ts';
 import { brokenManifests, type KnownPod, whyNotStarted } from './why-not-started.ts';
 
@@ -96,28 +96,45 @@ async function podOfSandbox(
   };
 }
 
-/** The matching pod's sandbox: a ready one first, then the newest. */
+/**
+ * The matching pod's sandbox: a ready one first, then the newest. What the agent declares comes before pods of other
+ * node names that are left in the runtime.
+ */
 export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodReference, known?: KnownNode): PodSandbox {
-  const found = podsMeant(sandboxes, reference, ({ metadata }) => metadata);
+  const candidates: Candidate[] = [
+    ...sandboxes.map((sandbox) => ({ metadata: sandbox.metadata, sandbox })),
+    ...(known?.pods ?? []).map((declared) => ({ metadata: declared.pod.metadata, declared })),
+  ];
+  const found = candidatesMeant(candidates, reference);
   const fullNames = [...new Set(found.map(fullName))];
   if (fullNames.length > 1) {
     throw new UserError(`several pods match "${reference.pod}": ${fullNames.sort().join(', ')}`, {
       hint: 'Name one as namespace/name.',
     });
   }
-  const [newest] = found.sort(byUse);
+  const [newest] = found.flatMap(({ sandbox }) => sandbox ?? []).sort(byUse);
   if (newest !== undefined) return newest;
-  const [declared] = podsMeant(known?.pods ?? [], reference, ({ pod }) => pod.metadata);
+  const [declared] = found.flatMap((candidate) => candidate.declared ?? []);
   if (declared !== undefined) throw notStarted(declared);
-  const others = [
-    ...sandboxes.map(({ metadata }) => metadata),
-    ...(known?.pods ?? []).map(({ pod: { metadata } }) => metadata),
-  ].filter((metadata) => reference.namespace === undefined || metadata?.namespace === reference.namespace);
-  throw unknownPod(
-    reference,
-    others.map((metadata) => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`),
-    known,
+  const others = candidates.filter(
+    ({ metadata }) => reference.namespace === undefined || metadata?.namespace === reference.namespace,
   );
+  throw unknownPod(reference, others.map(fullName), known);
+}
+
+/** A pod that a name could mean, as the runtime or the agent has it. */
+interface Candidate {
+  metadata: { name: string; namespace: string } | undefined;
+  sandbox?: PodSandbox;
+  declared?: KnownPod;
+}
+
+function candidatesMeant(candidates: readonly Candidate[], reference: PodReference): Candidate[] {
+  const found = podsMeant(candidates, reference, ({ metadata }) => metadata);
+  if (found.length > 0) return found;
+  const declared = new Set(candidates.filter((one) => one.declared !== undefined).map(fullName));
+  const left = candidates.filter((candidate) => !declared.has(fullName(candidate)));
+  return podsOfOtherNodes(left, reference, ({ metadata }) => metadata);
 }
 
 /** Orders the sandboxes of a pod: a ready one first, then the newest. */
@@ -224,7 +241,7 @@ function containersByName(containers: readonly Container[], declared: Pod | unde
   }));
 }
 
-function fullName({ metadata }: PodSandbox): string {
+function fullName({ metadata }: Pick<Candidate, 'metadata'>): string {
   return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 }
 

@@ -2,19 +2,23 @@ import type { Pod } from '../../api/types.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
+import { timeLimit } from '../io/time-limit.ts';
 import { visible } from '../../visible-text.ts';
 
 /** True for a pod whose containers are about to end. */
 export const isEnding = ({ worker }: PodSnapshot): boolean =>
   worker.state === 'terminating' || worker.state === 'terminated';
 
-/** Resolves once none of these pods is ending any more. Rejects at the time-out, with this hint. */
+/**
+ * Resolves once none of these pods is ending any more. Rejects at the time-out, with this hint. A time-out of 0 is no
+ * limit.
+ */
 export async function untilEnded(
   isMeant: (pod: Pod) => boolean,
   socket: string,
-  { timeoutMs, hint }: { timeoutMs: number | undefined; hint: string },
+  { timeoutMs = 0, hint }: { timeoutMs: number | undefined; hint: string },
 ): Promise<void> {
-  const signal = timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs);
+  const signal = timeoutMs === 0 ? new AbortController().signal : timeLimit(timeoutMs);
   let ending: PodSnapshot[] = [];
   for await (const { pods } of snapshotsAtEvents(socket, signal)) {
     ending = pods.filter((pod) => isMeant(pod.pod) && isEnding(pod));

@@ -1,5 +1,8 @@
-/** The script for OpenRC. Its supervise-daemon starts the agent again when it ends. */
-export function openRCScript(program: string, words: readonly string[], name: string): string {
+/**
+ * The script for OpenRC. Its supervise-daemon starts the agent again when it ends. Relative paths in the words begin at
+ * `folder`, if it is given.
+ */
+export function openRCScript(program: string, words: readonly string[], name: string, folder?: string): string {
   const command = ['run', '--no-tui', ...words].map(shellWord).join(' ');
   return `#!/sbin/openrc-run
 # Written by kubelet-ts install-service.
@@ -9,7 +12,7 @@ supervisor="supervise-daemon"
 command=${shellWord(program)}
 # supervise-daemon reads the words again, so they are quoted twice. Flags of this machine: /etc/conf.d/${name}
 command_args=${shellWord(command)}
-respawn_delay=10
+${folder === undefined ? '' : `directory=${shellWord(shellWord(folder))}\n`}respawn_delay=10
 respawn_max=0
 output_log="/var/log/${name}.log"
 error_log="/var/log/${name}.log"

@@ -7,10 +7,12 @@ export const endedByDownCode = 100;
  *
  * NotifyAccess stays `main`, because systemd-notify names its parent as the sender.
  *
+ * Relative paths in the words begin at `folder`, if it is given.
+ *
  * It has no sandbox: namespaces of mounts would hide volumes from the runtime, and filters of system calls would pass
  * on to every container of a containerd that the agent starts.
  */
-export function systemdUnit(program: string, words: readonly string[], name: string): string {
+export function systemdUnit(program: string, words: readonly string[], name: string, folder?: string): string {
   const environmentFiles = [...new Set(['kubelet', 'kubelet-ts', name])].map((file) => `/etc/default/${file}`);
   return `# Written by kubelet-ts install-service.
 [Unit]
@@ -28,7 +30,7 @@ WatchdogSec=60
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
 ${environmentFiles.map((file) => `EnvironmentFile=-${file}\n`).join('')}# Freed memory is given back.
 Environment=MALLOC_MMAP_THRESHOLD_=16384
-ExecStart=${[program, 'run', '--no-tui', ...words].map(unitWord).join(' ')} $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+${folder === undefined ? '' : `WorkingDirectory=${folder.replaceAll('%', '%%')}\n`}ExecStart=${[program, 'run', '--no-tui', ...words].map(unitWord).join(' ')} $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
 # Reads the configuration, certificates and tokens anew.
 ExecReload=/bin/kill -HUP $MAINPID
 # The pods and their containerd outlive the agent.

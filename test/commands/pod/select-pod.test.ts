@@ -3,12 +3,14 @@ import type { Pod } from '../../../src/api/types.ts';
 import {
   defaultContainer,
   findSandbox,
+  type KnownNode,
   namedContainer,
   type SelectedPod,
   selectPod,
 } from '../../../src/commands/pod/select-pod.ts';
 import type { KnownPod } from '../../../src/commands/pod/why-not-started.ts';
 import type { Container } from '../../../src/cri/types.ts';
+import { makePod } from '../../builders/pods.ts';
 import { makeContainer, makeSandbox, makeRuntime } from '../runtime-listings.ts';
 
 const nodeName = 'node1';
@@ -59,6 +61,48 @@ describe('findSandbox', () => {
 
   test('knows a static pod by its short name whatever the name of the node', () => {
     expect(found('web', [makeSandbox({ id: 'web', name: 'web-other' })])).toBe('web');
+  });
+
+  describe('a name that only begins the names of pods', () => {
+    const declared = (...names: string[]): { pods: KnownPod[]; sources: [] } => ({
+      pods: names.map((name) => ({ pod: makePod({ metadata: { name } }) })),
+      sources: [],
+    });
+
+    test('is no pod of this node, with and without an agent', () => {
+      const sandboxes = [makeSandbox({ id: 'admin', name: 'web-admin-node1' })];
+      const refused = { message: 'no pod "web"', hint: expect.stringContaining('default/web-admin-node1') as string };
+      const find = (known?: KnownNode) => (): unknown => findSandbox(sandboxes, { pod: 'web', nodeName }, known);
+      expect(find()).toThrow(expect.objectContaining(refused));
+      expect(find(declared('web-admin-node1'))).toThrow(expect.objectContaining(refused));
+    });
+
+    test('is not the pod that the agent ends, whatever its node', () => {
+      const sandboxes = [makeSandbox({ id: 'admin', name: 'web-admin-other' })];
+      expect(() => findSandbox(sandboxes, { pod: 'web', nodeName }, declared('web-admin-other'))).toThrow(
+        'no pod "web"',
+      );
+    });
+
+    test('is the declared pod, also before that has started', () => {
+      const sandboxes = [makeSandbox({ id: 'admin', name: 'web-admin-other' })];
+      expect(() => findSandbox(sandboxes, { pod: 'web', nodeName }, declared('web-node1'))).toThrow(
+        'pod default/web-node1 has not started: ',
+      );
+    });
+
+    test('is the pod of an earlier node name that the agent does not declare', () => {
+      const sandboxes = [makeSandbox({ id: 'earlier', name: 'web-other' })];
+      expect(findSandbox(sandboxes, { pod: 'web', nodeName }, declared('db-node1')).id).toBe('earlier');
+    });
+  });
+
+  test('counts a declared pod that has not started among those that a name could mean', () => {
+    const known = { pods: [{ pod: makePod({ metadata: { name: 'job', namespace: 'b' } }) }], sources: [] };
+    const sandboxes = [makeSandbox({ name: 'job', namespace: 'a' })];
+    expect(() => findSandbox(sandboxes, { pod: 'job', nodeName }, known)).toThrow(
+      'several pods match "job": a/job, b/job',
+    );
   });
 
   test('lists the pods that a name could mean', () => {

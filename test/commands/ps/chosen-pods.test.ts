@@ -30,3 +30,13 @@ test.each<[what: string, names: string[], flags: ChoiceFlags, chosen: string[]]>
 test('an unknown name is an error with the nearest one', () => {
   expect(() => chosenPods(pods, ['wep-edge1'], {}, 'edge1')).toThrow('no pod "wep-edge1"');
 });
+
+test('the beginning of a name is no name', () => {
+  const admin = [{ pod: makePod({ metadata: { name: 'web-admin-edge1' } }) }];
+  expect(() => chosenPods(admin, ['web'], {}, 'edge1')).toThrow('no pod "web"');
+});
+
+test('a pod of another node is known without the name of that node', () => {
+  const other = [{ pod: makePod({ metadata: { name: 'web-edge2' } }) }];
+  expect(chosenPods(other, ['web'], {}, 'edge1')).toEqual(other);
+});

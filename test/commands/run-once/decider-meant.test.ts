@@ -22,3 +22,9 @@ test.each([
 test.each(['nope', 'test/nope', 'ci/test'])('%s names nothing', (text) => {
   expect(() => deciderMeant(text, pods, 'edge1')).toThrow(`--exit-code-from ${text} matches no pod or container`);
 });
+
+test('the beginning of a name names nothing', () => {
+  const admin = [podNamed('default', 'test-db-edge1', 'db')];
+  expect(() => deciderMeant('test', admin, 'edge1')).toThrow('--exit-code-from test matches no pod or container');
+  expect(() => deciderMeant('test/db', admin, 'edge1')).toThrow('--exit-code-from test/db matches no pod or container');
+});

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../../src/commands/install-service.ts';
@@ -28,6 +29,52 @@ test.each([
   expect(await install('--init', init, '--name', 'fleet', '--', ...words)).toBe(
     fileOf('/usr/bin/kubelet-ts', words, 'fleet'),
   );
+});
+
+const installed = resolve('kubelet-ts');
+
+test.each([
+  ['a folder of manifests', ['pods']],
+  ['the value of a flag', ['/srv/pods', '--config', 'kubelet.yaml']],
+  ['a joined value', ['/srv/pods', '--root-dir=state']],
+  ['one of several values', ['--pod-manifest-path', '/srv/pods', '--pod_manifest_path', 'more']],
+  ['what follows a flag without a value', ['--seccomp-default', 'pods']],
+])('a service with a relative path runs in the folder of the installation: %s', async (_what, words) => {
+  const flags = ['--program', 'kubelet-ts', '--', ...words];
+  const systemd = systemdUnit(installed, words, 'kubelet-ts', process.cwd());
+  expect(await install('--init', 'systemd', ...flags)).toBe(systemd);
+  expect(await install('--init', 'openrc', ...flags)).toBe(openRCScript(installed, words, 'kubelet-ts', process.cwd()));
+});
+
+test.each([
+  ['a number', ['/srv/pods', '--max-pods', '20']],
+  ['a name', ['/srv/pods', '--hostname-override=edge1', '--node-labels', 'a=b']],
+  ['absolute paths', ['/srv/pods', '--config', '/etc/kubelet.yaml', '--root-dir=/srv/state']],
+])('a service without a relative path runs in no folder of its own: %s', async (_what, words) => {
+  expect(await install('--init', 'systemd', '--', ...words)).toBe(
+    systemdUnit('/usr/bin/kubelet-ts', words, 'kubelet-ts'),
+  );
+});
+
+test.each([
+  [['--max-pod', '20'], 'unknown flag: --max-pod', 'Did you mean --max-pods?'],
+  [
+    ['--max-pods', 'x'],
+    "option '--max-pods <n>' argument 'x' is invalid. It must be a whole number.",
+    'kubelet-ts run --help shows the flags.',
+  ],
+  [['/srv/pods', '--config'], "option '--config <path>' argument missing", 'kubelet-ts run --help shows the flags.'],
+  [
+    ['https://box.example/pods.yaml'],
+    'a URL is no file or folder',
+    expect.stringContaining('--manifest-url') as string,
+  ],
+])('arguments that run would refuse are refused: %j', async (words, message, hint) => {
+  await expect(install('--init', 'systemd', '--', ...words)).rejects.toMatchObject({
+    name: 'UserError',
+    message,
+    hint,
+  });
 });
 
 test('arguments with a secret are refused', async () => {

@@ -54,6 +54,25 @@ test('a unit of another name also reads the flags of that name', () => {
   ]);
 });
 
+test('a unit has a working directory only if it is given one', () => {
+  const lines = (folder?: string): string[] =>
+    systemdUnit('/usr/bin/kubelet-ts', ['pods'], 'kubelet-ts', folder).match(/^WorkingDirectory=.*/gm) ?? [];
+  expect(lines()).toEqual([]);
+  expect(lines('/srv/my 100% pods')).toEqual(['WorkingDirectory=/srv/my 100%% pods']);
+});
+
+test('the OpenRC script gives supervise-daemon the folder as one word', async () => {
+  const linesOf = (folder?: string): string =>
+    (openRCScript('/usr/bin/kubelet-ts', ['pods'], 'kubelet-ts', folder).match(/^directory=.*/gm) ?? []).join('\n');
+  expect(linesOf()).toBe('');
+  // As the script of OpenRC, supervise-daemon.sh.
+  const { stdout } = await execa('sh', [
+    '-c',
+    `${linesOf("/srv/it's mine")}\neval printf "'%s\\n'" --chdir $directory`,
+  ]);
+  expect(stdout.split('\n')).toEqual(['--chdir', "/srv/it's mine"]);
+});
+
 test('a unit quotes words that systemd would change', () => {
   const [line] =
     /ExecStart=.*/.exec(systemdUnit('/opt/my tools/kubelet-ts', ['/srv/100%', '$HOME', 'a"b\\c'], 'kubelet-ts')) ?? [];

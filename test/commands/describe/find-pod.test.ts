@@ -1,0 +1,32 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { findPod } from '../../../src/commands/describe/find-pod.ts';
+import { historyFolder, historyPath } from '../../../src/engine/history/history-file.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';
+import { makeDeps, makeRuntime } from '../runtime-listings.ts';
+
+/** The name of the pod that a reference means, beside an agent with these pods, on a disk with these histories. */
+async function found(reference: string, { now, past }: { now: string[]; past: string[] }): Promise<string> {
+  const rootDir = await temporaryFolder();
+  const folder = historyFolder(rootDir);
+  await mkdir(folder, { recursive: true });
+  for (const name of past) await writeFile(historyPath(folder, { namespace: 'default', name }), '');
+  const snapshot = makeSnapshot(now.map((name) => makeEntry(name)));
+  const { name } = await findPod(makeDeps(makeRuntime([], [])), reference, { rootDir }, snapshot);
+  return name;
+}
+
+test.each([
+  ['of this node before one of another node', { now: ['web-edge2'], past: ['web-edge1'] }, 'web-edge1'],
+  ['of another node', { now: ['db-edge1'], past: ['web-edge2'] }, 'web-edge2'],
+])('the removed pod %s is found without the name of the node', async (_which, known, name) => {
+  expect(await found('web', known)).toBe(name);
+});
+
+test('the beginning of a name is no name', async () => {
+  await expect(found('web', { now: ['web-admin-edge1'], past: ['web-admin-edge1'] })).rejects.toMatchObject({
+    message: 'no pod "web"',
+    hint: 'Pods: default/web-admin-edge1.',
+  });
+});

@@ -1,0 +1,54 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { registerOperation } from '../../src/commands/operate.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { makeEntry, makeSnapshot } from '../tui/make-snapshot.ts';
+import { type Asked, startFakeAgent } from './fake-agent.ts';
+import { makeDeps, makeRuntime } from './runtime-listings.ts';
+
+/** Runs `stop` with these words beside an agent whose pod `web` is `state`. The agent ends its events. */
+async function stop(state: 'sync' | 'terminating', ...words: string[]): Promise<{ stdout: string; asked: Asked[] }> {
+  const rootDir = await temporaryFolder();
+  const pods = [makeEntry('web-edge1', { worker: { state } })];
+  const asked = await startFakeAgent(rootDir, {
+    '/v1/snapshot': makeSnapshot(pods),
+    '/v1/pods/default/web-edge1/stop': { message: 'pod/web-edge1 stops' },
+  });
+  const deps = makeDeps(makeRuntime([], []));
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+  registerOperation('stop')(program, deps);
+  await program.parseAsync(['stop', '--root-dir', rootDir, ...words], { from: 'user' });
+  return { stdout: deps.printed.stdout, asked };
+}
+
+const waited = 'pod/web-edge1 stopped\n';
+const notWaited = 'pod/web-edge1 stops\n';
+
+test.each([
+  [['web'], waited],
+  [['--wait', 'web'], waited],
+  [['web', '--wait'], waited],
+  [['--wait', '--', 'web'], waited],
+  [['--wait=true', 'web'], waited],
+  [['--wait', 'true', 'web'], waited],
+  [['--wait=false', 'web'], notWaited],
+  [['web', '--wait=false'], notWaited],
+  [['web', '--wait', 'false'], notWaited],
+])('stop %j prints %j', async (words, stdout) => {
+  expect((await stop('sync', ...words)).stdout).toBe(stdout);
+});
+
+test.each([[[]], [['--timeout', '0']], [['--timeout', '1000.0000005s']], [['--timeout', '720h']]])(
+  'with %j a wait does not end before the pod or the agent',
+  async (words) => {
+    await expect(stop('terminating', 'web', ...words)).rejects.toMatchObject({
+      name: 'UserError',
+      message: 'kubelet-ts ended before these pods had ended: web-edge1',
+    });
+  },
+);
+
+test('a name that only begins that of a pod stops nothing', async () => {
+  await expect(stop('sync', 'we')).rejects.toMatchObject({ message: 'no pod "we"' });
+  await expect(stop('sync', 'web-edge')).rejects.toMatchObject({ message: 'no pod "web-edge"' });
+});

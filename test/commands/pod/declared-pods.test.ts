@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { declaredPods } from '../../../src/commands/pod/declared-pods.ts';
+import { controlSocketPath } from '../../../src/server/control/socket-paths.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { makeEntry } from '../../tui/make-snapshot.ts';
+import { startFakeAgent } from '../fake-agent.ts';
+
+/** The pods that these references mean, for an agent with pods of these names. */
+async function meant(names: readonly string[], references: readonly string[]): Promise<unknown> {
+  const rootDir = await temporaryFolder();
+  const pods = names.map((name) => makeEntry(name));
+  await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods } });
+  return declaredPods(controlSocketPath(rootDir), references, undefined);
+}
+
+test('a pod is meant by its name, with or without that of the node', async () => {
+  expect(await meant(['web-edge1', 'web-admin-edge1'], ['web', 'web-admin', 'default/web-edge1'])).toEqual([
+    { namespace: 'default', name: 'web-edge1' },
+    { namespace: 'default', name: 'web-admin-edge1' },
+    { namespace: 'default', name: 'web-edge1' },
+  ]);
+});
+
+test.each(['web-admin-edge1', 'web-edge2'])(
+  'a pod %s is not meant by web, which only begins its name',
+  async (name) => {
+    await expect(meant([name], ['web'])).rejects.toMatchObject({ name: 'UserError', message: 'no pod "web"' });
+  },
+);
+
+test('a name near to that of a pod is suggested', async () => {
+  await expect(meant(['web-edge1'], ['wep-edge1'])).rejects.toMatchObject({
+    message: 'no pod "wep-edge1"',
+    hint: 'Did you mean web-edge1?',
+  });
+});

@@ -1,0 +1,46 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { register } from '../../../src/commands/wait.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';
+import { startFakeAgent } from '../fake-agent.ts';
+import { makeDeps, makeRuntime } from '../runtime-listings.ts';
+
+/** Runs `wait web` beside an agent whose only pod runs. Resolves with what it prints. The agent ends its events. */
+async function wait(...words: string[]): Promise<string> {
+  const rootDir = await temporaryFolder();
+  await startFakeAgent(rootDir, { '/v1/agent': { pid: 1 }, '/v1/snapshot': makeSnapshot([makeEntry('web-edge1')]) });
+  const deps = makeDeps(makeRuntime([], []));
+  const program = new Command();
+  register(program, deps);
+  await program.parseAsync(['wait', '--root-dir', rootDir, 'web', ...words], { from: 'user' });
+  return deps.printed.stdout;
+}
+
+const isRunning = ['--for', 'jsonpath={.status.phase}=Running'];
+const hasFailed = ['--for', 'jsonpath={.status.phase}=Failed'];
+
+test.each(['0', '0.5us'])('a time-out of %s looks once', async (timeout) => {
+  expect(await wait('--timeout', timeout, ...isRunning)).toBe('pod/web condition met\n');
+  await expect(wait('--timeout', timeout, ...hasFailed)).rejects.toMatchObject({
+    name: 'UserError',
+    message: 'timed out before these pods had jsonpath={.status.phase}=Failed: web (Running)',
+  });
+});
+
+test.each(['1000.0000005s', '720h', '20000h'])('a time-out of %s is not over at once', async (timeout) => {
+  await expect(wait('--timeout', timeout, ...hasFailed)).rejects.toMatchObject({
+    name: 'UserError',
+    message: 'kubelet-ts ended before these pods had jsonpath={.status.phase}=Failed: web (Running)',
+  });
+});
+
+test('without an agent a time-out of 0 is over at once', async () => {
+  const program = new Command();
+  register(program, makeDeps(makeRuntime([], [])));
+  const words = ['wait', 'web', '--timeout', '0', '--root-dir', await temporaryFolder()];
+  await expect(program.parseAsync(words, { from: 'user' })).rejects.toMatchObject({
+    name: 'UserError',
+    message: 'no kubelet-ts runs on this root-dir',
+  });
+});
