@@ -4,12 +4,14 @@
  * 2. Look for the next file: one of this log that has content (log rotation), or `<n+1>.log` (container restart). Its
  *    first write comes after the last write to this file, so this file is read to its end once more.
  * 3. Stop if the container has finished. Else wait until the kernel reports a change in the directory.
+ * At `lastCall` the loop ends. Then the files of that moment are read, each up to its size at that moment.
  * For example, 0.log is read, renamed to 0.log.20240506-070809 and read on. A new 0.log gets a line and is read. Then
  * 1.log appears.
  */
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { UserError, hasCode } from '../../errors.ts';
+import { namesIn } from '../host/names-in.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DamagedLog, type LogFile } from './log-file.ts';
 import { LogFormatter, type LogFormatOptions } from './log-formatter.ts';
@@ -27,6 +29,8 @@ export interface ReadLogsOptions extends LogFormatOptions {
   follow?: boolean;
   /** With `follow`: aborted when the container has finished. Its remaining output is still read. */
   finished?: AbortSignal;
+  /** With `follow`: aborted to end with the output so far. The container may write on, faster than `sink` takes it. */
+  lastCall?: AbortSignal;
   /** Ends the reading at once. `readLogs` rejects with its reason. */
   signal?: AbortSignal;
   /** Called with a sentence about a part of the log that is left out. */
@@ -69,23 +73,22 @@ const newline = 0x0a;
 
 /**
  * Passes the container's exact output to `sink`, with parts of a line joined. Resolves at the end of the log or at
- * `limitBytes`; with `follow`, when the container has finished. kubelet: cri-client logs.go ReadLogs
+ * `limitBytes`; with `follow`, when the container has finished, or at the last call. kubelet: cri-client logs.go
+ * ReadLogs
  */
 export async function readLogs(options: ReadLogsOptions, sink: LogSink): Promise<void> {
-  const { path, follow = false, finished, signal } = options;
+  const { path, follow = false, finished, lastCall, signal } = options;
   signal?.throwIfAborted();
   const log = new LogReader(options, sink);
   const changes = follow ? await watchLog(path) : undefined;
   const wake = (): void => changes?.wake();
-  finished?.addEventListener('abort', wake, { once: true });
-  signal?.addEventListener('abort', wake, { once: true });
+  for (const ending of [finished, lastCall, signal]) ending?.addEventListener('abort', wake, { once: true });
   try {
     await log.open(path, options);
     if (changes === undefined) await readOnce(log);
     else await followLog(log, changes, options);
   } finally {
-    finished?.removeEventListener('abort', wake);
-    signal?.removeEventListener('abort', wake);
+    for (const ending of [finished, lastCall, signal]) ending?.removeEventListener('abort', wake);
     changes?.close();
     await log.close();
   }
@@ -103,6 +106,10 @@ async function followLog(log: LogReader, changes: ChangeWatch, options: ReadLogs
     const isFinished = options.finished?.aborted === true;
     await log.readToEnd();
     if (log.isFull) return;
+    if (options.lastCall?.aborted === true) {
+      await readRest(log);
+      return;
+    }
     const found = await nextFile(log, changes, isFinished);
     if (found === 'next') {
       changes.entriesChanged = true;
@@ -113,6 +120,20 @@ async function followLog(log: LogReader, changes: ChangeWatch, options: ReadLogs
       return;
     }
     await changes.next();
+  }
+}
+
+/** Reads what there is now of the log, then the logs of the later instances of now. */
+async function readRest(log: LogReader): Promise<void> {
+  const directory = dirname(log.path);
+  const later = laterAttempts(basename(log.path), await namesIn(directory));
+  await log.stopFollowing();
+  await log.readToEnd({ last: true });
+  await readOnce(log);
+  for (const name of later) {
+    if (log.isFull) return;
+    await log.open(join(directory, name));
+    await readOnce(log);
   }
 }
 
@@ -134,7 +155,7 @@ async function nextFile(log: LogReader, changes: ChangeWatch, isFinished: boolea
   if (await log.nextFile({ isFollowing: true })) return 'next';
   const directory = dirname(log.path);
   try {
-    const next = nextAttempt(basename(log.path), await readdir(directory));
+    const [next] = laterAttempts(basename(log.path), await readdir(directory));
     if (next === undefined) return 'none';
     await log.readToEnd({ last: true });
     await log.open(join(directory, next));
@@ -145,11 +166,34 @@ async function nextFile(log: LogReader, changes: ChangeWatch, isFinished: boolea
   }
 }
 
-/** The log of the first restart after `current`, of which `names` may have rotated files only. */
-function nextAttempt(current: string, names: readonly string[]): string | undefined {
+/** The logs of restarts after `current` in their order, of which `names` may have rotated files only. */
+function laterAttempts(current: string, names: readonly string[]): string[] {
   const attemptOf = (name: string): number => Number(/^(\d+)\.log(?:\.|$)/.exec(name)?.[1] ?? NaN);
-  const later = names.map(attemptOf).filter((attempt) => attempt > attemptOf(current));
-  return later.length === 0 ? undefined : `${String(Math.min(...later))}.log`;
+  const later = new Set(names.map(attemptOf).filter((attempt) => attempt > attemptOf(current)));
+  return [...later].sort((a, b) => a - b).map((attempt) => `${String(attempt)}.log`);
+}
+
+/** The files of a log after this one of it. All of them, if this one is deleted. */
+async function trailAfter(path: string, file: LogFile): Promise<LogTrail> {
+  const trail = await LogTrail.open(path);
+  let isFound = false;
+  try {
+    isFound = await skipTo(trail, file);
+  } finally {
+    if (!isFound) await trail.close();
+  }
+  return isFound ? trail : LogTrail.open(path);
+}
+
+/** Resolves to false if the trail ends before this file. */
+async function skipTo(trail: LogTrail, file: LogFile): Promise<boolean> {
+  for (;;) {
+    const next = await trail.next({ isFollowing: false });
+    if (next === undefined) return false;
+    const isFound = await file.isSameLog(next);
+    await next.close();
+    if (isFound) return true;
+  }
 }
 
 /** Reads one log file at a time, and keeps formatting state across files. */
@@ -158,9 +202,14 @@ class LogReader {
   readonly #sink: LogSink;
   readonly #options: ReadLogsOptions;
   #trail: LogTrail | undefined;
+  /** The trail that was followed until the last call. It holds the file open. */
+  #followedTrail: LogTrail | undefined;
+  #isFollowing = false;
   #file: LogFile | undefined;
   /** Bytes of the file that are left to read. */
   #bytesLeft = Infinity;
+  /** Bytes of the file that were read, without those before a tail. */
+  #bytesRead = 0;
   #linesLeft = Infinity;
   #format: LogFormat | undefined;
   /** The start of a line that is not complete yet. */
@@ -185,17 +234,37 @@ class LogReader {
   async open(path: string, tail: Pick<ReadLogsOptions, 'tailLines' | 'tailBytes'> = {}): Promise<void> {
     await this.close();
     this.#format = undefined;
+    const { follow = false, lastCall } = this.#options;
+    this.#isFollowing = follow && lastCall?.aborted !== true;
     this.#trail = await LogTrail.open(path, tail).catch((error: unknown) => {
       throw openFailure(path, error);
     });
     // Without `follow`, lines written while the tail is read are left out.
-    this.#linesLeft = tail.tailLines === undefined || this.#options.follow === true ? Infinity : tail.tailLines;
+    this.#linesLeft = tail.tailLines === undefined || this.#isFollowing ? Infinity : tail.tailLines;
   }
 
   async close(): Promise<void> {
     await this.#trail?.close();
+    await this.#followedTrail?.close();
     this.#trail = undefined;
+    this.#followedTrail = undefined;
     this.#file = undefined;
+  }
+
+  /** From now on the log ends where it ends now. What is written and rotated later is left out. */
+  async stopFollowing(): Promise<void> {
+    const file = this.#file;
+    if (file === undefined) return;
+    if (!file.isCompressed) this.#bytesLeft = (await file.file.stat()).size - this.#bytesRead;
+    const rest = await trailAfter(this.path, file).catch((error: unknown) => {
+      // The log is deleted and does not grow any more. Its open files can still be read.
+      if (hasCode(error, 'ENOENT')) return undefined;
+      throw error;
+    });
+    if (rest === undefined) return;
+    this.#isFollowing = false;
+    this.#followedTrail = this.#trail;
+    this.#trail = rest;
   }
 
   /** Moves to the next file, after the rest of this one. Resolves with false if there is none. */
@@ -208,8 +277,8 @@ class LogReader {
       await previous.close();
     }
     this.#file = next;
-    this.#bytesLeft =
-      isFollowing || this.#options.follow === true ? Infinity : (this.#trail?.sizeAtOpening ?? Infinity);
+    this.#bytesRead = 0;
+    this.#bytesLeft = isFollowing || this.#isFollowing ? Infinity : (this.#trail?.sizeAtOpening ?? Infinity);
     return true;
   }
 
@@ -218,9 +287,12 @@ class LogReader {
     return (await this.#trail?.isReplaced()) === true;
   }
 
-  /** Writes every whole line up to the end of the file. With `last` also the text after the last newline. */
+  /**
+   * Writes every whole line up to the end of the file, or until the last call. With `last` also the text after the last
+   * newline; the file does not grow then.
+   */
   async readToEnd({ last = false } = {}): Promise<void> {
-    while (!this.isFull) {
+    while (!this.isFull && (last || this.#options.lastCall?.aborted !== true)) {
       this.#options.signal?.throwIfAborted();
       const bytes = await this.#readBlock();
       if (bytes.length === 0) break;
@@ -237,9 +309,12 @@ class LogReader {
   async #readBlock(): Promise<Buffer> {
     if (this.#file === undefined || this.#bytesLeft <= 0) return Buffer.alloc(0);
     try {
-      const bytes = await this.#file.read(() => {
+      const block = await this.#file.read(() => {
         this.#incomplete = Buffer.alloc(0);
+        this.#bytesRead = 0;
       });
+      const bytes = block.subarray(0, this.#bytesLeft);
+      this.#bytesRead += bytes.length;
       this.#bytesLeft -= bytes.length;
       return bytes;
     } catch (error) {

@@ -118,11 +118,16 @@ export function undecidedOutcome({ by, timeoutMs }: Cut, known: PodSnapshot | un
   return { outcome: 'timed out', exitCode: exitCodes.timedOut, ...unfinished, message };
 }
 
-/** Exit code of the deciding pod, or of the first one that failed. It is 1 if all went well but a removal. */
+/**
+ * Exit code of the deciding pod, or of the first one that failed. If these went well, it is that of an interrupt that
+ * ended the output, or 1 if a removal failed.
+ */
 export function runExitCode(
   results: readonly PodOutcome[],
-  { deciding, isRemoved }: { deciding: PodOutcome | undefined; isRemoved: boolean },
+  { deciding, isRemoved, isShown }: { deciding: PodOutcome | undefined; isRemoved: boolean; isShown: boolean },
 ): number {
   const { exitCode } = deciding ?? results.find((result) => result.exitCode !== 0) ?? { exitCode: 0 };
-  return exitCode === 0 && !isRemoved ? 1 : exitCode;
+  if (exitCode !== 0) return exitCode;
+  if (!isShown) return exitCodes.interrupted;
+  return isRemoved ? 0 : 1;
 }

@@ -18,6 +18,8 @@ import { containerStatuses } from './run-once-outcome.ts';
 /** Milliseconds to wait for a runtime to write a container's last lines. */
 const lastLinesMs = 5000;
 const lookEveryMs = 20;
+/** Milliseconds in which the reader of our output must take the rest, once the run is cut. */
+const readerMs = 5000;
 
 interface Deps {
   pods: readonly Pod[];
@@ -41,6 +43,8 @@ const colours = ['cyan', 'yellow', 'green', 'magenta', 'blue'] as const;
 export class RunOnceLogs {
   /** By pod UID and container name. */
   private readonly followed = new Map<string, FollowedLog>();
+  /** Aborted when the rest of the output is not shown any more. */
+  private readonly givenUp = new AbortController();
   private readonly unprefixed: string | undefined;
 
   constructor(private readonly deps: Deps) {
@@ -76,9 +80,9 @@ export class RunOnceLogs {
   /**
    * Resolves when the logs of the ended containers of these pods are complete, a moment after their end, and shown. A
    * removal of the pods would delete the files that are not read yet. The reader of our output may be slow or stopped,
-   * so `interrupted` ends the wait for it.
+   * so `interrupted` ends the wait for it, and the time-out `readerMs` later.
    */
-  async shown(pods: readonly Pod[], interrupted: AbortSignal): Promise<void> {
+  async shown(pods: readonly Pod[], { interrupted, timedOut }: CutSignals): Promise<void> {
     const { clock, podLogsDir } = this.deps;
     const untilMs = clock.monotonic() + lastLinesMs;
     const ended = pods.flatMap(endedContainers);
@@ -88,12 +92,40 @@ export class RunOnceLogs {
     while (clock.monotonic() < untilMs && (await findWriters(paths)).size > 0) await clock.sleep(lookEveryMs);
     const all = ended.flatMap(({ pod, name }) => this.followed.get(keyOf(pod.metadata.uid, name)) ?? []);
     // Only the interrupt rejects.
-    await unlessAborted(finish(all), interrupted).catch(() => undefined);
+    await unlessAborted(this.isTaken(finish(all), timedOut), interrupted).catch(() => undefined);
   }
 
-  /** Shows the rest of the logs. Resolves when it is written. */
-  async end(): Promise<void> {
-    await finish([...this.followed.values()]);
+  /**
+   * Shows the rest of the logs, up to their sizes now. Resolves to true when it is written. Once the run is `cut`, its
+   * reader has `readerMs` for that. After these nothing more is shown.
+   */
+  async end(cut: AbortSignal): Promise<boolean> {
+    const isShown = await this.isTaken(finish([...this.followed.values()]), cut);
+    if (isShown) return true;
+    this.givenUp.abort(new Error('the output is not read'));
+    this.deps.stderr.write('warning: the output of containers is not shown to its end, because nothing reads it\n');
+    return false;
+  }
+
+  /** Resolves to false if `written` is not so within `readerMs` after the abort of `cut`. */
+  private async isTaken(written: Promise<void>, cut: AbortSignal): Promise<boolean> {
+    const late = new AbortController();
+    let cancel = (): void => undefined;
+    const begin = (): void => {
+      cancel = this.deps.clock.after(readerMs, () => {
+        late.abort();
+      });
+    };
+    if (cut.aborted) begin();
+    cut.addEventListener('abort', begin, { once: true });
+    // Only the limit rejects.
+    const isWritten = await unlessAborted(written, late.signal).then(
+      () => true,
+      () => false,
+    );
+    cut.removeEventListener('abort', begin);
+    cancel();
+    return isWritten;
   }
 
   private show(pod: Pod, container: string): void {
@@ -101,17 +133,17 @@ export class RunOnceLogs {
     if (this.followed.has(key)) return;
     const folder = containerLogsDirectory(this.deps.podLogsDir, pod.metadata, container);
     const prefix = key === this.unprefixed ? undefined : this.prefixOf(key, `[pod/${pod.metadata.name}/${container}]`);
-    const finished = new AbortController();
-    const done = this.read(folder, prefix, finished.signal)
+    const lastCall = new AbortController();
+    const done = this.read(folder, prefix, lastCall.signal)
       .then((hasLog) => {
         // The container may start later.
         if (!hasLog) this.followed.delete(key);
       })
       .catch((error: unknown) => {
-        if (hasCode(error, 'EPIPE')) return;
+        if (this.givenUp.signal.aborted || hasCode(error, 'EPIPE')) return;
         this.deps.stderr.write(`warning: the log of container ${container} cannot be shown: ${errorMessage(error)}\n`);
       });
-    this.followed.set(key, { done, finished });
+    this.followed.set(key, { done, lastCall });
   }
 
   private prefixOf(key: string, name: string): string {
@@ -123,7 +155,7 @@ export class RunOnceLogs {
   }
 
   /** Resolves to false if the container has no log. */
-  private async read(folder: string, prefix: string | undefined, finished: AbortSignal): Promise<boolean> {
+  private async read(folder: string, prefix: string | undefined, lastCall: AbortSignal): Promise<boolean> {
     const [first] = await logFiles(folder);
     if (first === undefined) return false;
     const streams = { stdout: this.deps.stdout, stderr: this.deps.stderr };
@@ -131,7 +163,8 @@ export class RunOnceLogs {
     const newPrefixer = (): LinePrefixer => new LinePrefixer(prefix ?? '', { guard });
     const isRaw = prefix === undefined && guard === undefined;
     const lines = isRaw ? undefined : { stdout: newPrefixer(), stderr: newPrefixer() };
-    await readLogs({ path: join(folder, first), follow: true, finished }, (bytes, stream) =>
+    const { signal } = this.givenUp;
+    await readLogs({ path: join(folder, first), follow: true, lastCall, signal }, (bytes, stream) =>
       writeFully(streams[stream], lines === undefined ? bytes : lines[stream].add(bytes)),
     );
     for (const stream of ['stdout', 'stderr'] as const) {
@@ -142,14 +175,20 @@ export class RunOnceLogs {
   }
 }
 
-/** A log that is shown until `finished` is aborted. The rest of it is still shown then. */
+/** What cuts a run. */
+export interface CutSignals {
+  interrupted: AbortSignal;
+  timedOut: AbortSignal;
+}
+
+/** A log that is shown until `lastCall` is aborted. What is in it at that moment is still shown. */
 interface FollowedLog {
   done: Promise<void>;
-  finished: AbortController;
+  lastCall: AbortController;
 }
 
 async function finish(logs: readonly FollowedLog[]): Promise<void> {
-  for (const { finished } of logs) finished.abort();
+  for (const { lastCall } of logs) lastCall.abort();
   await Promise.all(logs.map(({ done }) => done));
 }
 

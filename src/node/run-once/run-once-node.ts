@@ -20,6 +20,7 @@ import { type Cut, podResult, type PodResult, runExitCode, undecidedOutcome } fr
 import type { PodOverrides } from './pod-overrides.ts';
 import { RunOnceLogs } from './run-once-logs.ts';
 import { exitCodes, type Until } from './run-once-outcome.ts';
+import { RunView } from './run-view.ts';
 import { type RunEnd, untilDecided } from './until-decided.ts';
 
 export interface RunOnceRequest extends Omit<DeclaredRequest, 'overrides'> {
@@ -91,20 +92,20 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   const run = withAgent(agent, async (kubelet) => {
     start.throwIfAborted();
     start.removeEventListener('abort', endStart);
-    cancelTimeout();
     onKubelet(kubelet);
     logs.follow(kubelet);
+    const view = new RunView(kubelet);
     const running = kubelet.run(stopping.signal);
     const leftMs = Math.max(0, untilMonotonic - systemClock.monotonic());
     const end: RunEnd = { until, decider, timeoutMs: leftMs, signal: interrupted, clock: systemClock };
-    const outcomes = await Promise.race([untilDecided(kubelet, pods, end), failure(running)]);
+    const outcomes = await Promise.race([untilDecided(view, pods, end), failure(running)]);
     const isDecided = decider !== undefined && outcomes.has(decider.podUID);
     const cut: Cut = { by: interrupted.aborted ? 'interrupt' : isDecided ? 'decider' : 'timeout', timeoutMs };
-    const known = new Map(kubelet.snapshot().pods.map((snapshot) => [snapshot.pod.metadata.uid, snapshot]));
+    const known = new Map(view.snapshot().pods.map((snapshot) => [snapshot.pod.metadata.uid, snapshot]));
     logs.followAll();
     await logs.shown(
       [...known.values()].map(({ pod }) => pod),
-      interrupted,
+      { interrupted, timedOut: timedOut.signal },
     );
     const results = await Promise.all(
       pods.map((declared) => {
@@ -115,14 +116,16 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
     );
     if (request.remove) announceStop(kubelet.snapshot().pods, request.onStop);
     const unremoved = request.remove ? await kubelet.removeAllPods() : [];
-    await logs.end();
+    const isCut = results.some(({ outcome }) => outcome === 'timed out');
+    const isShown = await logs.end(isCut ? timedOut.signal : interrupted);
     stopping.abort();
     await running;
     const deciding = pods.findIndex(({ metadata }) => metadata.uid === decider?.podUID);
-    const exitCode = runExitCode(results, { deciding: results[deciding], isRemoved: unremoved.length === 0 });
+    const isRemoved = unremoved.length === 0;
+    const exitCode = runExitCode(results, { deciding: results[deciding], isRemoved, isShown });
     return { results, unremoved, exitCode, isLogPrefixed: logs.hasPrefixes };
   });
-  return run.catch((error: unknown) => {
+  return run.finally(cancelTimeout).catch((error: unknown) => {
     // What ended the start is the reason for its failure.
     if (stopping.signal.reason === start.reason) start.throwIfAborted();
     throw error;

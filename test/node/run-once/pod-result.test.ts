@@ -80,17 +80,19 @@ test('a sidecar is marked', async () => {
 });
 
 test.each([
-  [[0, 0], undefined, true, 0],
-  [[0, 4, 3], undefined, true, 4],
-  [[0, 4], 0, true, 0],
-  [[4, 0], 1, true, 0],
-  [[0, 4], 1, false, 4],
-  [[0, 0], undefined, false, 1],
-  [[0, 4], 0, false, 1],
+  [[0, 0], undefined, true, true, 0],
+  [[0, 4, 3], undefined, true, true, 4],
+  [[0, 4], 0, true, true, 0],
+  [[4, 0], 1, true, true, 0],
+  [[0, 4], 1, false, true, 4],
+  [[0, 0], undefined, false, true, 1],
+  [[0, 4], 0, false, true, 1],
+  [[0, 4], undefined, true, false, 4],
+  [[0, 0], undefined, true, false, 130],
 ])(
-  'pods with exit codes %j, of which number %j decides, all removed: %j, end with %i',
-  (codes, index, isRemoved, code) => {
+  'pods with exit codes %j, of which number %j decides, all removed: %j, all output shown: %j, end with %i',
+  (codes, index, isRemoved, isShown, code) => {
     const results = codes.map((exitCode) => ({ outcome: 'completed', exitCode, message: '' }) as const);
-    expect(runExitCode(results, { deciding: results[index ?? -1], isRemoved })).toBe(code);
+    expect(runExitCode(results, { deciding: results[index ?? -1], isRemoved, isShown })).toBe(code);
   },
 );

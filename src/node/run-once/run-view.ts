@@ -1,0 +1,96 @@
+import type { ContainerStatus, Pod } from '../../api/types.ts';
+import type { KubeletEvent } from '../../engine/view/events.ts';
+import type { EngineSnapshot, EngineView } from '../../engine/view/snapshot.ts';
+import { containerStatuses } from './run-once-outcome.ts';
+
+type View = Pick<EngineView, 'snapshot' | 'subscribe'>;
+
+/**
+ * The engine as one run sees it: without the ends of containers from before the run. A pod that serves keeps its UID,
+ * so its first status shows how its containers ended under an earlier agent, or at a reboot.
+ *
+ * INVARIANT: no time is compared, because the clock may jump. The engine sets the first status of a pod before it
+ * starts a container of it, so all ends in that status are from before.
+ */
+export class RunView implements View {
+  /** By pod UID, then by container name. */
+  private readonly before = new Map<string, ReadonlyMap<string, Before>>();
+
+  /** Made before the engine has pods, and before anyone subscribes to this view. */
+  constructor(private readonly engine: View) {
+    engine.subscribe((event) => {
+      if (event.type === 'PodStatusChanged' && !this.before.has(event.pod.uid)) this.note(event.pod.uid);
+    });
+  }
+
+  snapshot(): EngineSnapshot {
+    const snapshot = this.engine.snapshot();
+    return { ...snapshot, pods: snapshot.pods.map((entry) => ({ ...entry, pod: this.podOfRun(entry.pod) })) };
+  }
+
+  subscribe(listener: (event: KubeletEvent) => void): () => void {
+    return this.engine.subscribe(listener);
+  }
+
+  private note(uid: string): void {
+    const known = this.engine.snapshot().pods.find(({ pod }) => pod.metadata.uid === uid);
+    const statuses = known === undefined ? [] : containerStatuses(known.pod);
+    // A pod that is not admitted yet has none.
+    if (statuses.length === 0) return;
+    this.before.set(uid, new Map(statuses.map((status) => [status.name, beforeRun(status)])));
+  }
+
+  private podOfRun(pod: Pod): Pod {
+    const before = this.before.get(pod.metadata.uid);
+    if (before === undefined || pod.status === undefined) return pod;
+    const ofRun = (status: ContainerStatus): ContainerStatus => statusOfRun(status, before.get(status.name));
+    const { containerStatuses: regular, initContainerStatuses: init, ...rest } = pod.status;
+    return {
+      ...pod,
+      status: {
+        ...rest,
+        ...(init && { initContainerStatuses: init.map(ofRun) }),
+        ...(regular && { containerStatuses: regular.map(ofRun) }),
+      },
+    };
+  }
+}
+
+/** What a run found of a container at its start. */
+interface Before {
+  /** Ids of the instances that did not run any more. */
+  ids: ReadonlySet<string | undefined>;
+  /** The end of an instance that was lost has no id. Up to this restart count it is from before. */
+  lostUpTo: number;
+}
+
+function beforeRun({ state, lastState, containerID, restartCount }: ContainerStatus): Before {
+  const runs = state?.running !== undefined;
+  const ids = [lastState?.terminated?.containerID, state?.terminated?.containerID, runs ? undefined : containerID];
+  return {
+    ids: new Set(ids.filter((id) => id !== undefined)),
+    // The next instance shows that of the one before it.
+    lostUpTo: runs ? restartCount : restartCount + 1,
+  };
+}
+
+/** The status without the ends from before. A container that was not started again yet only waits for that. */
+function statusOfRun(status: ContainerStatus, before: Before | undefined): ContainerStatus {
+  if (before === undefined) return status;
+  const { state, lastState, containerID, restartCount } = status;
+  const isBefore = (id: string | undefined): boolean =>
+    id === undefined ? restartCount <= before.lostUpTo : before.ids.has(id);
+  const end = state?.terminated;
+  const isEndBefore = end !== undefined && isBefore(end.containerID ?? containerID);
+  const lastEnd = lastState?.terminated;
+  const isLastBefore = isEndBefore || (lastEnd !== undefined && isBefore(lastEnd.containerID));
+  if (!isEndBefore && !isLastBefore) return status;
+  const waits = isEndBefore || (state?.waiting !== undefined && before.ids.has(containerID));
+  return {
+    ...status,
+    ...(isEndBefore && { state: { waiting: {} } }),
+    lastState: {},
+    // The log of this number is that of the next instance.
+    restartCount: waits ? restartCount + 1 : restartCount,
+  };
+}
