@@ -17,6 +17,7 @@ import { addHTTP2 } from './http2.ts';
 import { maxSilenceMs } from './max-silence.ts';
 import { answerPlainRequests } from './plain-requests.ts';
 import { askForBodyLater } from './request-body.ts';
+import { RequestTurns } from './request-turns.ts';
 import type { Mount } from './route-table.ts';
 import type { ServingPair } from './serving-certificate.ts';
 import type { TLSLimits } from './tls-options.ts';
@@ -115,20 +116,32 @@ async function open(
 ): Promise<void> {
   const handle = apiHandler({ mounts, faults, ...(access && { access }) });
   const counted: CountedServer = { type: access === undefined ? 'readonly' : 'readwrite', paths: countedPaths(mounts) };
+  const turns = new RequestTurns();
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    response.once('close', counts.began(request, counted));
-    handle(request, response);
+    turns.take(request, () => {
+      response.once('close', counts.began(request, counted));
+      handle(request, response);
+      return response;
+    });
   });
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     askForBodyLater(request, response);
     server.emit('request', request, response);
   });
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    send(response, 417, { connection: 'close' }, '');
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    turns.take(request, () => {
+      send(response, 417, { connection: 'close' }, '');
+      return response;
+    });
   });
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     // A broken connection ends the answer.
     socket.on('error', () => undefined);
+    // Node does not go on with an answer that is unfinished now. Hardly any client asks so early.
+    if (turns.isTaken(socket)) {
+      socket.destroy();
+      return;
+    }
     socket.once('close', counts.began(request, counted));
     // Node takes its own limit off the connection.
     socket.setTimeout(maxSilenceMs, () => socket.destroy());

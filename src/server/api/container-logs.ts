@@ -193,6 +193,8 @@ async function readOptions(
   if (instance.runs && !(await isThere(path))) {
     await runtime.reopenContainerLog({ containerId: instance.id }, { signal }).catch(() => undefined);
   }
+  // A signal that is aborted already would not end what begins below.
+  signal.throwIfAborted();
   const { stream, follow, timestamps, sinceMs, sinceExtraNs, tailLines, limitBytes } = asked;
   return {
     timestamps,

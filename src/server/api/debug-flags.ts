@@ -15,19 +15,22 @@ export function debugFlagsMount(setVerbosity: (level: number) => void): Mount {
 
 /** kubelet: apiserver/pkg/server/routes/flags.go StringFlagPutHandler, component-base/logs GlogSetter */
 async function setFlag(setVerbosity: (level: number) => void, { request, response }: Call): Promise<void> {
-  const answer = (status: number, text: string): void => {
-    send(response, status, { 'content-type': 'text/plain', 'x-content-type-options': 'nosniff' }, `${text}\n`);
+  const headers = { 'content-type': 'text/plain', 'x-content-type-options': 'nosniff' };
+  const answer = (status: number, text: string, others: Readonly<Record<string, string>> = {}): void => {
+    send(response, status, { ...headers, ...others }, `${text}\n`);
   };
   if (request.method !== 'PUT') {
     answer(406, 'unsupported http method');
     return;
   }
-  const text = (await readBody(request, maxBytes)).bytes.toString();
+  const { bytes, isWhole } = await readBody(request, maxBytes);
+  const text = bytes.toString();
   const refuse = (reason: string): void => {
-    answer(400, `strconv.ParseUint: parsing ${goQuote(text)}: ${reason}`);
+    // The connection cannot go on behind a body whose end is not read.
+    answer(400, `strconv.ParseUint: parsing ${goQuote(text)}: ${reason}`, isWhole ? {} : { connection: 'close' });
   };
   if (!/^\d+$/.test(text)) refuse('invalid syntax');
-  else if (Number(text) > maxLevel) refuse('value out of range');
+  else if (!isWhole || Number(text) > maxLevel) refuse('value out of range');
   else {
     setVerbosity(Number(text));
     answer(200, `successfully set klog.logging.verbosity to ${text}`);

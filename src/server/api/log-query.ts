@@ -1,9 +1,8 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parseGoInt } from '../../api/values/go-numbers.ts';
 import { goQuote } from '../../api/values/go-quote.ts';
 import { parseRfc3339Ms } from '../../api/values/time.ts';
 import { errorMessage } from '../../errors.ts';
+import { type LogFolder, logFileProblem } from './log-file-problem.ts';
 
 /** What a request for system logs asks. */
 export interface LogQuery {
@@ -67,7 +66,7 @@ export function parseLogQuery(query: URLSearchParams): LogQuery | { problems: st
 }
 
 /** Why the query is refused; empty if it is not. kubelet: kubelet_server_journal.go nodeLogQuery.validate */
-export async function logQueryProblems(query: LogQuery, { root, shownRoot }: LogFolder): Promise<string[]> {
+export async function logQueryProblems(query: LogQuery, folder: LogFolder): Promise<string[]> {
   const { services, files, sinceTime, untilTime, untilText = '', boot, tailLines, pattern } = query;
   const [file] = files;
   const problems = services.flatMap(serviceProblem);
@@ -80,9 +79,9 @@ export async function logQueryProblems(query: LogQuery, { root, shownRoot }: Log
   } else if (files.length > 1) problems.push(invalid('query', goList(files), 'cannot specify more than one file'));
   else if (file !== undefined && hasOptions(query)) {
     problems.push(invalid('query', goList(files), 'cannot specify file with options'));
-  } else if (file !== undefined && !(await stat(join(root, pathBelow(file))).then(isThere, isNotThere))) {
-    const missing = `stat ${join(shownRoot, pathBelow(file))}: no such file or directory`;
-    problems.push(invalid('query', goList(files), missing));
+  } else if (file !== undefined) {
+    const problem = await logFileProblem(file, folder);
+    if (problem !== undefined) problems.push(invalid('query', goList(files), problem));
   }
   if (sinceTime !== undefined && untilTime !== undefined && sinceTime > untilTime) {
     problems.push(invalid('untilTime', goTime(untilText), 'must be after `sinceTime`'));
@@ -103,18 +102,7 @@ export function hasOptions({ sinceTime, untilTime, boot, tailLines, pattern }: L
   return [sinceTime, untilTime, boot, tailLines, pattern].some((option) => option !== undefined);
 }
 
-interface LogFolder {
-  root: string;
-  /** Name of the folder in texts. */
-  shownRoot: string;
-}
-
-const isThere = (): boolean => true;
-const isNotThere = (): boolean => false;
 const bothAsked = 'cannot specify a file and service';
-
-/** A path that stays below its folder, as seen by a root in it. */
-export const pathBelow = (path: string): string => join('/', path.replaceAll('\\', '/'));
 
 function serviceProblem(service: string): string[] {
   const reason =

@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
+import { parseInt64 } from '../../api/values/go-numbers.ts';
 import { send } from './answers.ts';
 import type { Call, Mount } from './route-table.ts';
 
 /** Profiles of Go programs. Those that Node does not have are empty. kubelet: Go's runtime/pprof */
 const names = ['allocs', 'block', 'goroutine', 'heap', 'mutex', 'threadcreate'];
 
-/** Seconds that a request may take, as far as the server would let it. */
-const maxSeconds = 4 * 3600;
+/** A profile takes less than the time in which the kubelet must have sent its answer. kubelet: server/server.go */
+const writeTimeoutSeconds = 4 * 3600;
 const defaultSeconds = { profile: 30, trace: 1, heap: 1 };
 
 /** `/debug/pprof/`: profiles of this process. kubelet: server/server.go InstallProfilingHandler, Go's net/http/pprof */
@@ -27,11 +28,16 @@ async function answer(state: { isBusy: boolean }, { response, query, rest }: Cal
     sendText(response, process.argv.slice(0, 3).join('\0'));
   } else if (name === 'symbol') sendText(response, 'num_symbols: 0\n');
   else if (name === 'profile' || name === 'trace') {
-    const seconds = positive(query.get('seconds')) ?? defaultSeconds[name];
-    if (seconds > maxSeconds) refuse(response, 400, "profile duration exceeds server's WriteTimeout");
+    const seconds = cpuSeconds(name, query.get('seconds') ?? '');
+    if (seconds >= writeTimeoutSeconds) refuse(response, 400, "profile duration exceeds server's WriteTimeout");
     else await sendProfile(state, name, seconds, response);
   } else if (names.includes(name)) await answerNamed(state, name, { response, query });
   else refuse(response, 404, 'Unknown profile');
+}
+
+/** What is no number is as none. A profile takes whole seconds alone. kubelet: Go's net/http/pprof Profile, Trace */
+export function cpuSeconds(name: 'profile' | 'trace', text: string): number {
+  return (name === 'profile' ? positiveInteger(text) : positive(text)) ?? defaultSeconds[name];
 }
 
 async function answerNamed(
@@ -44,7 +50,7 @@ async function answerNamed(
   const seconds = positiveInteger(text);
   if (text !== '' && seconds === undefined) {
     refuse(response, 400, 'invalid value for "seconds" - must be a positive integer');
-  } else if (seconds !== undefined && seconds > maxSeconds) {
+  } else if (seconds !== undefined && seconds >= writeTimeoutSeconds) {
     refuse(response, 400, "profile duration exceeds server's WriteTimeout");
   } else if (seconds !== undefined && isText) refuse(response, 400, 'seconds and debug params are incompatible');
   else if (isText) sendText(response, `${name}: ${resourcesText(name)}\n`);
@@ -103,11 +109,14 @@ function refuse(response: ServerResponse, status: number, text: string): void {
   send(response, status, { ...plain, 'x-go-pprof': '1' }, `${text}\n`);
 }
 
-function positive(text: string | null): number | undefined {
-  const value = text !== null && /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
-  return value > 0 ? value : undefined;
+function positive(text: string): number | undefined {
+  const value = /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : 0;
+  return value > 0 && value < Infinity ? value : undefined;
 }
 
-const positiveInteger = (text: string): number | undefined => (/^\+?0*[1-9]\d*$/.test(text) ? Number(text) : undefined);
+function positiveInteger(text: string): number | undefined {
+  const value = parseInt64(text);
+  return typeof value === 'bigint' && value > 0n ? Number(value) : undefined;
+}
 
 const integer = (text: string | null): number => (text !== null && /^[-+]?\d+$/.test(text) ? Number(text) : 0);

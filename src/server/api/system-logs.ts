@@ -1,6 +1,6 @@
 import { sendError } from './answers.ts';
 import { serveFileBelow } from './file-server.ts';
-import { aggregateText, logQueryProblems, parseLogQuery, pathBelow } from './log-query.ts';
+import { aggregateText, logQueryProblems, parseLogQuery } from './log-query.ts';
 import type { Call, Mount } from './route-table.ts';
 import { serveServiceLogs } from './service-logs.ts';
 
@@ -45,5 +45,5 @@ async function serveLogs({ folder, hasQuery }: Deps, path: readonly string[], ca
   const [file] = asked.files;
   if (problems.length > 0) sendError(response, 406, aggregateText(problems));
   else if (file === undefined) await serveServiceLogs(asked, folder, call);
-  else await serveFileBelow(folder, pathBelow(file).split('/').slice(1), call);
+  else await serveFileBelow(folder, file.replace(/^\//, '').split('/'), call);
 }

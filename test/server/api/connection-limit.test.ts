@@ -41,3 +41,23 @@ test('beyond the limit the connection is closed that has waited longest for a re
   const bodies = (await Promise.all([busy, later, newest].map(text))).map((answer) => answer.split('\r\n\r\n')[1]);
   expect(bodies).toEqual(['at last', 'ok', 'ok']);
 });
+
+test('a connection with an open request is kept, though another request of it has ended', async () => {
+  const { server, open } = await serve(2);
+  const answers: ServerResponse[] = [];
+  server.on('request', (_request, answer: ServerResponse) => answers.push(answer));
+  const busy = await open();
+  busy.write(`GET / HTTP/1.1\r\nHost: x\r\n\r\n${request}`);
+  await once(server, 'request');
+  const [first, second] = answers;
+  const ended = once(first ?? server, 'close');
+  first?.end('first');
+  await ended;
+  const idle = await open();
+  const bodies = text(busy);
+  const closed = Promise.race([once(idle, 'close').then(() => 'idle'), bodies.then(() => 'busy')]);
+  await open();
+  expect(await closed).toBe('idle');
+  second?.end('second');
+  expect(await bodies).toMatch(/first.*second$/s);
+});

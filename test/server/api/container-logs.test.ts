@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -148,4 +148,31 @@ test('a client that does not read its log is disconnected', async () => {
   await handled;
   expect(clock.pending).toBe(0);
   socket.destroy();
+});
+
+test('a client that leaves before its log is read leaves no listener', async () => {
+  let listeners = 0;
+  const subscribe = (): (() => void) => {
+    listeners += 1;
+    return () => void (listeners -= 1);
+  };
+  const server = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const asked = once(server, 'request') as Promise<[IncomingMessage, ServerResponse]>;
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+  socket.write('GET / HTTP/1.1\r\nHost: node\r\n\r\n');
+  const [request, response] = await asked;
+  const gone = once(response, 'close');
+  // The log is missing, so the runtime is asked for it.
+  const reopenContainerLog = async (): Promise<object> => {
+    socket.destroy();
+    await gone;
+    return {};
+  };
+  const { runtime } = apiDeps({ ...logAt(join(await temporaryFolder(), 'none')), reopenContainerLog });
+  const deps = { engine: { ...engineWith([web]), subscribe }, runtime, splitStreams: false, clock: new FakeClock() };
+  const params = { namespace: 'default', pod: 'web', container: 'a' };
+  await handleContainerLogs(deps, { request, response, params, rest: [], query: new URLSearchParams('follow=true') });
+  expect(listeners).toBe(0);
 });

@@ -8,6 +8,7 @@ import { gunzipSync } from 'node:zlib';
 import { execa } from 'execa';
 import { Profile } from 'pprof-format';
 import { expect, onTestFinished, test } from 'vitest';
+import { cpuSeconds } from '../../../src/server/api/pprof.ts';
 import { journalArguments } from '../../../src/server/api/service-logs.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { ApiRig } from './api-rig.ts';
@@ -28,6 +29,28 @@ test.each(['profile', 'trace', 'heap', 'allocs'])('the %s of this process is one
   expect(names.every((one) => one !== undefined && one !== '')).toBe(true);
   const units = profile.sampleType.map((one) => profile.stringTable.strings[Number(one.type)]);
   expect(units).toEqual(name === 'profile' || name === 'trace' ? ['samples', 'cpu'] : ['inuse_space']);
+});
+
+test.each([
+  ['', 30, 1],
+  ['5', 5, 5],
+  ['+5', 5, 5],
+  ['0.5', 30, 0.5],
+  ['.5e1', 30, 5],
+  ['-5', 30, 1],
+  ['x', 30, 1],
+  ['99999999999999999999', 30, 1e20],
+  ['1e999', 30, 1],
+])('seconds "%s" are %d of a profile and %d of a trace, as in Go', (text, profile, trace) => {
+  expect([cpuSeconds('profile', text), cpuSeconds('trace', text)]).toEqual([profile, trace]);
+});
+
+test('a profile of as long as an answer may take is refused', async () => {
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  const paths = ['profile', 'trace', 'heap'].map((name) => `/debug/pprof/${name}?seconds=14400`);
+  const answers = await Promise.all(paths.map((path) => rig.short(`GET ${path}`, { client })));
+  expect(answers).toEqual(Array<string>(3).fill("400 profile duration exceeds server's WriteTimeout\n"));
 });
 
 test('a heap without a time is that of one second', async () => {
@@ -93,6 +116,18 @@ test('the log level is set over the API', async () => {
     '400 strconv.ParseUint: parsing "4294967296": value out of range\n',
   ]);
   expect(levels).toEqual([4]);
+});
+
+test('a level that is too long is refused, and the answer ends the connection', async () => {
+  const rig = await ApiRig.open();
+  const socket = await rig.connect(await rig.authority.issue('carol'));
+  socket.on('error', () => undefined);
+  const closed = once(socket, 'close');
+  const digits = '0'.repeat(5000);
+  socket.write(`PUT /debug/flags/v HTTP/1.1\r\nHost: node\r\nContent-Length: 5000\r\n\r\n${digits}`);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(answer.toString().match(/HTTP.*|connection: .*/gi)).toEqual(['HTTP/1.1 400 Bad Request', 'connection: close']);
+  await closed;
 });
 
 test('system logs are regular files alone, in parts where asked, and not again where unchanged', async () => {

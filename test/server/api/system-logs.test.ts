@@ -206,3 +206,63 @@ test('a query is refused in the words of the kubelet', async () => {
     late('2024-01-02 00:04:05 -0300 -0300'),
   ]);
 });
+
+/** A folder with a file, and with links to it, to what is not there as seen by a root in it, and to themselves. */
+async function linkedNode(): Promise<LogNode> {
+  const node = await LogNode.open({ files: { 'plain.log': 'plain\n', 'sub/inner.log': 'inner\n', 'etc/in': 'in\n' } });
+  const links = {
+    'link-in': 'plain.log',
+    'link-up': '../../../sub/inner.log',
+    'link-out': '/etc/hostname',
+    'link-file': '/plain.log/x',
+    'sub/link-rooted': '/sub/../sub',
+    loop: 'loop',
+  };
+  for (const [name, target] of Object.entries(links)) await symlink(target, join(node.folder, name));
+  return node;
+}
+
+test.each([
+  ['/link-out', 'stat /var/log/etc/hostname: no such file or directory'],
+  ['sub/link-rooted/none', 'stat /var/log/sub/none: no such file or directory'],
+  ['/none/../../x', 'stat /var/log/x: no such file or directory'],
+  ['\\plain.log', 'stat /var/log/\\plain.log: no such file or directory'],
+  ['/plain.log/x', 'stat /var/log/plain.log/x: not a directory'],
+  ['/link-file', 'stat /var/log/plain.log/x: not a directory'],
+  ['/loop', 'SecureJoin /var/log///loop: too many levels of symbolic links'],
+  ['sub/../loop/x', 'SecureJoin /var/log//sub/../loop/x: too many levels of symbolic links'],
+  [`/sub/${'x'.repeat(300)}`, `lstat /var/log///sub/${'x'.repeat(300)}: file name too long`],
+  ['/a\0b', 'lstat /var/log///a\0b: invalid argument'],
+])('the file %j of a query is refused in the words of Go', async (file, reason) => {
+  const node = await linkedNode();
+  const shown = JSON.stringify(file).replace('\\u0000', '\\x00');
+  expect(await node.ask(`query=${encodeURIComponent(file)}`)).toEqual(
+    refused(`query: Invalid value: []string{${shown}}: ${reason}`),
+  );
+});
+
+test('a file of a query is served as the file server of Go serves its path', async () => {
+  const node = await linkedNode();
+  const asked = async (file: string): Promise<unknown[]> => {
+    const message = await node.message(`query=${file}`);
+    return [message.statusCode, message.headers.location, (await buffer(message)).toString()];
+  };
+  expect([
+    await asked('/plain.log'),
+    await asked('//link-in'),
+    await asked('sub/inner.log'),
+    await asked('/../plain.log'),
+    await asked('/plain.log/'),
+    await asked('/sub'),
+    // The query sees it in the folder, and the file server follows it out.
+    await asked('/link-up'),
+  ]).toEqual([
+    [200, undefined, 'plain\n'],
+    [200, undefined, 'plain\n'],
+    [200, undefined, 'inner\n'],
+    [200, undefined, 'plain\n'],
+    [301, '../plain.log?query=/plain.log/', ''],
+    [301, 'sub/?query=/sub', ''],
+    [404, undefined, '404 page not found\n'],
+  ]);
+});
