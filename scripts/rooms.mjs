@@ -570,7 +570,7 @@ const rooms = {
       'node/doctor',
     ],
   ],
-  'commands/run': ['the screen around an agent', ['engine/view', 'tui', 'server/control', 'node/options', 'node/log']],
+  'commands/run': ['the screen around an agent', ['engine/view', 'tui', 'server/control', 'node/log']],
   'commands/io': ['terminal, JSON, YAML and tables', ['api/text', 'cri/streaming', 'node']],
   'commands/diff': ['text of `diff`', ['node/diff']],
   'commands/pod': [
@@ -674,7 +674,7 @@ const rooms = {
   'commands/man': ['manual pages from the descriptions of commands', []],
   'commands/completion': [
     'words that a shell completes',
-    ['api/values', 'engine/view', 'server/control', 'node/options', 'commands/pod'],
+    ['api/values', 'engine/view', 'server/control', 'commands/pod'],
   ],
   'commands/applied': [
     'requests of `apply` and `delete`, to an agent or to its folder',

@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EphemeralContainer, EnvVar, Pod } from '../api/types.ts';
 import { UserError } from '../errors.ts';
@@ -79,7 +78,7 @@ async function debug(deps: CommandDeps, podName: string, command: string[], flag
   if (flags.tty === true && flags.stdin !== true) {
     throw new UserError('-t needs -i', { hint: 'kubelet-ts debug -it POD opens a terminal.' });
   }
-  const socket = controlSocketPath(resolve(flags.rootDir));
+  const socket = controlSocketPath(flags.rootDir);
   const [pod] = await declaredPods(socket, [podName], flags.namespace);
   if (pod === undefined) throw new UserError(`no pod "${podName}"`);
   if (flags.remove !== undefined) {

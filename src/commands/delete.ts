@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Pod } from '../api/types.ts';
 import { type AppliedObject, appliedObject, kindMeant, resourceName } from '../engine/applied/applied-object.ts';
@@ -48,7 +47,7 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
     throw new UserError('nothing to delete was named', { hint: 'Name a pod, KIND/NAME, or -f FILE.' });
   const target = await appliedTarget({ ...flags, dryRun });
   const { nodeName } = target;
-  const socket = controlSocketPath(resolve(flags.rootDir));
+  const socket = controlSocketPath(flags.rootDir);
   const consequence = 'nothing was deleted';
   const inFiles = paths.length === 0 ? [] : await objectsOfFiles({ paths, nodeName, namespace, consequence }, deps);
   const before = target.hasAgent && !dryRun && flags.wait === 'true' ? await appliedPods(socket) : new Set<string>();

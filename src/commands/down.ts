@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { rootSocketPath } from '../server/control/socket-paths.ts';
@@ -28,7 +28,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--volumes', 'delete the data of all PersistentVolumeClaims too', false)
     .addHelpText('after', examples)
     .action(async (flags: DownFlags) => {
-      await down({ ...flags, rootDir: resolve(flags.rootDir) }, deps);
+      await down(flags, deps);
     });
 }
 

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
@@ -19,7 +18,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .addHelpText('after', '\nThe last ten are kept. * marks the one that runs.\n\nExample:\n  kubelet-ts history web')
     .action(async (name: string, { rootDir, namespace }: HistoryFlags) => {
-      const socket = controlSocketPath(resolve(rootDir));
+      const socket = controlSocketPath(rootDir);
       const [pod] = await declaredPods(socket, [name], namespace);
       const revisions = pod && (await fetchRevisions(socket, pod));
       if (revisions === undefined) throw new UserError('kubelet-ts ended');

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Pod } from '../api/types.ts';
 import type { OperationAction } from '../engine/operations/operation.ts';
@@ -119,7 +118,7 @@ async function operateAll(
   { rootDir, namespace, container, to, wait, timeout }: OperateFlags,
   deps: CommandDeps,
 ): Promise<void> {
-  const socket = controlSocketPath(resolve(rootDir));
+  const socket = controlSocketPath(rootDir);
   const options = { ...(container !== undefined && { container }), ...(to !== undefined && { to }) };
   const pods = await declaredPods(socket, names, namespace);
   for (const pod of pods) {

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
@@ -127,7 +126,7 @@ function podName(word: string, namespace: string | undefined, snapshot?: EngineS
  * Without a pod only `deleted` is met. Rejects on a timeout or if the agent ends.
  */
 async function waitForPods(meant: PodsMeant, flags: WaitFlags): Promise<readonly string[]> {
-  const socket = controlSocketPath(resolve(flags.rootDir));
+  const socket = controlSocketPath(flags.rootDir);
   const timeout = timeLimit(flags.timeout ?? defaultTimeoutMs);
   await waitForAgent(socket, timeout).catch((error: unknown) => {
     if (error instanceof UserError) throw error;

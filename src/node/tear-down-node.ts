@@ -5,6 +5,7 @@ import type { CgroupManager } from '../engine/container-manager/cgroup-manager.t
 import { cgroupDrivers } from '../engine/container-manager/cgroup-names.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { removeEmptyQOSCgroups, removePodCgroup } from '../engine/container-manager/remove-pod-cgroup.ts';
+import { isRootDir } from '../engine/container/root-owner.ts';
 import { containerLogLinksDir } from '../engine/container/log-paths.ts';
 import { type RemovalFailure, tearDownPods } from '../engine/gc/tear-down-pods.ts';
 import { historyFolder } from '../engine/history/history-file.ts';
@@ -86,6 +87,11 @@ async function unmountStaged(rootDir: string): Promise<string | undefined> {
 async function claimsLeft(rootDir: string, mayDelete: boolean): Promise<ClaimsLeft> {
   const names = (await claimsWithFolder(rootDir)).map(({ namespace, name }) => `${namespace}/${name}`);
   if (!mayDelete) return { names, areDeleted: false };
+  // A folder that was named by mistake may have folders of the same names.
+  if (!(await isRootDir(rootDir))) {
+    const reason = `${rootDir} is no root-dir of kubelet-ts, because it has no state/owner.json`;
+    return { names, areDeleted: false, ...(names.length > 0 && { reason }) };
+  }
   try {
     await removeClaimFolders(rootDir);
     return { names, areDeleted: true };

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
@@ -31,4 +31,22 @@ test.each([
     ],
     exitCode: 1,
   });
+});
+
+test('down --volumes deletes nothing in a folder that is no root-dir', async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'volumes', 'shop', 'orders'), { recursive: true });
+  await mkdir(join(folder, 'persistent-volumes'));
+  const deps = makeDeps(makeRuntime([], []));
+  const program = new Command();
+  register(program, deps);
+  await program.parseAsync(['down', '--volumes', '--root-dir', folder], { from: 'user' });
+  expect(deps.printed).toEqual({
+    stdout: 'claim shop/orders keeps its data\n',
+    stderr: `error: the data of the claims could not be deleted: ${folder} is no root-dir of kubelet-ts, because it has no state/owner.json\n`,
+    exitCode: 1,
+  });
+  expect((await readdir(folder, { recursive: true })).sort()).toEqual([
+    ...['persistent-volumes', 'volumes', 'volumes/shop', 'volumes/shop/orders'],
+  ]);
 });

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { AppliedManifests } from '../../engine/applied/applied-manifests.ts';
 import { type AppliedObject, type AppliedResult } from '../../engine/applied/applied-object.ts';
@@ -27,10 +26,9 @@ interface Request {
 
 /** Rejects with a `UserError` if an agent is there and does not answer. */
 export async function appliedTarget(request: Request): Promise<AppliedTarget> {
-  const rootDir = resolve(request.rootDir);
-  const socket = controlSocketPath(rootDir);
+  const socket = controlSocketPath(request.rootDir);
   const snapshot = await fetchSnapshot(socket);
-  if (snapshot === undefined) return folderTarget({ ...request, rootDir });
+  if (snapshot === undefined) return folderTarget(request);
   const { dryRun } = request;
   return {
     nodeName: snapshot.nodeName,

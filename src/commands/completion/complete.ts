@@ -1,7 +1,6 @@
-import { resolve } from 'node:path';
 import type { Command, Option } from 'commander';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
-import { defaultRootDir } from '../../node/options/flags.ts';
+import { rootDirNamed } from '../../root-dir.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { visibleLines } from '../../visible-text.ts';
@@ -27,8 +26,8 @@ interface CompletionDeps extends KnownCommands {
 
 /** Lines for a completion script: a word, a tab and its description. Empty if the agent does not answer. */
 export async function completionText(words: readonly string[], known: KnownCommands): Promise<string> {
-  const snapshot = async (rootDir = process.env['KUBELET_TS_ROOT_DIR'] ?? defaultRootDir) =>
-    fetchSnapshot(controlSocketPath(resolve(rootDir))).catch(() => undefined);
+  const snapshot = async (rootDir = process.env['KUBELET_TS_ROOT_DIR'] ?? '') =>
+    fetchSnapshot(controlSocketPath(rootDirNamed(rootDir))).catch(() => undefined);
   const candidates = await complete(words, { ...known, snapshot });
   return candidates
     .map(({ word, description }) => `${visibleLines(description === undefined ? word : `${word}\t${description}`)}\n`)

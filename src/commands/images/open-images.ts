@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { type ImageStore, imageStoreOf } from '../../containerd/ctr.ts';
 import type { ManagedContainerd } from '../../containerd/managed-containerd.ts';
@@ -14,15 +13,15 @@ export interface ImageFlags {
 
 /** The images of the runtime that these flags mean. `task` is the subject of the error for another runtime. */
 export async function openStore(flags: ImageFlags, task: string): Promise<ImageStore> {
-  const rootDir = resolve(flags.rootDir);
-  const { endpoint } = await findRuntimeEndpoint({ rootDir, flag: flags.containerRuntimeEndpoint });
+  const { rootDir, containerRuntimeEndpoint: flag } = flags;
+  const { endpoint } = await findRuntimeEndpoint({ rootDir, flag });
   return imageStoreOf(endpoint, task);
 }
 
 /** The managed containerd if the flags mean it, started if it does not run. It keeps running after its release. */
 export async function startManaged(flags: ImageFlags, signal?: AbortSignal): Promise<ManagedContainerd | undefined> {
-  const rootDir = resolve(flags.rootDir);
-  const { managed } = await findRuntimeEndpoint({ rootDir, flag: flags.containerRuntimeEndpoint });
+  const { rootDir, containerRuntimeEndpoint: flag } = flags;
+  const { managed } = await findRuntimeEndpoint({ rootDir, flag });
   if (!managed) return undefined;
   const { ManagedContainerd } = await import('../../containerd/managed-containerd.ts');
   const { logger } = await createLogger('text', 'warn');

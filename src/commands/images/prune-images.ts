@@ -1,5 +1,4 @@
 import { createInterface } from 'node:readline/promises';
-import { resolve } from 'node:path';
 import { importedImageNames } from '../../containerd/import-images-folder.ts';
 import { managedPaths } from '../../containerd/managed-paths.ts';
 import { earlierPauseImageName, pauseImageName } from '../../containerd/pause/pause-image.ts';
@@ -54,7 +53,7 @@ async function findUnused(
     service.listImages({}),
     listAllContainers({}),
     runtimeSetting(runtime, 'sandboxImage'),
-    importedImageNames(managedPaths(resolve(rootDir)).importedImagesFile),
+    importedImageNames(managedPaths(rootDir).importedImagesFile),
   ]);
   const kept = [
     ...imported,

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import pLimit from 'p-limit';
 import type { Pod } from '../../api/types.ts';
 import { pullReference } from '../../api/values/image-name.ts';
@@ -100,7 +99,7 @@ const noPod: Pod = { metadata: { name: '', namespace: '', uid: '' }, spec: { con
 async function openCredentials(flags: PullFlags, configObjects: ConfigObjects): Promise<PullCredentials> {
   const { logger } = await createLogger('text', 'warn');
   const { imageCredentialProviderConfig = '', imageCredentialProviderBinDir = '' } = flags;
-  const options = { rootDir: resolve(flags.rootDir), imageCredentialProviderConfig, imageCredentialProviderBinDir };
+  const options = { rootDir: flags.rootDir, imageCredentialProviderConfig, imageCredentialProviderBinDir };
   return new PullCredentials({
     configObjects,
     nodeCredentials: await nodeCredentials(options, logger),

@@ -1,6 +1,7 @@
+import { rootDirNamed } from '../../root-dir.ts';
 import type { AgentTable } from '../../server/control/state-routes.ts';
 import { plainAnswer } from '../../server/control/plain-answer.ts';
-import { controlSocketPath, defaultRootDir } from '../../server/control/socket-paths.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { isPlain } from '../../visible-text.ts';
 import { alignTable, type Letters, plainLetters } from '../io/align-table.ts';
 import { emptyText, linesText, printedTable, type Terminal } from './table-text.ts';
@@ -28,8 +29,12 @@ interface Texts {
 export async function quickTexts(words: readonly string[], terminal: () => Terminal): Promise<Texts | undefined> {
   const flags = quickFlags(words);
   if (flags === undefined) return undefined;
-  const { wide, headers, rootDir = process.env['KUBELET_TS_ROOT_DIR'] ?? defaultRootDir } = flags;
-  const answer = await plainAnswer(controlSocketPath(rootDir), `/v1/pod-table${wide ? '?wide' : ''}`, timeoutMs);
+  const { wide, headers, rootDir = process.env['KUBELET_TS_ROOT_DIR'] ?? '' } = flags;
+  const answer = await plainAnswer(
+    controlSocketPath(rootDirNamed(rootDir)),
+    `/v1/pod-table${wide ? '?wide' : ''}`,
+    timeoutMs,
+  );
   const table = answer === undefined ? undefined : parsed(answer);
   if (table === undefined) return undefined;
   const letters = new MeasuredLetters(table);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
 import { constants } from 'node:os';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { defaultRootDir } from '../../node/options/flags.ts';
+import { defaultRootDir } from '../../root-dir.ts';
 import type { ScreenCommands } from '../../tui/screen-commands.ts';
 import { ownArguments } from '../../own-program.ts';
 import { endWithScreenVariable } from './end-with-screen.ts';
@@ -11,7 +11,7 @@ import { endWithScreenVariable } from './end-with-screen.ts';
 export function runtimeFlags(place: { rootDir: string; runtimeEndpoint: string | undefined }): string[] {
   const { rootDir, runtimeEndpoint } = place;
   return [
-    ...(rootDir === defaultRootDir ? [] : ['--root-dir', resolve(rootDir)]),
+    ...(rootDir === defaultRootDir ? [] : ['--root-dir', rootDir]),
     ...(runtimeEndpoint === undefined ? [] : ['--container-runtime-endpoint', runtimeEndpoint]),
   ];
 }

@@ -16,7 +16,7 @@ import { isInForeground } from './can-show-screen.ts';
 import { chosenTheme } from './theme-option.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
 import { endAgent } from './end-agent.ts';
-import { defaultRootDir } from '../../node/options/flags.ts';
+import { defaultRootDir } from '../../root-dir.ts';
 import { StartingView } from './starting-view.ts';
 import { openLog } from '../../node/log/rotating-file.ts';
 import { readyFD, screenAgentEnvironment } from './screen-agent.ts';

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
@@ -29,7 +28,7 @@ export async function showUI(settings: UISettings): Promise<void> {
       hint: 'Without one: kubelet-ts ui --line-mode, kubelet-ts ps -w. Over ssh, ssh -t opens a terminal.',
     });
   }
-  const socketPath = controlSocketPath(resolve(rootDir));
+  const socketPath = controlSocketPath(rootDir);
   const [view, { show }] = await Promise.all([
     openView(socketPath, rootDir),
     lineMode ? import('./line-mode.ts').then(({ showLines }) => ({ show: showLines })) : fullScreen(),

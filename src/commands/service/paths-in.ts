@@ -3,11 +3,16 @@ import { UserError } from '../../errors.ts';
 
 /** The paths among the arguments of a command. Throws a `UserError` for an unknown flag and for a wrong value. */
 export function pathsIn(words: readonly string[], command: Command): string[] {
-  const { operands } = parsed(words, command);
   const flags = command.options.filter((option) => option.flags.endsWith('<path>'));
+  // As they are written, because parsers make some of them absolute.
+  for (const flag of flags) flag.argParser(asWritten);
+  const { operands } = parsed(words, command);
   const values = flags.flatMap((flag) => (command.getOptionValue(flag.attributeName()) ?? []) as string | string[]);
   return [...operands, ...values].filter((path) => path !== '');
 }
+
+const asWritten = (text: string, before: unknown): string[] =>
+  Array.isArray(before) ? [...(before as string[]), text] : [text];
 
 function parsed(words: readonly string[], command: Command): { operands: string[] } {
   try {

@@ -38,6 +38,11 @@ export async function findRootOwner({ rootDir, now, recover }: Search): Promise<
   return { id: (kept === undefined ? await recover(here) : undefined) ?? randomID(), rootDir: here, since: now };
 }
 
+/** True if an agent of ours has used this folder as its root-dir. */
+export async function isRootDir(folder: string): Promise<boolean> {
+  return (await readRootOwner(folder)) !== undefined;
+}
+
 /** Writes the owner file. Resolves when it survives a power cut. */
 export async function keepRootOwner(owner: RootOwner): Promise<void> {
   await writeFileAtomic(ownerFile(owner.rootDir), `${JSON.stringify(owner)}\n`);

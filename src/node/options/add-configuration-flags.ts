@@ -110,7 +110,7 @@ const specialParsers = new Map<string, (text: string) => unknown>([
   ['evictionSoft', thresholds],
   ['featureGates', gates],
   ['logging.vmodule', modules],
-  ['podLogsDir', (text) => resolve(text)],
+  ['podLogsDir', (text) => (text === '' ? undefined : resolve(text))],
   ['registerWithTaints', taints],
   ['reservedMemory', numaMemory],
 ]);

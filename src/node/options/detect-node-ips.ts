@@ -28,7 +28,9 @@ export function detectNodeIPs({ interfaces, routes, isBridge }: HostNetwork = ho
   return [loopback];
 }
 
-const isUsable = ({ internal, scopeid = 0 }: NetworkInterfaceInfo): boolean => !internal && scopeid === 0;
+/** Excludes link-local addresses: those of IPv6 have a scope. */
+const isUsable = ({ address, internal, scopeid = 0 }: NetworkInterfaceInfo): boolean =>
+  !internal && scopeid === 0 && !address.startsWith('169.254.');
 
 /** Interfaces of the default routes, lowest metric first. */
 function defaultRouteInterfaces(routes: string): string[] {

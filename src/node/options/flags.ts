@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../../api/values/duration.ts';
+import { defaultRootDir, rootDirNamed } from '../../root-dir.ts';
 
 /** Parses a repeatable flag. */
 export const collect = (value: string, values: string[] = []): string[] => [...values, value];
@@ -103,16 +104,14 @@ function split(text: string, separator: string): [string, string] {
   throw new InvalidArgumentError(`"${text}" has no ${separator} between two texts.`);
 }
 
-/** Default folder of the agent's state. The root-dir also identifies the agent and the managed containerd. */
-export const defaultRootDir = '/var/lib/kubelet-ts';
-
 /** Adds the flags that locate the agent and the runtime, for every command. */
 export function addRuntimeOptions(command: Command): Command {
   return command
     .addOption(
       new Option('--root-dir <path>', 'folder of all state of kubelet-ts')
         .default(defaultRootDir)
-        .env('KUBELET_TS_ROOT_DIR'),
+        .env('KUBELET_TS_ROOT_DIR')
+        .argParser(rootDirNamed),
     )
     .option('--container-runtime-endpoint <endpoint>', 'CRI socket, such as unix:///run/containerd/containerd.sock');
 }

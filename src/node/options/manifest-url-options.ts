@@ -132,19 +132,19 @@ function parseHeader(text: string): [string, string] {
 
 function credentialFiles(flags: ManifestURLFlags): HTTPCredentialFiles {
   const {
-    manifestUrlCaFile: ca,
-    manifestUrlCertFile: cert,
-    manifestUrlKeyFile: key,
-    manifestUrlTokenFile: token,
+    manifestUrlCaFile: ca = '',
+    manifestUrlCertFile: cert = '',
+    manifestUrlKeyFile: key = '',
+    manifestUrlTokenFile: token = '',
   } = flags;
-  if ((cert === undefined) !== (key === undefined)) {
+  if ((cert === '') !== (key === '')) {
     throw new UserError('--manifest-url-cert-file and --manifest-url-key-file go together');
   }
   return {
-    ...(ca !== undefined && { caFile: resolve(ca) }),
-    ...(cert !== undefined && { certFile: resolve(cert) }),
-    ...(key !== undefined && { keyFile: resolve(key) }),
-    ...(token !== undefined && { tokenFile: resolve(token) }),
+    ...(ca !== '' && { caFile: resolve(ca) }),
+    ...(cert !== '' && { certFile: resolve(cert) }),
+    ...(key !== '' && { keyFile: resolve(key) }),
+    ...(token !== '' && { tokenFile: resolve(token) }),
   };
 }
 

@@ -1,8 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
+import { defaultRootDir } from '../../root-dir.ts';
 
-/** As in `node/options/flags.ts`, which needs commander. */
-export const defaultRootDir = '/var/lib/kubelet-ts';
 /** Anyone may search it. It has a folder for each root-dir, which root and the control group alone may search. */
 const groupFolders = '/run/kubelet-ts-control';
 

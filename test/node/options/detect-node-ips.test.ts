@@ -33,7 +33,7 @@ test.each([
   const interfaces = {
     lo,
     kts0: [address('10.222.0.1')],
-    eth0: [linkLocal, address('2001:db8::2'), address('192.0.2.2')],
+    eth0: [linkLocal, address('169.254.7.7'), address('2001:db8::2'), address('192.0.2.2')],
     eth1: [address('198.51.100.2')],
   };
   expect(detectNodeIPs({ interfaces, routes: text, isBridge: (name) => name === 'kts0' })).toEqual([ip]);

@@ -113,7 +113,10 @@ describe('the command line of a kubelet that kubeadm wrote', () => {
   });
 
   test('may have flags with empty values, which are as though they were not there', async () => {
-    const flags = ['hostname-override', 'node-ip', 'pod-manifest-path', 'manifest-url', 'config', 'node-labels'];
+    const flags = [
+      ...['hostname-override', 'node-ip', 'pod-manifest-path', 'manifest-url', 'config', 'node-labels'],
+      ...['root-dir', 'pod-logs-dir', 'manifest-url-ca-file', 'manifest-url-token-file'],
+    ];
     const { warnings, ...options } = await optionsOf(...flags.map((flag) => `--${flag}=`));
     expect({ warnings, ...options }).toEqual({ ...(await optionsOf()) });
   });
