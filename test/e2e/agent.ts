@@ -71,6 +71,8 @@ export interface CommandOptions {
   stdin?: 'pipe';
   /** Gives the command a session of its own, as a login does. */
   detached?: boolean;
+  /** Leaves the output to the test. */
+  buffer?: false;
   /** More variables. */
   environment?: Readonly<Record<string, string>>;
 }

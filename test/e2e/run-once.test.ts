@@ -483,6 +483,20 @@ describe.concurrent('failures and their ends', () => {
     },
   );
 
+  test('a signal ends a run whose output is never read, and its pods', inTurn, async () => {
+    const moreThanAPipeTakes = 'head -c 1000000 /dev/zero | tr "\\0" x; exec sleep 3600';
+    const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', moreThanAPipeTakes)] });
+    const run = node.agent.spawn(['run-once', '--rm', '-'], { input: JSON.stringify(job), buffer: false });
+    await once(run.stdout, 'readable');
+    // The kill() of execa would send SIGKILL later.
+    process.kill(run.pid ?? NaN, 'SIGTERM');
+    expect(await once(run, 'exit')).toEqual([130, null]);
+    run.stdout.destroy();
+    const connection = await node.agent.connect();
+    expect((await connection.runtime.listPodSandbox({ filter: {} })).items).toEqual([]);
+    connection.close();
+  });
+
   test('a second signal of another kind ends the run at once', inTurn, async () => {
     const stubborn = 'trap "" TERM; echo begun; while :; do sleep 3600 & wait; done';
     const job = makePod('job', {
