@@ -81,7 +81,8 @@ function nameOf(pid: number): string {
 
 /**
  * True for a process of root with our root folder: not of another user, not in a container. Only the command line of
- * such a process can be trusted, because each process can overwrite its own.
+ * such a process can be trusted, because each process can overwrite its own. Rejects if nothing can be read now, such
+ * as without descriptors: that must not hide a running containerd.
  */
 export async function isOfThisRoot(pid: number): Promise<boolean> {
   const folder = `/proc/${String(pid)}`;
@@ -90,7 +91,8 @@ export async function isOfThisRoot(pid: number): Promise<boolean> {
     if (!/^Uid:\t0\t0\t0\t0$/m.test(status)) return false;
     const [own, other] = await Promise.all([stat('/'), stat(`${folder}/root/`)]);
     return own.dev === other.dev && own.ino === other.ino;
-  } catch {
+  } catch (error) {
+    if (isOutOfResources(error)) throw error;
     // The process ended, or we may not look.
     return false;
   }

@@ -1,19 +1,38 @@
-import { copyFile, open, rename, stat, truncate } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { open, rename, stat, truncate } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
 import { hasCode } from '../errors.ts';
 
 /** Limit of the log. A longer log is moved away at a start, or cut while containerd runs. */
 export const maxLogBytes = 10 * 1024 * 1024;
 
-/** Moves a log above its limit to `<file>.1`. No process may be writing it. */
+/** Moves the end of a log above its limit to `<file>.1`. No process may be writing it. */
 export async function rotateLog(file: string, maxBytes = maxLogBytes): Promise<void> {
-  if ((await sizeOf(file)) > maxBytes) await rename(file, `${file}.1`);
+  const size = await sizeOf(file);
+  if (size <= maxBytes) return;
+  const moved = `${file}.1`;
+  await rename(file, moved);
+  // In place, because the disk may be full. Each byte is read before it is overwritten. A failure spoils the moved log
+  // only, which must not keep containerd from starting.
+  await pipeline(createReadStream(moved, { start: size - maxBytes }), createWriteStream(moved, { flags: 'r+' })).catch(
+    () => undefined,
+  );
+  await truncate(moved, maxBytes);
 }
 
-/** Copies a log above its limit to `<file>.1` and truncates it in place, while containerd appends to it. */
+/**
+ * Copies the end of a log above its limit to `<file>.1` and empties it in place, while containerd appends to it. If the
+ * copy fails, such as on a full disk, the log is emptied nevertheless.
+ */
 export async function cutLog(file: string, maxBytes = maxLogBytes): Promise<void> {
-  if ((await sizeOf(file)) <= maxBytes) return;
-  await copyFile(file, `${file}.1`);
-  await truncate(file);
+  const size = await sizeOf(file);
+  if (size <= maxBytes) return;
+  const end = createReadStream(file, { start: size - maxBytes, end: size - 1 });
+  try {
+    await pipeline(end, createWriteStream(`${file}.1`, { mode: 0o600 }));
+  } finally {
+    await truncate(file);
+  }
 }
 
 /** The last lines of the log after this byte, oldest first. */

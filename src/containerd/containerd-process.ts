@@ -1,13 +1,21 @@
 import { basename } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { readRegularFile } from '../regular-file.ts';
-import { identify, isRunning, listPIDs, type ProcessIdentity, readProcessFile } from '../process-identity.ts';
+import {
+  identify,
+  isOfThisRoot,
+  isRunning,
+  listPIDs,
+  type ProcessIdentity,
+  readProcessFile,
+} from '../process-identity.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 
 const maxPidFileBytes = 4096;
 
 /**
  * The running containerd with this configuration file: from the pid file, or from /proc if a crash came before that was
- * written.
+ * written. A process of another user or in a container is ignored, because it may fake the command line.
  */
 export async function findContainerdProcess(configFile: string, pidFile: string): Promise<ProcessIdentity | undefined> {
   const recorded = await readPidFile(pidFile);
@@ -36,13 +44,12 @@ async function readPidFile(pidFile: string): Promise<ProcessIdentity | undefined
 
 async function isOurs(pid: number, configFile: string): Promise<boolean> {
   const commandLine = (await readProcessFile(pid, 'cmdline')) ?? '';
-  return isContainerdCommand(commandLine.split('\0'), configFile);
+  return isContainerdCommand(commandLine.split('\0').slice(0, -1), configFile) && (await isOfThisRoot(pid));
 }
 
 /** True for the command line that `containerdArguments` makes. */
-export function isContainerdCommand(args: readonly string[], configFile: string): boolean {
-  const [program = '', option, file] = args;
-  return basename(program) === 'containerd' && option === '--config' && file === configFile;
+export function isContainerdCommand([program = '', ...args]: readonly string[], configFile: string): boolean {
+  return basename(program) === 'containerd' && isDeepStrictEqual(args, containerdArguments(configFile));
 }
 
 /** Arguments of a managed containerd, which also identify it. */

@@ -57,7 +57,9 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof ExecaError)) return errorMessage(error);
   const lastLine = String(error.stderr).trim().split('\n').at(-1) ?? '';
   if (lastLine !== '') return lastLine.replace(/^ctr: /, '');
-  return error.originalMessage === '' ? error.message : error.originalMessage;
+  // Undefined for a program that ended with a code, unlike its type.
+  const original = error.originalMessage as string | undefined;
+  return original === undefined || original === '' ? error.message : original;
 }
 
 /** True if a file or folder of the user failed, and not `ctr`, whose errors have codes of the system, too. */

@@ -2,7 +2,7 @@ import { access, readdir, readFile, readlink, rm, rmdir } from 'node:fs/promises
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { hasCode } from '../errors.ts';
-import { listPIDs, readStat, signalProcess, type ProcessIdentity } from '../process-identity.ts';
+import { isRunning, listPIDs, readStat, signalProcess, type ProcessIdentity } from '../process-identity.ts';
 import type { ContainerdShim } from './containerd-shims.ts';
 import { criNamespace } from './cri-namespace.ts';
 import type { ManagedPaths } from './managed-paths.ts';
@@ -22,7 +22,7 @@ export async function endShim(
   paths: Pick<ManagedPaths, 'state' | 'root' | 'socket'>,
 ): Promise<void> {
   const bundle = join(paths.state, bundles, shim.id);
-  const sockets = await socketsOf(shim.process.pid);
+  const sockets = await socketsOf(shim.process);
   if (await exists(bundle)) await deleteContainer(shim, bundle, paths.socket);
   // Kills the rest: a container still being created, or one without a bundle.
   for (const process of await descendantsOf(shim.process)) await signalProcess(process, 'SIGKILL');
@@ -57,9 +57,10 @@ async function removeBundle(bundle: string): Promise<void> {
   await rm(bundle, { recursive: true, force: true });
 }
 
-/** All descendants of a process, parents before their children. */
+/** All descendants of a process, parents before their children. Empty if it ended, even if its PID is reused. */
 async function descendantsOf(ancestor: ProcessIdentity): Promise<ProcessIdentity[]> {
   const running = await Promise.all((await listPIDs()).map(async (pid) => ({ pid, ...(await readStat(pid)) })));
+  if (!running.some(({ pid, startTicks }) => pid === ancestor.pid && startTicks === ancestor.startTicks)) return [];
   const family = [ancestor];
   for (const { pid } of family) {
     for (const { pid: child, parent, startTicks } of running) {
@@ -69,13 +70,15 @@ async function descendantsOf(ancestor: ProcessIdentity): Promise<ProcessIdentity
   return family.slice(1);
 }
 
-/** Paths of the sockets of shims that a process has open. */
-async function socketsOf(pid: number): Promise<string[]> {
-  const folder = `/proc/${String(pid)}`;
+/** Paths of the sockets of shims that a process has open. Empty if it ended, even if its PID is reused. */
+async function socketsOf(process: ProcessIdentity): Promise<string[]> {
+  const folder = `/proc/${String(process.pid)}`;
   const descriptors = await readdir(`${folder}/fd`).catch(() => []);
   const targets = await Promise.all(descriptors.map((name) => readlink(`${folder}/fd/${name}`).catch(() => '')));
   const inodes = new Set(targets.map((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1]));
   const lines = (await readFile(`${folder}/net/unix`, 'utf8').catch(() => '')).split('\n');
+  // Checked last: if it runs now, all of the above is its own.
+  if (!(await isRunning(process))) return [];
   const rows = lines.map((line) => line.trim().split(/\s+/));
   return rows
     .filter((row) => inodes.has(row[6]))

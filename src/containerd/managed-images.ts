@@ -1,6 +1,5 @@
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { readFile, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { type ImageStore, requireCtr } from './ctr.ts';
 import type { InstalledContainerd } from './find-containerd.ts';
@@ -71,14 +70,10 @@ export class ManagedImages {
     return [pauseImageName, ...((await this.usesEarlierPauseImage()) ? [earlierPauseImageName] : [])];
   }
 
+  /** Without a file, which another process may write at the same time. */
   async #importPauseImage(name: string, step: ImportStep): Promise<void> {
-    const file = join(this.#deps.paths.base, 'pause.tar');
-    await writeFile(file, await pauseImageArchive(process.arch, name));
-    try {
-      await this.#import(file, step);
-    } finally {
-      await rm(file, { force: true });
-    }
+    const input = Readable.from([await pauseImageArchive(process.arch, name)], { objectMode: false });
+    await this.#import(name, { ...step, input });
   }
 
   /**

@@ -42,7 +42,7 @@ export class ExecSyncClient {
         [constants.HTTP2_HEADER_PATH]: '/runtime.v1.RuntimeService/ExecSync',
         [constants.HTTP2_HEADER_CONTENT_TYPE]: 'application/grpc',
         [constants.HTTP2_HEADER_TE]: 'trailers',
-        ...(Number.isFinite(deadlineMs) && { 'grpc-timeout': `${Math.ceil(deadlineMs / 1000)}S` }),
+        ...(Number.isFinite(deadlineMs) && { 'grpc-timeout': grpcTimeout(deadlineMs) }),
       });
       const abort = (): void => {
         settle(() => {
@@ -104,6 +104,14 @@ export class ExecSyncClient {
     this.#session = session;
     return session;
   }
+}
+
+/** The most that gRPC's eight digits hold: three years. */
+const maxTimeoutSeconds = 99_999_999;
+
+/** A deadline as gRPC writes it, in whole seconds. */
+function grpcTimeout(deadlineMs: number): string {
+  return `${Math.min(Math.ceil(deadlineMs / 1000), maxTimeoutSeconds)}S`;
 }
 
 async function readAnswer(stream: ClientHttp2Stream, maxOutputBytes: number): Promise<ExecSyncAnswer> {

@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { ManagedImages } from '../../src/containerd/managed-images.ts';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
-import { pauseImageName } from '../../src/containerd/pause/pause-image.ts';
+import { pauseImageArchive, pauseImageName } from '../../src/containerd/pause/pause-image.ts';
 import { makeFolder } from '../../src/make-folder.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
@@ -72,4 +72,13 @@ test('a failed step is not repeated after the end of the start', async () => {
   const images = await managedImages([1, 2]);
   stopping.abort(new Error('stopped'));
   await expect(images.ensurePauseImage(stopping.signal)).rejects.toThrow('stopped');
+});
+
+test('the pause image is imported without a file that another process could change', async () => {
+  const [folder, seen] = [paths.base, join(dirname(paths.base), 'seen')];
+  const images = await managedImages([1, 1], `ls ${folder} > ${seen}; cat > ${seen}.tar; echo "ctr: no" >&2; exit 1`);
+  const before = await readdir(folder);
+  await expect(images.ensurePauseImage(signal)).rejects.toThrow(': no');
+  expect((await readFile(seen, 'utf8')).split('\n').slice(0, -1)).toEqual(before.sort());
+  expect((await readFile(`${seen}.tar`)).equals(await pauseImageArchive(process.arch))).toBe(true);
 });

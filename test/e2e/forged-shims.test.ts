@@ -1,13 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findShims } from '../../src/containerd/containerd-shims.ts';
-import { endShim } from '../../src/containerd/end-shim.ts';
-import { identify } from '../../src/process-identity.ts';
 
 const socket = '/run/nobody-listens/containerd.sock';
 const id = 'a'.repeat(64);
@@ -51,22 +45,3 @@ test('a process of root in a container, with another root folder, is no shim', a
   await forgedShim(['unshare', '--mount', 'sh', '-c', enter, 'sh']);
   expect(await shims()).toEqual([]);
 });
-
-test('of the sockets that a shim has open, those with a path out of the folder of such sockets are not removed', async () => {
-  const folder = await mkdtemp('/tmp/kts-');
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await mkdir('/run/containerd/s', { recursive: true });
-  const victim = join(folder, 'victim');
-  const server = createServer().listen(`/run/containerd/s/../../..${victim}`);
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const process_ = await identify(process.pid);
-  if (process_ === undefined) throw new Error('this process does not run');
-  await endShim(
-    { process: { ...process_, startTicks: 'another process' }, id, program: '/bin/false' },
-    folderPaths(folder),
-  );
-  expect(existsSync(victim)).toBe(true);
-});
-
-const folderPaths = (folder: string) => ({ state: folder, root: folder, socket });

@@ -1,7 +1,8 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode } from '../../errors.ts';
+import { fileTimeLagMs } from './pull-watch.ts';
 import type { PullProgress } from './stalled-pull.ts';
 
 /** Folder of containerd's content store. Resolves with undefined if the runtime is another one or does not answer. */
@@ -17,17 +18,53 @@ export function contentStore(runtime: RuntimeService): ContentStore {
 }
 
 /**
- * Progress of containerd's pulls, from the size of its content store, because the CRI does not report any. Resolves
- * with undefined for other runtimes and an unreadable store.
+ * Progress of containerd's pulls, from its content store, because the CRI does not report any. Resolves with undefined
+ * for other runtimes and an unreadable store.
  */
 export function contentStoreProgress(folder: ContentStore): PullProgress {
-  return async () => {
+  return async (since) => {
     const store = await folder();
     if (store === undefined) return undefined;
-    const ingests = await bytesIn(join(store, 'ingest'), 'data');
+    const ingests = join(store, 'ingest');
+    const ingested = await bytesIn(ingests, 'data');
     const blobs = await bytesIn(join(store, 'blobs', 'sha256'));
-    return ingests === undefined || blobs === undefined ? undefined : ingests + blobs;
+    if (ingested === undefined || blobs === undefined) return undefined;
+    return { receivedBytes: ingested + blobs, isFetching: await isFetching(ingests, since) };
   };
+}
+
+/** True if an ingest lacks data that a pull since this time asked for. */
+async function isFetching(ingests: string, since: number): Promise<boolean> {
+  const names = await readdir(ingests);
+  const lacking = await Promise.all(names.map((name) => lacksData(join(ingests, name), since)));
+  return lacking.includes(true);
+}
+
+/**
+ * True if an ingest of the CRI is not complete. An ingest without data since this time may be left from an earlier
+ * pull, because containerd keeps it for a day. One of unknown size is complete when it becomes a blob.
+ */
+async function lacksData(ingest: string, since: number): Promise<boolean> {
+  try {
+    const { size, mtimeMs } = await stat(join(ingest, 'data'));
+    if (mtimeMs < since - fileTimeLagMs) return false;
+    const ref = await readFile(join(ingest, 'ref'), 'utf8');
+    return ref.startsWith('k8s.io/') && size < (await totalOf(ingest));
+  } catch (error) {
+    // It became a blob meanwhile.
+    if (hasCode(error, 'ENOENT')) return false;
+    throw error;
+  }
+}
+
+/** Size of the complete data of an ingest. Infinity if the registry did not report it. */
+async function totalOf(ingest: string): Promise<number> {
+  try {
+    return Number(await readFile(join(ingest, 'total'), 'utf8')) || Infinity;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return Infinity;
+    throw error;
+  }
 }
 
 /** Total size of the entries of a folder, or of one file in each. Resolves with undefined if the folder is missing. */

@@ -105,7 +105,7 @@ export class PullWatch {
 type PulledLayers = ReadonlyMap<string, LayerIngest>;
 
 /** The kernel rounds file times down to its last clock tick. */
-const fileTimeLagMs = 10;
+export const fileTimeLagMs = 10;
 
 /**
  * Updates the layers of a pull that began at `startedAt`, in milliseconds since the epoch. A layer without an ingest is
