@@ -1,8 +1,9 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
 import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
+import { parseDeviceCheckpoint } from '../../src/engine/container-manager/device-manager/device-checkpoint.ts';
 import { openPlugins } from '../../src/plugins/open-plugins.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
@@ -11,14 +12,13 @@ import { ManualSource } from '../fakes/manual-source.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
 import { type Engine, World } from './world.ts';
 
+/** One device of each of these resources. */
 const podWith = (name: string, ...resources: string[]): Pod =>
-  makeStaticPod(name, {
-    spec: {
-      containers: [
-        { name: 'main', image: 'app:1', resources: { limits: Object.fromEntries(resources.map((one) => [one, '1'])) } },
-      ],
-    },
-  });
+  podWithLimits(name, Object.fromEntries(resources.map((one) => [one, '1'])));
+
+function podWithLimits(name: string, limits: Record<string, string>): Pod {
+  return makeStaticPod(name, { spec: { containers: [{ name: 'main', image: 'app:1', resources: { limits } }] } });
+}
 
 async function boot(
   world: World,
@@ -316,5 +316,100 @@ test('a refused pod frees its other devices for a pod that lacked them, and is n
     both: refusal('no healthy devices present; cannot allocate unhealthy devices a.example/second'),
     running: ['one-edge1/main#0'],
     allocations: 2,
+  });
+});
+
+test('a container whose plugin ended is not started unprepared, but once the plugin is back', async () => {
+  const world = await World.make();
+  const plugin = goodPlugin(healthy('d0'));
+  plugin.answers['getDevicePluginOptions'] = () => ({ preStartRequired: true });
+  const { engine, source, direct } = await boot(world, { 'a.example/dev': plugin });
+  source.set(podWith('app', 'a.example/dev'));
+  await world.until(() => engine.isReady('app-edge1'));
+  plugin.send([{ ID: '', health: 'Healthy' }]);
+  await world.until(() => plugin.streams.size === 0);
+  world.runtime.exitContainer({ pod: 'app-edge1', container: 'main' }, 1);
+  await world.until(() => engine.waitingReason('app-edge1') === 'CreateContainerConfigError');
+  const state = engine.pod('app-edge1')?.pod.status?.containerStatuses?.[0]?.state;
+  plugin.devices = healthy('d0');
+  await direct.register('a.example/dev', plugin);
+  await world.until(() => world.runtime.running().includes('app-edge1/main#1'));
+  expect({ state, prepared: plugin.calls.filter((call) => call === 'preStartContainer').length }).toEqual({
+    state: {
+      waiting: {
+        reason: 'CreateContainerConfigError',
+        message: 'device plugin PreStartContainer rpc failed with err: endpoint a.example/dev has been stopped',
+      },
+    },
+    prepared: 2,
+  });
+});
+
+test('a container that starts after a restart of the agent does not wait for its plugin', async () => {
+  const world = await World.make();
+  const plugin = goodPlugin(healthy('d0'));
+  plugin.answers['getDevicePluginOptions'] = () => ({ preStartRequired: true });
+  const { engine, source } = await boot(world, { 'a.example/dev': plugin });
+  source.set(podWith('app', 'a.example/dev'));
+  await world.until(() => engine.isReady('app-edge1'));
+  await engine.kill();
+  const again = new ManualSource();
+  again.set(podWith('app', 'a.example/dev'));
+  await world.boot({ sources: [again], plugins: new DirectPlugins(world.clock) });
+  world.runtime.exitContainer({ pod: 'app-edge1', container: 'main' }, 1);
+  await world.until(() => world.runtime.running().includes('app-edge1/main#1'));
+  expect(givenDevices(world)).toEqual([['d0'], ['d0']]);
+});
+
+test('a plugin prepares a device once, though a device of another plugin is allocated only then', async () => {
+  const world = await World.make();
+  const [early, late] = [goodPlugin(healthy('d0')), goodPlugin(healthy('e0'))];
+  for (const { answers } of [early, late]) answers['getDevicePluginOptions'] = () => ({ preStartRequired: true });
+  const { engine, source, direct } = await boot(world, { 'a.example/early': early });
+  source.set(podWith('app', 'a.example/early', 'a.example/late'));
+  await world.until(() => engine.isReady('app-edge1'));
+  await direct.register('a.example/late', late);
+  await world.pass(200);
+  world.runtime.exitContainer({ pod: 'app-edge1', container: 'main' }, 1);
+  await world.until(() => world.runtime.running().includes('app-edge1/main#1'));
+  expect([early, late].map(({ calls }) => calls)).toEqual([
+    ['getDevicePluginOptions', 'allocate', 'preStartContainer', 'preStartContainer'],
+    ['getDevicePluginOptions', 'allocate', 'preStartContainer'],
+  ]);
+});
+
+test('a device without a NUMA node, which a machine gives as -1, is given and kept under -1', async () => {
+  const world = await World.make();
+  const plugin = goodPlugin([{ ID: 'd0', health: 'Healthy', topology: { nodes: [{ ID: -1n }] } }]);
+  const { engine, source } = await boot(world, { 'a.example/dev': plugin });
+  source.set(podWith('app', 'a.example/dev'));
+  await world.until(() => engine.isReady('app-edge1'));
+  await engine.kill();
+  const file = join(world.rootDir, 'device-plugins', 'kubelet_internal_checkpoint');
+  const { entries } = parseDeviceCheckpoint(await readFile(file, 'utf8'));
+  expect(entries.map(({ resource, idsByNode }) => ({ resource, idsByNode }))).toEqual([
+    { resource: 'a.example/dev', idsByNode: new Map([[-1, ['d0']]]) },
+  ]);
+});
+
+test('a pod that asks for no device of a resource is refused while no device of it is healthy', async () => {
+  const world = await World.make();
+  const plugin = goodPlugin([{ ID: 'd0', health: 'Unhealthy' }]);
+  const { engine, source } = await boot(world, { 'a.example/dev': plugin });
+  source.set(podWithLimits('none', { 'a.example/dev': '0' }));
+  await world.until(() => engine.phase('none-edge1') === 'Failed');
+  const refused = statusOf(engine, 'none-edge1');
+  plugin.send(healthy('d0'));
+  await world.until(() => engine.isReady('none-edge1'));
+  expect({ refused, calls: plugin.calls, given: givenDevices(world) }).toEqual({
+    refused: {
+      phase: 'Failed',
+      reason: 'UnexpectedAdmissionError',
+      message:
+        'Pod was rejected: Allocate failed due to no healthy devices present; cannot allocate unhealthy devices ' +
+        'a.example/dev, which is unexpected. It is tried again as soon as a pod ends or its devices change.',
+    },
+    calls: ['getDevicePluginOptions'],
+    given: [[]],
   });
 });

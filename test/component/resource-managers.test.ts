@@ -11,7 +11,7 @@ import { PodResources } from '../../src/engine/container-manager/resource-manage
 import type { ResourceManagerSettings } from '../../src/engine/container-manager/resource-managers/resource-managers.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
-import { DirectPlugins, goodPlugin } from '../fakes/direct-plugins.ts';
+import { type DirectPlugin, DirectPlugins, goodPlugin, healthy, never } from '../fakes/direct-plugins.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { type Engine, World } from './world.ts';
@@ -29,10 +29,10 @@ const machine = {
 const memory = [0, 1].map((id) => ({ id, bytes: 4n * gibibyte, hugePages: [] }));
 
 /** 1 GiB of node 0 is reserved. */
-function settingsWith(topologyPolicy: string, reservedCPUs: string): ResourceManagerSettings {
+function settingsWith(topologyPolicy: string, scope: string, reservedCPUs: string): ResourceManagerSettings {
   const reserved = CPUSet.parse(reservedCPUs);
   return {
-    topology: { policy: topologyPolicy, scope: 'container', options: {} },
+    topology: { policy: topologyPolicy, scope, options: {} },
     cpu: { policy: 'static', options: {}, reserved: toQuantity(String(reserved.size)), reservedCPUs: reserved },
     memory: {
       policy: 'Static',
@@ -44,6 +44,7 @@ function settingsWith(topologyPolicy: string, reservedCPUs: string): ResourceMan
 
 interface NodeSettings {
   topologyPolicy?: string;
+  scope?: string;
   reservedCPUs?: string;
   plugins?: DirectPlugins;
 }
@@ -51,7 +52,7 @@ interface NodeSettings {
 async function bootWith(
   world: World,
   source: ManualSource,
-  { topologyPolicy = 'none', reservedCPUs = '0', plugins }: NodeSettings = {},
+  { topologyPolicy = 'none', scope = 'container', reservedCPUs = '0', plugins }: NodeSettings = {},
 ): Promise<Engine> {
   const { clock, rootDir } = world;
   mkdirSync(rootDir, { recursive: true });
@@ -65,7 +66,7 @@ async function bootWith(
     podResources: (engine) =>
       new PodResources(
         {
-          settings: settingsWith(topologyPolicy, reservedCPUs),
+          settings: settingsWith(topologyPolicy, scope, reservedCPUs),
           machine,
           memory,
           featureGates: defaultFeatureGates,
@@ -79,13 +80,15 @@ async function bootWith(
   });
 }
 
-function podWith(name: string, resources?: { cpu: string; memory: string; 'a.example/dev'?: string }): Pod {
-  const container = {
-    name: 'main',
-    image: 'registry.example/app:1',
-    ...(resources && { resources: { requests: resources, limits: resources } }),
-  };
-  return makeStaticPod(name, { spec: { containers: [container] } });
+type Amounts = Record<string, string>;
+
+function containerWith(name: string, resources?: Amounts) {
+  const image = 'registry.example/app:1';
+  return { name, image, ...(resources && { resources: { requests: resources, limits: resources } }) };
+}
+
+function podWith(name: string, resources?: Amounts): Pod {
+  return makeStaticPod(name, { spec: { containers: [containerWith('main', resources)] } });
 }
 
 function sourceOf(...pods: Pod[]): ManualSource {
@@ -194,18 +197,29 @@ test('an unusable state file is set aside, and the node starts', async () => {
   expect({ aside, now }).toMatchObject({ aside: 'nonsense', now: { policyName: 'static', defaultCpuSet: '0,3-7' } });
 });
 
+interface DeviceSettings {
+  scope?: string;
+  plugin?: DirectPlugin;
+  plugins?: DirectPlugins;
+}
+
 /** A device on each of these NUMA nodes. */
-async function bootWithDevices(world: World, source: ManualSource, nodes: readonly number[]): Promise<Engine> {
-  const plugins = new DirectPlugins(world.clock);
+async function bootWithDevices(
+  world: World,
+  source: ManualSource,
+  nodes: readonly number[],
+  { plugin = goodPlugin([]), plugins = new DirectPlugins(world.clock), ...settings }: DeviceSettings = {},
+): Promise<Engine> {
   source.set();
-  const engine = await bootWith(world, source, { topologyPolicy: 'single-numa-node', plugins });
+  const engine = await bootWith(world, source, { topologyPolicy: 'single-numa-node', plugins, ...settings });
   await world.until(() => plugins.isServed);
   const devices = nodes.map((node, index) => ({
     ID: `d${index}`,
     health: 'Healthy',
     topology: { nodes: [{ ID: BigInt(node) }] },
   }));
-  await plugins.register('a.example/dev', goodPlugin(devices));
+  plugin.send(devices);
+  await plugins.register('a.example/dev', plugin);
   await world.pass(200);
   return engine;
 }
@@ -251,4 +265,149 @@ test('a device that is on another NUMA node than free CPUs is not given', async 
     sets: 'device-edge1 4-5 1',
     devices: ['d0'],
   });
+});
+
+/** Every container with its CPUs, memory nodes and devices. */
+function placesOf(world: World): string[] {
+  const places = world.runtime.requestsOf('createContainer').map(({ config }) => {
+    const { cpusetCpus = '', cpusetMems = '' } = config?.linux?.resources ?? {};
+    const [device] = (config?.envs ?? []).filter(({ key }) => key === 'DEVICES');
+    const { 'io.kubernetes.pod.name': pod = '', 'io.kubernetes.container.name': container = '' } = config?.labels ?? {};
+    return `${pod}/${container} ${cpusetCpus} ${cpusetMems} ${Buffer.from(device?.value ?? '').toString()}`.trim();
+  });
+  return places.sort();
+}
+
+const pinnedWithDevice = { ...pinned, 'a.example/dev': '1' };
+const full = podWith('full', { cpu: '4', memory: '1Gi' });
+const large = podWith('large', { cpu: '3', memory: '1Gi' });
+const withDevice = podWith('device', pinnedWithDevice);
+
+/** A plugin whose answers to Allocate wait for `answer`. */
+function heldPlugin(): { plugin: DirectPlugin; answer: () => void; refuse: () => void } {
+  const plugin = goodPlugin([]);
+  const { allocate = never } = plugin.answers;
+  let settle: { answer: () => void; refuse: () => void } = { answer: () => undefined, refuse: () => undefined };
+  const settled = new Promise<void>((resolve, reject) => {
+    settle = {
+      answer: resolve,
+      refuse: () => {
+        reject(new Error('broken'));
+      },
+    };
+  });
+  plugin.answers['allocate'] = (request) => settled.then(() => allocate(request));
+  return { plugin, ...settle };
+}
+
+test('pods of one list have their devices on the NUMA nodes of their CPUs', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await bootWithDevices(world, source, [0, 1]);
+  source.set(podWith('one', pinnedWithDevice), podWith('two', pinnedWithDevice));
+  await world.until(() => engine.isReady('one-edge1') && engine.isReady('two-edge1'));
+  expect(placesOf(world)).toEqual(['one-edge1/main 1-2 0 d0', 'two-edge1/main 4-5 1 d1']);
+});
+
+test('a pod that starts while a plugin is asked leaves the CPUs beside the device alone', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const { plugin, answer } = heldPlugin();
+  const engine = await bootWithDevices(world, source, [0], { plugin });
+  source.set(withDevice);
+  await world.until(() => plugin.calls.includes('allocate'));
+  source.set(withDevice, podWith('plain', pinned));
+  await world.until(() => engine.isReady('plain-edge1'));
+  answer();
+  await world.until(() => engine.isReady('device-edge1'));
+  expect(placesOf(world)).toEqual(['device-edge1/main 1-2 0 d0', 'plain-edge1/main 4-5 1']);
+});
+
+test('all containers of a pod have their CPUs on its NUMA node, though another pod starts between them', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const { plugin, answer } = heldPlugin();
+  const engine = await bootWithDevices(world, source, [0, 0], { plugin, scope: 'pod' });
+  const containers = [
+    containerWith('a', { cpu: '1', memory: '1Gi', 'a.example/dev': '1' }),
+    containerWith('b', pinnedWithDevice),
+  ];
+  const withDevices = makeStaticPod('devices', { spec: { containers } });
+  source.set(withDevices);
+  await world.until(() => plugin.calls.includes('allocate'));
+  source.set(withDevices, podWith('plain', { cpu: '2', memory: '1Gi' }));
+  await world.until(() => engine.isReady('plain-edge1'));
+  answer();
+  await world.until(() => engine.isReady('devices-edge1'));
+  expect(placesOf(world)).toEqual(['devices-edge1/a 1 0 d0', 'devices-edge1/b 2-3 0 d1', 'plain-edge1/main 4-5 1']);
+});
+
+/** The plugin is asked for a device of one pod, and `large` is refused for the CPUs of that pod. */
+async function bootWithRefused(world: World, source: ManualSource, plugin: DirectPlugin): Promise<Engine> {
+  const engine = await bootWithDevices(world, source, [0], { plugin });
+  source.set(full, withDevice);
+  await world.until(() => engine.isReady('full-edge1') && plugin.calls.includes('allocate'));
+  source.set(full, withDevice, large);
+  await world.until(() => engine.phase('large-edge1') === 'Failed');
+  return engine;
+}
+
+test('a pod that was refused for the CPUs of a pod that its plugin refuses is tried again at once', async () => {
+  const world = await World.make();
+  const { plugin, refuse } = heldPlugin();
+  const engine = await bootWithRefused(world, new ManualSource(), plugin);
+  refuse();
+  await world.until(() => engine.isReady('large-edge1'));
+  await world.pass(60_000);
+  expect({
+    places: placesOf(world),
+    refused: engine.pod('device-edge1')?.pod.status?.message,
+    calls: plugin.calls.filter((call) => call === 'allocate').length,
+  }).toEqual({
+    places: ['full-edge1/main 4-7 1', 'large-edge1/main 1-3 0'],
+    refused:
+      'Pod was rejected: Allocate failed due to broken, which is unexpected. ' +
+      'It is tried again as soon as a pod ends or its devices change.',
+    calls: 1,
+  });
+});
+
+test('a pod that was refused for the CPUs of a removed pod is tried again once its plugin has answered', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const { plugin, answer } = heldPlugin();
+  const engine = await bootWithRefused(world, source, plugin);
+  source.set(full, large);
+  await world.until(() => engine.pod('device-edge1') === undefined);
+  await world.pass(5000);
+  const whileAsked = engine.phase('large-edge1');
+  answer();
+  await world.until(() => engine.isReady('large-edge1'));
+  expect({ whileAsked, places: placesOf(world) }).toEqual({
+    whileAsked: 'Failed',
+    places: ['full-edge1/main 4-7 1', 'large-edge1/main 1-3 0'],
+  });
+});
+
+test('a pod that is removed while another one is asked for is not asked for', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const { plugin, answer } = heldPlugin();
+  const plugins = new DirectPlugins(world.clock);
+  const engine = await bootWithDevices(world, source, [0], { plugin, plugins });
+  const hung = goodPlugin(healthy('h0'));
+  hung.answers['allocate'] = never;
+  await plugins.register('a.example/other', hung);
+  await world.pass(200);
+  const first = podWith('first', pinnedWithDevice);
+  const removed = podWith('removed', { ...pinned, 'a.example/other': '1' });
+  source.set(first);
+  await world.until(() => plugin.calls.includes('allocate'));
+  source.set(first, removed);
+  await world.until(() => engine.phase('removed-edge1') === 'Pending');
+  source.set(first);
+  await world.until(() => engine.pod('removed-edge1') === undefined);
+  answer();
+  await world.until(() => engine.isReady('first-edge1'));
+  expect(hung.calls).toEqual(['getDevicePluginOptions']);
 });

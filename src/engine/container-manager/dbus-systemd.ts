@@ -98,8 +98,9 @@ export class DBusSystemd implements Systemd {
   private jobEnded(path: unknown): void {
     if (typeof path !== 'string') return;
     const waiting = this.jobs.get(path);
-    if (waiting === undefined) this.endedJobs.add(path);
-    else waiting();
+    if (waiting !== undefined) waiting();
+    // Other programs have jobs too, and these end at any time.
+    else if (this.calls > 0) this.endedJobs.add(path);
   }
 
   private async waitForJob(path: unknown): Promise<void> {

@@ -7,12 +7,14 @@ import { readRegularFile } from '../../../regular-file.ts';
 import type { StateFile } from '../topology-manager/state-file.ts';
 
 /** Enough for thousands of containers with their own CPUs. */
-const maxFileBytes = 4 * 1024 * 1024;
+const defaultMaxBytes = 4 * 1024 * 1024;
 /** Time until a failed write is tried again. */
 const retryMs = 10_000;
 
 interface Deps {
   path: string;
+  /** A larger file is not read, and counts as unusable. */
+  maxBytes?: number;
   clock: Clock;
   logger: Logger;
 }
@@ -39,7 +41,7 @@ export class DiskStateFile implements StateFile {
 
   /** Rejects with the error of the file system if the file cannot be read. A path that is not a file has no content. */
   static async open(deps: Deps): Promise<DiskStateFile> {
-    return new DiskStateFile(deps, await contentOf(deps.path));
+    return new DiskStateFile(deps, await contentOf(deps));
   }
 
   get path(): string {
@@ -123,9 +125,9 @@ export async function startWithStateFile(
 }
 
 /** Undefined if the file is missing. */
-async function contentOf(path: string): Promise<string | undefined> {
+async function contentOf({ path, maxBytes = defaultMaxBytes }: Deps): Promise<string | undefined> {
   try {
-    return (await readRegularFile(path, maxFileBytes)).toString('utf8');
+    return (await readRegularFile(path, maxBytes)).toString('utf8');
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     if (isSystemError(error)) throw error;

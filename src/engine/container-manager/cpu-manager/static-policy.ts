@@ -37,8 +37,6 @@ export class StaticPolicy implements CPUPolicy {
   private readonly reserved: CPUSet;
   /** Reserved CPUs with the others of their cores. */
   private readonly reservedCores: CPUSet;
-  /** CPUs of regular init containers of the pod that is being admitted, which its later containers can have too. */
-  private reusable: { podUID: string; cpus: CPUSet } = { podUID: '', cpus: CPUSet.empty };
 
   /** Throws an `Error` if the machine cannot reserve so many CPUs, or does not suit the options. */
   constructor({ topology, options, numReserved, reserved, affinities }: Deps) {
@@ -85,7 +83,8 @@ export class StaticPolicy implements CPUPolicy {
     const request = requestedCPUs(pod, container);
     if (request === 0) return undefined;
     const assigned = assignments.exclusive(pod.metadata.uid, container.name);
-    if (assigned === undefined) return this.hintsFor(request, this.free(assignments), this.reusableBy(pod));
+    if (assigned === undefined)
+      return this.hintsFor(request, this.free(assignments), reusableBy(assignments, pod, container));
     return assigned.size === request ? this.hintsFor(request, assigned, CPUSet.empty) : nothingFits;
   }
 
@@ -100,7 +99,7 @@ export class StaticPolicy implements CPUPolicy {
       if (cpus !== undefined) assigned = assigned.union(cpus);
     }
     if (assigned.size === request) return this.hintsFor(request, assigned, CPUSet.empty);
-    return this.hintsFor(request, this.free(assignments), this.reusableBy(pod).union(assigned));
+    return this.hintsFor(request, this.free(assignments), assigned);
   }
 
   /** kubelet: policy_static.go Allocate */
@@ -110,15 +109,14 @@ export class StaticPolicy implements CPUPolicy {
     // Before the CPUs that it has already, as in the kubelet.
     if (this.options['full-pcpus-only']) this.checkWholeCores(assignments, request);
     const { uid } = pod.metadata;
-    const assigned = assignments.exclusive(uid, container.name);
-    const cpus = assigned ?? this.choose(assignments, pod, container, request);
-    if (assigned === undefined) assignments.assign({ podUID: uid, containerName: container.name, cpus });
-    this.noteReusable(pod, container, cpus);
+    if (assignments.exclusive(uid, container.name) !== undefined) return;
+    const cpus = this.choose(assignments, pod, container, request);
+    assignments.assign({ podUID: uid, containerName: container.name, cpus });
   }
 
   /** Takes CPUs of the container's NUMA nodes first. kubelet: policy_static.go allocateCPUs */
   private choose(assignments: CPUAssignments, pod: Pod, container: Container, request: number): CPUSet {
-    const free = this.free(assignments).union(this.reusableBy(pod));
+    const free = this.free(assignments).union(reusableBy(assignments, pod, container));
     const { affinity } = this.affinities.affinityOf(pod.metadata.uid, container.name);
     const near = affinity === undefined ? CPUSet.empty : this.cpusNear(affinity).intersection(free);
     const aligned = this.take(near, Math.min(request, near.size));
@@ -165,21 +163,6 @@ export class StaticPolicy implements CPUPolicy {
     return assignments.shared.difference(this.reserved);
   }
 
-  private reusableBy({ metadata }: Pod): CPUSet {
-    return this.reusable.podUID === metadata.uid ? this.reusable.cpus : CPUSet.empty;
-  }
-
-  /** kubelet: policy_static.go updateCPUsToReuse */
-  private noteReusable(pod: Pod, container: Container, cpus: CPUSet): void {
-    const isInit = (pod.spec.initContainers ?? []).some(({ name }) => name === container.name);
-    const before = this.reusableBy(pod);
-    this.reusable = {
-      podUID: pod.metadata.uid,
-      // A restartable init container runs beside all later containers.
-      cpus: isInit && !isSidecar(container) ? before.union(cpus) : before.difference(cpus),
-    };
-  }
-
   private checkWholeCores(assignments: CPUAssignments, request: number): void {
     const { cpusPerCore } = this.topology;
     if (request % cpusPerCore !== 0) {
@@ -220,6 +203,19 @@ export class StaticPolicy implements CPUPolicy {
 }
 
 const nothingFits: ResourceHints = new Map([['cpu', []]]);
+
+/**
+ * CPUs of the regular init containers before this container, without those that a container keeps. The kubelet counts
+ * them apart from the state, for one pod. kubelet: policy_static.go updateCPUsToReuse
+ */
+function reusableBy(assignments: CPUAssignments, { metadata, spec }: Pod, container: Container): CPUSet {
+  const cpusOf = (containers: readonly Container[]): CPUSet =>
+    CPUSet.empty.union(...containers.flatMap(({ name }) => assignments.exclusive(metadata.uid, name) ?? []));
+  const init = spec.initContainers ?? [];
+  const at = init.findIndex(({ name }) => name === container.name);
+  const before = (at === -1 ? init : init.slice(0, at)).filter((one) => !isSidecar(one));
+  return cpusOf(before).difference(cpusOf([...init.filter(isSidecar), ...spec.containers]));
+}
 
 /** kubelet: policy_static.go SMTAlignmentError */
 function smtAlignmentError(problem: string): AllocationError {

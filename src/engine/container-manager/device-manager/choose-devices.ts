@@ -1,5 +1,5 @@
-import { type BitMask, bitMask } from '../topology-manager/bit-mask.ts';
-import { type Devices, healthyIds } from './device.ts';
+import type { BitMask } from '../topology-manager/bit-mask.ts';
+import { type Devices, healthyIds, maskOfNodes, nodeWithoutTopology } from './device.ts';
 import { hasTopology } from './device-hints.ts';
 
 /** The devices from which a container gets some. */
@@ -60,11 +60,12 @@ function split({ resource, count, reusable, devices, inUse, affinity }: Choice) 
     const numbers = `Requested: ${needed}, Available: ${available.length}`;
     throw new Error(`requested number of devices unavailable for ${resource}. ${numbers}`);
   }
-  const isAligned = (id: string): boolean => (bitMask(devices.get(id)?.nodes ?? []) & (affinity ?? 0n)) > 0n;
+  const isAligned = (id: string): boolean => (maskOfNodes(devices.get(id)) & (affinity ?? 0n)) > 0n;
   const aligned = affinity === undefined || !hasTopology(devices) ? [] : available.filter(isAligned);
   // Devices with a node elsewhere come before those without any.
   const rest = available.filter((id) => !aligned.includes(id));
-  const hasNodes = (id: string): boolean => (devices.get(id)?.nodes.length ?? 0) > 0;
+  const hasNodes = (id: string): boolean =>
+    devices.get(id)?.nodes.some((node) => node !== nodeWithoutTopology) ?? false;
   const ordered = affinity === undefined ? rest : [...rest.filter(hasNodes), ...rest.filter((id) => !hasNodes(id))];
   return { reused, needed, available: [...aligned, ...ordered], aligned };
 }

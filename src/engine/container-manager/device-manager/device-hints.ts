@@ -1,6 +1,6 @@
-import { type BitMask, bitMask, countOf, masksOf } from '../topology-manager/bit-mask.ts';
+import { type BitMask, countOf, masksOf } from '../topology-manager/bit-mask.ts';
 import type { TopologyHint } from '../topology-manager/topology-hint.ts';
-import type { Devices } from './device.ts';
+import { type Devices, maskOfNodes } from './device.ts';
 
 interface Request {
   /** Number of devices. */
@@ -26,9 +26,10 @@ export function computeDeviceHints(
   numaNodes: readonly number[],
   { count, devices, available, reusable }: Request,
 ): TopologyHint[] {
-  const maskOf = (id: string): BitMask => bitMask(devices.get(id)?.nodes ?? []);
+  const maskOf = (id: string): BitMask => maskOfNodes(devices.get(id));
+  const hasNodes = (id: string): boolean => (devices.get(id)?.nodes.length ?? 0) > 0;
   const all = [...devices.keys()].map(maskOf);
-  const reused = [...reusable].map(maskOf).filter((mask) => mask > 0n);
+  const reused = [...reusable].filter(hasNodes).map(maskOf);
   const usable = [...available].map(maskOf);
   let fewest = numaNodes.length;
   const affinities: BitMask[] = [];

@@ -1,5 +1,4 @@
 import type { ListAndWatchResponse } from '../../../plugins/types.ts';
-import { maxNUMANode } from '../topology-manager/bit-mask.ts';
 import type { Device, Devices } from './device.ts';
 
 /** Bounds the memory and the checkpoint that one resource takes. */
@@ -7,7 +6,7 @@ const limits = { devices: 4096, idLength: 253, nodes: 64 };
 
 /**
  * The devices of a list. Of several devices with one id the last counts. Throws an `Error` for a list that no machine
- * has: too many devices, or texts that are no ids.
+ * has: too many devices or nodes, or texts that are no ids.
  */
 export function deviceList({ devices }: ListAndWatchResponse): Devices {
   if (devices.length > limits.devices) throw new Error(`it lists more than ${limits.devices} devices`);
@@ -16,8 +15,8 @@ export function deviceList({ devices }: ListAndWatchResponse): Devices {
       if (id === '' || id.length > limits.idLength || /\p{Cc}/u.test(id))
         throw new Error(`an id of a device is empty, longer than ${limits.idLength} characters, or not a text`);
       const nodes = (topology?.nodes ?? []).map(({ ID: node }) => Number(node));
-      if (nodes.length > limits.nodes || nodes.some((node) => node < 0 || node > maxNUMANode))
-        throw new Error(`a device has a NUMA node that is not from 0 to ${maxNUMANode}`);
+      if (nodes.length > limits.nodes || !nodes.every(Number.isSafeInteger))
+        throw new Error(`a device has more than ${limits.nodes} NUMA nodes, or a number that is none`);
       return [id, { id, isHealthy: health === 'Healthy', nodes }];
     }),
   );

@@ -136,15 +136,16 @@ export class DeviceManager implements HintProvider {
    */
   async containerDevices(pod: Pod, container: Container): Promise<ContainerDevices | undefined> {
     const { uid } = pod.metadata;
-    const requests = this.requests(container);
+    const requests = this.requests(container).filter(([, count]) => count > 0);
     if (requests.length === 0) return undefined;
+    const missing: string[] = [];
     for (const [resource] of requests) {
       this.mustHavePlugin(resource);
       const ids = this.pods.ids(uid, container.name, resource);
-      if (ids !== undefined) await this.preStart(resource, ids);
+      if (ids === undefined) missing.push(resource);
+      else await this.preStart(resource, ids);
     }
-    const isComplete = requests.every(([resource]) => this.pods.ids(uid, container.name, resource) !== undefined);
-    if (!isComplete) await this.allocateLate(pod, container);
+    if (missing.length > 0) await this.allocateLate(pod, container, missing);
     return mergeResponses(this.pods.of(uid, container.name).map(([, { response }]) => response));
   }
 
@@ -174,9 +175,9 @@ export class DeviceManager implements HintProvider {
   }
 
   /** A pod that was admitted before the plugin came gets its devices when a container starts. */
-  private async allocateLate(pod: Pod, container: Container): Promise<void> {
+  private async allocateLate(pod: Pod, container: Container, missing: readonly string[]): Promise<void> {
     await this.allocateByPlugin(pod, container);
-    for (const [resource] of this.requests(container)) {
+    for (const resource of missing) {
       const ids = this.pods.ids(pod.metadata.uid, container.name, resource);
       if (ids !== undefined) await this.preStart(resource, ids);
     }
@@ -190,7 +191,7 @@ export class DeviceManager implements HintProvider {
       throw new Error(`pod "${uid}" container "${container.name}" ${change}`);
     }
     this.mustBeHealthy(resource, has);
-    if (has !== undefined) return;
+    if (has !== undefined || count === 0) return;
     const choice = (): Choice => ({
       resource,
       count,
@@ -268,13 +269,16 @@ export class DeviceManager implements HintProvider {
       throw new Error(`endpoint not found in cache for a registered resource: ${resource}`);
   }
 
-  /** kubelet: devicemanager/manager.go callPreStartContainerIfNeeded */
+  /** kubelet: devicemanager/manager.go callPreStartContainerIfNeeded, endpoint.go preStartContainer */
   private async preStart(resource: string, ids: ReadonlySet<string>): Promise<void> {
-    const { service, options } = this.deps.resources.endpoint(resource) ?? {};
-    if (service === undefined || options?.preStartRequired !== true) return;
-    await calling('PreStartContainer', () =>
-      service.preStartContainer({ devicesIds: [...ids] }, { deadlineMs: timeouts.preStartContainer }),
-    );
+    const { resources } = this.deps;
+    if (resources.options(resource)?.preStartRequired !== true) return;
+    await calling('PreStartContainer', async () => {
+      const endpoint = resources.endpoint(resource);
+      if (endpoint === undefined) throw new Error(`endpoint ${resource} has been stopped`);
+      const request = { devicesIds: [...ids] };
+      await endpoint.service.preStartContainer(request, { deadlineMs: timeouts.preStartContainer });
+    });
   }
 
   private endpoint(resource: string): DeviceEndpoint {
@@ -283,11 +287,11 @@ export class DeviceManager implements HintProvider {
     return endpoint;
   }
 
-  /** Resources of plugins that a container asks for, and how many of each. */
+  /** Resources of plugins in the limits of a container, and how many it asks for: also none. */
   private requests({ resources = {} }: Container): [string, number][] {
     return Object.entries(resources.limits ?? {})
       .map(([resource, limit]): [string, number] => [resource, Number(quantityValue(toQuantity(limit)))])
-      .filter(([resource, count]) => count > 0 && this.isOfPlugin(resource));
+      .filter(([resource]) => this.isOfPlugin(resource));
   }
 
   private isOfPlugin(resource: string): boolean {

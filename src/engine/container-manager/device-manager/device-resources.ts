@@ -9,6 +9,7 @@ import { deviceList } from './device-list.ts';
 
 /** A plugin that is connected. */
 export interface DeviceEndpoint extends Connected<DevicePlugin> {
+  socketPath: string;
   options: DevicePluginOptions;
 }
 
@@ -17,6 +18,8 @@ interface Resource {
   devices: Devices;
   /** Undefined if the plugin ended. */
   endpoint: DeviceEndpoint | undefined;
+  /** Those of the last plugin. Undefined if this agent has seen none. */
+  options: DevicePluginOptions | undefined;
   /** Undefined while the plugin is connected. */
   cancelRemoval: (() => void) | undefined;
 }
@@ -66,11 +69,17 @@ export class DeviceResources {
     return this.starting.get(resource) ?? this.resources.get(resource)?.endpoint;
   }
 
+  /** Also those of a plugin that ended. Returns undefined if this agent has seen no plugin of the resource. */
+  options(resource: string): DevicePluginOptions | undefined {
+    return (this.starting.get(resource) ?? this.resources.get(resource))?.options;
+  }
+
   /** Keeps a resource of an earlier agent until its plugin is back, without devices. */
   restore(resource: string): void {
     this.resources.set(resource, {
       devices: new Map(),
       endpoint: undefined,
+      options: undefined,
       cancelRemoval: this.removeLater(resource),
     });
   }
@@ -89,17 +98,17 @@ export class DeviceResources {
         connection.close();
         throw new Error(`failed to get device plugin options: ${rpcText(error)}`, { cause: error });
       });
-    const endpoint = { ...connection, options };
+    const endpoint = { ...connection, socketPath, options };
     this.endpoint(resource)?.close();
     this.starting.set(resource, endpoint);
     logger.info({ resource, path: socketPath }, 'Connected to a device plugin');
     faults.watch('device plugins', this.watch(resource, endpoint));
   }
 
-  /** Ends the connection to the plugin of a resource. */
-  disconnect(resource: string): void {
+  /** Ends the connection to the plugin of a resource, unless that is another plugin by now. */
+  disconnect(resource: string, socketPath: string): void {
     const endpoint = this.endpoint(resource);
-    if (endpoint !== undefined) this.lose(resource, endpoint);
+    if (endpoint?.socketPath === socketPath) this.lose(resource, endpoint);
   }
 
   /** Ends all connections. */
@@ -129,7 +138,7 @@ export class DeviceResources {
     const known = this.resources.get(resource);
     known?.cancelRemoval?.();
     this.starting.delete(resource);
-    this.resources.set(resource, { devices, endpoint, cancelRemoval: undefined });
+    this.resources.set(resource, { devices, endpoint, options: endpoint.options, cancelRemoval: undefined });
     this.deps.logger.debug({ resource, healthy: healthyIds(devices).length, all: devices.size }, 'Devices of a plugin');
     this.deps.onChange(resource, known?.devices ?? new Map());
   }
@@ -143,7 +152,8 @@ export class DeviceResources {
     const unhealthy = [...known.devices].map(([id, device]): [string, Device] => [id, { ...device, isHealthy: false }]);
     known.cancelRemoval?.();
     const cancelRemoval = this.removeLater(resource);
-    this.resources.set(resource, { devices: new Map(unhealthy), endpoint: undefined, cancelRemoval });
+    const { options } = endpoint;
+    this.resources.set(resource, { devices: new Map(unhealthy), endpoint: undefined, options, cancelRemoval });
     this.deps.onChange(resource, known.devices);
   }
 

@@ -13,14 +13,15 @@ import type { BitMask } from '../topology-manager/bit-mask.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
 import type { ContainerDevices } from './container-devices.ts';
 import type { Devices } from './device.ts';
-import { DeviceAdmission } from './device-admission.ts';
+import { DeviceAdmission, type PluginAllocation } from './device-admission.ts';
 import { DeviceManager } from './device-manager.ts';
 import { registeredSocket, validateDevicePlugin } from './device-registration.ts';
 import { DeviceResources } from './device-resources.ts';
 
 /** The managers of CPUs and memory nodes, which place devices too. */
 interface Managers {
-  admitWithPlugins: (pod: Pod) => Promise<AllocationResult>;
+  admitWithPlugins: (pod: Pod, isAwaited: () => boolean) => Promise<PluginAllocation>;
+  isAligning: boolean;
   affinityOf: (podUID: string, containerName: string) => BitMask | undefined;
   numaNodes: readonly number[];
 }
@@ -39,7 +40,7 @@ interface Deps {
   /** Undefined if the node has none. */
   managers: () => Managers | undefined;
   onNews: DeviceNews;
-  /** A refused pod has freed devices that these pods may have lacked. */
+  /** A refused pod has freed devices, CPUs or memory that these pods may have lacked. */
   onFreed: (podUIDs: readonly string[]) => void;
   /** The health of devices of these pods changed. Undefined if no status shows it. */
   onHealthChanged: ((podUIDs: ReadonlySet<string>) => void) | undefined;
@@ -50,6 +51,8 @@ interface Deps {
 }
 
 const checkpointName = 'kubelet_internal_checkpoint';
+/** Enough for the answers of plugins to thousands of containers. A file that is not read would free their devices. */
+const maxCheckpointBytes = 128 * 1024 * 1024;
 
 /** Devices of plugins, while the agent runs. kubelet: cm/container_manager_linux.go */
 export class NodeDevices {
@@ -84,6 +87,7 @@ export class NodeDevices {
     this.hintProvider = this.manager;
     this.admission = new DeviceAdmission({
       allocate: (pod) => this.allocate(pod),
+      isAligning: () => managers()?.isAligning ?? false,
       holdersFor: (pod) => this.manager.holdersFor(pod),
       release: (uid) => {
         this.manager.release(uid);
@@ -102,7 +106,8 @@ export class NodeDevices {
     const { folder, clock, logger } = this.deps;
     await makeFolder(folder, 0o755);
     if (this.file === undefined) {
-      const file = await DiskStateFile.open({ path: join(folder, checkpointName), clock, logger });
+      const path = join(folder, checkpointName);
+      const file = await DiskStateFile.open({ path, maxBytes: maxCheckpointBytes, clock, logger });
       await startWithStateFile(this.manager, file, logger);
       this.file = file;
     }
@@ -145,8 +150,8 @@ export class NodeDevices {
       validate: validateDevicePlugin,
       register: ({ name, endpoint }: { name: string; endpoint: string }): Promise<void> =>
         this.resources.connect(name, endpoint),
-      deRegister: ({ name }: { name: string }): void => {
-        this.resources.disconnect(name);
+      deRegister: ({ name, endpoint }: { name: string; endpoint: string }): void => {
+        this.resources.disconnect(name, endpoint);
       },
     };
   }
@@ -203,9 +208,14 @@ export class NodeDevices {
     return { ...status, allocatedResourcesStatus };
   }
 
-  private async allocate(pod: Pod): Promise<AllocationResult> {
+  private async allocate(pod: Pod): Promise<PluginAllocation> {
     const managers = this.deps.managers();
-    if (managers !== undefined) return managers.admitWithPlugins(pod);
+    const isAwaited = (): boolean => this.admission.isAwaited(pod.metadata.uid);
+    if (managers !== undefined) return managers.admitWithPlugins(pod, isAwaited);
+    return { result: await this.allocateDevices(pod), refusedMeanwhile: [] };
+  }
+
+  private async allocateDevices(pod: Pod): Promise<AllocationResult> {
     try {
       for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers])
         await this.manager.allocateByPlugin(pod, container);

@@ -38,8 +38,13 @@ export class PodResources {
   private readonly reconciler: CPUReconciler;
   /** UIDs of pods that were admitted and are active since. */
   private readonly admitted = new Set<string>();
-  /** Pods that are being admitted are active, though they have no worker. */
-  private readonly admitting = new Set<Pod>();
+  /**
+   * Pods that are being admitted, which are active though they have no worker. Each with the UIDs of pods that were
+   * refused meanwhile.
+   */
+  private readonly admitting = new Map<Pod, Set<string>>();
+  /** Pods that were admitted with plugins. Active while the function returns true, though they have no worker yet. */
+  private readonly awaited = new Map<Pod, () => boolean>();
 
   /** Throws a `ResourceManagerError` for settings that the kubelet refuses. */
   constructor(
@@ -86,26 +91,40 @@ export class PodResources {
 
   /** Allocates for all containers of a pod that does not run. */
   admit(pod: Pod): AllocationResult {
-    this.admitting.add(pod);
+    const { uid } = pod.metadata;
+    this.admitting.set(pod, new Set());
     try {
       const result = this.managers.admit(pod);
-      if (result.admit) this.admitted.add(pod.metadata.uid);
+      if (result.admit) this.admitted.add(uid);
+      else for (const refused of this.admitting.values()) refused.add(uid);
       return result;
     } finally {
       this.admitting.delete(pod);
     }
   }
 
-  /** Like `admit`, with the devices of plugins. Never rejects. */
-  async admitWithPlugins(pod: Pod): Promise<AllocationResult> {
-    this.admitting.add(pod);
-    try {
-      const result = await this.managers.topology.admitWithPlugins(pod);
-      if (result.admit) this.admitted.add(pod.metadata.uid);
-      return result;
-    } finally {
-      this.admitting.delete(pod);
+  /**
+   * Like `admit`, with the devices of plugins. The pod keeps its resources while `isAwaited` returns true. Resolves
+   * with the UIDs of pods that were refused meanwhile, too. Never rejects.
+   */
+  async admitWithPlugins(
+    pod: Pod,
+    isAwaited: () => boolean,
+  ): Promise<{ result: AllocationResult; refusedMeanwhile: string[] }> {
+    const refusedMeanwhile = new Set<string>();
+    this.admitting.set(pod, refusedMeanwhile);
+    const result = await this.managers.topology.admitWithPlugins(pod);
+    this.admitting.delete(pod);
+    if (result.admit) {
+      this.admitted.add(pod.metadata.uid);
+      this.awaited.set(pod, isAwaited);
     }
+    return { result, refusedMeanwhile: [...refusedMeanwhile] };
+  }
+
+  /** True if a container's CPUs, memory and devices are to be on the same NUMA nodes. */
+  get isAligning(): boolean {
+    return this.managers.topology.policyName !== 'none';
   }
 
   /** NUMA nodes of the machine. */
@@ -165,7 +184,8 @@ export class PodResources {
 
   /** The managers free the resources of all other pods. */
   private activePods(): Pod[] {
-    const admitting = [...this.admitting];
+    for (const [pod, isAwaited] of this.awaited) if (!isAwaited()) this.awaited.delete(pod);
+    const admitting = [...this.awaited.keys(), ...this.admitting.keys()];
     const beingAdmitted = new Set(admitting.map(({ metadata }) => metadata.uid));
     const others = this.engine.activePods().filter(({ metadata }) => !beingAdmitted.has(metadata.uid));
     const active = [...others, ...admitting];

@@ -12,6 +12,6 @@ export interface HintProvider {
    * the kubelet's error has no reason of its own.
    */
   allocate(pod: Pod, container: Container): void;
-  /** Allocates what needs a plugin, before `allocate`. Not called for a pod that runs. Rejects as `allocate` throws. */
+  /** Allocates what needs a plugin. Not called for a pod that runs. Rejects as `allocate` throws. */
   allocateByPlugin?(pod: Pod, container: Container): Promise<void>;
 }

@@ -80,13 +80,14 @@ export class TopologyManager implements AffinityStore {
     }
   }
 
-  /** Like `admit`, with the resources that plugins allocate. Never rejects. */
+  /**
+   * Like `admit`, with the resources that plugins allocate. With a policy it is called for one pod at a time, while
+   * `admit` may be called for others. Never rejects.
+   */
   async admitWithPlugins(pod: Pod): Promise<AllocationResult> {
     try {
-      for (const container of this.placed(pod)) {
-        for (const provider of this.providers) await provider.allocateByPlugin?.(pod, container);
-        this.allocate(pod, container);
-      }
+      if (this.policy === undefined) await this.allocateApart(pod);
+      else await this.allocateAligned(pod);
       return { admit: true };
     } catch (error) {
       return refused(error);
@@ -139,8 +140,31 @@ export class TopologyManager implements AffinityStore {
     this.affinities.set(uid, ofPod.set(container.name, affinity));
   }
 
+  private async allocateApart(pod: Pod): Promise<void> {
+    for (const container of containersOf(pod)) {
+      await this.allocateByPlugins(pod, container);
+      this.allocate(pod, container);
+    }
+  }
+
+  /** Plugins are asked last: while they answer, other pods take what is left on the nodes that were chosen. */
+  private async allocateAligned(pod: Pod): Promise<void> {
+    const later: Container[] = [];
+    for (const container of this.placed(pod)) {
+      this.allocate(pod, container);
+      // The nodes of all containers of the pod are chosen already.
+      if (this.scope === 'pod') later.push(container);
+      else await this.allocateByPlugins(pod, container);
+    }
+    for (const container of later) await this.allocateByPlugins(pod, container);
+  }
+
   private allocate(pod: Pod, container: Container): void {
     for (const provider of this.providers) provider.allocate(pod, container);
+  }
+
+  private async allocateByPlugins(pod: Pod, container: Container): Promise<void> {
+    for (const provider of this.providers) await provider.allocateByPlugin?.(pod, container);
   }
 }
 

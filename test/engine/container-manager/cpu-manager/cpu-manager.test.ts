@@ -8,6 +8,7 @@ import { CPUSet } from '../../../../src/engine/container-manager/cpu-topology/cp
 import { makeContainer, makePod } from '../../../builders/pods.ts';
 
 const amounts = { cpu: '2', memory: '64Mi' };
+const one = { cpu: '1', memory: '64Mi' };
 const exclusive = makePod({
   metadata: { uid: 'exclusive' },
   spec: { containers: [makeContainer({ resources: { requests: amounts, limits: amounts } })] },
@@ -81,4 +82,21 @@ test('a container that always restarts is known by its newest ids only', () => {
     true,
     true,
   ]);
+});
+
+test('a container gets the CPUs of its init container, though another pod with one was given CPUs in between', () => {
+  const { manager, pods } = makeManager();
+  const container = (name: string) => makeContainer({ name, resources: { requests: one, limits: one } });
+  const podWith = (uid: string) =>
+    makePod({ metadata: { uid }, spec: { initContainers: [container('init')], containers: [container('main')] } });
+  const [first, second] = [podWith('first'), podWith('second')];
+  pods.push(first, second);
+  manager.allocate(first, container('init'));
+  manager.allocate(second, container('init'));
+  manager.allocate(first, container('main'));
+  manager.allocate(second, container('main'));
+  const assigned = manager.assigned.map(
+    ({ podUID, containerName, cpus }) => `${podUID}/${containerName} ${cpus.toString()}`,
+  );
+  expect(assigned).toEqual(['first/init 1', 'first/main 1', 'second/init 2', 'second/main 2']);
 });

@@ -26,6 +26,11 @@ test.each([
   ['those on its nodes', { affinity: 0b10n }, ['b0', 'b1']],
   ['all on its nodes, then those on others', { count: 3, affinity: 0b10n }, ['b0', 'b1', 'a0']],
   ['those without a node last', { count: 4, affinity: 0b10n }, ['b0', 'b1', 'a0', 'n']],
+  [
+    'those of node -1 last, and those of a node that no mask has before',
+    { count: 3, affinity: 0b10n, devices: new Map([device('u', [-1]), device('x', [64]), device('b', [1])]) },
+    ['b', 'x', 'u'],
+  ],
 ] satisfies [string, Partial<Choice>, string[]][])('a container gets %s', (_name, changes, ids) => {
   expect(chooseDevices(choice(changes))).toEqual(ids);
 });

@@ -9,6 +9,8 @@ const devices = new Map(
     { id: 'c', isHealthy: true, nodes: [1] },
     { id: 'both', isHealthy: true, nodes: [0, 1] },
     { id: 'none', isHealthy: true, nodes: [] },
+    { id: 'unknown', isHealthy: true, nodes: [-1] },
+    { id: 'beyond', isHealthy: true, nodes: [64] },
   ].map((device): [string, Device] => [device.id, device]),
 );
 const all = [...devices.keys()];
@@ -25,6 +27,8 @@ test.each([
   ['what would fit on one node is not preferred on two', 2, ['a', 'b'], [], ['11']],
   ['all of an init container are within', 2, ['b', 'c'], ['a'], ['11']],
   ['a device without a node fits nowhere', 1, ['none'], [], []],
+  ['a device of a node that no mask has fits nowhere', 1, ['unknown', 'beyond'], [], []],
+  ['an init container with such a device leaves no node', 1, all, ['unknown'], []],
 ] satisfies [string, number, string[], string[], string[]][])('%s', (_name, count, available, reusable, expected) => {
   expect(hints(count, available, reusable)).toEqual(expected);
 });

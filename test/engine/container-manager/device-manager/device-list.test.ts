@@ -18,13 +18,13 @@ test('a device is healthy only if its plugin says so, and the last of an id coun
 
 const devicesOf = (count: number) => Array.from({ length: count }, (_, index) => listed(`d${index}`));
 
-test('a list may have 4,096 devices, ids of 253 characters and NUMA nodes up to 63', () => {
+test('a list may have 4,096 devices, ids of 253 characters and NUMA nodes that no machine has', () => {
   expect(deviceList({ devices: devicesOf(4096) }).size).toBe(4096);
   const id = 'x'.repeat(253);
-  expect(deviceList({ devices: [listed(id, 'Healthy', [0, 63])] }).get(id)).toEqual({
+  expect(deviceList({ devices: [listed(id, 'Healthy', [0, 64, -1])] }).get(id)).toEqual({
     id,
     isHealthy: true,
-    nodes: [0, 63],
+    nodes: [0, 64, -1],
   });
 });
 
@@ -33,8 +33,17 @@ test.each([
   ['an id that is too long', [listed('x'.repeat(254))]],
   ['an empty id', [listed('')]],
   ['a control character', [listed('a\nb')]],
-  ['a node that no machine has', [listed('a', 'Healthy', [64])]],
-  ['a negative node', [listed('a', 'Healthy', [-1])]],
+  [
+    'too many nodes',
+    [
+      listed(
+        'a',
+        'Healthy',
+        Array.from({ length: 65 }, (_, node) => node),
+      ),
+    ],
+  ],
+  ['a node that is no exact number here', [listed('a', 'Healthy', [2 ** 60])]],
 ])('a list with %s is refused', (_name, devices) => {
   expect(() => deviceList({ devices })).toThrow();
 });

@@ -1,5 +1,7 @@
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { formatDeviceCheckpoint } from '../../../../src/engine/container-manager/device-manager/device-checkpoint.ts';
 import { NodeDevices } from '../../../../src/engine/container-manager/device-manager/node-devices.ts';
 import { errorMessage } from '../../../../src/errors.ts';
 import { DirectPlugins, goodPlugin, healthy } from '../../../fakes/direct-plugins.ts';
@@ -12,8 +14,9 @@ async function makeDevices() {
   const clock = new FakeClock();
   const plugins = new DirectPlugins(clock);
   const counted: unknown[] = [];
+  const folder = join(await temporaryFolder(), 'device-plugins');
   const devices = new NodeDevices({
-    folder: join(await temporaryFolder(), 'device-plugins'),
+    folder,
     plugins,
     activePods: () => [],
     sourcesReady: () => true,
@@ -26,7 +29,7 @@ async function makeDevices() {
     faults: silentFaults(),
     logger: silentLogger,
   });
-  return { devices, plugins, counted };
+  return { devices, plugins, counted, folder, clock };
 }
 
 test.each([
@@ -78,4 +81,62 @@ test('every request of a plugin to register is counted, and no plugin of plugins
       { resource_name: name },
     ]),
   });
+});
+
+test('a plugin stays connected when the socket of the one that it replaced goes', async () => {
+  const { devices, plugins, clock } = await makeDevices();
+  await devices.start();
+  onTestFinished(() => devices.close());
+  const [old, next] = [goodPlugin(healthy('d0')), goodPlugin(healthy('d0', 'd1'))];
+  await plugins.register('a.example/old', old);
+  await plugins.register('a.example/new', next);
+  const { register, deRegister } = devices.pluginHandler;
+  const seen: unknown[] = [];
+  const look = async (): Promise<void> => {
+    await clock.advance(200);
+    seen.push({ streams: [old.streams.size, next.streams.size], healthy: devices.allocatable().map(({ id }) => id) });
+  };
+  await register({ name: 'a.example/dev', endpoint: '/plugins/old.sock' });
+  await look();
+  await register({ name: 'a.example/dev', endpoint: '/plugins/new.sock' });
+  await look();
+  deRegister({ name: 'a.example/dev', endpoint: '/plugins/old.sock' });
+  await look();
+  deRegister({ name: 'a.example/dev', endpoint: '/plugins/new.sock' });
+  await look();
+  expect(seen).toEqual([
+    { streams: [1, 0], healthy: ['d0'] },
+    { streams: [0, 1], healthy: ['d0', 'd1'] },
+    { streams: [0, 1], healthy: ['d0', 'd1'] },
+    { streams: [0, 0], healthy: [] },
+  ]);
+});
+
+test('the devices of many pods are known after a start, though their checkpoint has several megabytes', async () => {
+  const { devices, plugins, folder } = await makeDevices();
+  const response = plugins.allocateResponse.encode({
+    envs: { LARGE: 'x'.repeat(200_000) },
+    mounts: [],
+    devices: [],
+    annotations: {},
+    cdiDevices: [],
+  });
+  const numbers = Array.from({ length: 20 }, (_, number) => number);
+  const entries = numbers.map((number) => ({
+    podUID: `u${number}`,
+    containerName: 'main',
+    resource: 'a.example/dev',
+    idsByNode: new Map([[0, [`d${number}`]]]),
+    response,
+  }));
+  await mkdir(folder);
+  await writeFile(
+    join(folder, 'kubelet_internal_checkpoint'),
+    formatDeviceCheckpoint({ entries, registered: new Map() }),
+  );
+  await devices.start();
+  onTestFinished(() => devices.close());
+  expect(numbers.flatMap((number) => devices.allocated(`u${number}`, 'main'))).toEqual(
+    numbers.map((number) => ({ resource: 'a.example/dev', id: `d${number}`, node: 0 })),
+  );
 });
