@@ -98,11 +98,17 @@ export class DeviceResources {
         connection.close();
         throw new Error(`failed to get device plugin options: ${rpcText(error)}`, { cause: error });
       });
-    const endpoint = { ...connection, socketPath, options };
+    // The end of a connection does not end its calls.
+    const left = new AbortController();
+    const close = (): void => {
+      left.abort();
+      connection.close();
+    };
+    const endpoint = { ...connection, socketPath, options, close };
     this.endpoint(resource)?.close();
     this.starting.set(resource, endpoint);
     logger.info({ resource, path: socketPath }, 'Connected to a device plugin');
-    faults.watch('device plugins', this.watch(resource, endpoint));
+    faults.watch('device plugins', this.watch(resource, endpoint, left.signal));
   }
 
   /** Ends the connection to the plugin of a resource, unless that is another plugin by now. */
@@ -117,19 +123,19 @@ export class DeviceResources {
     for (const { cancelRemoval } of this.resources.values()) cancelRemoval?.();
   }
 
-  private async watch(resource: string, endpoint: DeviceEndpoint): Promise<void> {
+  private async watch(resource: string, endpoint: DeviceEndpoint, left: AbortSignal): Promise<void> {
     const { clock, logger } = this.deps;
     let reason = 'it has ended its list';
     try {
-      for await (const list of endpoint.service.listAndWatch({}, { deadlineMs: Infinity })) {
-        if (this.endpoint(resource) !== endpoint) return;
+      for await (const list of endpoint.service.listAndWatch({}, { deadlineMs: Infinity, signal: left })) {
+        if (left.aborted) return;
         this.update(resource, endpoint, deviceList(list));
         await clock.sleep(listPeriodMs);
       }
     } catch (error) {
       reason = rpcText(error);
     }
-    if (this.endpoint(resource) !== endpoint) return;
+    if (left.aborted) return;
     logger.warn({ resource, reason }, 'A device plugin ended; its devices count as unhealthy');
     this.lose(resource, endpoint);
   }
