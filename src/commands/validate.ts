@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
+import { UserError } from '../errors.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { heldObjects, listText } from './validate/held-objects.ts';
 import { collect } from '../node/options/flags.ts';
 import { addNodeOptions } from '../node/options/node-flags.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
+import { BrokenConfiguration } from '../node/options/read-configuration.ts';
 import { remoteManifest } from '../node/sources/node-sources.ts';
 import { objectText } from './io/json-text.ts';
 import { problemReport } from './io/problem-report.ts';
@@ -54,7 +56,7 @@ export function register(program: Command, deps: CommandDeps): void {
 }
 
 async function validate(manifests: readonly string[], flags: ValidateFlags, deps: CommandDeps): Promise<void> {
-  const options = await nodeOptions(flags, []);
+  const options = await checkedOptions(flags);
   const kustomizations = flags.kustomize ?? [];
   const isNamed = manifests.length + kustomizations.length > 0;
   const { paths, urls } = isNamed ? { paths: manifests, urls: [] } : namedManifests([], options);
@@ -86,6 +88,17 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
     deps.stdout.write(reportText(checked, stdin, isColoured(deps.stdout)));
   } else {
     deps.stdout.write(await objectText(validationJSON(checked), flags.output, 2));
+  }
+}
+
+/** Throws a `UserError` for mistakes. A configuration file that is wrong counts as a manifest that is. */
+async function checkedOptions(flags: NodeFlags): Promise<NodeOptions> {
+  try {
+    return await nodeOptions(flags, []);
+  } catch (error) {
+    if (!(error instanceof BrokenConfiguration)) throw error;
+    const { message, hint, cause } = error;
+    throw new UserError(message, { ...(hint !== undefined && { hint }), exitCode: brokenManifestExitCode, cause });
   }
 }
 
@@ -130,7 +143,7 @@ Folders and flags have the same meaning as for kubelet-ts run. validate needs no
 With --offline an image that the container runtime does not have is an error.
 Values of Secrets are never printed.
 
-Exit codes: 0 no errors, there may be warnings; 2 errors; 1 a wrong flag.
+Exit codes: 0 no errors, there may be warnings; 2 errors, in the files of --config too; 1 a wrong flag.
 
 Examples:
   kubelet-ts validate --config kubelet.yaml checks the pods of its staticPodPath and staticPodURL

@@ -31,9 +31,12 @@ export interface NodeConfiguration {
   warnings: ManifestProblem[];
 }
 
+/** A configuration file that is wrong or cannot be read. */
+export class BrokenConfiguration extends UserError {}
+
 /**
  * Reads the file of --config and the drop-ins of --config-dir and applies the flags over them. Throws a `UserError`
- * that lists every mistake in all of them.
+ * that lists every mistake in all of them. It is a `BrokenConfiguration` unless all of them are in flags.
  *
  * kubelet: cmd/kubelet/app/server.go NewKubeletCommand
  */
@@ -48,13 +51,13 @@ export async function readConfiguration(
     const layer = await readLayer(path, problems);
     if (layer) dropIns.push(layer);
   }
-  refuseErrors(problems);
+  refuseErrors(problems, true);
   const outcome = resolveKubeletConfiguration({
     file: file && { ...file, given: resolvePaths(file.given, dirname(file.origin)) },
     dropIns,
     flags,
   });
-  refuseErrors(outcome.problems);
+  refuseErrors(outcome.problems, file !== undefined || dropIns.length > 0);
   if (!outcome.resolved) throw new Error('A configuration without errors is there');
   const layers = [...(file ? [file] : []), ...dropIns, flags];
   return {
@@ -75,7 +78,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (cause) {
-    throw new UserError(`the configuration ${path} cannot be read: ${readFailure(cause)}`, {
+    throw new BrokenConfiguration(`the configuration ${path} cannot be read: ${readFailure(cause)}`, {
       hint: 'It is named by --config, or in the folder of --config-dir.',
       cause,
     });
@@ -100,15 +103,19 @@ async function sortedEntries(folder: string): Promise<{ name: string; isDirector
     const entries = await readdir(folder, { withFileTypes: true });
     return entries.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
   } catch (cause) {
-    throw new UserError(`the folder ${folder} of --config-dir cannot be read: ${readFailure(cause, 'folder')}`, {
-      cause,
-    });
+    throw new BrokenConfiguration(
+      `the folder ${folder} of --config-dir cannot be read: ${readFailure(cause, 'folder')}`,
+      { cause },
+    );
   }
 }
 
-function refuseErrors(problems: readonly ManifestProblem[]): void {
+function refuseErrors(problems: readonly ManifestProblem[], hasFile: boolean): void {
   const errors = problems.filter(({ severity }) => severity === 'error');
-  if (errors.length > 0) throw new UserError(`the configuration is wrong\n${errors.map(problemText).join('\n')}`);
+  if (errors.length === 0) return;
+  const message = `the configuration is wrong\n${errors.map(problemText).join('\n')}`;
+  const isOfFile = hasFile && errors.some(({ origin }) => !origin.startsWith('--'));
+  throw isOfFile ? new BrokenConfiguration(message) : new UserError(message);
 }
 
 /**

@@ -4,7 +4,7 @@ import { sharedWork } from '../../flow/shared-work.ts';
 import { isPlain, visible } from '../../visible-text.ts';
 import { metricsContentType, metricsPaths } from '../metrics/agent-metrics.ts';
 import { bytesOfLongJSON, Refusal, sendBytes, sendJSON } from './control-answer.ts';
-import type { ControlContext, ControlRoutes } from './control-route.ts';
+import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';
 
 /** The table of `ps` in texts that are safe for a terminal, and the lines that it prints on stderr. */
 export interface AgentTable extends PodTable {
@@ -56,8 +56,8 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
       sendJSON(context, call.response, table);
     },
     'GET /v1/history': async (call) => {
+      const pod = { namespace: parameter(call, 'namespace'), name: parameter(call, 'name') };
       const engine = await context.engineFor(call);
-      const pod = { namespace: call.query.get('namespace') ?? '', name: call.query.get('name') ?? '' };
       sendJSON(context, call.response, await engine.history(pod));
     },
     'GET /v1/stats': async (call) => {
@@ -76,6 +76,13 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
       context.unread.note(call.response);
     },
   };
+}
+
+/** Throws a `Refusal` if the request lacks it. */
+function parameter({ query }: ControlCall, name: string): string {
+  const value = query.get(name);
+  if (value) return value;
+  throw new Refusal(400, `the parameter ${name} is missing`);
 }
 
 async function loadListing() {

@@ -23,3 +23,15 @@ test('clients that ask for the snapshot at the same time share its bytes, and a 
   );
   expect(answers[1]).toBe(answers[0]);
 });
+
+test.each([
+  ['', 'the parameter namespace is missing'],
+  ['name=web-edge1', 'the parameter namespace is missing'],
+  ['namespace=&name=web-edge1', 'the parameter namespace is missing'],
+  ['namespace=default', 'the parameter name is missing'],
+])('a history with the parameters "%s" is refused', async (parameters, message) => {
+  const context = { engineFor: () => Promise.resolve({ history: () => [] }) } as unknown as ControlContext;
+  const route = stateRoutes(context)['GET /v1/history'];
+  const asked = Promise.resolve(route?.({ query: new URLSearchParams(parameters) } as ControlCall));
+  await expect(asked).rejects.toMatchObject({ status: 400, message });
+});
