@@ -36,11 +36,15 @@ interface Kept {
   history: PodHistory;
   /** The read of the past under way, which new lines wait for. Undefined once done. */
   loading: Promise<void> | undefined;
+  /** Changes that wait for this read. */
+  waiting: (() => void)[];
   unwritten: HistoryLine[];
   /** The newest append to the file. The next one follows it. */
   appending: Promise<void>;
   /** True if the file has lines that must still be synced to survive a power loss. */
   isToSync: boolean;
+  /** True if it leaves memory once all of it is on disk. */
+  isReleased: boolean;
 }
 
 type PodName = Pick<PodRef, 'namespace' | 'name'>;
@@ -51,7 +55,7 @@ type PodName = Pick<PodRef, 'namespace' | 'name'>;
  *
  * INVARIANTS: only readers of the past and starts of containers wait for the disk. A start waits for an append, not for
  * a sync. One append to a file runs at a time. A failing disk costs only the oldest lines. No text of a Secret or a
- * variable is written.
+ * variable is written. A removed pod leaves memory, because the files of pods in memory are not pruned.
  */
 export class PodHistories {
   /** By path. */
@@ -68,7 +72,7 @@ export class PodHistories {
   readonly record = (event: KubeletEvent): void => {
     if (event.type === 'Recorded' && event.pod !== undefined) this.recordEvent({ ...event, pod: event.pod });
     if (event.type === 'ContainerDied' && event.end !== undefined) this.recordEnd({ ...event, end: event.end });
-    if (event.type === 'WorkerStateChanged' && event.state === 'removed') this.release(event.pod);
+    if (event.type === 'WorkerStateChanged' && event.state === 'removed') this.workerRemoved(event.pod);
   };
 
   /** The lowest restart count that a new instance of this container may have. */
@@ -103,8 +107,12 @@ export class PodHistories {
     return history.hasRevision(uid);
   }
 
+  /** Empty if the past cannot be read. Keeps nothing in memory. */
   async entries(pod: PodName): Promise<HistoryEntry[]> {
-    const { history } = await this.loaded(pod);
+    const path = historyPath(this.deps.folder, pod);
+    const kept = this.kept.get(path);
+    await kept?.loading;
+    const history = kept?.history ?? (await this.read(path));
     return history.entries();
   }
 
@@ -136,6 +144,8 @@ export class PodHistories {
       history.replay(line);
       return line;
     });
+    // Its worker may be long gone.
+    this.release(path);
   }
 
   private recordEvent({ pod, at, eventType, reason, message, containerName }: RecordedOfPod): void {
@@ -156,7 +166,7 @@ export class PodHistories {
     const [last = [], before = []] = this.variables.get(podUID) ?? [];
     const isNew = texts !== undefined && !isDeepStrictEqual(texts, last);
     const known = isNew ? [texts, last] : [last, before];
-    this.variables.set(podUID, known);
+    if (isNew) this.variables.set(podUID, known);
     return hideVariables(message, [...new Set(known.flat())]);
   }
 
@@ -167,14 +177,12 @@ export class PodHistories {
 
   private writeTo(path: string, change: (history: PodHistory) => HistoryLine | undefined): void {
     const kept = this.keptAt(path);
-    const apply = (): void => {
+    whenLoaded(kept, () => {
       const line = change(kept.history);
       if (line === undefined) return;
       kept.unwritten = [...kept.unwritten, line].slice(-maxUnwrittenLines);
-      this.flushIn(this.isFailing ? retryMs : batchMs);
-    };
-    if (kept.loading === undefined) apply();
-    else void kept.loading.then(apply);
+      this.flushLater();
+    });
   }
 
   private async loaded(pod: PodName): Promise<Kept> {
@@ -190,36 +198,51 @@ export class PodHistories {
       path,
       history: new PodHistory(),
       loading: undefined,
+      waiting: [],
       unwritten: [],
       appending: Promise.resolve(),
       isToSync: false,
+      isReleased: false,
     };
     this.kept.set(path, kept);
-    kept.loading = this.load(kept).finally(() => {
-      kept.loading = undefined;
-    });
+    kept.loading = this.load(kept);
     return kept;
   }
 
-  /** An unreadable past counts as empty, so that pods run without it. */
   private async load(kept: Kept): Promise<void> {
-    const { path } = kept;
+    kept.history = await this.read(kept.path);
+    kept.loading = undefined;
+    for (const change of kept.waiting.splice(0)) change();
+  }
+
+  /** An unreadable past counts as empty, so that pods run without it. */
+  private async read(path: string): Promise<PodHistory> {
     try {
-      kept.history = historyOf(await readHistory(path));
+      return historyOf(await readHistory(path));
     } catch (error) {
       this.deps.logger.warn({ path, err: errorMessage(error) }, 'Reading the history of a pod failed');
+      return new PodHistory();
     }
   }
 
-  /** Drops a removed pod from memory. A later reader loads it again. */
-  private release(pod: PodRef): void {
+  private workerRemoved(pod: PodRef): void {
     this.variables.delete(pod.uid);
-    const kept = this.kept.get(historyPath(this.deps.folder, pod));
-    if (kept === undefined || kept.loading !== undefined) return;
-    kept.unwritten.push(...kept.history.unwritten());
-    void this.flush().then(() => {
-      if (kept.unwritten.length === 0) this.kept.delete(kept.path);
+    this.release(historyPath(this.deps.folder, pod));
+  }
+
+  /** Drops a history from memory after the next write. A later event loads it again. */
+  private release(path: string): void {
+    const kept = this.kept.get(path);
+    if (kept === undefined) return;
+    whenLoaded(kept, () => {
+      kept.unwritten.push(...kept.history.unwritten());
+      kept.isReleased = true;
+      this.flushLater();
     });
+  }
+
+  private flushLater(): void {
+    this.flushIn(this.isFailing ? retryMs : batchMs);
   }
 
   private flushIn(ms: number): void {
@@ -239,8 +262,11 @@ export class PodHistories {
     const { logger, folder } = this.deps;
     try {
       for (const kept of [...this.kept.values()]) {
-        await this.append(kept);
+        const appended = this.append(kept);
+        await appended;
         await this.sync(kept);
+        const isOnDisk = kept.unwritten.length === 0 && kept.appending === appended;
+        if (kept.isReleased && isOnDisk) this.kept.delete(kept.path);
       }
     } catch (error) {
       if (!this.isFailing) logger.warn({ folder, err: errorMessage(error) }, 'Writing the history of pods failed');
@@ -306,6 +332,12 @@ export class PodHistories {
       logger.warn({ folder, err: errorMessage(error) }, 'Removing old histories of pods failed');
     }
   }
+}
+
+/** Applies a change at once, or when the read of the past is done. */
+function whenLoaded(kept: Kept, change: () => void): void {
+  if (kept.loading === undefined) change();
+  else kept.waiting.push(change);
 }
 
 type RecordedOfPod = Extract<KubeletEvent, { type: 'Recorded' }> & { pod: PodRef };

@@ -20,8 +20,11 @@ interface Deps {
 export interface ForeignPods {
   /** The other owner of a pod with this UID, as a text. Returns undefined if the last listing shows none. */
   holderOf(uid: string): string | undefined;
-  /** Checks every two seconds whether the UID is free, and then calls the listeners of `onFreed`. */
-  awaitFreeing(uid: string): void;
+  /**
+   * Checks every two seconds whether the UID is free, and then calls the listeners of `onFreed`. Ends when `isAwaited`
+   * returns false.
+   */
+  awaitFreeing(uid: string, isAwaited: () => boolean): void;
   onFreed(listener: () => void): void;
   /** Lists the containers of all owners. */
   listAllContainers: RuntimeService['listContainers'];
@@ -50,8 +53,8 @@ export class OwnedRuntime implements ForeignPods {
   /** Root-dirs by owner id. */
   private readonly rootDirs = new Map<string, string>();
   private readonly listeners: (() => void)[] = [];
-  /** UIDs that our pods wait for. */
-  private readonly awaited = new Set<string>();
+  /** UIDs that our pods wait for, and whether they still do. */
+  private readonly awaited = new Map<string, () => boolean>();
   private listing: Promise<unknown> = Promise.resolve();
   private isLookDue = false;
 
@@ -85,8 +88,8 @@ export class OwnedRuntime implements ForeignPods {
     return rootDir === undefined ? 'another kubelet-ts' : `the kubelet-ts of --root-dir ${rootDir}`;
   }
 
-  awaitFreeing(uid: string): void {
-    this.awaited.add(uid);
+  awaitFreeing(uid: string, isAwaited: () => boolean): void {
+    this.awaited.set(uid, isAwaited);
     this.lookSoon();
   }
 
@@ -162,7 +165,7 @@ export class OwnedRuntime implements ForeignPods {
 
   private notifyFreed(): void {
     const taken = new Set([...this.foreign.values()].map(({ uid }) => uid));
-    const freed = [...this.awaited].filter((uid) => !taken.has(uid));
+    const freed = [...this.awaited.keys()].filter((uid) => !taken.has(uid));
     for (const uid of freed) this.awaited.delete(uid);
     if (freed.length > 0) for (const listener of this.listeners) listener();
   }
@@ -181,8 +184,9 @@ export class OwnedRuntime implements ForeignPods {
 
   private async lookAgain(): Promise<void> {
     const { signal } = this.deps;
+    for (const [uid, isAwaited] of this.awaited) if (!isAwaited()) this.awaited.delete(uid);
     // If the runtime does not answer, the next check asks again.
-    await Promise.allSettled([...this.awaited].map((uid) => this.list(byUID(uid), { signal })));
+    await Promise.allSettled([...this.awaited.keys()].map((uid) => this.list(byUID(uid), { signal })));
     if (this.awaited.size > 0) this.lookSoon();
   }
 

@@ -319,7 +319,7 @@ export class PodAdmission {
     const rejection = { ...hold.rejection, message: withMeanwhile(hold.rejection.message, meanwhile) };
     const { reason, message } = rejection;
     this.waits.set(uid, { for: 'change', rejection });
-    if (reason === reasons.podUIDTaken) foreignPods.awaitFreeing(uid);
+    if (reason === reasons.podUIDTaken) foreignPods.awaitFreeing(uid, () => this.rejectionOf(uid)?.reason === reason);
     statusManager.reject(pod, rejection);
     const isNews = before?.for !== 'change' || before.rejection.reason !== reason;
     if (!isNews) return;

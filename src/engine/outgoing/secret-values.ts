@@ -23,6 +23,13 @@ const hidden = '<hidden>';
 interface Source {
   values: readonly string[];
   parts: SecretParts;
+  /** Of the last former values, if values are short-lived. */
+  former: SecretParts | undefined;
+}
+
+interface Change {
+  before: Source | undefined;
+  now: Source;
 }
 
 /** Values to look for. */
@@ -62,15 +69,16 @@ export class SecretValues {
 
   /** Replaces all values of a source. */
   set(source: string, values: Iterable<string | Uint8Array>): void {
-    const texts = [...new Set([...values].map(toText))];
-    const before = this.bySource.get(source);
-    if (isSame(before?.values ?? [], texts)) return;
-    const parts = partsOf(texts);
-    if (before !== undefined) this.retire(before.parts, parts);
-    this.bySource.set(source, { values: texts, parts });
-    this.texts = undefined;
-    this.beginnings = undefined;
-    this.wanted = undefined;
+    const change = this.changeOf(source, values);
+    if (change === undefined) return;
+    if (change.before !== undefined) this.retire(change.before.parts, change.now.parts);
+    this.replace(source, change.now);
+  }
+
+  /** As `set`, for values that change all the time. Only the last former values stay hidden, and displace no others. */
+  setShortLived(source: string, values: Iterable<string | Uint8Array>): void {
+    const change = this.changeOf(source, values);
+    if (change !== undefined) this.replace(source, { ...change.now, former: change.before?.parts });
   }
 
   /** Public names, such as those of containers and images. A value equal to one is not hidden. */
@@ -93,6 +101,26 @@ export class SecretValues {
     return replaceRanges(text, [...found, ...further, ...cut], () => hidden);
   }
 
+  /** Returns undefined if the source has these values. */
+  private changeOf(source: string, values: Iterable<string | Uint8Array>): Change | undefined {
+    const texts = [...new Set([...values].map(toText))];
+    const before = this.bySource.get(source);
+    if (isSame(before?.values ?? [], texts)) return undefined;
+    return { before, now: { values: texts, parts: partsOf(texts), former: undefined } };
+  }
+
+  private replace(source: string, now: Source): void {
+    this.bySource.set(source, now);
+    this.texts = undefined;
+    this.beginnings = undefined;
+    this.wanted = undefined;
+  }
+
+  /** What to hide of all sources. */
+  private allParts(): SecretParts[] {
+    return [...this.bySource.values()].flatMap(({ parts, former }) => (former === undefined ? parts : [parts, former]));
+  }
+
   private retire(before: SecretParts, now: SecretParts): void {
     const kept = new Set(now.texts);
     const gone = new Set(before.texts.filter((text) => !kept.has(text)));
@@ -101,7 +129,7 @@ export class SecretValues {
   }
 
   private allTexts(): readonly string[] {
-    this.texts ??= [...new Set([...[...this.bySource.values()].flatMap(({ parts }) => parts.texts), ...this.retired])];
+    this.texts ??= [...new Set([...this.allParts().flatMap(({ texts }) => texts), ...this.retired])];
     return this.texts;
   }
 
@@ -113,7 +141,7 @@ export class SecretValues {
   }
 
   private makeBeginnings(): TextBeginnings {
-    const known = [...this.bySource.values()].flatMap(({ parts }) => parts.beginnings);
+    const known = this.allParts().flatMap(({ beginnings }) => beginnings);
     const further = this.allTexts()
       .slice(maxTexts)
       .map((text) => beginningHash(text));

@@ -191,7 +191,7 @@ export class RegistryVisit {
 
   /** The header that answers a challenge. */
   private async authenticate(header: string): Promise<string> {
-    const { credentials: find, host, name, repository, secrets } = this.options;
+    const { credentials: find, host, name, reference, repository, secrets } = this.options;
     const challenge = parseChallenge(header);
     if (challenge === undefined) throw statusFailure(401);
     const credentials = await find(name, this.session.warnings);
@@ -211,7 +211,8 @@ export class RegistryVisit {
     const answer = members(parsedJSON(await this.body(response)));
     const token = textOf(answer, 'token') || textOf(answer, 'access_token');
     if (!/^[\x21-\x7e]+$/.test(token)) throw refused(`the token server of ${host} answered without a token`);
-    secrets?.set(`token for ${name}`, [token]);
+    // Each source has a token of its own.
+    secrets?.setShortLived(`token for ${name} ${reference}`, [token]);
     return `Bearer ${token}`;
   }
 

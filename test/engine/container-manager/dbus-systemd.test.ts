@@ -1,3 +1,4 @@
+import { createBroker, createClient } from 'dbus-native';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -89,4 +90,54 @@ describe('over the bus, systemd', () => {
 test('a machine without the bus is told of', async () => {
   const absent = new DBusSystemd({ clock: new FakeClock(), socketPath: `${socketPath}-absent` });
   await expect(absent.stopUnit('kubepods.slice')).rejects.toThrow('ENOENT');
+});
+
+/** A bus with a systemd that counts its jobs anew, as after it was executed anew: each job has the same path. */
+async function systemdThatCountsAnew(path: string): Promise<{ state: { holdsJob: boolean }; endJob: () => void }> {
+  const broker = createBroker();
+  await new Promise<void>((resolve) => {
+    broker.listen({ socket: path }, () => {
+      resolve();
+    });
+  });
+  const bus = createClient({ busAddress: `unix:path=${path}`, plainValues: true, returnBigInt: true });
+  onTestFinished(() => {
+    bus.connection.end();
+    broker.close();
+  });
+  const [object, managerInterface, job] = [
+    '/org/freedesktop/systemd1',
+    'org.freedesktop.systemd1.Manager',
+    '/org/freedesktop/systemd1/job/1',
+  ];
+  const state = { holdsJob: false };
+  const endJob = (): void => {
+    bus.sendSignal(object, managerInterface, 'JobRemoved', 'uoss', [1, job, 'unit', 'done']);
+  };
+  const start = (): string => {
+    if (!state.holdsJob) endJob();
+    return job;
+  };
+  bus.setMethodCallHandler(object, managerInterface, 'Subscribe', [() => null, '']);
+  bus.setMethodCallHandler(object, managerInterface, 'StartTransientUnit', [start, 'o']);
+  await bus.requestName('org.freedesktop.systemd1', 0);
+  return { state, endJob };
+}
+
+test('a job of another program that ended between two calls is not taken for a later one', async () => {
+  const path = `${socketPath}-anew`;
+  const { state, endJob } = await systemdThatCountsAnew(path);
+  const [ours, other] = [0, 1].map(() => new DBusSystemd({ clock: new FakeClock(), socketPath: path }));
+  await ours?.startTransientUnit('a.slice', []);
+  // The bus tells us of the end of this job before it answers the other program.
+  await other?.startTransientUnit('b.slice', []);
+  state.holdsJob = true;
+  let isDone = false;
+  const started = ours?.startTransientUnit('c.slice', []).then(() => {
+    isDone = true;
+  });
+  await expect(ours?.setUnitProperties('c.slice', [])).rejects.toThrow();
+  expect(isDone).toBe(false);
+  endJob();
+  await started;
 });

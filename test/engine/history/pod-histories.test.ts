@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EventEntry } from '../../../src/engine/history/history-entry.ts';
@@ -9,13 +9,17 @@ import { Journal } from '../../fakes/journal.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
-const started = (at: number, message: string): KubeletEvent => ({
+const web = { uid: 'u1', namespace: 'default', name: 'web' };
+
+type RecordedEvent = Extract<KubeletEvent, { type: 'Recorded' }>;
+
+const started = (at: number, message: string): RecordedEvent => ({
   at,
   type: 'Recorded',
   eventType: 'Normal',
   reason: 'Started',
   message,
-  pod: { uid: 'u1', namespace: 'default', name: 'web' },
+  pod: web,
 });
 
 describe('what happens within a second', () => {
@@ -27,7 +31,7 @@ describe('what happens within a second', () => {
       variablesOf: () => [],
       isDeclared: () => true,
     });
-    expect(await histories.entries({ namespace: 'default', name: 'web' })).toEqual([]);
+    await histories.nextRestartCount(web, 'main');
     const messages = (): unknown[] =>
       existsSync(join(folder, 'default_web.jsonl'))
         ? readFileSync(join(folder, 'default_web.jsonl'), 'utf8')
@@ -60,7 +64,7 @@ describe('what happens within a second', () => {
       },
     };
     const histories = new PodHistories({ ...{ folder, clock, logger }, variablesOf: () => [], isDeclared: () => true });
-    await histories.entries({ namespace: 'default', name: 'web' });
+    await histories.nextRestartCount(web, 'main');
     histories.record(started(0, 'first'));
     await clock.advance(1000);
     await warned.next((message) => message === 'Writing the history of pods failed');
@@ -117,6 +121,93 @@ test('of more than 200 pods that are gone the histories of those that went first
   await histories.close();
   const left = ['default_here.jsonl', 'notes.txt', '\x1b[2J', ...names.slice(3)];
   expect(readdirSync(folder).sort()).toEqual(left.sort());
+});
+
+describe('the history of a pod that is gone is not kept for ever', () => {
+  const refOf = (index: number) => ({ uid: `u${index}`, namespace: 'default', name: `gone-${index}` });
+  const nameOf = (index: number) => ({ namespace: 'default', name: `gone-${index}` });
+  const fileOf = (index: number): string => `default_gone-${index}.jsonl`;
+
+  function open(folder: string): { histories: PodHistories; clock: FakeClock } {
+    const clock = new FakeClock();
+    const deps = { folder, clock, logger: silentLogger, variablesOf: () => [], isDeclared: () => false };
+    return { histories: new PodHistories(deps), clock };
+  }
+
+  /** Pods of an earlier agent. The first ones went first. */
+  async function gonePods(count: number): Promise<string> {
+    const folder = await temporaryFolder();
+    const { histories } = open(folder);
+    for (let index = 0; index < count; index++) await histories.containerCreated(refOf(index), 'main', index);
+    await histories.close();
+    for (let index = 0; index < count; index++) utimesSync(join(folder, fileOf(index)), index, index);
+    return folder;
+  }
+
+  const removed = (index: number): KubeletEvent => ({
+    at: 0,
+    type: 'WorkerStateChanged',
+    pod: refOf(index),
+    state: 'removed',
+  });
+
+  test('when its remains are removed after its worker', async () => {
+    const folder = await gonePods(203);
+    const { histories } = open(folder);
+    for (const index of [0, 1, 2]) {
+      histories.record(removed(index));
+      histories.podRemoved(`u${index}`, nameOf(index));
+    }
+    await histories.close();
+    // These three changed last, so the next ones have gone first.
+    const left = [0, 1, 2, ...Array.from({ length: 197 }, (_, index) => index + 6)];
+    expect(readdirSync(folder).sort()).toEqual(left.map(fileOf).sort());
+  });
+
+  test('when its worker goes while its past is read', async () => {
+    const folder = await gonePods(201);
+    const { histories } = open(folder);
+    const count = histories.nextRestartCount(refOf(0), 'main');
+    histories.record(removed(0));
+    expect(await count).toBe(1);
+    await histories.close();
+    const left = Array.from({ length: 200 }, (_, index) => index + 1);
+    expect(readdirSync(folder).sort()).toEqual(left.map(fileOf).sort());
+  });
+
+  test('when somebody asks for its past', async () => {
+    const folder = await gonePods(201);
+    const earlier = open(folder).histories;
+    earlier.record({ ...started(0, 'first'), pod: refOf(0) });
+    await earlier.close();
+    utimesSync(join(folder, fileOf(0)), 0, 0);
+    const { histories } = open(folder);
+    const told = await histories.entries(nameOf(0));
+    const ofMadeUp = await histories.entries({ namespace: 'default', name: 'made-up' });
+    await histories.close();
+    const event = { kind: 'event', podUID: 'u0', eventType: 'Normal', reason: 'Started', message: 'first' };
+    const left = Array.from({ length: 200 }, (_, index) => index + 1);
+    expect({ told, ofMadeUp, files: readdirSync(folder).sort() }).toEqual({
+      told: [{ ...event, count: 1, firstAt: 0, lastAt: 0 }],
+      ofMadeUp: [],
+      files: left.map(fileOf).sort(),
+    });
+  });
+
+  test('when the disk failed as it was removed', async () => {
+    const folder = await gonePods(201);
+    const { histories, clock } = open(folder);
+    await histories.nextRestartCount(refOf(0), 'main');
+    renameSync(folder, `${folder}-away`);
+    writeFileSync(folder, 'a file in the place of the folder');
+    histories.podRemoved('u0', nameOf(0));
+    await clock.advance(1000);
+    await histories.containerCreated(refOf(0), 'main', 7);
+    rmSync(folder);
+    renameSync(`${folder}-away`, folder);
+    await histories.close();
+    expect(readdirSync(folder)).toHaveLength(200);
+  });
 });
 
 test('a node that never had a pod has no folder of histories, and warns of nothing', async () => {

@@ -128,7 +128,7 @@ describe('a UID that another one has', () => {
     await seenBy(two);
     let freed = 0;
     two.onFreed(() => freed++);
-    two.awaitFreeing('a');
+    two.awaitFreeing('a', () => true);
     await clock.advance(2000);
     await runtime.waitForCall('listPodSandbox');
     await one.runtime.stopPodSandbox({ podSandboxId });
@@ -139,6 +139,30 @@ describe('a UID that another one has', () => {
     const before = runtime.calls.length;
     await clock.advance(60_000);
     expect(runtime.calls.length).toBe(before);
+  });
+
+  test('is looked at no longer when nobody waits for it any more', async () => {
+    const [one, two] = [owner(1), owner(2)];
+    for (const uid of ['a', 'b']) await startPod(one, uid, '/root1');
+    await seenBy(two);
+    let isAwaited = true;
+    two.awaitFreeing('a', () => isAwaited);
+    two.awaitFreeing('b', () => false);
+    const looksIn = async (ms: number): Promise<unknown[]> => {
+      const before = runtime.calls.length;
+      await clock.advance(ms);
+      return runtime.calls.slice(before).map(({ method, request }) => ({ method, request }));
+    };
+    const look = {
+      method: 'listPodSandbox',
+      request: { filter: { id: '', labelSelector: { 'io.kubernetes.pod.uid': 'a' } } },
+    };
+    expect(await looksIn(2000)).toEqual([look]);
+    isAwaited = false;
+    expect(await looksIn(60_000)).toEqual([]);
+    isAwaited = true;
+    two.awaitFreeing('a', () => isAwaited);
+    expect(await looksIn(2000)).toEqual([look]);
   });
 });
 

@@ -105,6 +105,25 @@ test('of the values that were removed, the newest 1,000 are hidden', () => {
   expect(secrets.hide('value-0000 value-0001 value-1000')).toBe('value-0000 <hidden> <hidden>');
 });
 
+test('of short-lived values the last former one is hidden, and they displace no others', () => {
+  secrets.set('s', ['rotated-value']);
+  secrets.set('s', []);
+  for (let number = 1000; number <= 2001; number++) secrets.setShortLived('t', [`token-${number}`]);
+  expect(secrets.hide('rotated-value token-1999 token-2000 token-2001')).toBe('<hidden> token-1999 <hidden> <hidden>');
+  secrets.setShortLived('t', ['token-2001']);
+  secrets.setShortLived('u', ['token-u']);
+  expect(secrets.hide('token-2000 token-2001 token-u')).toBe('<hidden> <hidden> <hidden>');
+});
+
+test('further lines of a short-lived value are hidden as long as it is', () => {
+  const lines = (name: string): string =>
+    Array.from({ length: 6000 }, (_, index) => `${name}-line-${String(index).padStart(4, '0')}`).join('\n');
+  for (const name of ['one', 'two', 'three']) secrets.setShortLived('t', [lines(name)]);
+  expect(secrets.hide('told: three-line-5999')).toBe('told: <hidden>');
+  expect(secrets.hide('told: two-line-5999')).toBe('told: <hidden>');
+  expect(secrets.hide('told: one-line-5999')).toBe('told: one-line-5999');
+});
+
 test('a long text that begins or ends in the middle of a value does not tell that part', () => {
   secrets.set('s', ['the-quick-brown-fox']);
   const middle = ' x'.repeat(600);
