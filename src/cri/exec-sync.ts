@@ -21,11 +21,15 @@ const method = 'ExecSync';
 /** ExecSync of one endpoint. Connects at the first call, and again after the connection is lost. */
 export class ExecSyncClient {
   readonly #endpoint: string;
+  readonly #maxCalls: number;
   #session: ClientHttp2Session | undefined;
+  /** Calls of the session. */
+  #calls = 0;
 
-  /** `endpoint` is `unix:///path` or a bare path. */
-  constructor(endpoint: string) {
+  /** `endpoint` is `unix:///path` or a bare path. A connection has numbers for `maxCalls`, and does not end after them. */
+  constructor(endpoint: string, { maxCalls = 2 ** 30 - 1 }: { maxCalls?: number } = {}) {
     this.#endpoint = endpoint;
+    this.#maxCalls = maxCalls;
   }
 
   /** As `RuntimeService.execSync`: rejects with an `RpcError`, or with the reason of the signal. */
@@ -89,7 +93,12 @@ export class ExecSyncClient {
 
   #connected(): ClientHttp2Session {
     const open = this.#session;
-    if (open !== undefined && !open.closed && !open.destroyed) return open;
+    if (this.#calls < this.#maxCalls && open !== undefined && !open.closed && !open.destroyed) {
+      this.#calls += 1;
+      return open;
+    }
+    // Its calls go on.
+    open?.close();
     const path = this.#endpoint.replace(/^unix:(\/\/)?/, '');
     const session = connectHTTP2('http://localhost', { createConnection: () => connectSocket(path) });
     // Each call receives the error through its stream.
@@ -102,6 +111,7 @@ export class ExecSyncClient {
     // The session must not keep the process alive.
     session.unref();
     this.#session = session;
+    this.#calls = 1;
     return session;
   }
 }

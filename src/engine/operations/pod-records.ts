@@ -87,7 +87,7 @@ export class PodRecords {
   }
 
   /**
-   * Writes a changed record and then notes it. A record that is noted during the write is changed in the same way, and a
+   * Writes a changed record and then notes it. A record that is noted during the write is changed in the same way. A
    * pod that is forgotten then stays so. Rejects with the error of the file system, and logs the first one, because a
    * rollback that comes by itself has no caller to report it. Then nothing was asked.
    */

@@ -8,8 +8,8 @@ export type FilesystemFigures = Required<FsUsage>;
 
 /**
  * A disk that does not answer, such as a network file system, must not delay a sample for longer: `slow` if an earlier
- * read of it has not ended, or took long. The other one is the period of samples, because Node also wakes up for a timer
- * that was cancelled.
+ * read of it has not ended, or took long. The other one is the period of samples, because Node also wakes up for a
+ * timer that was cancelled.
  */
 const patienceMs = { usual: 10_000, slow: 2000 };
 /** Milliseconds of a read that took long. */
