@@ -26,7 +26,7 @@ export class ExecSyncClient {
   /** Calls of the session. */
   #calls = 0;
 
-  /** `endpoint` is `unix:///path` or a bare path. A connection has numbers for `maxCalls`, and does not end after them. */
+  /** `endpoint` is `unix:///path` or a bare path. A connection has stream ids for `maxCalls`. */
   constructor(endpoint: string, { maxCalls = 2 ** 30 - 1 }: { maxCalls?: number } = {}) {
     this.#endpoint = endpoint;
     this.#maxCalls = maxCalls;
