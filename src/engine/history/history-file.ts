@@ -33,6 +33,8 @@ export function historyPath(folder: string, { namespace, name }: { namespace: st
 
 /** The pod of a history file. Returns undefined if the name does not show it. */
 export function podOfHistoryFile(file: string): { namespace: string; name: string } | undefined {
+  // Longer names are cut to this length.
+  if (file.length >= maxStemBytes + '.jsonl'.length) return undefined;
   // Namespaces and names contain no underscore.
   const [, namespace, name] = /^([^_]+)_([^_]+)\.jsonl$/.exec(file) ?? [];
   return namespace === undefined || name === undefined ? undefined : { namespace, name };

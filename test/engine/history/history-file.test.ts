@@ -82,6 +82,9 @@ test('the longest names that pods may have are names of files', () => {
 test('a file tells of which pod it is', () => {
   expect(podOfHistoryFile('kube-system_etcd-edge1.jsonl')).toEqual({ namespace: 'kube-system', name: 'etcd-edge1' });
   expect(podOfHistoryFile('kube-system_etcd-edge1.jsonl.1')).toBeUndefined();
+  // Its name is cut, and would be that of another pod.
+  const long = { namespace: 'n'.repeat(60), name: 'p'.repeat(200) };
+  expect(podOfHistoryFile(basename(historyPath('/', long)))).toBeUndefined();
 });
 
 test('a named pipe in its place is neither waited for nor written to', async () => {
