@@ -56,8 +56,8 @@ async function existing(path: string): Promise<string> {
 
 export async function readPath(what: PathFacts['what'], path: string): Promise<PathFacts> {
   try {
-    // A manifest may be a link. Its target counts.
-    const { uid, mode } = await (what === 'manifests' ? stat(path) : lstat(path));
+    // The target of a link counts, except in place of the socket.
+    const { uid, mode } = await (what === 'control socket' ? lstat(path) : stat(path));
     return { what, path, found: { uid, mode, isLink: (await lstat(path)).isSymbolicLink() } };
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { what, path };

@@ -11,11 +11,10 @@ export interface Part {
 
 /** Names of fields with credentials, unless their value is a path or another name. */
 const credentialName =
-  /passw|passphrase|secret|token|credential|authorization|cookie|api-?key|private-?key|access-?key/i;
+  /passw|passphrase|secret|token|credential|authorization|cookie|(?:api|private|access|encryption|signing|master)[-_]?key/i;
 const nameOfOther = /(?:file|path|dir|name|ref)$/i;
-/** Kinds of objects that hold contents of files and variables. */
-const contentKinds: readonly unknown[] = ['Secret', 'ConfigMap'];
-const contentFields: readonly string[] = ['data', 'stringData', 'binaryData'];
+/** Fields of Secrets and ConfigMaps, whose items in a list have no kind. Manifests with errors may write them otherwise. */
+const contentField = /^(?:data|stringData|binaryData)$/i;
 /** Lists of `{name, value}`. */
 const variableLists: readonly string[] = ['env', 'httpHeaders'];
 /** Headers of the configuration and of the flags. */
@@ -23,7 +22,7 @@ const headerFields: readonly string[] = ['staticPodURLHeader', 'manifestURLHeade
 /** Annotations of Kubernetes and of ours have known values, except the copy of a whole manifest. */
 const knownAnnotation = /^(?:[\w.-]+\.)?(?:kubernetes|kubelet-ts)\.io\/(?!last-applied-configuration$)/;
 /** An argument that the credential follows, such as `--password`. */
-const credentialFlag = /^--?[\w-]*(?:passw(?:or)?d|passphrase|secret|token|key)$/i;
+const credentialFlag = /^--?[\w-]*(?:pass|passw(?:or)?d|passphrase|secret|token|key)$/i;
 
 /**
  * Replaces every value at a place that may hold a secret: of variables, Secrets, ConfigMaps, headers, annotations and
@@ -44,19 +43,18 @@ export class Redaction {
     if (typeof value === 'bigint') return value.toString();
     if (Array.isArray(value)) return value.map((item, index) => this.item(item, value[index - 1]));
     if (typeof value !== 'object' || value === null) return value;
-    const isContent = 'kind' in value && contentKinds.includes(value.kind);
-    return this.fields(value, (name, field) =>
-      isContent && contentFields.includes(name) ? this.hide(field) : this.field(name, field),
-    );
+    return this.fields(value, (name, field) => this.field(name, field));
   }
 
   private item(item: unknown, before: unknown): unknown {
-    const isCredential = typeof item === 'string' && typeof before === 'string' && credentialFlag.test(before);
-    return isCredential ? this.hide(item) : this.value(item);
+    if (typeof item !== 'string') return this.value(item);
+    if (typeof before === 'string' && credentialFlag.test(before)) return this.hide(item);
+    const [, flag = '', value = ''] = /^(-[^=]{0,200}=)(.+)$/s.exec(item) ?? [];
+    return credentialFlag.test(flag.slice(0, -1)) ? `${flag}${String(this.hide(value))}` : this.value(item);
   }
 
   private field(name: string, field: unknown): unknown {
-    if (headerFields.includes(name)) return this.hide(field);
+    if (headerFields.includes(name) || (contentField.test(name) && isObject(field))) return this.hide(field);
     if (variableLists.includes(name) && Array.isArray(field)) return field.map((item) => this.variable(item));
     if (name === 'annotations' && isObject(field)) {
       return this.fields(field, (key, value) => (knownAnnotation.test(key) ? this.value(value) : this.hide(value)));
@@ -92,7 +90,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const passwordInURL = /:\/\/[^\s/:@"']{0,200}:([^\s/@"']{1,200})@/g;
 const queryOfURL = /:\/\/[^\s?"']{1,400}\?([^\s"'#]{1,400})/g;
 const assignment =
-  /(?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key)["']?\s{0,4}[=:]\s{0,4}["']?([^\s"',}]{4,400})/gi;
+  /(?:passw(?:or)?d|passphrase|secret|token|(?:api|private|access|secret|encryption|signing|master)[-_]?(?:[\w-]{0,30}[-_])?key)["']?\s{0,4}[=:]\s{0,4}["']?([^\s"',}]{4,400})/gi;
 
 /** Patterns of credentials in texts with their replacement. */
 const patterns: readonly [RegExp, string][] = [
@@ -102,7 +100,7 @@ const patterns: readonly [RegExp, string][] = [
   [/(\b(?:Bearer|Basic)\s{1,4})[\w.~+/=-]{4,}/gi, `$1${hidden}`],
   [/(\b(?:authorization|cookie)["']?\s{0,4}[:=]\s{0,4}["']?)[^\n"']+/gi, `$1${hidden}`],
   [
-    /((?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key)["']?\s{0,4}[=:]\s{0,4}["']?)(?!<hidden>)[^\s"',}]+/gi,
+    /((?:passw(?:or)?d|passphrase|secret|token|(?:api|private|access|secret|encryption|signing|master)[-_]?(?:[\w-]{0,30}[-_])?key)["']?\s{0,4}[=:]\s{0,4}["']?)(?!<hidden>)[^\s"',}]+/gi,
     `$1${hidden}`,
   ],
 ];

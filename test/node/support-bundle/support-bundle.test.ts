@@ -129,14 +129,49 @@ test.each([
   ['DB_PASSWORD=hunter2 next', 'DB_PASSWORD=<hidden> next'],
   ['get http://u:p@host/x?key=1 failed', 'get http://<hidden>@host/x?<hidden> failed'],
   ['-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nnext', '<hidden>\nnext'],
+  ['API_KEY=abcd1234 next', 'API_KEY=<hidden> next'],
+  ['AWS_SECRET_ACCESS_KEY: abcd1234', 'AWS_SECRET_ACCESS_KEY: <hidden>'],
+  ['{"api_key": "abcd1234", "size": 1}', '{"api_key": "<hidden>", "size": 1}'],
   ['secret "web" not found', 'secret "web" not found'],
 ])('hides what looks like a credential in a log: %j', async (line, shown) => {
   expect((await bundled(text('log', line)))['log']).toBe(shown);
 });
 
+test.each<[unknown, unknown]>([
+  [
+    { kind: 'SecretList', items: [{ metadata: { name: 'db' }, data: { pw: 'plant-1' } }] },
+    { kind: 'SecretList', items: [{ metadata: { name: 'db' }, data: { pw: '<hidden>' } }] },
+  ],
+  [
+    { Kind: 'Secret', stringdata: { pw: 'plant-1' } },
+    { Kind: 'Secret', stringdata: { pw: '<hidden>' } },
+  ],
+  [
+    { api_key: 'plant-1', accessKey: 'plant-2' },
+    { api_key: '<hidden>', accessKey: '<hidden>' },
+  ],
+  [
+    { args: ['--encryption-key=plant-1', '--requirepass', 'plant-2', '--key-size=big', '--secret-access-key=plant-3'] },
+    {
+      args: [
+        '--encryption-key=<hidden>',
+        '--requirepass',
+        '<hidden>',
+        '--key-size=big',
+        '--secret-access-key=<hidden>',
+      ],
+    },
+  ],
+])('what is written like a credential is hidden: %j', async (value, redacted) => {
+  const texts = await bundled(json('a.json', value), text('agent.log', 'seen plant-1 and plant-2'));
+  expect(JSON.parse(texts['a.json'] ?? '')).toEqual(redacted);
+  expect(texts['agent.log']).not.toContain('plant-1');
+});
+
 test('a log that repeats the beginning of a credential for ever takes linear time', async () => {
-  const texts = await bundled(text('a', 'token-'.repeat(100_000)), text('b', '://a:'.repeat(100_000)));
-  expect([texts['a']?.length, texts['b']?.length]).toEqual([600_000, 500_000]);
+  const beginnings = ['token-', '://a:', 'secret-a-'].map((one) => one.repeat(100_000));
+  const texts = await bundled(...beginnings.map((one, index) => text(`${index}`, one)));
+  expect(beginnings.map((_one, index) => texts[index]?.length)).toEqual([600_000, 500_000, 900_000]);
 });
 
 test('a part and the whole are bounded, and the contents say what was cut', async () => {
