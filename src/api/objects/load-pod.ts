@@ -89,7 +89,7 @@ export function toValidPod(
   if (errors.length === 0) {
     return {
       pod,
-      isUIDDerived: raw.metadata?.uid === undefined,
+      isUIDDerived: (raw.metadata?.uid ?? '') === '',
       ...dependsOnPlace(pod, locate),
       ...classPlaces(pod, options.allPlaces ?? false, locate),
       problems: firstProblems(

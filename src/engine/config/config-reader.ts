@@ -62,6 +62,8 @@ interface Read {
   immutable: ManifestProblem[];
   /** Where its pods name their classes. */
   classPlaces: readonly ClassPlace[];
+  /** The revisions to run of the pods that it owns. */
+  run: Pod[];
   /** Pods that must not start, because of their class. */
   unclassed: ManifestProblem[];
   /** Pods that another source declared first. */
@@ -93,6 +95,7 @@ export class ConfigReader {
       problems: [],
       immutable: [],
       classPlaces: [],
+      run: [],
       unclassed: [],
       taken: [],
     }));
@@ -187,7 +190,9 @@ export class ConfigReader {
     read.immutable = refused.map((key) => immutable(key, read.source.where));
     this.claims.set(read, read.declared.flatMap(podKeys));
     this.podClasses.retain(
-      new Set(this.reads.flatMap(({ declared = [] }) => declared.map(({ metadata }) => metadata.uid))),
+      new Set(
+        this.reads.flatMap(({ declared = [], run }) => [...declared, ...run].map(({ metadata }) => metadata.uid)),
+      ),
     );
     const isClassChanged = changed.some((key) => key.startsWith('RuntimeClass/') || key.startsWith('PriorityClass/'));
     // A pod that this source dropped may now belong to another source. A class may be that of other sources' pods.
@@ -204,14 +209,16 @@ export class ConfigReader {
     const derivedUIDs = new Set<string>();
     read.taken = [];
     read.unclassed = [];
+    read.run = [];
     for (const pod of read.declared ?? []) {
       const key = this.claims.taken(read, podKeys(pod));
       if (key === undefined) {
         const declared = { pod, isDerivedUID: read.derivedUIDs.has(pod.metadata.uid) };
         const run = this.deps.revisionToRun?.(declared, read.source.where) ?? declared;
         if (run.isDerivedUID) derivedUIDs.add(run.pod.metadata.uid);
+        read.run.push(run.pod);
         pods.push(this.podClasses.resolve(run.pod));
-        read.unclassed.push(...this.podClasses.placedProblem(pod, read.classPlaces, read.source.where));
+        read.unclassed.push(...this.podClasses.placedProblem(run.pod, read.classPlaces, read.source.where));
       } else {
         const owner = this.claims.owner(key)?.source.where ?? '';
         const hint = 'This one is used once the other source no longer declares it.';

@@ -7,6 +7,7 @@ import { reasons } from '../view/reasons.ts';
 import type { ContainerKillReason } from './actions/pod-actions.ts';
 import {
   containerGracePeriodSeconds,
+  maxGracePeriodSeconds,
   MINIMUM_GRACE_PERIOD_SECONDS,
   remainingGracePeriodSeconds,
 } from './actions/termination-grace-period.ts';
@@ -50,7 +51,7 @@ export async function killContainer(
     });
     graceSeconds = remainingGracePeriodSeconds(graceSeconds, clock.monotonic() - startedAtMonotonic);
   }
-  const timeout = Math.max(graceSeconds, MINIMUM_GRACE_PERIOD_SECONDS);
+  const timeout = Math.min(Math.max(graceSeconds, MINIMUM_GRACE_PERIOD_SECONDS), maxGracePeriodSeconds);
   await unlessNotFound(runtime.stopContainer({ containerId: containerID, timeout }));
 }
 

@@ -16,6 +16,9 @@ import { git } from './git-command.ts';
 import type { GitPlace } from './git-url.ts';
 import { type FoundManifests, manifestBlobs } from './manifest-blobs.ts';
 
+/** The names of half a million files. Only manifests count towards other limits. */
+const maxListBytes = 64 * 1024 * 1024;
+
 interface Options extends GitPlace {
   /** The URL as the operator wrote it. It has no secrets. */
   url: URL;
@@ -75,17 +78,9 @@ export class GitOrigin implements ManifestOrigin {
     const fetch = ['fetch', '--quiet', '--depth=1', '--no-tags', '--no-recurse-submodules', '--no-write-commit-graph'];
     await run('-C', folder, ...fetch, repository, name);
     const version = (await run('-C', folder, 'rev-parse', '--verify', 'FETCH_HEAD^{commit}')).toString('latin1').trim();
-    const tree = await run(
-      '-C',
-      folder,
-      'ls-tree',
-      '-r',
-      '-z',
-      '-l',
-      '--full-tree',
-      version,
-      ...(path === '' ? [] : [path]),
-    );
+    const list = ['ls-tree', '-r', '-z', '-l', '--full-tree', version, ...(path === '' ? [] : [path])];
+    const limits = { protocol: this.protocol, signal, maxOutputBytes: maxListBytes };
+    const tree = await git(['-C', folder, ...list], limits);
     const blobs = manifestBlobs(tree.toString('utf8'), path);
     const contents = await git(['-C', folder, 'cat-file', '--batch'], {
       protocol: this.protocol,

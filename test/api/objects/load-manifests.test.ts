@@ -40,6 +40,8 @@ test('only UIDs that no manifest sets are derived', () => {
   const named = podText('b').replace('metadata: {', 'metadata: {uid: own, ');
   const { pods, derivedUIDs } = loadManifests([podText('a'), named].join('---\n'), loadOptions);
   expect(derivedUIDs).toEqual([pods[0]?.metadata.uid]);
+  const withEmpty = loadManifests(podText('a').replace('name: a', 'name: a, uid: ""'), loadOptions);
+  expect(withEmpty.derivedUIDs).toEqual([withEmpty.pods[0]?.metadata.uid]);
   expect(pods[1]?.metadata.uid).toBe('own');
 });
 

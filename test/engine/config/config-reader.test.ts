@@ -9,6 +9,7 @@ import type { PodSource } from '../../../src/engine/config/pod-source.ts';
 import { PolledSource } from '../../../src/engine/config/polled/polled-source.ts';
 import type { ManifestOrigin } from '../../../src/engine/config/polled/manifest-origin.ts';
 import { podManifest } from './polled/asking.ts';
+import { makePriorityClass } from '../../builders/node-classes.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { ManualSource } from '../../fakes/manual-source.ts';
@@ -16,6 +17,13 @@ import { silentFaults } from '../../fakes/silent-faults.ts';
 
 /** A reader of these sources, and what it told of pods since the last look: operation and names. */
 function reading(...sources: PodSource[]): { reader: ConfigReader; news: () => string[] } {
+  return readingWith({}, ...sources);
+}
+
+function readingWith(
+  more: Partial<ConstructorParameters<typeof ConfigReader>[0]>,
+  ...sources: PodSource[]
+): { reader: ConfigReader; news: () => string[] } {
   const updates: PodUpdate[] = [];
   const reader = new ConfigReader({
     faults: silentFaults(),
@@ -30,6 +38,7 @@ function reading(...sources: PodSource[]): { reader: ConfigReader; news: () => s
       updates.push(update);
     },
     onConfigObjectsChanged: () => undefined,
+    ...more,
   });
   const stopping = new AbortController();
   const ended = reader.run(stopping.signal);
@@ -77,6 +86,26 @@ test('a source with versions is named with the version that declares a pod', asy
   await clock.advance(0);
   expect(reader.versionedSource(web)).toEqual({ where: origin.where, version: 'b2' });
   expect(reader.versionedSource({ ...web, name: 'other-edge1' })).toBeUndefined();
+});
+
+test('a pod that runs an earlier revision keeps the values of its class, too', () => {
+  const classed = (uid: string) => makeStaticPod('web', { uid, spec: { priorityClassName: 'high' } });
+  const [first, second] = [classed('u1'), classed('u2')];
+  const run: (number | undefined)[] = [];
+  const files = new ManualSource('file', '/manifests');
+  readingWith(
+    {
+      revisionToRun: (declared) => (declared.pod === second ? { pod: first, isDerivedUID: false } : declared),
+      onUpdate: ({ pods }) => run.push(...pods.map(({ spec }) => spec.priority)),
+    },
+    files,
+  );
+  files.setConfigObjects(makePriorityClass('high', 1000));
+  files.set(first);
+  files.set(second);
+  files.setConfigObjects();
+  files.set(second, makeStaticPod('other'));
+  expect(run).toEqual([1000, undefined]);
 });
 
 test('what marks itself as the mirror of a static pod is never run', () => {

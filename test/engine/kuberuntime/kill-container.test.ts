@@ -38,3 +38,12 @@ test('a preStop request that gets no answer ends with the grace period', async (
   await closed;
   expect(events).toEqual(['Killing']);
 });
+
+test('the longest grace period of a pod is the longest that the runtime takes', async () => {
+  const clock = new FakeClock();
+  const runtime = new FakeRuntime({ clock });
+  const pod = makeStaticPod('web', { spec: { terminationGracePeriodSeconds: 2 ** 63 } });
+  const recorder = { normal: () => undefined, warning: () => undefined };
+  await killContainer({ runtime, clock }, pod, { containerID: 'c1', name: 'main', podIPs: [] }, recorder);
+  expect(runtime.requestsOf('stopContainer')).toMatchObject([{ containerId: 'c1', timeout: 9_223_372_036n }]);
+});

@@ -45,6 +45,14 @@ test('a repository declares the manifests of its folders, and is known by its co
   expect(await read(server.url())).toEqual({ pods: ['web-n'], problems: [], warnings: [], version });
 });
 
+test('a repository may have any number of files that are no manifests', async () => {
+  const server = await GitServer.start();
+  const folder = 'f'.repeat(200);
+  const others = Array.from({ length: 5000 }, (_other, index) => [`${folder}/${index}.md`, '']);
+  const version = await server.commit({ 'web.yaml': pod('web'), ...(Object.fromEntries(others) as object) });
+  expect(await read(server.url())).toEqual({ pods: ['web-n'], problems: [], warnings: [], version });
+});
+
 test('a path, a branch, a tag and a commit choose', async () => {
   const server = await GitServer.start();
   const first = await server.commit({ 'fleet/a.yaml': pod('first'), 'fleetb/b.yaml': pod('b') });

@@ -3,6 +3,8 @@ import type { ContainerKillReason } from './pod-actions.ts';
 
 /** Shortest grace period, so that every container gets its stop signal before it is killed. */
 export const MINIMUM_GRACE_PERIOD_SECONDS = 2;
+/** The longest duration of Go, 292 years. Runtimes are written in Go, and take no longer one. */
+export const maxGracePeriodSeconds = 9_223_372_036;
 
 /**
  * Grace period of a container in seconds, shared by its preStop hook, its turn and the runtime's StopContainer.

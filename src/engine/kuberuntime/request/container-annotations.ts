@@ -52,7 +52,7 @@ export function containerAnnotations(
       [stopAnnotations.podDeletionGracePeriod]: String(deletionGracePeriodSeconds),
     }),
     ...(terminationGracePeriodSeconds !== undefined && {
-      [stopAnnotations.podTerminationGracePeriod]: String(terminationGracePeriodSeconds),
+      [stopAnnotations.podTerminationGracePeriod]: int64Text(terminationGracePeriodSeconds),
     }),
     ...(lifecycle?.preStop && { [stopAnnotations.preStopHandler]: goJSON(inAPIOrder(lifecycle.preStop)) }),
     ...(ports.length > 0 && { [stopAnnotations.ports]: goJSON(ports.map(portInAPIOrder)) }),
@@ -88,4 +88,9 @@ function portInAPIOrder({ name, hostPort, containerPort, protocol, hostIP }: Con
     ...(protocol && { protocol }),
     ...(hostIP && { hostIP }),
   };
+}
+
+/** The digits of an int64. The largest one has no number of its own in JavaScript, but one above it. */
+function int64Text(value: number): string {
+  return value >= 2 ** 63 ? '9223372036854775807' : BigInt(value).toString();
 }

@@ -27,6 +27,15 @@ describe('containerAnnotations', () => {
     });
   });
 
+  it('has the digits of the largest grace period', () => {
+    const annotations = containerAnnotations(
+      makePod({ spec: { terminationGracePeriodSeconds: 2 ** 63 } }),
+      makeContainer(),
+      0,
+    );
+    expect(annotations['io.kubernetes.pod.terminationGracePeriod']).toBe('9223372036854775807');
+  });
+
   it('lets a device plugin add annotations but not change these', () => {
     const extra = { 'example.com/device': '1', 'io.kubernetes.container.restartCount': '99' };
     expect(containerAnnotations(makePod(), makeContainer(), 0, extra)).toMatchObject({
