@@ -1,3 +1,6 @@
+import type { PodSnapshot } from '../engine/view/snapshot.ts';
+import { shellLine } from '../shell-word.ts';
+
 /** Effect of a command of the screen: only reads, changes something, stops something, or needs the terminal. */
 type Effect = 'reads' | 'changes' | 'stops' | 'takes the terminal';
 
@@ -62,11 +65,11 @@ export function splitWords(line: string): string[] {
 }
 
 /** The line as a user would type it in a shell. */
-export function commandText(words: readonly string[]): string {
-  return [
-    'kubelet-ts',
-    ...words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)),
-  ].join(' ');
+export const commandText = (words: readonly string[]): string => shellLine(['kubelet-ts', ...words]);
+
+/** The name of a pod for a command line: a shorter one may mean other pods too, such as those of no agent. */
+export function podArgument({ pod: { metadata } }: Pick<PodSnapshot, 'pod'>): string {
+  return `${metadata.namespace}/${metadata.name}`;
 }
 
 /** The command lines of keys. Capitals change the pod. */

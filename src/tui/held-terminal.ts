@@ -27,7 +27,7 @@ const foregroundPeriodMs = 200;
  * The terminal and the keyboard, which the screen has or lends to a command or the shell.
  *
  * INVARIANTS:
- * - while it is lent, nothing is written and no key is read;
+ * - while it is lent, nothing is written, no key is read, and the signals of its keys have no effect;
  * - after `close` the terminal is as it was, and no timer is pending.
  */
 export class HeldTerminal {
@@ -50,7 +50,7 @@ export class HeldTerminal {
     // These listeners stay, because a write to a lost terminal fails later and must not end the process.
     stdout.on('error', onEnd);
     stdin.on('error', onEnd);
-    this.#removeGuard = guardTerminal(onEnd, guarded);
+    this.#removeGuard = guardTerminal(onEnd, guarded, () => this.isLent);
     guarded.on('SIGCONT', this.#onContinue);
   }
 
@@ -85,6 +85,11 @@ export class HeldTerminal {
   /** Makes the next frame be written whole. */
   invalidate(): void {
     this.#terminal.invalidate();
+  }
+
+  /** True while a command uses the terminal. */
+  get isLent(): boolean {
+    return this.#isLent && !this.#isClosed;
   }
 
   /** Lets a command use the terminal. */

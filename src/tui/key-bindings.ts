@@ -1,6 +1,5 @@
 import type { Key } from 'ink';
-import { commandName } from '../engine/explain/subject.ts';
-import { changedLogs, commandOfKey, splitWords } from './command-line.ts';
+import { changedLogs, commandOfKey, podArgument, splitWords } from './command-line.ts';
 import { type Move, selectedPod, type ViewAction, type ViewState } from './view-state.ts';
 
 /** The agent after the user leaves its screen: it keeps running, or it stops and its pods keep running. */
@@ -67,6 +66,11 @@ export function splitKeys(input: string, key: Partial<Key>): KeyPress[] {
     input: character,
     key: { return: character === '\r', tab: character === '\t', backspace: character === '\u007f' },
   }));
+}
+
+/** True while the screen asks a question. Only a single key answers it. */
+export function asksUser({ overlay }: Pick<ViewState, 'overlay'>): boolean {
+  return overlay === 'leave' || overlay === 'ask';
 }
 
 /** The command of a key press. Returns undefined for a key without one. */
@@ -181,7 +185,7 @@ function forwardsCommand(input: string, key: Partial<Key>): KeyCommand | undefin
 function podCommand(state: ViewState, input: string): KeyCommand | undefined {
   const entry = selectedPod(state);
   if (entry === undefined) return undefined;
-  const pod = commandName(entry);
+  const pod = podArgument(entry);
   if (input === 'f') return { type: 'promptOpened', kind: ':', text: `port-forward ${pod} ` };
   const words = commandOfKey(input, pod);
   return words && { type: 'ran', words, isConfirmed: false };

@@ -4,12 +4,11 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
 import type { EngineView, RemoteEngineView } from '../engine/view/snapshot.ts';
 import { errorMessage } from '../errors.ts';
-import { commandName } from '../engine/explain/subject.ts';
-import { commandText, decideCommand, withFlags } from './command-line.ts';
+import { commandText, decideCommand, podArgument, withFlags } from './command-line.ts';
 import { frameOf } from './frame-lines.ts';
 import { FramePace } from './frame-pace.ts';
 import { HeldTerminal } from './held-terminal.ts';
-import { computeKeyCommand, type Key, type Leaving, splitKeys } from './key-bindings.ts';
+import { asksUser, computeKeyCommand, type Key, type Leaving, splitKeys } from './key-bindings.ts';
 import { PageCommands } from './page-commands.ts';
 import type { ScreenCommands } from './screen-commands.ts';
 import type { TerminalOutput } from './terminal.ts';
@@ -24,6 +23,8 @@ export interface Screen {
   refresh(): void;
   /** Restores the terminal at once. The engine keeps running. */
   unmount(): void;
+  /** True while a command has the terminal, whose keys signal this process too. */
+  readonly isLent: boolean;
   /**
    * Resolves when the terminal was restored: the user left, a signal came, or the terminal was lost. Rejects if the
    * screen failed.
@@ -157,6 +158,10 @@ class LiveScreen implements Screen {
     this.#close();
   }
 
+  get isLent(): boolean {
+    return this.#terminal.isLent;
+  }
+
   /** Loads ink while the terminal reports its background. Then ink draws and reads keys until the screen is closed. */
   async #mountInk(): Promise<void> {
     const { stdout, stdin, clock, theme } = this.#options;
@@ -205,7 +210,10 @@ class LiveScreen implements Screen {
   };
 
   readonly #onKey = (input: string, key: Key): void => {
-    for (const press of splitKeys(input, key)) {
+    const presses = splitKeys(input, key);
+    for (const press of presses) {
+      // A pasted text must not answer a question, also not one that it opened.
+      if (presses.length > 1 && asksUser(this.#state)) return;
       if (this.#state.note !== '') this.#dispatch({ type: 'noted', text: '' });
       const command = computeKeyCommand(this.#state, press);
       if (command?.type === 'left') {
@@ -229,7 +237,7 @@ class LiveScreen implements Screen {
     this.#dispatch({ type: 'promptClosed' });
     const entry = selectedPod(this.#state);
     const { isReadOnly } = this.#state;
-    const decision = decideCommand(words, { isReadOnly, isConfirmed, pod: entry && commandName(entry) });
+    const decision = decideCommand(words, { isReadOnly, isConfirmed, pod: entry && podArgument(entry) });
     if (decision.type === 'refuses') {
       this.#dispatch({ type: 'noted', text: decision.message });
       return;

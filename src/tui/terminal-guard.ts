@@ -7,14 +7,17 @@ export interface GuardedProcess {
   kill(pid: number, signal: string): unknown;
 }
 
-const fatalSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const fatalSignals = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** A key of a terminal sends these to a command that has the terminal, and to this process too. */
+const keySignals: readonly string[] = ['SIGINT', 'SIGQUIT'];
 
 /**
  * Calls `leave` before the process ends in any way but SIGKILL: exit, uncaught exception or signal. A signal without
- * another handler then ends the process as usual. Returns a function that removes the guard. `leave` may be called
- * after that.
+ * another handler then ends the process as usual. While the terminal is lent, the signals of its keys have no effect.
+ * Returns a function that removes the guard. `leave` may be called after that.
  */
-export function guardTerminal(leave: () => void, guarded: GuardedProcess): () => void {
+export function guardTerminal(leave: () => void, guarded: GuardedProcess, isLent: () => boolean): () => void {
   const listeners: [event: string, listener: () => void][] = [
     ['exit', leave],
     // The monitor runs before the exception is printed and does not change its effect.
@@ -22,6 +25,7 @@ export function guardTerminal(leave: () => void, guarded: GuardedProcess): () =>
     ...fatalSignals.map((signal): [string, () => void] => [
       signal,
       () => {
+        if (keySignals.includes(signal) && isLent()) return;
         leave();
         remove();
         if (guarded.listenerCount(signal) === 0) {

@@ -480,6 +480,18 @@ const rows: Row[] = [
     'kubelet-ts logs shop',
   ],
   [
+    'a container that may not be started again beside one that runs',
+    {
+      spec: '- {name: task, image: acme/shop:1}\n  restartPolicy: Never',
+      machine: ({ runtime }) => {
+        runtime.script('task', { exitAfterMs: 50, exitCode: 4 });
+      },
+    },
+    'finished',
+    'task failed with exit code 4 (Error), and restartPolicy Never does not start it again',
+    'kubelet-ts logs shop -c task',
+  ],
+  [
     'a full emptyDir',
     {
       container: 'volumeMounts: [{name: cache, mountPath: /cache}]',
@@ -595,6 +607,21 @@ describe('explain names the true cause and a way out of', () => {
     expect({ stage: explanation.stage, cause: explanation.cause }).toEqual({ stage, cause });
     expect(explanation.ways.join('\n')).toContain(way);
   });
+});
+
+test('a task that failed once and then succeeded is no trouble beside a container that runs', async () => {
+  const explanation = await explained({
+    spec: '- {name: task, image: acme/shop:1}\n  restartPolicy: OnFailure',
+    then: async (world) => {
+      for (const exitCode of [1, 0]) {
+        await world.until(() => world.runtime.running().length === 2);
+        world.runtime.exitContainer({ pod: 'shop-edge1', container: 'task' }, exitCode);
+        await world.until(() => world.runtime.running().length === 1);
+      }
+      await world.pass(30_000);
+    },
+  });
+  expect(explanation).toMatchObject({ stage: 'running', ways: [] });
 });
 
 test.each([

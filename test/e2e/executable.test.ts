@@ -161,7 +161,7 @@ test('the screen of the executable runs its commands', async () => {
     await terminal.type('R');
     await terminal.until((screen) => /\$ kubelet-ts restart .*web/.test(screen));
     await terminal.type('y');
-    await terminal.until((screen) => /restart .*web {2}done/.test(screen));
+    await terminal.until((screen) => /restart .*web-edge1 {2}done/.test(screen));
   } finally {
     await terminal.close();
   }

@@ -52,7 +52,7 @@ test('R restarts the pod after a question', async () => {
   await terminal.type('R');
   await terminal.until((screen) => /\$ kubelet-ts restart .*web/.test(screen));
   await terminal.type('y');
-  await terminal.until((screen) => /restart .*web {2}done/.test(screen));
+  await terminal.until((screen) => /restart .*web-edge1 {2}done/.test(screen));
   await terminal.press('Escape');
   await terminal.until((screen) => / web-edge1 +1\/1 +Running +1/.test(screen));
 });

@@ -63,23 +63,23 @@ test.each<[title: string, input: string, key: Partial<Key>, expected: KeyCommand
 const withPod = initialViewState(makeSnapshot([makeEntry('web')]), noon, { columns: 80, rows: 24 });
 
 test.each<[key: string, words: string]>([
-  ['l', 'logs -f --tail 500 web'],
-  ['L', 'logs -p web'],
-  ['x', 'explain web'],
-  ['d', 'describe web'],
-  ['y', 'ps web -o yaml'],
-  ['s', 'exec -it web -- sh'],
-  ['R', 'restart web'],
-  ['S', 'stop web'],
-  ['U', 'start web'],
-  ['T', 'retry web'],
+  ['l', 'logs -f --tail 500 default/web'],
+  ['L', 'logs -p default/web'],
+  ['x', 'explain default/web'],
+  ['d', 'describe default/web'],
+  ['y', 'ps default/web -o yaml'],
+  ['s', 'exec -it default/web -- sh'],
+  ['R', 'restart default/web'],
+  ['S', 'stop default/web'],
+  ['U', 'start default/web'],
+  ['T', 'retry default/web'],
 ])('%s runs %s for the selected pod', (input, words) => {
   const command = { type: 'ran', words: words.split(' '), isConfirmed: false };
   expect([withPod, state].map((at) => computeKeyCommand(at, { input, key: {} }))).toEqual([command, undefined]);
 });
 
 test.each<[key: string, expected: KeyCommand]>([
-  ['f', { type: 'promptOpened', kind: ':', text: 'port-forward web ' }],
+  ['f', { type: 'promptOpened', kind: ':', text: 'port-forward default/web ' }],
   ['F', { type: 'forwardsOpened' }],
   [':', { type: 'promptOpened', kind: ':' }],
   ['/', { type: 'filterOpened' }],
@@ -116,5 +116,25 @@ test('takes keys that arrive together one by one', () => {
     { type: 'filterTyped', text: 'a' },
     { type: 'filterKept' },
     { type: 'paneSwitched', by: 1 },
+  ]);
+});
+
+test('a key names the pod by its namespace and whole name, which no other pod has', () => {
+  const pods = [makeEntry('web-edge1', { namespace: 'shop' }), makeEntry('web-edge1')];
+  const entries = pods.map((entry, index) => ({
+    ...entry,
+    pod: {
+      ...entry.pod,
+      metadata: { ...entry.pod.metadata, uid: `uid-${index}` },
+      spec: { ...entry.pod.spec, nodeName: 'edge1' },
+    },
+  }));
+  const both = initialViewState(makeSnapshot(entries), noon, { columns: 80, rows: 24 });
+  const commands = ['uid-0', 'uid-1'].map((selectedUID) =>
+    computeKeyCommand({ ...both, selectedUID }, { input: 'L', key: {} }),
+  );
+  expect(commands).toEqual([
+    { type: 'ran', words: ['logs', '-p', 'shop/web-edge1'], isConfirmed: false },
+    { type: 'ran', words: ['logs', '-p', 'default/web-edge1'], isConfirmed: false },
   ]);
 });

@@ -61,6 +61,13 @@ function start(
   return { commands, view, clock, stdout, stdin, guarded, left, kept, screen, type };
 }
 
+/** Types what the screen ignores, so that it asks for no frame. Resolves when the screen has read it. */
+async function read(stdin: FakeStdin, text: string): Promise<void> {
+  const isRead = once(stdin, 'readable');
+  stdin.write(text);
+  await isRead;
+}
+
 const small = { columns: 60, rows: 12 };
 const enter = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J';
 const restore = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
@@ -325,6 +332,16 @@ describe('keys', () => {
     expect([left, stdin.isRaw, stdout.writes.at(-1), kept.at(-1)]).toEqual([[leaving], false, restore, 'released']);
   });
 
+  test('a pasted text does not answer the question of q', async () => {
+    const { stdout, stdin, left, screen, type } = start(makeSnapshot([crashing]), small);
+    await type('requests');
+    const asked = stdout.screen()[1];
+    await read(stdin, 'details');
+    stdin.write('s');
+    await screen.exited;
+    expect([asked, left]).toEqual(['LEAVE THE SCREEN', ['stop']]);
+  });
+
   test('esc stays, also where the terminal is too small for more than the question', async () => {
     const { clock, stdout, left, type } = start(makeSnapshot([crashing]), small);
     stdout.resize(30, 5);
@@ -384,7 +401,7 @@ describe('keys', () => {
 });
 
 describe('commands', () => {
-  const wide = { columns: 90, rows: 12 };
+  const wide = { columns: 98, rows: 12 };
 
   test('show their output below the command line, and end with esc', async () => {
     const { commands, clock, stdout, stdin, type } = start(makeSnapshot([crashing]), wide);
@@ -402,8 +419,8 @@ describe('commands', () => {
     stdin.write('\u001b');
     await clock.advance(100);
     expect([running, found, commands.saved, saved?.slice(0, 31)]).toEqual([
-      ['$ kubelet-ts logs --root-dir /k -f --tail 500 web  runs, 3/3', 'one', 'two', 'three'],
-      ['$ kubelet-ts logs --root-dir /k -f --tail 500 web  runs, 1/1  only /TWO', 'two', ''],
+      ['$ kubelet-ts logs --root-dir /k -f --tail 500 default/web  runs, 3/3', 'one', 'two', 'three'],
+      ['$ kubelet-ts logs --root-dir /k -f --tail 500 default/web  runs, 1/1  only /TWO', 'two', ''],
       ['one\ntwo\nthree'],
       'saved: /root/kubelet-ts-logs-ro',
     ]);
@@ -418,13 +435,25 @@ describe('commands', () => {
     expect([asked, before, commands.started.map(({ words }) => words)]).toEqual([
       [
         'RUN THIS?',
-        '  $ kubelet-ts restart --root-dir /k web',
+        '  $ kubelet-ts restart --root-dir /k default/web',
         '',
         '  y          run it',
         '  esc        change nothing',
       ],
       0,
-      [['restart', '--root-dir', '/k', 'web']],
+      [['restart', '--root-dir', '/k', 'default/web']],
+    ]);
+  });
+
+  test.each(['Ready', ':restart\ry'])('are not confirmed by %j that asked, nor by a later paste', async (pasted) => {
+    const { commands, stdout, stdin, type } = start(makeSnapshot([crashing]), wide);
+    await type(pasted);
+    await read(stdin, 'yes');
+    const asked = stdout.screen()[2];
+    await type('y');
+    expect([asked, commands.started.map(({ words }) => words)]).toEqual([
+      '  $ kubelet-ts restart --root-dir /k default/web',
+      [['restart', '--root-dir', '/k', 'default/web']],
     ]);
   });
 
@@ -436,8 +465,8 @@ describe('commands', () => {
     await clock.advance(100);
     await clock.advance(100);
     expect([commands.started[0]?.words, stdout.screen()[1]]).toEqual([
-      ['explain', '--root-dir', '/k', 'web'],
-      '$ kubelet-ts explain --root-dir /k web  exit 1, 0/0',
+      ['explain', '--root-dir', '/k', 'default/web'],
+      '$ kubelet-ts explain --root-dir /k default/web  exit 1, 0/0',
     ]);
   });
 
@@ -447,9 +476,31 @@ describe('commands', () => {
     while (stdout.writes.filter((text) => text === enter).length < 2) await clock.advance(100);
     await clock.advance(100);
     expect([commands.terminal, stdin.isRaw, stdout.screen().at(-1)]).toEqual([
-      [['exec', '--root-dir', '/k', '-it', 'web', '--', 'sh']],
+      [['exec', '--root-dir', '/k', '-it', 'default/web', '--', 'sh']],
       true,
-      'exit 3: kubelet-ts exec --root-dir /k -it web -- sh',
+      'exit 3: kubelet-ts exec --root-dir /k -it default/web -- sh',
+    ]);
+  });
+
+  test.each(['SIGINT', 'SIGQUIT'])('that use the terminal get %s alone, and the screen comes back', async (signal) => {
+    const { commands, clock, stdout, stdin, guarded, left, screen, type } = start(makeSnapshot([crashing]), wide);
+    const lent = [screen.isLent];
+    commands.onTerminal = () => {
+      guarded.emit(signal);
+      lent.push(screen.isLent);
+      return Promise.resolve(130);
+    };
+    await type(':');
+    await type('attach web\r');
+    while (stdout.writes.filter((text) => text === enter).length < 2) await clock.advance(100);
+    await clock.advance(100);
+    lent.push(screen.isLent);
+    expect([lent, guarded.kills, left, stdin.isRaw, stdout.screen().at(-1)]).toEqual([
+      [false, true, false],
+      [],
+      [],
+      true,
+      'exit 130: kubelet-ts attach --root-dir /k web',
     ]);
   });
 
@@ -480,16 +531,19 @@ describe('commands', () => {
       footer: '2 forwarded ports (F)  q leave',
       list: [
         'FORWARDED PORTS 2',
-        '> kubelet-ts port-forward --root-dir /k web 8080  Forwarding from 127.0.0.1:8080 -> 8080',
-        '  kubelet-ts port-forward --root-dir /k web 9090  Forwarding from 127.0.0.1:9090 -> 9090',
+        '> kubelet-ts port-forward --root-dir /k default/web 8080  Forwarding from 127.0.0.1:8080 -> 8080',
+        '  kubelet-ts port-forward --root-dir /k default/web 9090  Forwarding from 127.0.0.1:9090 -> 9090',
       ],
-      page: ['$ kubelet-ts port-forward --root-dir /k web 9090  runs, 1/1', 'Forwarding from 127.0.0.1:9090 -> 9090'],
+      page: [
+        '$ kubelet-ts port-forward --root-dir /k default/web 9090  runs, 1/1',
+        'Forwarding from 127.0.0.1:9090 -> 9090',
+      ],
       rest: [
         'FORWARDED PORTS 1',
-        '> kubelet-ts port-forward --root-dir /k web 8080  Forwarding from 127.0.0.1:8080 -> 8080',
+        '> kubelet-ts port-forward --root-dir /k default/web 8080  Forwarding from 127.0.0.1:8080 -> 8080',
       ],
       ended: [commands.started[1]?.words],
-      note: 'exit 1: kubelet-ts port-forward --root-dir /k web 8080: Forwarding from 127.0.0.1:8080 ->…',
+      note: 'exit 1: kubelet-ts port-forward --root-dir /k default/web 8080: Forwarding from 127.0.0.1:8080 ->…',
     });
   });
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import { constants } from 'node:os';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -18,17 +18,18 @@ export function runtimeFlags(place: { rootDir: string; runtimeEndpoint: string |
 
 /** Runs this program again for the commands of its screen. */
 export function screenCommands(flags: readonly string[]): ScreenCommands {
-  const run = (words: readonly string[], stdio: StdioOptions, env = process.env): ChildProcess =>
-    spawn(process.execPath, [...ownArguments(), ...words], { stdio, env });
+  const run = (words: readonly string[], options: SpawnOptions): ChildProcess =>
+    spawn(process.execPath, [...ownArguments(), ...words], options);
   return {
     flags,
     start: (words, onOutput) => {
       const env = { ...process.env, [endWithScreenVariable]: '1' };
-      const child = run(words, ['ignore', 'pipe', 'pipe', 'pipe'], env);
+      // In its own session, so that the keys of a command on the terminal do not end it.
+      const child = run(words, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env, detached: true });
       for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', onOutput);
       return { ended: exitCodeOf(child, 'close', onOutput), end: () => child.kill('SIGTERM') };
     },
-    onTerminal: (words) => exitCodeOf(run(words, 'inherit'), 'exit'),
+    onTerminal: (words) => exitCodeOf(run(words, { stdio: 'inherit' }), 'exit'),
     save: async (name, text) => {
       const path = resolve(name);
       await writeFile(path, text, { mode: 0o600, flag: 'wx' });

@@ -14,6 +14,7 @@ import type { Leaving } from '../../tui/key-bindings.ts';
 import type { Theme } from '../../tui/theme.ts';
 import { isInForeground } from './can-show-screen.ts';
 import { chosenTheme } from './theme-option.ts';
+import { passSignalsOn } from './pass-signals-on.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
 import { endAgent } from './end-agent.ts';
 import { defaultRootDir } from '../../root-dir.ts';
@@ -41,15 +42,11 @@ export async function runWithScreen(settings: ScreenSettings): Promise<number> {
   await makeFolder(settings.rootDir, 0o750);
   const logFile = join(settings.rootDir, 'kubelet-ts.log');
   const agent = spawnAgent(logFile);
-  const passOn = (signal: NodeJS.Signals): void => {
-    agent.signalled = true;
-    agent.child.kill(signal);
-  };
-  process.on('SIGINT', passOn).on('SIGTERM', passOn);
+  const stopPassing = passSignalsOn(agent, process);
   try {
     return await showAgent(agent, { ...settings, logFile });
   } finally {
-    process.off('SIGINT', passOn).off('SIGTERM', passOn);
+    stopPassing();
   }
 }
 
@@ -62,6 +59,8 @@ interface Agent {
   said: () => string;
   /** True if this process was asked to end the agent. */
   signalled: boolean;
+  /** True while a command of the screen has the terminal. */
+  isTerminalLent: () => boolean;
 }
 
 /** Starts the agent with the arguments of this process. Without a terminal it shows no screen. */
@@ -80,7 +79,8 @@ function spawnAgent(logFile: string): Agent {
     typeof signal === 'string' ? 128 + constants.signals[signal] : Number(code),
   );
   const ready = new Promise<void>((resolve) => child.stdio[readyFD]?.once('data', resolve));
-  return { child, ended, ready, said: () => readFileSync(logFile).subarray(size).toString(), signalled: false };
+  const said = (): string => readFileSync(logFile).subarray(size).toString();
+  return { child, ended, ready, said, signalled: false, isTerminalLent: () => false };
 }
 
 interface Place extends ScreenSettings {
@@ -147,6 +147,7 @@ async function screenOf(agent: Agent, view: StartingView, place: Place): Promise
       left = leaving;
     },
   });
+  agent.isTerminalLent = () => screen.isLent;
   const taken = takeAgent(agent, view, place).then(() => {
     screen.refresh();
   });

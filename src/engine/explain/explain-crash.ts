@@ -17,7 +17,7 @@ import {
 
 /** A container that ends and is started again, with a pause in between. */
 export function explainCrash(subject: Subject): Finding | undefined {
-  const part = partsOf(subject.pod).find(isCrashing);
+  const part = partsOf(subject.pod).find((one) => isCrashing(subject, one));
   const end = part && lastEnd(part);
   if (part === undefined || end === undefined) return undefined;
   const { container, path, status } = part;
@@ -39,14 +39,28 @@ export function explainCrash(subject: Subject): Finding | undefined {
 /** A container is steady this long after its start. */
 const steadyRestarts = 3;
 
-function isCrashing({ status, isInit, container }: Part): boolean {
+function isCrashing(subject: Subject, part: Part): boolean {
+  const { status, isInit, container } = part;
   if (status === undefined) return false;
   const { waiting, running, terminated } = status.state ?? {};
   if (waiting?.reason === reasons.crashLoopBackOff) return true;
-  if (terminated !== undefined) return terminated.exitCode !== 0 || (!isInit && status.restartCount > 0);
+  if (terminated !== undefined) {
+    return startsAgain(subject, part, terminated) && (terminated.exitCode !== 0 || status.restartCount > 0);
+  }
+  const end = status.lastState?.terminated;
+  if (end === undefined || running === undefined || (isInit && !isSidecar(container))) return false;
   // Between two crashes it runs for a moment.
-  const isYoung = running !== undefined && status.restartCount >= steadyRestarts && !status.ready;
-  return isYoung && (!isInit || isSidecar(container));
+  const isYoung = status.restartCount >= steadyRestarts && !status.ready;
+  // A container that a probe had killed starts again by any policy but Never.
+  return isYoung && (startsAgain(subject, part, end) || killedByProbe(subject, part, end) !== undefined);
+}
+
+/** True if the policy starts a container again after this end. */
+function startsAgain({ pod }: Subject, { container, isInit }: Part, { exitCode }: ContainerStateTerminated): boolean {
+  if (isSidecar(container)) return true;
+  const { restartPolicy = 'Always' } = pod.spec;
+  // An init container that succeeded is done.
+  return exitCode === 0 ? restartPolicy === 'Always' && !isInit : restartPolicy !== 'Never';
 }
 
 function lastEnd({ status }: Part): ContainerStateTerminated | undefined {

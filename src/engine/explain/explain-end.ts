@@ -1,6 +1,17 @@
+import { isSidecar } from '../../api/values/sidecars.ts';
 import { reasons } from '../view/reasons.ts';
-import type { Finding } from './explanation.ts';
-import { commandName, eventEvidence, logsCommand, newestEvent, nextTry, partsOf, type Subject } from './subject.ts';
+import type { Evidence, Finding } from './explanation.ts';
+import { lookAtRuntime } from './runtime-ways.ts';
+import {
+  commandName,
+  eventEvidence,
+  logsCommand,
+  newestEvent,
+  nextTry,
+  type Part,
+  partsOf,
+  type Subject,
+} from './subject.ts';
 
 /** A pod that was evicted, is stopping, or has finished. */
 export function explainEnd(subject: Subject): Finding | undefined {
@@ -11,6 +22,14 @@ export function explainEnd(subject: Subject): Finding | undefined {
   if (phase === 'Failed') return failed(subject);
   if (state === 'terminating' || state === 'terminated') return stopping(subject);
   return undefined;
+}
+
+/** A container that failed for good, while others of its pod run on. */
+export function explainFailedContainer(subject: Subject): Finding | undefined {
+  const part = failedPart(subject);
+  if (part === undefined || subject.pod.spec.restartPolicy !== 'Never') return undefined;
+  const { cause, ways } = failure(subject, part);
+  return { stage: 'finished', container: part.container.name, cause, evidence: endEvidence(part), ways };
 }
 
 function evicted(subject: Subject): Finding {
@@ -43,7 +62,7 @@ function stopping(subject: Subject): Finding {
     ways:
       error === undefined
         ? [`Wait for it: kubelet-ts wait ${commandName(subject)} --for deleted`]
-        : ['Look at the log of the container runtime: journalctl -u containerd'],
+        : [lookAtRuntime(subject)],
   };
 }
 
@@ -53,23 +72,37 @@ function failed(subject: Subject): Finding {
     const isDeadline = reason === 'DeadlineExceeded';
     return finished(subject, `${reason}: ${message}`, isDeadline ? ['Raise spec.activeDeadlineSeconds.'] : []);
   }
-  const part = partsOf(subject.pod).find(({ status }) => (status?.state?.terminated?.exitCode ?? 0) !== 0);
-  const name = part?.container.name ?? '';
-  const { exitCode = 1, reason: why = '' } = part?.status?.state?.terminated ?? {};
-  const policy = subject.pod.spec.restartPolicy ?? 'Always';
-  return finished(
-    subject,
-    `${name} failed with exit code ${exitCode} (${why}), and restartPolicy ${policy} does not start it again`,
-    [`Read its output: ${logsCommand(subject, name)}`, 'To run it again, change or rewrite its manifest.'],
+  const { cause, ways } = failure(subject, failedPart(subject));
+  return finished(subject, cause, ways);
+}
+
+/** The first container that failed, other than sidecars, which are killed when the others have ended. */
+function failedPart({ pod }: Subject): Part | undefined {
+  return partsOf(pod).find(
+    ({ container, status }) => !isSidecar(container) && (status?.state?.terminated?.exitCode ?? 0) !== 0,
   );
 }
 
+function failure(subject: Subject, part: Part | undefined): Pick<Finding, 'cause' | 'ways'> {
+  const name = part?.container.name ?? '';
+  const { exitCode = 1, reason = '' } = part?.status?.state?.terminated ?? {};
+  const policy = subject.pod.spec.restartPolicy ?? 'Always';
+  return {
+    cause: `${name} failed with exit code ${exitCode} (${reason}), and restartPolicy ${policy} does not start it again`,
+    ways: [`Read its output: ${logsCommand(subject, name)}`, 'To run it again, change or rewrite its manifest.'],
+  };
+}
+
 function finished({ pod, worker }: Subject, cause: string, ways: string[]): Finding {
-  const ends = partsOf(pod).flatMap(({ container, status }) => {
-    const { terminated } = status?.state ?? {};
-    const at = Date.parse(terminated?.finishedAt ?? '');
-    const text = `ended with exit code ${terminated?.exitCode ?? ''} (${terminated?.reason ?? ''})`;
-    return terminated === undefined ? [] : [{ from: `container ${container.name}`, ...(at > 0 && { at }), text }];
-  });
+  const ends = partsOf(pod).flatMap(endEvidence);
   return { stage: 'finished', cause, evidence: ends, ways, ...(worker?.state === 'sync' && nextTry({ pod, worker })) };
+}
+
+function endEvidence({ container, status }: Part): Evidence[] {
+  const { terminated } = status?.state ?? {};
+  if (terminated === undefined) return [];
+  const { exitCode, reason = '', finishedAt = '' } = terminated;
+  const at = Date.parse(finishedAt);
+  const text = `ended with exit code ${exitCode} (${reason})`;
+  return [{ from: `container ${container.name}`, ...(at > 0 && { at }), text }];
 }

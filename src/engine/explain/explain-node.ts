@@ -1,10 +1,12 @@
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { podStatusText } from '../../api/values/pod-printer.ts';
+import { shellWord } from '../../shell-word.ts';
 import type { EngineSnapshot } from '../view/snapshot.ts';
 import { refusalFinding } from './explain-admission.ts';
 import { imageMeaning } from './explain-image.ts';
 import { isHold } from './explain-operation.ts';
 import type { Evidence, Finding } from './explanation.ts';
+import { runtimeWays } from './runtime-ways.ts';
 import { commandName, nextTry, partsOf, type Subject } from './subject.ts';
 
 /** No agent runs, so nothing starts, probes or restarts the pod. */
@@ -25,15 +27,12 @@ export function explainRuntime({ node }: Subject): Finding | undefined {
 }
 
 /** A runtime that does not answer, as the cause for every pod. */
-export function runtimeFinding({ endpoint }: EngineSnapshot['runtime'], error: string): Finding {
+export function runtimeFinding(runtime: EngineSnapshot['runtime'], error: string): Finding {
   return {
     stage: 'runtime',
     cause: `the container runtime is not ready: ${error}`,
-    evidence: [{ from: endpoint, text: error }],
-    ways: [
-      'Look at it: systemctl status containerd; journalctl -u containerd',
-      'Restart it: systemctl restart containerd',
-    ],
+    evidence: [{ from: runtime.endpoint, text: error }],
+    ways: runtimeWays(runtime),
   };
 }
 
@@ -65,7 +64,7 @@ export function manifestFinding(problem: ManifestProblem, others: readonly Manif
     evidence: others.map(problemEvidence),
     ways: [
       `${hint ?? 'Correct it.'} Edit ${place}.`,
-      `Then check it: kubelet-ts validate ${problem.origin}`,
+      `Then check it: kubelet-ts validate ${shellWord(problem.origin)}`,
       ...(more === '' ? [] : [more]),
     ],
   };
@@ -113,7 +112,7 @@ export function explainReplacement({ replacedBy, pod, worker, node }: Subject): 
     stage: 'start',
     cause: 'waits until its previous revision has ended',
     evidence: [{ from: 'worker', text: `the previous revision is ${earlier.worker.state}` }],
-    ways: [`Wait for it: kubelet-ts wait ${commandName({ pod })} --for updated`],
+    ways: [`Wait for it: kubelet-ts wait ${commandName({ pod, node })} --for updated`],
     nextTryWhen: 'the previous revision has ended',
   };
 }

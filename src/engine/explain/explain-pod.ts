@@ -3,7 +3,7 @@ import { pullText } from '../../api/values/pod-printer.ts';
 import { explainAdmission, explainStartOrder } from './explain-admission.ts';
 import { explainContainerStart } from './explain-container-start.ts';
 import { explainCrash } from './explain-crash.ts';
-import { explainEnd } from './explain-end.ts';
+import { explainEnd, explainFailedContainer } from './explain-end.ts';
 import { explainImage } from './explain-image.ts';
 import { explainAgent, explainManifest, explainReplacement, explainRuntime, explainUpdate } from './explain-node.ts';
 import { explainHold, explainStop } from './explain-operation.ts';
@@ -27,6 +27,7 @@ const examiners: readonly Examiner[] = [
   explainImage,
   explainContainerStart,
   explainCrash,
+  explainFailedContainer,
   explainProbe,
   explainProgress,
   explainHold,

@@ -1,6 +1,8 @@
+import { shellWord } from '../../shell-word.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
 import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';
+import { lookAtRuntime } from './runtime-ways.ts';
 import { eventEvidence, newestEvent, nextTry, type PastEvent, type Subject } from './subject.ts';
 
 /** A network, volume, cgroup or sandbox that cannot be made, which every container of the pod needs. */
@@ -31,10 +33,7 @@ function findingOf(subject: Subject, { reason, message }: PastEvent): Omit<Findi
   const isNetwork = /network|cni|port/i.test(message);
   return {
     stage: isNetwork ? 'network' : 'start',
-    ...(meaning ?? {
-      cause: lastClause(message),
-      ways: isNetwork ? cniWays : ['Look at the log of the container runtime: journalctl -u containerd'],
-    }),
+    ...(meaning ?? { cause: lastClause(message), ways: isNetwork ? cniWays : [lookAtRuntime(subject)] }),
   };
 }
 
@@ -108,7 +107,7 @@ const volumeTexts: readonly KnownText<[]>[] = [
     pattern: /hostPath type check failed: (\S+) is not an? (.*)/,
     cause: ([, path = '', kind = '']) => `${path} is not a ${kind} on this machine`,
     ways: ([, path = '']) => [
-      `Look at it: ls -ld ${path}`,
+      `Look at it: ls -ld ${shellWord(path)}`,
       'Correct hostPath.path, or set hostPath.type to DirectoryOrCreate or FileOrCreate.',
     ],
   },

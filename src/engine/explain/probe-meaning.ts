@@ -1,4 +1,5 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
+import { shellLine } from '../../shell-word.ts';
 import { type KnownText, lastClause, type Meaning, meaningOf } from './known-text.ts';
 import { commandName, logsCommand, type Part, type Subject } from './subject.ts';
 
@@ -10,7 +11,9 @@ export function probeMeaning(subject: Subject, part: Part, message: string): Mea
     /^(Liveness|Readiness|Startup) probe (?:failed|errored)\S*:? ?(.*)$/s.exec(message) ?? [];
   const field = `${kind.toLowerCase()}Probe` as ProbeField;
   const probed = { probe: part.container[field] ?? {}, part, subject };
-  return { ...(meaningOf(probeTexts, said, probed) ?? commandMeaning(probed, said)), field };
+  // A command can print the same texts about a port of its own.
+  const known = portOf(probed.probe) === '' ? probeTexts : [...portTexts, ...probeTexts];
+  return { ...(meaningOf(known, said, probed) ?? commandMeaning(probed, said)), field };
 }
 
 interface Probed {
@@ -25,8 +28,8 @@ const portOf = ({ httpGet, tcpSocket, grpc }: Probe): string =>
 const shellCommand = ({ part, subject }: Probed): string =>
   `kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- netstat -ltn`;
 
-/** Texts of this agent's probes. */
-const probeTexts: readonly KnownText<[Probed]>[] = [
+/** Texts of this agent's probes of a port. */
+const portTexts: readonly KnownText<[Probed]>[] = [
   {
     pattern: /connection refused/,
     cause: (_found, { probe }) => `nothing listens on port ${portOf(probe)}`,
@@ -49,6 +52,10 @@ const probeTexts: readonly KnownText<[Probed]>[] = [
     cause: (_found, { probe }) => `port ${portOf(probe)} does not speak ${probe.httpGet?.scheme ?? 'HTTP'}`,
     ways: () => ['Correct the scheme (HTTP or HTTPS) or the port of the probe.'],
   },
+];
+
+/** Texts of every kind of probe. */
+const probeTexts: readonly KnownText<[Probed]>[] = [
   {
     pattern: /i\/o timeout|deadline exceeded|timed out|timeout/i,
     cause: (_found, { probe }) => `no answer within ${probe.timeoutSeconds ?? 1}s`,
@@ -76,12 +83,13 @@ function declaredPorts({ container: { ports = [] } }: Part): string {
 }
 
 function commandMeaning({ probe: { exec }, part, subject }: Probed, said: string): Meaning {
-  const command = (exec?.command ?? []).join(' ');
+  const words = exec?.command ?? [];
+  const command = words.join(' ');
   const read = `Read its output: ${logsCommand(subject, part.container.name)}`;
   if (command === '') return { cause: lastClause(said) || 'it fails', ways: [read] };
   const output = said.trim() === '' ? '' : `: ${lastClause(said)}`;
   return {
     cause: `the command "${command}" fails${output}`,
-    ways: [`Try it: kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- ${command}`, read],
+    ways: [`Try it: kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- ${shellLine(words)}`, read],
   };
 }

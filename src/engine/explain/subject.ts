@@ -100,10 +100,23 @@ export function nextStart(subject: Subject, { status }: Part): Pick<Finding, 'ne
   return { nextTryAt: Math.max(nextTryAt, endedAt + delayMs) };
 }
 
-/** The name for a command line: without the node, and without the namespace `default`. */
-export function commandName({ pod }: Pick<Subject, 'pod'>): string {
-  return manifestKey(pod).replace(/^default\//, '');
+/**
+ * The name for a command line: without the node, and without the namespace `default`. The full name if another pod of
+ * the node has that name too.
+ */
+export function commandName({ pod, node }: Pick<Subject, 'pod' | 'node'>): string {
+  const short = manifestKey(pod).replace(/^default\//, '');
+  const full = fullName(pod);
+  const others = (node?.pods ?? []).filter((other) => fullName(other.pod) !== full);
+  return others.some((other) => commandNames(other.pod).includes(short)) ? full : short;
 }
+
+/** All names by which a command line may mean the pod. */
+function commandNames(pod: Pod): string[] {
+  return [fullName(pod), manifestKey(pod)].flatMap((name) => [name, name.slice(name.indexOf('/') + 1)]);
+}
+
+const fullName = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
 
 /** `kubelet-ts logs` for a container. Leaves its name out if the pod has only one. */
 export function logsCommand(subject: Subject, name: string, flags = ''): string {

@@ -1,0 +1,48 @@
+import { dirname } from 'node:path';
+import { shellWord } from '../../shell-word.ts';
+import type { RuntimeSnapshot } from '../view/snapshot.ts';
+import type { Subject } from './subject.ts';
+
+/** How to look at a container runtime, and how to start it again. */
+export function runtimeWays(runtime: RuntimeSnapshot): string[] {
+  const folder = ownFolder(runtime);
+  if (folder !== undefined) {
+    return [
+      `Look at its log: ${runtimeLogCommand(runtime)}`,
+      `kubelet-ts starts it again when it ends. Its pid: cat ${shellWord(`${folder}/containerd.pid`)}`,
+    ];
+  }
+  const service = serviceOf(runtime);
+  return [
+    `Look at it: systemctl status ${service}; ${runtimeLogCommand(runtime)}`,
+    `Restart it: systemctl restart ${service}`,
+  ];
+}
+
+/** The way out for an error of the container runtime that no text is known for. */
+export function lookAtRuntime({ node }: Subject): string {
+  const command = node === undefined ? 'journalctl -u containerd' : runtimeLogCommand(node.runtime);
+  return `Look at the log of the container runtime: ${command}`;
+}
+
+function runtimeLogCommand(runtime: RuntimeSnapshot): string {
+  const folder = ownFolder(runtime);
+  return folder === undefined
+    ? `journalctl -u ${serviceOf(runtime)}`
+    : `tail -n 50 ${shellWord(`${folder}/containerd.log`)}`;
+}
+
+/** The folder of the managed containerd. Returns undefined for another runtime. */
+function ownFolder({ endpoint, chosenBecause }: RuntimeSnapshot): string | undefined {
+  return ownContainerd.test(chosenBecause) ? dirname(endpoint.replace(/^unix:\/\//, '')) : undefined;
+}
+
+/** The sentences of `chooseRuntimeEndpoint` about the managed containerd. */
+const ownContainerd = /^(?:The managed containerd of this root-dir|kubelet-ts runs a containerd of its own)\b/;
+
+/** The unit that packages and k3s install. A runtime that never answered has no name. */
+function serviceOf({ name, endpoint }: RuntimeSnapshot): string {
+  if (name === 'cri-o' || endpoint.endsWith('/crio.sock')) return 'crio';
+  if (endpoint.endsWith('/cri-dockerd.sock')) return 'cri-docker';
+  return endpoint.includes('/k3s/') ? 'k3s' : 'containerd';
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import type { ContainerStatus } from '../../../src/api/types.ts';
+import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
+import { makeAPIContainerStatus, makeContainer, makePod, NOW } from '../../builders/pods.ts';
+
+const node = {
+  runtime: { endpoint: 'unix:///x', chosenBecause: '', name: 'fake', version: '1' },
+  pressures: [],
+  sources: [],
+  pods: [],
+};
+const worker = { state: 'sync', working: false, pending: false } as const;
+const finishedAt = new Date(NOW).toISOString();
+
+const ended = (exitCode: number) => ({ exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', finishedAt });
+type Policy = 'Always' | 'OnFailure' | 'Never';
+
+/** The explanation of a running pod with a container `task` of this status, beside one that is well. */
+function explainedBeside(restartPolicy: Policy, status: Partial<ContainerStatus>, kind: 'regular' | 'sidecar') {
+  const isSidecar = kind === 'sidecar';
+  const task = makeContainer({ name: 'task', ...(isSidecar && { restartPolicy: 'Always' }) });
+  const taskStatus = makeAPIContainerStatus({ name: 'task', ...status });
+  const web = makeAPIContainerStatus({ ready: true, started: true });
+  const pod = makePod({
+    spec: {
+      restartPolicy,
+      ...(isSidecar && { initContainers: [task] }),
+      containers: [...(isSidecar ? [] : [task]), makeContainer()],
+    },
+    status: {
+      phase: 'Running',
+      ...(isSidecar && { initContainerStatuses: [taskStatus] }),
+      containerStatuses: [...(isSidecar ? [] : [taskStatus]), web],
+    },
+  });
+  return explainPod({ pod, worker, node });
+}
+
+const again = 'task: ends with success, and restartPolicy Always starts it again';
+const failedForGood = 'task failed with exit code 1 (Error), and restartPolicy Never does not start it again';
+
+describe('an ended container beside a running one is a crash if its policy starts it again:', () => {
+  test.each<
+    [Policy, exitCode: number, restartCount: number, kind: 'regular' | 'sidecar', stage: string, cause: string]
+  >([
+    ['Always', 1, 0, 'regular', 'back-off', 'task: exits with code 1'],
+    ['Always', 0, 1, 'regular', 'back-off', again],
+    ['Always', 0, 0, 'regular', 'running', 'it runs and is Ready'],
+    ['OnFailure', 1, 0, 'regular', 'back-off', 'task: exits with code 1'],
+    ['OnFailure', 0, 1, 'regular', 'running', 'it runs and is Ready'],
+    ['Never', 0, 1, 'regular', 'running', 'it runs and is Ready'],
+    ['Never', 1, 0, 'regular', 'finished', failedForGood],
+    ['Never', 1, 0, 'sidecar', 'back-off', 'task: exits with code 1'],
+    ['Never', 0, 1, 'sidecar', 'back-off', 'task: ends, although it is a sidecar'],
+    ['OnFailure', 0, 1, 'sidecar', 'back-off', 'task: ends, although it is a sidecar'],
+  ])('%s, exit code %i, %i restarts, %s', (policy, exitCode, restartCount, kind, stage, cause) => {
+    const status = { restartCount, state: { terminated: ended(exitCode) } };
+    expect(explainedBeside(policy, status, kind)).toMatchObject({ stage, cause });
+  });
+});
+
+test('a container that failed for good is shown with its end and its log', () => {
+  expect(explainedBeside('Never', { state: { terminated: ended(1) } }, 'regular')).toEqual({
+    namespace: 'default',
+    name: 'web-node1',
+    stage: 'finished',
+    container: 'task',
+    cause: failedForGood,
+    evidence: [{ from: 'container task', at: NOW, text: 'ended with exit code 1 (Error)' }],
+    ways: ['Read its output: kubelet-ts logs web-node1 -c task', 'To run it again, change or rewrite its manifest.'],
+  });
+});
+
+test('a young container that ended with success before is no crash if its policy leaves it ended', () => {
+  const status = { restartCount: 3, lastState: { terminated: ended(0) } };
+  expect(explainedBeside('OnFailure', status, 'regular').stage).toBe('running');
+  expect(explainedBeside('Always', status, 'regular')).toMatchObject({ stage: 'back-off', cause: again });
+});
+
+test('a sidecar that was killed at the end is not why its pod failed', () => {
+  const task = makeContainer({ name: 'task', restartPolicy: 'Always' });
+  const statusOf = (name: string, exitCode: number) =>
+    makeAPIContainerStatus({ name, state: { terminated: ended(exitCode) } });
+  const pod = makePod({
+    spec: { restartPolicy: 'Never', initContainers: [task] },
+    status: {
+      phase: 'Failed',
+      initContainerStatuses: [statusOf('task', 137)],
+      containerStatuses: [statusOf('web', 3)],
+    },
+  });
+  expect(explainPod({ pod, worker, node }).cause).toBe(
+    'web failed with exit code 3 (Error), and restartPolicy Never does not start it again',
+  );
+});

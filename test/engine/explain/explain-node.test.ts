@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { chooseRuntimeEndpoint } from '../../../src/containerd/runtime-endpoint.ts';
+import { manifestFinding, runtimeFinding } from '../../../src/engine/explain/explain-node.ts';
+import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
+import type { HistoryEntry } from '../../../src/engine/history/history-entry.ts';
+import { reasons } from '../../../src/engine/view/reasons.ts';
+import { makePod, NOW } from '../../builders/pods.ts';
+
+const waysOf = (runtime: { endpoint: string; chosenBecause?: string; name?: string }) =>
+  runtimeFinding({ chosenBecause: '', name: '', version: '', ...runtime }, 'no answer').ways;
+
+function failedWith(reason: string, message: string): HistoryEntry {
+  return { kind: 'event', podUID: '', eventType: 'Warning', reason, message, count: 1, firstAt: NOW, lastAt: NOW };
+}
+
+describe('the ways out fit the container runtime:', () => {
+  test.each([
+    ['containerd', 'containerd', 'unix:///run/containerd/containerd.sock'],
+    ['cri-o', 'crio', 'unix:///run/crio/crio.sock'],
+    ['', 'crio', 'unix:///run/crio/crio.sock'],
+    ['cri-o', 'crio', 'unix:///opt/own.sock'],
+    ['docker', 'cri-docker', 'unix:///var/run/cri-dockerd.sock'],
+    ['containerd', 'k3s', 'unix:///run/k3s/containerd/containerd.sock'],
+    ['unknown', 'containerd', 'unix:///opt/own.sock'],
+  ])('%s runs as service %s on %s', (name, service, endpoint) => {
+    expect(waysOf({ name, endpoint })).toEqual([
+      `Look at it: systemctl status ${service}; journalctl -u ${service}`,
+      `Restart it: systemctl restart ${service}`,
+    ]);
+  });
+
+  test.each([false, true])('the containerd of this program is no service, recorded: %s', async (recorded) => {
+    const probe = () => Promise.resolve({ kind: 'absent' } as const);
+    const { endpoint, because } = await chooseRuntimeEndpoint({ rootDir: '/var/lib/our kubelet', recorded, probe });
+    expect(waysOf({ name: 'containerd', endpoint, chosenBecause: because })).toEqual([
+      "Look at its log: tail -n 50 '/var/lib/our kubelet/containerd/containerd.log'",
+      "kubelet-ts starts it again when it ends. Its pid: cat '/var/lib/our kubelet/containerd/containerd.pid'",
+    ]);
+  });
+});
+
+test.each([
+  ['a pod that cannot be ended', { state: 'terminating', lastSyncError: 'no shim' }, []],
+  [
+    'a sandbox that cannot be made',
+    { state: 'sync', lastSyncError: 'create: no shim' },
+    [reasons.failedCreatePodSandBox],
+  ],
+] as const)('%s leads to the log of that runtime', (_what, worker, events) => {
+  const runtime = { endpoint: 'unix:///run/crio/crio.sock', chosenBecause: '', name: 'cri-o', version: '1' };
+  const ways = explainPod({
+    pod: makePod({ status: { phase: 'Pending' } }),
+    worker: { working: false, pending: false, ...worker },
+    node: { runtime, pressures: [], sources: [], pods: [] },
+    history: events.map((reason) => failedWith(reason, 'create: no shim')),
+  }).ways;
+  expect(ways).toEqual(['Look at the log of the container runtime: journalctl -u crio']);
+});
+
+test('the command that looks at a path of the host is quoted for a shell', () => {
+  const message =
+    'MountVolume.SetUp failed for volume "a" : hostPath type check failed: /m/a;reboot is not a directory';
+  const ways = explainPod({
+    pod: makePod({ status: { phase: 'Pending' } }),
+    worker: { working: false, pending: false, state: 'sync', lastSyncError: message },
+    node: { runtime: { endpoint: '', chosenBecause: '', name: '', version: '' }, pressures: [], sources: [], pods: [] },
+    history: [failedWith(reasons.failedMount, message)],
+  }).ways;
+  expect(ways[0]).toBe("Look at it: ls -ld '/m/a;reboot'");
+});
+
+test('the command that checks a manifest is quoted for a shell', () => {
+  const problem = { severity: 'error', origin: '/m/a; reboot.yaml', message: 'No list' } as const;
+  expect(manifestFinding(problem, []).ways[1]).toBe("Then check it: kubelet-ts validate '/m/a; reboot.yaml'");
+});
