@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { parseLabelSelector } from '../api/values/label-selector.ts';
-import type { PodStats, Summary } from '../engine/stats/summary.ts';
+import type { Summary } from '../engine/stats/summary.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { fetchStats } from '../server/control/control-client.ts';
@@ -11,7 +11,7 @@ import type { CommandDeps } from './io/deps.ts';
 import { formatTable } from './io/format-table.ts';
 import { objectText } from './io/json-text.ts';
 import { agentAnswer, agentSnapshot } from './pod/agent-snapshot.ts';
-import { type PodReference, podsMeant, podsOfOtherNodes } from './pod/pods-meant.ts';
+import { podsShown } from './pod/pods-meant.ts';
 import { containerRows, nodeTable, podRows, type SortKey, usageTable } from './top/usage-rows.ts';
 
 interface TopFlags {
@@ -149,17 +149,12 @@ async function select(
 ): Promise<Summary | undefined> {
   if (subject.kind === 'node') return { node, pods };
   const reference = { pod: subject.name ?? '', namespace, nodeName: node.nodeName };
-  const named = subject.name === undefined ? pods : podsNamed(pods, reference);
+  const named = subject.name === undefined ? pods : podsShown(pods, reference, ({ podRef }) => podRef);
   if (subject.name !== undefined && named.length === 0) return undefined;
   const inNamespace = named.filter(({ podRef }) => namespace === undefined || podRef.namespace === namespace);
   if (selector === undefined) return { node, pods: inNamespace };
   const [isSelected, labels] = [parseLabelSelector(selector), await source.labels()];
   return { node, pods: inNamespace.filter(({ podRef }) => isSelected(labels.get(podRef.uid) ?? {})) };
-}
-
-function podsNamed(pods: readonly PodStats[], reference: PodReference): PodStats[] {
-  const found = podsMeant(pods, reference, ({ podRef }) => podRef);
-  return found.length > 0 ? found : podsOfOtherNodes(pods, reference, ({ podRef }) => podRef);
 }
 
 function hasUsage({ node, pods }: Summary, { kind }: Subject): boolean {

@@ -17,7 +17,7 @@ export async function rotateLog(file: string, maxBytes = maxLogBytes): Promise<v
   await pipeline(createReadStream(moved, { start: size - maxBytes }), createWriteStream(moved, { flags: 'r+' })).catch(
     () => undefined,
   );
-  await truncate(moved, maxBytes);
+  await truncate(moved, maxBytes).catch(() => undefined);
 }
 
 /**

@@ -87,12 +87,12 @@ async function unmountStaged(rootDir: string): Promise<string | undefined> {
 async function claimsLeft(rootDir: string, mayDelete: boolean): Promise<ClaimsLeft> {
   const names = (await claimsWithFolder(rootDir)).map(({ namespace, name }) => `${namespace}/${name}`);
   if (!mayDelete) return { names, areDeleted: false };
-  // A folder that was named by mistake may have folders of the same names.
-  if (!(await isRootDir(rootDir))) {
-    const reason = `${rootDir} is no root-dir of kubelet-ts, because it has no state/owner.json`;
-    return { names, areDeleted: false, ...(names.length > 0 && { reason }) };
-  }
   try {
+    // A folder that was named by mistake may have folders of the same names.
+    if (!(await isRootDir(rootDir))) {
+      const reason = `${rootDir} is no root-dir of kubelet-ts, because it has no state/owner.json`;
+      return { names, areDeleted: false, ...(names.length > 0 && { reason }) };
+    }
     await removeClaimFolders(rootDir);
     return { names, areDeleted: true };
   } catch (error) {

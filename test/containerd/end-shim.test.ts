@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, rm } from 'node:fs/promises';
+import { access, constants, mkdir, rm } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -10,6 +10,7 @@ import { identify, isRunning, type ProcessIdentity } from '../../src/process-ide
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const shimSockets = '/run/containerd/s';
+await mkdir(shimSockets, { recursive: true, mode: 0o711 }).catch(() => undefined);
 const mayWriteSockets = await access(shimSockets, constants.W_OK).then(
   () => true,
   () => false,

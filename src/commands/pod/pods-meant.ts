@@ -23,12 +23,18 @@ export function podsMeant<T>(pods: readonly T[], reference: PodReference, metada
 
 /**
  * The pods that a reference matches by name plus another node name, such as an earlier one of this node. `web` would
- * match `web-admin-edge1` too. So this is only for pods that no agent declares, once `podsMeant` has found none.
+ * match `web-admin-edge1` too. So it is asked once `podsMeant` has found none, and never to change a declared pod.
  */
 export function podsOfOtherNodes<T>(pods: readonly T[], reference: PodReference, metadataOf: MetadataOf<T>): T[] {
   const isOfOtherNode: IsNamed = (podName, name) =>
     podName.startsWith(`${name}-`) && !podName.endsWith(`-${reference.nodeName}`);
   return podsNamed(pods, reference, metadataOf, [isOfOtherNode]);
+}
+
+/** The pods that `podsMeant` finds, or else those of other nodes. For commands that only show pods. */
+export function podsShown<T>(pods: readonly T[], reference: PodReference, metadataOf: MetadataOf<T>): T[] {
+  const found = podsMeant(pods, reference, metadataOf);
+  return found.length > 0 ? found : podsOfOtherNodes(pods, reference, metadataOf);
 }
 
 type IsNamed = (podName: string, name: string) => boolean;

@@ -2,7 +2,7 @@ import { nearestName } from '../../api/text/nearest-name.ts';
 import { parseLabelSelector } from '../../api/values/label-selector.ts';
 import { UserError } from '../../errors.ts';
 import { compareValues, parseJSONPath, valuesAt } from '../output/json-path.ts';
-import { podsMeant, podsOfOtherNodes } from '../pod/pods-meant.ts';
+import { podsShown } from '../pod/pods-meant.ts';
 import type { ListedPod } from '../../engine/listing/shown-revisions.ts';
 import { parseFieldSelector } from './field-selector.ts';
 
@@ -40,10 +40,8 @@ function podsNamed(
   nodeName: string,
 ): ListedPod[] {
   const reference = { pod: name, namespace, nodeName };
-  for (const meant of [podsMeant, podsOfOtherNodes]) {
-    const found = meant(pods, reference, ({ pod }) => pod.metadata);
-    if (found.length > 0) return found;
-  }
+  const found = podsShown(pods, reference, ({ pod }) => pod.metadata);
+  if (found.length > 0) return found;
   const known = pods.map(({ pod }) => pod.metadata.name);
   const near = nearestName(name, known);
   throw new UserError(`no pod "${name}"`, {

@@ -235,7 +235,9 @@ export class CSIVolumes {
       return;
     }
     await this.inTurn(volume, async () => {
-      if (published !== undefined) await this.unpublish(published, folder);
+      // A publication that was under way may be done by now.
+      const newest = await readData(folder);
+      if (newest !== undefined) await this.unpublish(newest, folder);
       await removeTree(join(usesFolder(podDir), specName));
       await this.unstageUnlessUsed(volume);
     });

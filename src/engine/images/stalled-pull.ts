@@ -24,8 +24,8 @@ const fetchTimeoutMs = 240_000;
 const silenceTimeoutMs = 3_600_000;
 
 /**
- * Runs a pull. Cancels it if missing data does not come for four minutes, or nothing changes for an hour. Without known
- * progress there is no limit.
+ * Runs a pull. Cancels it if data that began to come does not go on for four minutes, or nothing changes for an hour.
+ * Without known progress there is no limit.
  */
 export async function unlessStalled<T>(
   pull: (signal: AbortSignal) => Promise<T>,

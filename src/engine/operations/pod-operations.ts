@@ -240,6 +240,9 @@ export class PodOperations {
     if (target.number === record.current) return `pod/${name} runs revision ${target.number} already`;
     const isHeld = record.pin !== undefined && record.pin.whileDeclared === undefined;
     await this.ask(pod, this.rolledBack(record, target, 'rolled back by kubelet-ts rollback', isHeld));
+    if (this.recordOf(pod).current !== target.number) {
+      throw new RequestRefused('conflict', `pod ${name} was not rolled back, because its manifest has just changed`);
+    }
     this.deps.redeclare();
     const until = isHeld ? 'kubelet-ts unhold' : 'its manifest changes, or kubelet-ts unhold';
     return `pod/${name} rolled back to revision ${target.number} until ${until}`;
@@ -299,6 +302,7 @@ export class PodOperations {
     const rollBack = async (): Promise<void> => {
       if (this.deps.records.of(record) !== record) return;
       await this.ask(pod, this.rolledBack(record, target, because, false));
+      if (this.recordOf(pod).current !== target.number) return;
       podEventRecorder(emit, pod).warning(reasons.rolledBack, `${because}; revision ${target.number} runs again`);
       redeclare();
     };

@@ -14,6 +14,8 @@ export type FilesystemFigures = Required<FsUsage>;
 const patienceMs = { usual: 10_000, slow: 2000 };
 /** Milliseconds of a read that took long. */
 const longMs = 100;
+/** Bounds the memory for the volumes of pods that are gone. */
+const maxSlowPaths = 1000;
 
 /** Reads file systems, each at most once at a time. */
 export class Filesystems {
@@ -41,6 +43,7 @@ export class Filesystems {
     const begunMonotonic = this.clock.monotonic();
     const reading = this.readFigures(path).finally(() => {
       this.underWay.delete(path);
+      if (this.slow.size >= maxSlowPaths) this.slow.clear();
       if (this.clock.monotonic() - begunMonotonic > longMs) this.slow.add(path);
       else this.slow.delete(path);
     });

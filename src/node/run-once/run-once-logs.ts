@@ -80,7 +80,7 @@ export class RunOnceLogs {
   /**
    * Resolves when the logs of the ended containers of these pods are complete, a moment after their end, and shown. A
    * removal of the pods would delete the files that are not read yet. The reader of our output may be slow or stopped,
-   * so `interrupted` ends the wait for it, and the time-out `readerMs` later.
+   * so `interrupted` ends the wait for it. The time-out ends it `readerMs` later.
    */
   async shown(pods: readonly Pod[], { interrupted, timedOut }: CutSignals): Promise<void> {
     const { clock, podLogsDir } = this.deps;

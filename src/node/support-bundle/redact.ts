@@ -13,7 +13,7 @@ export interface Part {
 const credentialName =
   /passw|passphrase|secret|token|credential|authorization|cookie|(?:api|private|access|encryption|signing|master)[-_]?key/i;
 const nameOfOther = /(?:file|path|dir|name|ref)$/i;
-/** Fields of Secrets and ConfigMaps, whose items in a list have no kind. Manifests with errors may write them otherwise. */
+/** Fields of Secrets and ConfigMaps, of any kind: items of a list have none, and broken manifests a wrong one. */
 const contentField = /^(?:data|stringData|binaryData)$/i;
 /** Lists of `{name, value}`. */
 const variableLists: readonly string[] = ['env', 'httpHeaders'];

@@ -24,8 +24,8 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why a file of the system logs cannot be served, in the words of Go. Undefined if it can be. Links are followed as if
- * the folder were the root of the file system. kubelet: kubelet_server_journal.go nodeLogQuery.validate
+ * Why a file of the system logs cannot be served, in the words of Go. Resolves with undefined if it can be. Links are
+ * followed as if the folder were the root of the file system. kubelet: kubelet_server_journal.go nodeLogQuery.validate
  */
 export async function logFileProblem(file: string, { root, shownRoot }: LogFolder): Promise<string | undefined> {
   const followed = await followBelow(root, file);
@@ -67,7 +67,7 @@ async function followBelow(root: string, path: string): Promise<{ below: string 
 
 const namesOf = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
 
-/** Where a link leads. Undefined for what is no link or is missing. */
+/** Where a link leads. Resolves with undefined if the path is no link or is missing. */
 async function targetOf(root: string, path: string): Promise<string | Failure | undefined> {
   try {
     if (!(await lstat(join(root, path))).isSymbolicLink()) return undefined;

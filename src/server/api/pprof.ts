@@ -35,7 +35,10 @@ async function answer(state: { isBusy: boolean }, { response, query, rest }: Cal
   else refuse(response, 404, 'Unknown profile');
 }
 
-/** What is no number is as none. A profile takes whole seconds alone. kubelet: Go's net/http/pprof Profile, Trace */
+/**
+ * Seconds of a profile or a trace. Another text than a positive number means the default. A profile takes whole seconds
+ * alone. kubelet: Go's net/http/pprof Profile, Trace
+ */
 export function cpuSeconds(name: 'profile' | 'trace', text: string): number {
   return (name === 'profile' ? positiveInteger(text) : positive(text)) ?? defaultSeconds[name];
 }

@@ -17,6 +17,7 @@ export class RequestTurns {
   /** Requests that wait, for each connection with one that has begun. */
   private readonly waiting = new WeakMap<Socket, Begin[]>();
 
+  /** Calls `begin` at once or in its turn. Never calls it if no answer can be sent any more. */
   take({ socket, httpVersionMajor }: IncomingMessage, begin: Begin): void {
     if (httpVersionMajor === 2) {
       begin();

@@ -118,7 +118,7 @@ export class PodResources {
     if (result.admit) {
       this.admitted.add(pod.metadata.uid);
       this.awaited.set(pod, isAwaited);
-    }
+    } else for (const refused of this.admitting.values()) refused.add(pod.metadata.uid);
     return { result, refusedMeanwhile: [...refusedMeanwhile] };
   }
 
