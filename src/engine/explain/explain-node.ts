@@ -104,7 +104,8 @@ export function explainUpdate(subject: Subject): Finding | undefined {
 }
 
 /** The previous revision of the pod has not ended yet. */
-export function explainReplacement({ replacedBy, pod, worker, node }: Subject): Finding | undefined {
+export function explainReplacement(subject: Subject): Finding | undefined {
+  const { replacedBy, pod, worker, node } = subject;
   const key = (other: Subject['pod']): string => `${other.metadata.namespace}/${other.metadata.name}`;
   const earlier = node?.pods.find((other) => key(other.pod) === key(pod) && other.replacedBy === pod.metadata.uid);
   if (replacedBy !== undefined || worker?.state !== 'waiting' || earlier === undefined) return undefined;
@@ -112,7 +113,7 @@ export function explainReplacement({ replacedBy, pod, worker, node }: Subject): 
     stage: 'start',
     cause: 'waits until its previous revision has ended',
     evidence: [{ from: 'worker', text: `the previous revision is ${earlier.worker.state}` }],
-    ways: [`Wait for it: kubelet-ts wait ${commandName({ pod, node })} --for updated`],
+    ways: [`Wait for it: kubelet-ts wait ${commandName(subject)} --for updated`],
     nextTryWhen: 'the previous revision has ended',
   };
 }
