@@ -59,7 +59,7 @@ describe.concurrent('results and output', () => {
     await node.agent.write('test.yaml', makePod('test', { restartPolicy: 'Never', containers: [app] }));
     const flags = ['--rm', '--exit-code-from', 'test', '--env', 'GREETING=hello', '--set', 'image=localhost/busybox:1'];
     const run = ['run-once', ...flags, '--junit', report, node.agent.manifestsFolder];
-    const environment = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary };
+    const environment = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary, TERM: 'xterm' };
     const { code, stdout, stderr } = await node.agent.cli(run, { environment });
     // The time of the container depends on the machine, and so does how far the other pod has come.
     const told = stderr.replace(/ \d\.\ds /, ' 0.0s ').replace('Stopping default/web-edge1 (up to 2 s)…\n', '');
