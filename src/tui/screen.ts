@@ -74,6 +74,8 @@ export function runScreen(options: ScreenOptions): Screen {
 
 /** Ages count in seconds. */
 const tickMs = 1000;
+/** So many keys of a person may arrive together, as on a slow link. A longer input is taken for a pasted text. */
+const maxKeysTogether = 2;
 /** Time between two samples of CPU and memory. */
 const samplePeriodMs = 5000;
 
@@ -213,7 +215,7 @@ class LiveScreen implements Screen {
     const presses = splitKeys(input, key);
     for (const press of presses) {
       // A pasted text must not answer a question, also not one that it opened.
-      if (presses.length > 1 && asksUser(this.#state)) return;
+      if (presses.length > maxKeysTogether && asksUser(this.#state)) return;
       if (this.#state.note !== '') this.#dispatch({ type: 'noted', text: '' });
       const command = computeKeyCommand(this.#state, press);
       if (command?.type === 'left') {

@@ -83,7 +83,7 @@ test('a forwarded port stays when its page is closed, and ends with a screen tha
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   await terminal.type('f');
-  await terminal.until((screen) => screen.includes(':port-forward web '));
+  await terminal.until((screen) => screen.includes(':port-forward default/web-edge1 '));
   await terminal.type(`:${(server.address() as AddressInfo).port}`);
   await terminal.press('Enter');
   const page = await terminal.until((screen) => screen.includes('Forwarding from 127.0.0.1:'));

@@ -342,6 +342,13 @@ describe('keys', () => {
     expect([asked, left]).toEqual(['LEAVE THE SCREEN', ['stop']]);
   });
 
+  test('two keys that arrive together are a question and its answer', async () => {
+    const { stdin, left, screen } = start(makeSnapshot([crashing]), small);
+    stdin.write('qs');
+    await screen.exited;
+    expect(left).toEqual(['stop']);
+  });
+
   test('esc stays, also where the terminal is too small for more than the question', async () => {
     const { clock, stdout, left, type } = start(makeSnapshot([crashing]), small);
     stdout.resize(30, 5);
