@@ -1,3 +1,5 @@
+import { shellWord } from '../../shell-word.ts';
+
 /**
  * The script for OpenRC. Its supervise-daemon starts the agent again when it ends. Relative paths in the words begin at
  * `folder`, if it is given.
@@ -42,7 +44,3 @@ reload() {
 }
 `;
 }
-
-/** A word as a shell reads it back. */
-const shellWord = (word: string): string =>
-  /^[\w./:=,@+%-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;

@@ -166,7 +166,7 @@ async function nextFile(log: LogReader, changes: ChangeWatch, isFinished: boolea
   }
 }
 
-/** The logs of restarts after `current` in their order, of which `names` may have rotated files only. */
+/** The logs of restarts after `current`, in their order. A log is found by its rotated files too. */
 function laterAttempts(current: string, names: readonly string[]): string[] {
   const attemptOf = (name: string): number => Number(/^(\d+)\.log(?:\.|$)/.exec(name)?.[1] ?? NaN);
   const later = new Set(names.map(attemptOf).filter((attempt) => attempt > attemptOf(current)));

@@ -56,6 +56,33 @@ test('a disk whose last read took long is waited for two seconds, until a read i
   expect([[...reads.ends], await reads.patienceMs()]).toEqual([[figures, undefined, figures], 10_000]);
 });
 
+test('a disk that took long is forgotten once a thousand others did, because volumes come and go', async () => {
+  const clock = new FakeClock();
+  const answers: (() => void)[] = [];
+  const filesystems = new Filesystems(
+    clock,
+    () =>
+      new Promise((resolve) =>
+        answers.push(() => {
+          resolve(figures);
+        }),
+      ),
+  );
+  const slowRead = async (path: string): Promise<void> => {
+    const read = filesystems.read(path);
+    await clock.advance(200);
+    answers.shift()?.();
+    await read;
+  };
+  for (let volume = 0; volume <= 1000; volume += 1) await slowRead(`/${volume}`);
+  let isOver = false;
+  void filesystems.read('/0').then(() => (isOver = true));
+  await clock.advance(9999);
+  expect(isOver).toBe(false);
+  await clock.advance(1);
+  expect(isOver).toBe(true);
+});
+
 test('a path that is missing has no figures', async () => {
   expect(await new Filesystems(new FakeClock()).read('/missing')).toBeUndefined();
 });

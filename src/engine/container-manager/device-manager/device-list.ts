@@ -16,7 +16,7 @@ export function deviceList({ devices }: ListAndWatchResponse): Devices {
         throw new Error(`an id of a device is empty, longer than ${limits.idLength} characters, or not a text`);
       const nodes = (topology?.nodes ?? []).map(({ ID: node }) => Number(node));
       if (nodes.length > limits.nodes || !nodes.every(Number.isSafeInteger))
-        throw new Error(`a device has more than ${limits.nodes} NUMA nodes, or a number that is none`);
+        throw new Error(`a device has more than ${limits.nodes} NUMA nodes, or an id of one that is no whole number`);
       return [id, { id, isHealthy: health === 'Healthy', nodes }];
     }),
   );
