@@ -85,13 +85,17 @@ export class FileSource implements PodSource {
     };
     this.watch = new ManifestWatch({ onChange, clock, logger });
     try {
-      sink.onUpdate(await this.read(signal));
+      let update = await this.read(signal);
+      sink.onUpdate(update);
       if (this.asking.length > 0) this.lookSoon(everything);
       let asked: (() => void)[] = [];
       for (;;) {
         await this.untilDue(signal);
         asked.push(...this.asking.splice(0));
-        if (await this.look()) sink.onUpdate(this.update());
+        const found = await this.look();
+        if (found === 'news') sink.onUpdate((update = this.update()));
+        // Without a list, because to merge unchanged pods is most of the work of a rescan.
+        if (found === 'everything is the same') sink.onProblems(update.problems);
         if (this.schedule.has((waiting) => waiting === 'settling' || waiting === 'revising')) continue;
         for (const resolve of asked) resolve();
         asked = [];
@@ -184,16 +188,18 @@ export class FileSource implements PodSource {
     if (this.wakeUps.length === 0) this.wakeUps.push('changed');
   }
 
-  /** Carries out the due looks. Returns false if nothing changed. */
-  private async look(): Promise<boolean> {
+  /** Carries out the due looks. Returns undefined if some files were looked at, and none changed. */
+  private async look(): Promise<'news' | 'everything is the same' | undefined> {
     const due = this.schedule.take(this.deps.clock.monotonic());
     this.changeCount = 0;
     const isEverything = due.has(everything) || due.has(rescan);
     const isNews = await (isEverything ? this.lookAtEverything() : this.lookAtSome(due));
     this.save();
-    return isNews || isEverything;
+    if (isNews) return 'news';
+    return isEverything ? 'everything is the same' : undefined;
   }
 
+  /** Returns false if nothing changed. */
   private async lookAtEverything(): Promise<boolean> {
     const { clock, fileCheckFrequencyMs, lastGood, paths } = this.deps;
     if (!this.isFirstListComplete && this.notesBefore === undefined) {
@@ -202,7 +208,7 @@ export class FileSource implements PodSource {
     }
     this.watch?.beginRound();
     for (const path of paths) await this.watch?.followPath(path);
-    await this.paths.look(() => true);
+    const arePathsNew = (await this.paths.look(() => true)) !== 'same';
     const rescanMs = this.paths.isUnmounted ? Math.min(mountCheckMs, fileCheckFrequencyMs) : fileCheckFrequencyMs;
     this.schedule.by(rescan, clock.monotonic() + untilTick(clock, rescanMs), 'nothing');
     if (!this.isFirstListComplete) await this.files.restore((file) => this.paths.mayHaveHad(file));
@@ -211,7 +217,7 @@ export class FileSource implements PodSource {
     this.watch?.endRound();
     this.paths.noteMountPoints((path) => this.files.paths.some((file) => isAt(file, path)));
     void lastGood?.retry();
-    return isNews;
+    return isNews || arePathsNew;
   }
 
   private async lookAtSome(due: ReadonlySet<Look>): Promise<boolean> {

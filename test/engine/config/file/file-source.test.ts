@@ -47,21 +47,25 @@ async function read(source: FileSource): Promise<{ pods: string[]; problems: str
   };
 }
 
+/** The pods of the last list. */
+const lastPods = ({ handed }: SourceRecorder): string[] | undefined =>
+  handed.findLast(({ pods }) => pods !== undefined)?.pods;
+
 describe('what settles', () => {
   test('is what was on disk at the time of the call, also when the watch told of nothing yet', async () => {
     await put('a.yaml', manifest('one'));
     const source = sourceOf();
     const recorder = new SourceRecorder(source);
     await whileTimePasses(clock, source.settle());
-    expect(recorder.handed.map(({ pods }) => pods).at(-1)).toEqual(['one-edge1']);
+    expect(lastPods(recorder)).toEqual(['one-edge1']);
     for (const round of ['two', 'three', 'four']) {
       await put('a.yaml', manifest(round));
       await whileTimePasses(clock, source.settle());
-      expect(recorder.handed.at(-1)?.pods).toEqual([`${round}-edge1`]);
+      expect(lastPods(recorder)).toEqual([`${round}-edge1`]);
     }
     await rm(join(folder, 'a.yaml'));
     await whileTimePasses(clock, source.settle());
-    expect(recorder.handed.at(-1)?.pods).toEqual([]);
+    expect(lastPods(recorder)).toEqual([]);
     await recorder.stop();
   });
 
@@ -73,10 +77,10 @@ describe('what settles', () => {
     const file = await open(join(folder, 'a.yaml'), 'w');
     await file.writeFile(manifest('two'));
     await whileTimePasses(clock, source.settle());
-    expect(recorder.handed.at(-1)?.pods).toEqual(['one-edge1']);
+    expect(lastPods(recorder)).toEqual(['one-edge1']);
     await file.close();
     await whileTimePasses(clock, source.settle());
-    expect(recorder.handed.at(-1)?.pods).toEqual(['two-edge1']);
+    expect(lastPods(recorder)).toEqual(['two-edge1']);
     await recorder.stop();
   });
 });
@@ -465,13 +469,15 @@ describe('a running source', () => {
     await running.nextThat((handed) => isDeepStrictEqual(handed.problems, problems));
   });
 
-  test('looks at everything again after the check period, for what no watch tells', async () => {
+  test('looks at everything again after the check period, and hands over no list that is the same', async () => {
     await put('a.yaml', manifest('one'));
+    await put('a.yaml.bak', manifest('one'));
+    const problems = ['warning ignored: its name does not end in .yaml, .yml, .json'];
     const { next, recorder } = run(sourceOf());
-    await next();
+    expect(await next()).toEqual({ pods: ['one-edge1'], problems });
     const rescan = recorder.next();
     await clock.advance(neverMs);
-    expect(await rescan).toEqual({ pods: ['one-edge1'], problems: [] });
+    expect(await rescan).toEqual({ pods: undefined, problems });
   });
 
   test('ends when it is told to', async () => {
