@@ -1,4 +1,4 @@
-import { lstat, readlink, rm, stat } from 'node:fs/promises';
+import { readlink, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { PodRef } from '../../api/values/pod-names.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
@@ -76,11 +76,11 @@ export class DeadLogs {
     for (const name of await namesIn(containerLogLinksDir)) {
       if (running.has(containerIDOfLogSymlink(name) ?? '')) continue;
       const link = join(containerLogLinksDir, name);
-      const target = await brokenTarget(link);
-      if (target === undefined) continue;
+      const target = await targetOf(link);
       // <podLogsDir>/<pod>/<container>/<n>.log
-      const pod = podOfLogsDirectory(relative(podLogsDir, dirname(dirname(target))));
+      const pod = target === undefined ? undefined : podOfLogsDirectory(relative(podLogsDir, dirname(dirname(target))));
       if (pod === undefined || isForeign(pod.uid)) continue;
+      if (!(await isBroken(link))) continue;
       if (isPresent(pod.uid) || (await this.isOurs(pod))) broken.push(name);
     }
     return broken;
@@ -91,18 +91,22 @@ export class DeadLogs {
   }
 }
 
-/** The target of a link to a missing file. Resolves with undefined for everything else. */
-async function brokenTarget(link: string): Promise<string | undefined> {
+/** Resolves with undefined for all but links. */
+async function targetOf(path: string): Promise<string | undefined> {
+  try {
+    return await readlink(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'EINVAL')) return undefined;
+    throw error;
+  }
+}
+
+/** True for a link to a missing file. */
+async function isBroken(link: string): Promise<boolean> {
   try {
     await stat(link);
-    return undefined;
+    return false;
   } catch (error) {
-    if (!hasCode(error, 'ENOENT')) return undefined;
-  }
-  try {
-    return (await lstat(link)).isSymbolicLink() ? await readlink(link) : undefined;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
+    return hasCode(error, 'ENOENT');
   }
 }
