@@ -13,8 +13,8 @@ const jitterFactor = 0.5;
  * Unchanged pods are synced in rounds, a few together, because waking up for a sync takes longer than the sync. A
  * period has so many rounds, or more of the longest.
  */
-const roundsAPeriod = 6;
-const maxRoundMs = 10_000;
+const roundsAPeriod = 3;
+const maxRoundMs = 20_000;
 
 interface SyncDelays {
   /** Period between syncs of an unchanged pod. */
