@@ -4,6 +4,8 @@ export interface FieldRow {
   readonly kind: string;
   /** The default; left out if it is Go's zero value. Durations are milliseconds. */
   readonly default?: boolean | number | string | readonly string[] | Readonly<Record<string, string>>;
+  /** True if the default has no effect here, only a given value. Help texts then name no default. */
+  readonly onlyIfGiven?: boolean;
   /** Its effect here. */
   readonly does?: string;
   /** Why it has no effect here, though it is read and checked. A row with neither text holds other fields. */
@@ -155,7 +157,10 @@ export const kubeletConfigurationFields = {
       does: 'thresholds that evict pods at once, also reserved from pods',
     },
     evictionSoft: { kind: 'map string', does: 'thresholds that evict pods after a grace period' },
-    evictionSoftGracePeriod: { kind: 'map string', does: 'how long each soft threshold is exceeded before' },
+    evictionSoftGracePeriod: {
+      kind: 'map string',
+      does: 'how long each soft threshold must be exceeded before it evicts',
+    },
     evictionPressureTransitionPeriod: {
       kind: 'duration',
       default: 5 * minute,
@@ -175,7 +180,12 @@ export const kubeletConfigurationFields = {
     iptablesMasqueradeBit: { kind: '*int32', default: 14, without: iptables },
     iptablesDropBit: { kind: '*int32', default: 15, without: iptables },
     featureGates: { kind: 'map bool', does: 'turns features on and off' },
-    failSwapOn: { kind: '*bool', default: true, does: 'refuses to start with swap; only if it is set, not by default' },
+    failSwapOn: {
+      kind: '*bool',
+      default: true,
+      onlyIfGiven: true,
+      does: 'true refuses to start with swap; if it is not set, the node starts',
+    },
     memorySwap: { kind: 'MemorySwapConfiguration' },
     containerLogMaxSize: {
       kind: 'string',

@@ -126,8 +126,9 @@ function setField(object: Record<string, unknown>, [name = '', ...rest]: readonl
   object[name] = inner;
 }
 
-/** The default of a field as written in a file. Empty for Go's zero value. */
-export function defaultText({ kind, default: value }: FieldRow): string {
+/** The default of a field as written in a file. Empty for Go's zero value, and for a default without an effect here. */
+export function defaultText({ kind, default: value, onlyIfGiven = false }: FieldRow): string {
+  if (onlyIfGiven) return '';
   if (typeof value === 'number' && /duration/i.test(kind)) return shortDuration(value);
   if (typeof value === 'object') {
     return Array.isArray(value)

@@ -6,8 +6,8 @@ const remains = 'the remains of a pod go with the pod';
 const removed = 'the kubelet has no use for it any more either';
 const cni = 'network plugins are set up at the container runtime';
 const dockershim = 'Docker is asked over CRI, by cri-dockerd';
-const statistics = 'no statistics are kept';
-const stderr = 'the log goes to stderr; --log-level says what is logged';
+const statistics = 'statistics are read when they are asked for';
+const stderr = 'the log goes to stderr; --log-level sets the least severe level';
 const test = 'it was for tests of the kubelet';
 
 /**

@@ -40,7 +40,7 @@ export function addNodeOptions(command: Command): Command {
     )
     .option(
       '--minimum-container-ttl-duration <duration>',
-      'younger containers stay after their end (default: 0s)',
+      'ended containers younger than this stay, counted from their creation (default: 0s)',
       duration,
     );
   return readFlagsAsGo(addFlagsWithoutEffect(addConfigurationFlags(command)));

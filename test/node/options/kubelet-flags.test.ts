@@ -42,3 +42,11 @@ test('run has every flag of the kubelet', () => {
     .map((name) => `--${name}`);
   expect(flags.filter((flag) => !known.has(flag))).toEqual([]);
 });
+
+test('the help of --fail-swap-on names no default, because the node starts with swap if the flag is not set', () => {
+  const program = new Command();
+  register(program, {} as CommandDeps);
+  const options = program.commands.flatMap(({ options }) => options);
+  const described = options.filter(({ long }) => long === '--fail-swap-on').map(({ description }) => description);
+  expect(described).toEqual(['true refuses to start with swap; if it is not set, the node starts']);
+});
