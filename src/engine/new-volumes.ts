@@ -21,6 +21,7 @@ export function newVolumes(base: KubeletBase, state: PodState, sources: Sources)
   const { clock, faults, logger, node } = base;
   const { podManager, podDirs } = state;
   const { configObjects, housekeeping, workQueue } = sources;
+  const volumesLogger = logger.child({ component: 'volumes' });
   const csi =
     base.plugins &&
     newCSI({
@@ -48,12 +49,13 @@ export function newVolumes(base: KubeletBase, state: PodState, sources: Sources)
       storage: configObjects,
       node: { name: node.nodeName, labels: node.labels },
       podDirs,
-      logger: logger.child({ component: 'volumes' }),
+      logger: volumesLogger,
     }),
     onClaimFreed: (uid) => {
       workQueue.enqueue(uid, 0);
     },
     meter: base.meter,
+    logger: volumesLogger,
   });
   return { csiDrivers: csi?.drivers, volumeManager };
 }
@@ -88,7 +90,7 @@ export function newCSI(deps: CSIDeps): { drivers: CSIDrivers; volumes: CSIVolume
     configObjects,
     changeOwnership: (path, { pod, readOnly }) => {
       const { fsGroup } = pod.spec.securityContext ?? {};
-      return setVolumeOwnership(path, { fsGroup, readOnly, onRootMismatch: changesOwnershipOnMismatch(pod) });
+      return setVolumeOwnership(path, { fsGroup, readOnly, onRootMismatch: changesOwnershipOnMismatch(pod), logger });
     },
     logger,
   });

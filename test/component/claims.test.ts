@@ -1,8 +1,10 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { execa } from 'execa';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Pod, PodSpec, Volume } from '../../src/api/types.ts';
 import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
+import { mountPointsUnder, mountTmpfs } from '../../src/engine/host/mounts.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import { claimsWithFolder, removeClaimFolders } from '../../src/engine/persistent-volumes/claim-folders.ts';
 import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
@@ -70,6 +72,14 @@ describe('a claim without a declared volume', () => {
     expect(await readdir(join(folder, 'volumes', 'default'))).toEqual(['data']);
   });
 
+  test('removes the folders that an interrupted one left unfinished, and no others', async () => {
+    declare(makeClaim('data'));
+    const others = join(folder, 'volumes', 'default');
+    for (const path of ['.new-empty', '.new-full/row', 'more']) await mkdir(join(others, path), { recursive: true });
+    await mountData(podOf('data'));
+    expect((await readdir(others)).sort()).toEqual(['.new-full', 'data', 'more']);
+  });
+
   test('keeps its data and its mode over pods and agents', async () => {
     declare(makeClaim('data'));
     await mountData(podOf('data'));
@@ -80,6 +90,35 @@ describe('a claim without a declared volume', () => {
     expect(await mountData(podOf('data', 'u2'), open())).toEqual(mountedClaim());
     expect(await readFile(join(claimPath(), 'row'), 'utf8')).toBe('1');
     expect((await stat(claimPath())).mode & 0o7777).toBe(0o750);
+  });
+
+  test('is measured as its folder, also when a volume that fits is declared later', async () => {
+    declare(makeClaim('data'));
+    await mountData(podOf('data'));
+    const measured = {
+      name: 'data',
+      specName: 'data',
+      path: claimPath(),
+      by: 'files',
+      driver: '',
+      pvcRef: { name: 'data', namespace: 'default' },
+    };
+    declare(makeClaim('data'), makeVolume('disk'));
+    expect(manager.measuredVolumes(podOf('data'))).toEqual([measured]);
+    const next = open();
+    await mountData(podOf('data'), next);
+    expect(next.measuredVolumes(podOf('data'))).toEqual([measured]);
+  });
+
+  test('has the volume that fits, and is measured as that, after its folder was removed', async () => {
+    await mkdir(join(folder, 'disk'));
+    declare(makeClaim('data'));
+    await mountData(podOf('data'));
+    await manager.unmountPodVolumes('u1');
+    await rm(claimPath(), { recursive: true });
+    declare(makeClaim('data'), makeVolume('disk', { source: { local: { path: join(folder, 'disk') } } }));
+    await mountData(podOf('data', 'u2'));
+    expect(manager.measuredVolumes(podOf('data', 'u2'))).toMatchObject([{ path: join(folder, 'disk'), by: 'disk' }]);
   });
 
   test('that is not declared makes its pod wait, and makes nothing', async () => {
@@ -160,6 +199,27 @@ describe('ReadWriteOncePod', () => {
     expect(await mountData(podOf('data', 'u2'))).toEqual(mountedClaim());
   });
 
+  test('is refused to a second pod while the volumes of the first one cannot be unmounted', async () => {
+    declare(makeClaim('data', { accessModes: ['ReadWriteOncePod'] }));
+    await mountData(podOf('data'));
+    const busy = join(folder, 'pods', 'u1', 'volumes', 'kubernetes.io~empty-dir', 'busy');
+    await mkdir(busy, { recursive: true });
+    await mountTmpfs(busy, undefined);
+    const user = execa('sleep', ['1000'], { cwd: busy, reject: false });
+    onTestFinished(async () => {
+      user.kill();
+      await user;
+      for (const mountPoint of await mountPointsUnder(folder)) await execa('umount', ['-l', mountPoint]);
+    });
+    await expect(manager.unmountPodVolumes('u1')).rejects.toThrow(/busy/);
+    expect(await mountData(podOf('data', 'u2'))).toBe(conflict);
+    user.kill();
+    await user;
+    expect(await manager.unmountPodVolumes('u1')).toEqual([{ namespace: 'default', name: 'data' }]);
+    expect(await readdir(join(folder, 'pods', 'u1'))).toEqual([]);
+    expect(await mountData(podOf('data', 'u2'))).toEqual(mountedClaim());
+  });
+
   test('goes to one of two pods that start at the same time', async () => {
     declare(makeClaim('data', { accessModes: ['ReadWriteOncePod'] }));
     const results = await Promise.all([mountData(podOf('data')), mountData(podOf('data', 'u2'))]);
@@ -183,6 +243,25 @@ describe('a declared volume', () => {
     expect(await mountData(podOf('more', 'u3'))).toEqual({ ...mounted, hostPath: join(folder, 'another') });
     expect(await claimsWithFolder(folder)).toEqual([]);
   });
+
+  test.each([undefined, 'OnRootMismatch'])(
+    'whose path is a link is given to the fsGroup where the link leads to, with the policy %s',
+    async (fsGroupChangePolicy) => {
+      await mkdir(join(folder, 'disk-1'));
+      await writeFile(join(folder, 'disk-1', 'row'), '1');
+      await symlink('disk-1', join(folder, 'disk'));
+      declare(makeClaim('data'), local('disk'));
+      const securityContext = { fsGroup: 4321, ...(fsGroupChangePolicy !== undefined && { fsGroupChangePolicy }) };
+      expect(await mountData(podOf('data', 'u1', { securityContext }))).toEqual({
+        hostPath: join(folder, 'disk'),
+        readOnly: false,
+        managed: true,
+        persistent: true,
+      });
+      const owned = ['disk-1', 'disk-1/row'].map(async (path) => (await stat(join(folder, path))).gid);
+      expect(await Promise.all(owned)).toEqual([4321, 4321]);
+    },
+  );
 
   test('goes to one of two claims', async () => {
     await mkdir(join(folder, 'disk'));

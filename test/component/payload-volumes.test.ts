@@ -11,6 +11,7 @@ import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
 import { configObjectsOf, makeConfigMap, makeSecret } from '../builders/config-objects.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
 import { makeVolumeClaims } from '../builders/storage-objects.ts';
+import { lineLogger } from '../fakes/line-logger.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
@@ -175,6 +176,19 @@ describe('volumes made of files', () => {
     expect(await readdir(join(volumePath('configmap', 'map'), 'certs'))).toEqual(['tls']);
   });
 
+  test('are not mounted if their first set-up failed halfway', async () => {
+    const pod = podWithAll();
+    pod.spec.containers[0]?.volumeMounts?.push({ name: 'secret', mountPath: '/map/mode' });
+    const { mounted, failures } = await manager.mountPodVolumes(pod);
+    expect({
+      mounted: [...mounted.keys()],
+      failures: [...failures].map(([name, { message }]) => [name, message]),
+    }).toEqual({
+      mounted: ['secret', 'both', 'pod'],
+      failures: [['map', '"mode" is a file of the volume and a place where another volume is mounted']],
+    });
+  });
+
   test('go with the pod, also those that a crash left mounted without a marker', async () => {
     await manager.mountPodVolumes(podWithAll());
     await execa('rm', ['-r', join(folder, 'pods', 'u1', 'plugins')]);
@@ -230,6 +244,29 @@ describe('fsGroup', () => {
     await chown(disk, 1, 1);
     await manager.mountPodVolumes(pod);
     expect([await modeOf(disk), (await stat(join(disk, 'file'))).gid]).toEqual(['2777 1', 2000]);
+  });
+
+  test('leaves what its file system does not change as it is, with one warning', async () => {
+    const volume = join(folder, 'volume');
+    await mkdir(join(volume, 'fixed'), { recursive: true });
+    await mkdir(join(folder, 'source', 'below'), { recursive: true });
+    await writeFile(join(volume, 'file'), '', { mode: 0o600 });
+    await execa('mount', ['--bind', '--options', 'ro', join(folder, 'source'), join(volume, 'fixed')]);
+    const { logger, lines } = lineLogger();
+    await setVolumeOwnership(volume, { fsGroup: 2000, readOnly: false, logger });
+    const names = ['volume', 'volume/file', 'volume/fixed'];
+    expect(await Promise.all(names.map((name) => modeOf(join(folder, name))))).toEqual([
+      '2775 2000',
+      '660 2000',
+      '755 0',
+    ]);
+    await setVolumeOwnership(join(volume, 'fixed'), { fsGroup: 2000, readOnly: false, logger });
+    const message = 'warn Parts of a volume do not belong to its fsGroup';
+    const err = 'EROFS: read-only file system, chown';
+    expect(lines.map((line) => line.replaceAll(/ '\/proc\/\d+\/fd\/\d+'/g, ''))).toEqual([
+      `${message} ${JSON.stringify({ err, path: volume, first: 'fixed', entries: 1 })}`,
+      `${message} ${JSON.stringify({ err, path: join(volume, 'fixed'), first: 'below', entries: 2 })}`,
+    ]);
   });
 
   test('does not reach through links', async () => {

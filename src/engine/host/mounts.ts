@@ -3,9 +3,11 @@ import { realpath } from 'node:fs/promises';
 import { release } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { boundedText } from '../../bounded-text.ts';
-import { UserError } from '../../errors.ts';
+import { systemClock } from '../../clock.ts';
+import { errorMessage, UserError } from '../../errors.ts';
 import { textLimits } from '../../text-limits.ts';
 import { ifPresent } from '../../if-present.ts';
+import { boundedOutput } from './bounded-program.ts';
 import { type Mount, mountPointOf, readMounts } from './mount-points.ts';
 
 /** True if something is mounted on exactly this path. */
@@ -46,23 +48,40 @@ export async function bindMount(source: string, target: string): Promise<void> {
 
 /** Time for a server to answer a mount. kubelet: the time limit of its mount operations, 2 min 3 s */
 const mountTimeoutMs = 123_000;
+/** `mount` prints nothing there. */
+const maxMountOutputBytes = 64 * 1024;
 
-/** Mounts a file system. Rejects with a `UserError` in the words of `mount`, or if it takes too long. */
-export async function mountFileSystem(
-  type: string,
-  source: string,
-  target: string,
-  options: readonly string[],
-): Promise<void> {
-  const { execa } = await import('execa');
+interface MountRequest {
+  type: string;
+  source: string;
+  target: string;
+  options: readonly string[];
+  /** Ends `mount`. */
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number;
+}
+
+/**
+ * Mounts a file system. Rejects with a `UserError` in the words of `mount`, or if it takes too long. Then `mount` and
+ * its helpers are killed.
+ */
+export async function mountFileSystem(request: MountRequest): Promise<void> {
+  const { type, source, target, options, signal, timeoutMs = mountTimeoutMs } = request;
   const words = ['-t', type, ...(options.length === 0 ? [] : ['-o', options.join(',')]), '--', source, target];
-  const { failed, timedOut, stderr, shortMessage } = await execa('mount', words, {
-    reject: false,
-    stdin: 'ignore',
-    timeout: mountTimeoutMs,
-  });
-  if (timedOut) throw new UserError(`mounting ${source} took more than ${mountTimeoutMs / 1000} s`);
-  if (failed) throw new UserError(boundedText(stderr === '' ? (shortMessage ?? '') : stderr, textLimits.message));
+  signal?.throwIfAborted();
+  try {
+    await boundedOutput('mount', words, {
+      clock: systemClock,
+      timeoutMs,
+      maxOutputBytes: maxMountOutputBytes,
+      tooLong: `it printed more than ${maxMountOutputBytes} bytes`,
+      quotesErrors: true,
+      ...(signal && { signal }),
+    });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new UserError(boundedText(`mounting ${source}: ${errorMessage(error)}`, textLimits.message));
+  }
 }
 
 /**

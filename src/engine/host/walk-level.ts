@@ -1,3 +1,4 @@
+import { ifPresent } from '../../if-present.ts';
 import { type FolderEntry, OpenFolder } from './open-folder.ts';
 
 /** A folder on the path from the root to the current place of a walk. Its entries are read in several parts. */
@@ -6,7 +7,7 @@ export class WalkLevel {
   readonly left: string[] = [];
   /** Entries that the walk has visited and that are still there. A new reader passes over so many. */
   stayed = 0;
-  private readonly identity: string;
+  readonly identity: string;
   private entries: AsyncGenerator<FolderEntry, void> | undefined;
   private isRead = false;
 
@@ -44,16 +45,20 @@ export class WalkLevel {
     if (!this.isPartlyRead) await this.opened.close();
   }
 
-  /** The walk comes back from `child`. Rejects if that is no longer in this folder, and this folder was closed. */
-  async comeBack(child: OpenFolder): Promise<void> {
-    if (this.isPartlyRead) return;
-    const parent = await OpenFolder.open(child.at('..'));
-    if (parent.identity === this.identity) {
-      this.opened = parent;
-      return;
+  /** The walk comes back from `child`. Resolves with false if that is no longer in this folder, which was closed. */
+  async comeBack(child: OpenFolder): Promise<boolean> {
+    return this.isPartlyRead || (await this.openAgain(child.at('..')));
+  }
+
+  /** Resolves with false if the path leads to no folder, or to another one. */
+  async openAgain(path: string | Buffer): Promise<boolean> {
+    const found = await ifPresent(OpenFolder.open(path), 'ENOTDIR', 'ELOOP');
+    if (found?.identity === this.identity) {
+      this.opened = found;
+      return true;
     }
-    await parent.close();
-    throw new Error('a folder was moved while it was walked through');
+    await found?.close();
+    return false;
   }
 
   /** What is unread then is read by a new reader. */

@@ -23,13 +23,29 @@ export interface WalkLimits {
   minNames: number;
   /** Folders that are read in several parts and stay open for that. Any further one is read again from its start. */
   maxPartlyRead: number;
+  /** Folders that are found again by name after moves. Then the walk goes on in those above. */
+  maxFoundAgain: number;
+  /** Moved folders that are known, so that none of them is walked through again in its new place. */
+  maxMoved: number;
 }
 
-const walkLimits: WalkLimits = { maxLevels: 1000, maxNames: 10_000, minNames: 64, maxPartlyRead: 16 };
+const walkLimits: WalkLimits = {
+  maxLevels: 1000,
+  maxNames: 10_000,
+  minNames: 64,
+  maxPartlyRead: 16,
+  maxFoundAgain: 100_000,
+  maxMoved: 10_000,
+};
 
 interface WalkOptions extends Partial<WalkLimits> {
   /** By default every folder is entered. */
   beforeEntering?: BeforeEntering;
+  /**
+   * True: the walk goes on after a folder that was moved while it was in there. That folder is visited as `.` of
+   * itself. The rest of a folder above it that was moved too may be left out. By default the walk rejects.
+   */
+  survivesMoves?: boolean;
 }
 
 /**
@@ -37,14 +53,15 @@ interface WalkOptions extends Partial<WalkLimits> {
  * Files are visited while the folder is read. Of its folders few names are held: the walk reads on when it has entered
  * these. Follows no link and enters no mount inside. Enters no folder beyond `maxLevels`. Holds at most two folders
  * open, and those that are partly read. What comes and goes meanwhile may be visited twice or not at all. Rejects if it
- * cannot come back from a folder, because that was moved.
+ * cannot come back from a folder, because that was moved, unless it `survivesMoves`.
  */
 export async function walkTree(
   path: string,
   visit: Visit,
-  { beforeEntering = () => Promise.resolve(false), ...limits }: WalkOptions = {},
+  { beforeEntering = () => Promise.resolve(false), survivesMoves = false, ...limits }: WalkOptions = {},
 ): Promise<void> {
-  const walk = new TreeWalk(await OpenFolder.open(path), { visit, beforeEntering }, { ...walkLimits, ...limits });
+  const root = { path, folder: await OpenFolder.open(path) };
+  const walk = new TreeWalk(root, { visit, beforeEntering, survivesMoves }, { ...walkLimits, ...limits });
   try {
     await walk.run();
   } finally {
@@ -56,14 +73,17 @@ class TreeWalk {
   private readonly levels: WalkLevel[];
   private readonly rootMount: string;
   private namesHeld = 0;
+  private foundAgain = 0;
+  /** Identities of folders that were walked through and moved meanwhile. */
+  private readonly moved = new Set<string>();
 
   constructor(
-    root: OpenFolder,
-    private readonly visitor: { visit: Visit; beforeEntering: BeforeEntering },
+    private readonly root: { path: string; folder: OpenFolder },
+    private readonly visitor: { visit: Visit; beforeEntering: BeforeEntering; survivesMoves: boolean },
     private readonly limits: WalkLimits,
   ) {
-    this.levels = [new WalkLevel('', root)];
-    this.rootMount = root.mountID;
+    this.levels = [new WalkLevel('', root.folder)];
+    this.rootMount = root.folder.mountID;
   }
 
   async run(): Promise<void> {
@@ -117,6 +137,11 @@ class TreeWalk {
     const child = await openChild(level.folder, name, this.rootMount);
     if (child === 'gone') return undefined;
     if (child === 'leaf') return this.show(level, { name, isDirectory: true });
+    if (this.moved.has(child.identity)) {
+      level.stayed += 1;
+      await child.close();
+      return undefined;
+    }
     this.levels.push(new WalkLevel(name, child));
     await level.leave();
     await this.closeBeyondLimit();
@@ -132,12 +157,45 @@ class TreeWalk {
   private async leave(level: WalkLevel): Promise<'stop' | undefined> {
     this.levels.pop();
     const parent = this.levels.at(-1);
+    let isBack: boolean | undefined;
     try {
-      await parent?.comeBack(level.folder);
+      isBack = await parent?.comeBack(level.folder);
+      if (isBack === false && (await this.visitMoved(level)) === 'stop') return 'stop';
     } finally {
       await level.close();
     }
-    return parent === undefined ? undefined : this.show(parent, { name: level.name, isDirectory: true });
+    if (isBack === false) await this.findAgain();
+    return isBack === true && parent !== undefined
+      ? this.show(parent, { name: level.name, isDirectory: true })
+      : undefined;
+  }
+
+  private async visitMoved({ folder, identity }: WalkLevel): Promise<'stop' | undefined> {
+    if (!this.visitor.survivesMoves) throw new Error('a folder was moved while it was walked through');
+    if (this.moved.size < this.limits.maxMoved) this.moved.add(identity);
+    return (await this.visitor.visit(folder, { name: '.', isDirectory: true })) === 'stop' ? 'stop' : undefined;
+  }
+
+  /** Opens the current folder again, by name from the deepest open folder. Leaves those that are no longer there. */
+  private async findAgain(): Promise<void> {
+    const open = this.levels.findLastIndex(({ isPartlyRead }) => isPartlyRead);
+    for (let index = open + 1; index < this.levels.length; index++) {
+      const above = this.levels[index - 1];
+      const level = this.levels[index];
+      if (level !== undefined && !(await this.isFoundAgain(level, above))) {
+        for (const { left } of this.levels.splice(index)) this.namesHeld -= left.length;
+      } else {
+        await above?.leave();
+      }
+    }
+  }
+
+  /** `above`: the open folder that it was in. Undefined for the root. */
+  private isFoundAgain(level: WalkLevel, above: WalkLevel | undefined): Promise<boolean> {
+    this.foundAgain += 1;
+    if (above === undefined) return level.openAgain(this.root.path);
+    if (this.foundAgain > this.limits.maxFoundAgain) return Promise.resolve(false);
+    return level.openAgain(above.folder.at(level.name));
   }
 }
 

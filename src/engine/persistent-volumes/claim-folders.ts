@@ -18,11 +18,18 @@ export function claimFolder(rootDir: string, { namespace, name }: ClaimName): st
   return join(rootDir, 'volumes', namespace, name);
 }
 
-/** Makes the folder with its mode at one moment. An existing one keeps its mode and its data. */
+/**
+ * Makes the folder with its mode at one moment. An existing one keeps its mode and its data. One call at a time: what
+ * an interrupted one left is removed.
+ */
 export async function makeClaimFolder(rootDir: string, claim: ClaimName): Promise<void> {
   const path = claimFolder(rootDir, claim);
   if (await hasClaimFolder(rootDir, claim)) return;
   await makeFolder(dirname(path), 0o700);
+  for (const name of await namesIn(dirname(path))) {
+    // Nothing is put into such a folder, so one with content is not of this program.
+    if (name.startsWith(unfinished)) await rmdir(join(dirname(path), name)).catch(() => undefined);
+  }
   const made = await mkdtemp(join(dirname(path), unfinished));
   try {
     // The umask limits mkdir, but not chmod.

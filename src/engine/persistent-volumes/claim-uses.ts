@@ -17,6 +17,9 @@ export interface ClaimMount {
   isMountPoint: boolean;
 }
 
+/** Folder of the notes in `plugins` of a pod. */
+export const claimNotes = 'kubernetes.io~claim';
+
 const maxNoteBytes = 64 * 1024;
 
 /**
@@ -68,7 +71,7 @@ export class ClaimUses {
   }
 
   private folderOf(uid: string): string {
-    return join(this.podDirs.podDir(uid), 'plugins', 'kubernetes.io~claim');
+    return join(this.podDirs.podDir(uid), 'plugins', claimNotes);
   }
 
   private noteOf(uid: string, { namespace, name }: ClaimName): string {

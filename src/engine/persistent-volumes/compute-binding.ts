@@ -71,14 +71,24 @@ function wrongClass({ storageClassName }: PersistentVolumeClaim, volume: Persist
 
 /** Why a claim cannot have a volume of its class. Returns undefined if it can. Texts: checkVolumeSatisfyClaim */
 function unfitBecause(request: BindingRequest, volume: PersistentVolume): string | undefined {
-  const { claim, holders } = request;
-  const owner = volume.claimRef ?? holders.get(volume.name);
-  if (owner === unknownClaim) return 'the record of its claim is damaged';
-  if (owner !== undefined && !isSame(owner, claim)) return `belongs to claim ${owner.namespace}/${owner.name}`;
+  const { claim } = request;
+  const ofAnother = ofAnotherClaim(request, volume);
+  if (ofAnother !== undefined) return ofAnother;
   if (compareQuantities(toQuantity(volume.storage), toQuantity(claim.storage)) < 0) return 'requested PV is too small';
   if (claim.accessModes.some((mode) => !volume.accessModes.includes(mode))) return 'incompatible accessMode';
   if (!matchesLabelSelector(claim.selector ?? {}, volume.labels)) return 'the selector does not match its labels';
   return misplaced(request, volume);
+}
+
+/** The record comes before a `claimRef`, because pods of its claim may use the volume. */
+function ofAnotherClaim({ claim, holders }: BindingRequest, { name, claimRef }: PersistentVolume): string | undefined {
+  const holder = holders.get(name);
+  if (holder === unknownClaim) return 'the record of its claim is damaged';
+  const owner = holder ?? claimRef;
+  if (owner === undefined || isSame(owner, claim)) return undefined;
+  const belongs = `belongs to claim ${owner.namespace}/${owner.name}`;
+  if (holder === undefined || claimRef === undefined || isSame(holder, claimRef)) return belongs;
+  return `${belongs}, which a later claimRef does not change: declare the volume under another name`;
 }
 
 function misplaced({ node }: BindingRequest, { nodeAffinity }: PersistentVolume): string | undefined {

@@ -45,6 +45,8 @@ export class VolumeClaims {
   private readonly turns = new OneAtATime();
   /** The claims of volumes, by the volume's name. Undefined until they are read. */
   private holders: Map<string, ClaimName> | undefined;
+  /** Claims that had a folder when they were bound, as `<namespace>/<name>`. */
+  private readonly withFolder = new Set<string>();
   private readonly waiting = new Set<string>();
 
   constructor(private readonly deps: Deps) {
@@ -58,18 +60,21 @@ export class VolumeClaims {
   bind(name: ClaimName): Promise<BoundClaim> {
     return this.turns.run(async () => {
       this.holders ??= await this.readHolders();
-      const hasFolder = await hasClaimFolder(this.deps.rootDir, name);
-      const bound = this.boundClaim(name, hasFolder);
+      this.noteFolder(name, await hasClaimFolder(this.deps.rootDir, name));
+      const bound = this.boundClaim(name);
       const { volume } = bound;
-      if (volume === undefined) await makeClaimFolder(this.deps.rootDir, name);
-      else if (this.holders.get(volume.name) === undefined) await this.hold(volume.name, name);
+      if (volume === undefined) {
+        await makeClaimFolder(this.deps.rootDir, name);
+        this.noteFolder(name, true);
+      } else if (this.holders.get(volume.name) === undefined) await this.hold(volume.name, name);
       return bound;
     });
   }
 
   /** The result of `bind`, as far as it is known without the disk. Throws like `bind`. */
-  boundClaim(name: ClaimName, hasFolder = false): BoundClaim {
+  boundClaim(name: ClaimName): BoundClaim {
     const { storage, node, rootDir } = this.deps;
+    const hasFolder = this.withFolder.has(formatClaim(name));
     const claim = storage.claim(name.namespace, name.name);
     if (claim === undefined) {
       throw new UserError(`persistentvolumeclaim "${name.name}" not found`, {
@@ -115,6 +120,11 @@ export class VolumeClaims {
     return uids;
   }
 
+  private noteFolder(claim: ClaimName, hasFolder: boolean): void {
+    if (hasFolder) this.withFolder.add(formatClaim(claim));
+    else this.withFolder.delete(formatClaim(claim));
+  }
+
   private async hold(volume: string, { namespace, name }: ClaimName): Promise<void> {
     const record = { claimRef: { namespace, name } };
     await writeFileAtomic(this.recordOf(volume), `${JSON.stringify(record)}\n`);
@@ -153,3 +163,5 @@ export class VolumeClaims {
     return join(this.deps.rootDir, 'persistent-volumes');
   }
 }
+
+const formatClaim = ({ namespace, name }: ClaimName): string => `${namespace}/${name}`;

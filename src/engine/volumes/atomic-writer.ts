@@ -38,18 +38,22 @@ const newDataLink = '..data_tmp';
  */
 export async function writePayload(folder: string, payload: Payload, options: WriteOptions): Promise<boolean> {
   const { files = fileSystem } = options;
-  validatePayload(payload);
+  const clean = validatePayload(payload);
+  const unlinked = await unlinkedNames(folder, clean, files);
   const current = await currentRevision(folder, files);
-  const isUpToDate = current !== undefined && (await holdsExactly(join(folder, current), payload, files));
-  const revision = isUpToDate ? current : await writeRevision(folder, payload, options);
-  await linkFiles(folder, payload, files);
-  await removeLeftovers(folder, revision, payload, files);
+  const isUpToDate = current !== undefined && (await holdsExactly(join(folder, current), clean, files));
+  const revision = isUpToDate ? current : await writeRevision(folder, clean, options);
+  for (const name of unlinked) await files.symlink(join(dataLink, name), join(folder, name));
+  await removeLeftovers(folder, revision, clean, files);
   return !isUpToDate;
 }
 
-/** True once a payload was written completely. */
+/** True once a payload was written completely, and each of its files has the link that containers read. */
 export async function hasPayload(folder: string): Promise<boolean> {
-  return (await currentRevision(folder, fileSystem)) !== undefined;
+  const names = await ifPresent(fileSystem.readdir(join(folder, dataLink)));
+  if (names === undefined) return false;
+  for (const name of names) if (!(await isLinked(folder, name, fileSystem))) return false;
+  return true;
 }
 
 function currentRevision(folder: string, { readlink }: FileOperations): Promise<string | undefined> {
@@ -129,17 +133,21 @@ async function filesBelow(path: string, files: FileOperations, prefix = ''): Pro
   return (await Promise.all(found)).flat();
 }
 
-/** Links the first part of every path into the current revision. */
-async function linkFiles(folder: string, payload: Payload, files: FileOperations): Promise<void> {
+/** First parts of paths without a link into the current revision. Rejects if something else has such a name. */
+async function unlinkedNames(folder: string, payload: Payload, files: FileOperations): Promise<string[]> {
+  const unlinked: string[] = [];
   for (const name of topLevelNames(payload)) {
-    const target = join(dataLink, name);
-    const found = await linkTarget(join(folder, name), files);
-    if (found === target) continue;
-    if (found !== undefined) {
+    if (await isLinked(folder, name, files)) continue;
+    if ((await linkTarget(join(folder, name), files)) !== undefined) {
       throw new UserError(`"${name}" is a file of the volume and a place where another volume is mounted`);
     }
-    await files.symlink(target, join(folder, name));
+    unlinked.push(name);
   }
+  return unlinked;
+}
+
+async function isLinked(folder: string, name: string, files: FileOperations): Promise<boolean> {
+  return (await linkTarget(join(folder, name), files)) === join(dataLink, name);
 }
 
 /** Resolves with undefined if the path is missing. */

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import type { Pod, Volume } from '../../api/types.ts';
 import { type ByKind, byKind } from '../../api/values/by-kind.ts';
 import type { ClaimName, PersistentVolume, PersistentVolumeSource } from '../../api/values/persistent-volume.ts';
@@ -67,7 +67,10 @@ class ClaimMounter implements VolumeMounter {
     const mount = this.mountOf(bound, storage);
     const ready = await claims.uses.readyMount(uid, this.name);
     if (ready?.hostPath !== mount.hostPath) {
-      if (storage.takesFSGroup && !mount.readOnly) await this.giveToGroup(mount.hostPath);
+      if (storage.takesFSGroup && !mount.readOnly) {
+        // The path of a declared volume is the operator's, who may put a link there.
+        await this.giveToGroup(bound.volume === undefined ? mount.hostPath : await realpath(mount.hostPath));
+      }
       const { hostPath, readOnly, managed } = mount;
       const isMountPoint = storage.isMountPoint ?? false;
       await claims.uses.setReady(uid, this.name, { hostPath, readOnly, managed, isMountPoint });
@@ -86,9 +89,14 @@ class ClaimMounter implements VolumeMounter {
   }
 
   private giveToGroup(path: string): Promise<void> {
-    const { pod } = this.request;
+    const { pod, logger } = this.request;
     const { fsGroup } = pod.spec.securityContext ?? {};
-    return setVolumeOwnership(path, { fsGroup, readOnly: false, onRootMismatch: changesOwnershipOnMismatch(pod) });
+    return setVolumeOwnership(path, {
+      fsGroup,
+      readOnly: false,
+      onRootMismatch: changesOwnershipOnMismatch(pod),
+      logger,
+    });
   }
 
   private isReadOnly({ accessModes }: BoundClaim['claim']): boolean {
@@ -149,9 +157,9 @@ const storageKinds: ByKind<PersistentVolumeSource, [StorageRequest], ClaimStorag
     setUp: () => checkHostPath(source),
   }),
   local: ({ path }) => ({ hostPath: path, managed: true, takesFSGroup: true, setUp: () => checkLocalPath(path) }),
-  nfs: (source, { volume, request: { podDir }, readOnly }) => {
+  nfs: (source, { volume, request: { podDir, signal }, readOnly }) => {
     const path = nfsPath(podDir, volume.name);
-    const options = { source: { ...source, readOnly }, mountOptions: volume.mountOptions };
+    const options = { source: { ...source, readOnly }, mountOptions: volume.mountOptions, signal };
     return {
       hostPath: path,
       managed: false,

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { ifPresent } from '../../if-present.ts';
-import { walkTree } from '../host/walk-tree.ts';
+import { type Visit, walkTree } from '../host/walk-tree.ts';
 
 /** Block size of `stat`'s counts, on every file system. */
 export const blockBytes = 512n;
@@ -34,12 +34,14 @@ export async function treeUsage(
   const usage: TreeUsage = { bytes: (await lstat(path, { bigint: true })).blocks * blockBytes, inodes: 1 };
   const counted = new Set<string>();
   let names = 1;
-  await walkTree(path, async (folder, { name }) => {
+  const visit: Visit = async (folder, { name }) => {
     names += 1;
     const stats = await ifPresent(lstat(folder.at(name), { bigint: true }));
     if (stats !== undefined) add(usage, stats, { counted, maxLinkedFiles });
     return names >= maxNames || isEnough(usage) ? 'stop' : undefined;
-  });
+  };
+  // A container could escape its limits by moves otherwise.
+  await walkTree(path, visit, { survivesMoves: true });
   return { ...usage, inodes: Math.round(usage.inodes) };
 }
 

@@ -2,6 +2,7 @@ import { chmod } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
 import { writeInPlace } from '../../regular-file.ts';
 import { pathExists } from '../host/path-exists.ts';
 import { hugePageVolumePageBytes, memoryVolumeBytes } from './empty-dir-size.ts';
@@ -20,6 +21,7 @@ interface EmptyDirRequest {
   source: NonNullable<Volume['emptyDir']>;
   /** Memory that pods may use in all. */
   allocatableMemory: string | undefined;
+  logger: Pick<Logger, 'warn'> | undefined;
 }
 
 /** Path of a pod's emptyDir on the host. */
@@ -29,12 +31,12 @@ export function emptyDirPath(podDir: string, name: string): string {
 
 export function emptyDirVolume(
   source: EmptyDirRequest['source'],
-  { pod, podDir, volume: { name }, allocatable }: VolumeRequest,
+  { pod, podDir, volume: { name }, allocatable, logger }: VolumeRequest,
 ): VolumeMounter {
   const path = emptyDirPath(podDir, name);
   return {
     mount: { hostPath: path, readOnly: false, managed: true },
-    setUp: () => setUpEmptyDir({ pod, podDir, name, path, source, allocatableMemory: allocatable['memory'] }),
+    setUp: () => setUpEmptyDir({ pod, podDir, name, path, source, allocatableMemory: allocatable['memory'], logger }),
   };
 }
 
@@ -43,7 +45,7 @@ export function emptyDirVolume(
  * it shows that it is complete. kubelet: pkg/volume/emptydir/empty_dir.go SetUpAt
  */
 export async function setUpEmptyDir(request: EmptyDirRequest): Promise<void> {
-  const { pod, podDir, name, path, source } = request;
+  const { pod, podDir, name, path, source, logger } = request;
   const { medium = '' } = source;
   const marker = join(podDir, 'plugins', 'kubernetes.io~empty-dir', name, 'ready');
   // After a reboot the marker remains without the mount.
@@ -53,7 +55,7 @@ export async function setUpEmptyDir(request: EmptyDirRequest): Promise<void> {
   // The umask limits mkdir, but not chmod.
   await chmod(path, 0o777);
   await mount();
-  await setVolumeOwnership(path, { fsGroup: pod.spec.securityContext?.fsGroup, readOnly: false });
+  await setVolumeOwnership(path, { fsGroup: pod.spec.securityContext?.fsGroup, readOnly: false, logger });
   await makeFolder(dirname(marker), 0o750);
   await writeInPlace(marker, '', 0o600);
 }

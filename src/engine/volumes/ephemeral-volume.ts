@@ -26,7 +26,7 @@ function isReadOnly({ volumeClaimTemplate }: EphemeralSource): boolean {
 }
 
 async function setUpEphemeral(source: EphemeralSource, request: VolumeRequest, path: string): Promise<void> {
-  const { pod, podDir, volume, claims } = request;
+  const { pod, podDir, volume, claims, logger } = request;
   const { storageClassName, volumeMode, volumeName } = source.volumeClaimTemplate?.spec ?? {};
   if (volumeMode === 'Block') throw new UserError('volumeMode Block: block volumes are not supported here');
   if (storageClassName === '' || (volumeName ?? '') !== '' || claims.isClassDeclared(storageClassName)) {
@@ -39,7 +39,8 @@ async function setUpEphemeral(source: EphemeralSource, request: VolumeRequest, p
   await makeFolder(path, 0o750);
   // The umask limits mkdir, but not chmod.
   await chmod(path, 0o777);
-  await setVolumeOwnership(path, { fsGroup: pod.spec.securityContext?.fsGroup, readOnly: isReadOnly(source) });
+  const { fsGroup } = pod.spec.securityContext ?? {};
+  await setVolumeOwnership(path, { fsGroup, readOnly: isReadOnly(source), logger });
   await makeFolder(join(marker, '..'), 0o750);
   await writeInPlace(marker, '', 0o600);
 }

@@ -12,16 +12,23 @@ type NFSSource = NonNullable<Volume['nfs']>;
 const helperFolders = ['/sbin', '/sbin/fs.d', '/sbin/fs', '/usr/sbin'];
 
 /** A share of an NFS server. kubelet: pkg/volume/nfs/nfs.go */
-export function nfsVolume(source: NFSSource, { podDir, volume }: VolumeRequest): VolumeMounter {
+export function nfsVolume(source: NFSSource, { podDir, volume, signal }: VolumeRequest): VolumeMounter {
   const path = nfsPath(podDir, volume.name);
   return {
     mount: { hostPath: path, readOnly: source.readOnly === true, managed: false },
-    setUp: () => mountNFS(path, { source, mountOptions: [] }),
+    setUp: () => mountNFS(path, { source, mountOptions: [], signal }),
     hasContent: () => isMountPoint(path),
   };
 }
 
 export const nfsPath = (podDir: string, name: string): string => join(podDir, 'volumes', 'kubernetes.io~nfs', name);
+
+interface Share {
+  source: NFSSource;
+  mountOptions: readonly string[];
+  /** Ends the mount. */
+  signal?: AbortSignal | undefined;
+}
 
 /**
  * Mounts the share on the path, unless it is. Rejects with a `UserError` if the machine cannot mount shares, or the
@@ -29,7 +36,7 @@ export const nfsPath = (podDir: string, name: string): string => join(podDir, 'v
  */
 export async function mountNFS(
   path: string,
-  { source, mountOptions }: { source: NFSSource; mountOptions: readonly string[] },
+  { source, mountOptions, signal }: Share,
   folders = helperFolders,
 ): Promise<void> {
   if (await isMountPoint(path)) return;
@@ -41,7 +48,7 @@ export async function mountNFS(
   await makeFolder(path, 0o750);
   const server = source.server.includes(':') ? `[${source.server}]` : source.server;
   const options = [...(source.readOnly === true ? ['ro'] : []), ...mountOptions];
-  await mountFileSystem('nfs', `${server}:${source.path}`, path, options);
+  await mountFileSystem({ type: 'nfs', source: `${server}:${source.path}`, target: path, options, signal });
 }
 
 async function hasHelper(folders: readonly string[]): Promise<boolean> {

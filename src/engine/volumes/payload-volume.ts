@@ -27,7 +27,7 @@ export function payloadVolume(plugin: string, medium: '' | 'Memory') {
  * kubelet: pkg/volume/configmap SetUpAt, and those of secret, projected and downwardapi
  */
 async function setUpPayloadVolume(request: VolumeRequest, path: string, medium: string): Promise<void> {
-  const { pod, podDir, volume, allocatable, now } = request;
+  const { pod, podDir, volume, allocatable, now, logger } = request;
   const payload = volumePayload(pod, volume, request);
   await setUpEmptyDir({
     pod,
@@ -36,6 +36,7 @@ async function setUpPayloadVolume(request: VolumeRequest, path: string, medium: 
     path,
     source: { medium },
     allocatableMemory: allocatable['memory'],
+    logger,
   });
   for (const folder of nestedMountPoints(pod, volume.name)) {
     await makeFolder(join(path, folder), 0o755);
@@ -43,6 +44,6 @@ async function setUpPayloadVolume(request: VolumeRequest, path: string, medium: 
   const { fsGroup } = pod.spec.securityContext ?? {};
   await writePayload(path, payload, {
     now: now(),
-    setPermissions: () => setVolumeOwnership(path, { fsGroup, readOnly: true }),
+    setPermissions: () => setVolumeOwnership(path, { fsGroup, readOnly: true, logger }),
   });
 }

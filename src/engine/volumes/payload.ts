@@ -14,18 +14,30 @@ const maxPathBytes = 4096;
 const maxNameBytes = 255;
 
 /**
- * Throws a `UserError` if a path leaves the volume or conflicts with another one. kubelet: atomic_writer.go
- * validatePayload
+ * The payload by clean path: `./a//b/` is `a/b`. Of several files with the same clean path the last one stays. Throws a
+ * `UserError` if a path leaves the volume or conflicts with another one. kubelet: atomic_writer.go validatePayload
  */
-export function validatePayload(payload: Payload): void {
-  for (const path of payload.keys()) {
+export function validatePayload(payload: Payload): Payload {
+  const clean = new Map<string, FileProjection>();
+  for (const [path, file] of payload) {
     const broken = brokenRule(path);
     if (broken !== undefined) throw new UserError(`invalid path "${path}" in the volume: ${broken}`);
-    const parent = foldersOf(path).find((folder) => payload.has(folder));
+    clean.set(cleanOf(path), file);
+  }
+  for (const path of clean.keys()) {
+    const parent = foldersOf(path).find((folder) => clean.has(folder));
     if (parent !== undefined)
       throw new UserError(`the volume cannot have both a file "${parent}" and "${path}" below it`);
   }
+  return clean;
 }
+
+/** Of a path without `..`. */
+const cleanOf = (path: string): string =>
+  path
+    .split('/')
+    .filter((name) => name !== '' && name !== '.')
+    .join('/');
 
 function brokenRule(path: string): string | undefined {
   const names = path.split('/');
@@ -36,7 +48,9 @@ function brokenRule(path: string): string | undefined {
     return `no part of it may be longer than ${maxNameBytes} bytes`;
   }
   if (names.includes('..')) return 'must not contain ".."';
-  return path.startsWith('..') ? 'must not begin with ".."' : undefined;
+  const clean = cleanOf(path);
+  if (clean === '') return 'must name a file';
+  return clean.startsWith('..') ? 'must not begin with ".."' : undefined;
 }
 
 /** `a/b/c` is in `a` and `a/b`. */

@@ -2,11 +2,13 @@ import { join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { toError } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
 import { namesIn } from '../host/names-in.ts';
 import { isFileName, type PodDirs } from '../host/pod-dirs.ts';
 import type { ClaimName } from '../../api/values/persistent-volume.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
 import type { CSIVolumes } from '../csi/csi-volumes.ts';
+import { claimNotes } from '../persistent-volumes/claim-uses.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import { emptyDirPath } from './empty-dir.ts';
 import { shareMountsBelow } from '../host/mounts.ts';
@@ -39,6 +41,7 @@ interface Deps extends PayloadSources {
   /** Called with the UID of a pod whose claim was in use by another pod, and may be free now. */
   onClaimFreed?: (uid: string) => void;
   meter?: Pick<Meter, 'observe'> | undefined;
+  logger?: Pick<Logger, 'warn'> | undefined;
 }
 
 /**
@@ -83,11 +86,7 @@ export class VolumeManager {
     const podDir = this.deps.podDirs.podDir(uid);
     const claims = await this.deps.claims.uses.claimsOf(uid);
     await this.deps.csi?.tearDownPod(uid);
-    // Looked for first, because a removal reads all mounts of the machine.
-    const present = await namesIn(podDir);
-    // Markers first, because a volume without one is made again.
-    for (const folder of ['volume-subpaths', 'plugins', 'volumes'])
-      if (present.includes(folder)) await removeTree(join(podDir, folder));
+    for (const folder of await foldersToRemove(podDir)) await removeTree(join(podDir, folder));
     this.podRemoved();
     return claims;
   }
@@ -158,6 +157,19 @@ export class VolumeManager {
     const podDir = podDirs.podDir(pod.metadata.uid);
     return volumeMounter({ ...deps, pod, volume, podDir, signal, now: () => clock.now() });
   }
+}
+
+/**
+ * Folders of a pod, in the order of their removal. Markers come before volumes, because a volume without one is made
+ * again. Notes of claims come after volumes, because the claims are in use until then. Only folders that are there,
+ * because each removal reads all mounts of the machine.
+ */
+async function foldersToRemove(podDir: string): Promise<string[]> {
+  const present = await namesIn(podDir);
+  const plugins = await namesIn(join(podDir, 'plugins'));
+  const markers = plugins.filter((name) => name !== claimNotes).map((name) => join('plugins', name));
+  const order = plugins.includes(claimNotes) ? [...markers, 'volumes', 'plugins'] : ['plugins', 'volumes'];
+  return ['volume-subpaths', ...order].filter((folder) => present.includes(folder) || markers.includes(folder));
 }
 
 /** Volumes that a container of the pod mounts. */

@@ -1,6 +1,7 @@
 import type { Pod, Volume } from '../../api/types.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import type { CSIVolumes } from '../csi/csi-volumes.ts';
+import type { Logger } from '../../logger.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import type { PayloadSources } from './volume-payload.ts';
 
@@ -32,6 +33,7 @@ export interface VolumeRequest extends PayloadSources {
   csi?: CSIVolumes | undefined;
   /** Ends calls to drivers. */
   signal?: AbortSignal | undefined;
+  logger?: Pick<Logger, 'warn'> | undefined;
 }
 
 /** Sets up one volume of a pod. kubelet: pkg/volume Mounter */

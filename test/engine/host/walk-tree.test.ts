@@ -198,3 +198,23 @@ test('a folder that is deleted before the walk enters it is not visited', async 
   await walkTree(tree, visit, { beforeEntering: (_folder, name) => Promise.resolve(name === 'empty') });
   expect(visited).toEqual(['inner', 'full']);
 });
+
+test('folders are looked for again so many times, then the walk goes on above them', async () => {
+  await mkdir(join(tree, 'a', 'b', 'c', 'd'), { recursive: true });
+  await writeFile(join(tree, 'a', 'b', 'c', 'd', 'file'), '');
+  await mkdir(join(tree, 'a', 'other'));
+  const names = async (maxFoundAgain: number): Promise<string[]> => {
+    const visited: string[] = [];
+    const visit: Visit = async (_folder, { name }) => {
+      visited.push(name);
+      if (name === 'file') await rename(join(tree, 'a', 'b', 'c', 'd'), join(tree, 'd'));
+      return undefined;
+    };
+    await walkTree(tree, visit, { survivesMoves: true, maxFoundAgain });
+    await rename(join(tree, 'd'), join(tree, 'a', 'b', 'c', 'd'));
+    return visited.filter((name) => name !== 'other');
+  };
+  expect(await names(4)).toEqual(['file', '.', 'c', 'b', 'a']);
+  expect(await names(3)).toEqual(['file', '.', 'b', 'a']);
+  expect(await names(0)).toEqual(['file', '.']);
+});

@@ -88,6 +88,26 @@ test.each<[title: string, given: Given, expected: string]>([
     'b',
   ],
   [
+    'a volume of another claim stays there, whatever its claimRef says later',
+    { volumes: [makeVolume('a', { claimRef: data }), makeVolume('b')], holders: { a: other } },
+    'a: belongs to claim default/other, which a later claimRef does not change: declare the volume under another name',
+  ],
+  [
+    'a volume of another claim stays there, whatever the claim names',
+    { claim: { volumeName: 'a' }, volumes: [makeVolume('a', { claimRef: data })], holders: { a: other } },
+    'a: belongs to claim default/other, which a later claimRef does not change: declare the volume under another name',
+  ],
+  [
+    'a volume with a record stays that of the claim, whatever its claimRef says later',
+    { volumes: [makeVolume('a', { claimRef: other })], holders: { a: data } },
+    'a',
+  ],
+  [
+    'a volume of a damaged record is not taken, whatever its claimRef says',
+    { volumes: [makeVolume('a', { claimRef: data })], holders: { a: unknownClaim } },
+    'a: the record of its claim is damaged',
+  ],
+  [
     'a class whose volumes do not fit makes no folder',
     {
       claim: { storageClassName: 'fast' },

@@ -115,6 +115,23 @@ describe('a volume of files', () => {
     await expect(writePayload(folder, payloadOf({ nested: '1' }), { now: now + 2000 })).rejects.toThrow(
       '"nested" is a file of the volume and a place where another volume is mounted',
     );
+    expect(await readAll(['b'])).toEqual({ b: '1' });
+    expect(await hasPayload(folder)).toBe(true);
+  });
+
+  test('is not complete while another volume has the place of a file', async () => {
+    await mkdir(join(folder, 'b'));
+    await expect(writePayload(folder, payloadOf({ a: '1', b: '2', c: '3' }), { now })).rejects.toThrow(
+      '"b" is a file of the volume and a place where another volume is mounted',
+    );
+    expect(await hasPayload(folder)).toBe(false);
+  });
+
+  test('is not complete without the link of a file', async () => {
+    await writePayload(folder, payloadOf({ a: '1', 'b/c': '2' }), { now });
+    expect(await hasPayload(folder)).toBe(true);
+    await unlink(join(folder, 'b'));
+    expect(await hasPayload(folder)).toBe(false);
   });
 
   test('shows nobody a revision before it has its permissions', async () => {
@@ -126,6 +143,25 @@ describe('a volume of files', () => {
     await writePayload(folder, payloadOf({ a: '2' }), { now: now + 1000, setPermissions });
     expect(seen).toEqual({ a: '1' });
     expect(await readAll(['a'])).toEqual({ a: '2' });
+  });
+
+  test.each(['./a/b', 'a//b', 'a/./b', 'a/b/', 'a/b/.', './/a//b//'])(
+    'has the file "%s" at its clean path',
+    async (path) => {
+      const clean = `${folder}-clean`;
+      await mkdir(clean);
+      await writePayload(clean, payloadOf({ 'a/b': '1' }), { now });
+      expect(await writePayload(folder, payloadOf({ [path]: '1' }), { now })).toBe(true);
+      expect(await treeOf(folder)).toEqual(await treeOf(clean));
+      const before = await readdir(folder);
+      expect(await writePayload(folder, payloadOf({ [path]: '1' }), { now: now + 1000 })).toBe(false);
+      expect(await readdir(folder)).toEqual(before);
+    },
+  );
+
+  test('has the later one of two files with the same clean path', async () => {
+    await writePayload(folder, payloadOf({ 'a//b': '1', 'a/b': '2', './a/b': '3' }), { now });
+    expect(await readAll(['a/b'])).toEqual({ 'a/b': '3' });
   });
 
   test('refuses paths that lead out of it before it writes anything', async () => {

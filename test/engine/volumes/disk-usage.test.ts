@@ -1,7 +1,8 @@
+import { renameSync } from 'node:fs';
 import { link, lstat, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
-import { treeUsage } from '../../../src/engine/volumes/disk-usage.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { treeUsage, type TreeUsage } from '../../../src/engine/volumes/disk-usage.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
@@ -57,4 +58,52 @@ test('of more files with several names than the limit each name counts as a shar
   }
   const expected = await blocksOf(folder, ...['a', 'b', 'c'].map((name) => join(folder, name)));
   expect(await treeUsage(folder, () => false, { maxLinkedFiles: 1 })).toEqual({ bytes: expected, inodes: 4 });
+});
+
+describe('a folder that is moved while its content is counted', () => {
+  let volume: string;
+  beforeEach(async () => {
+    volume = join(folder, 'volume');
+    for (const path of ['a/moved', 'b/deep/er', 'c']) await mkdir(join(volume, path), { recursive: true });
+    await writeFile(join(volume, 'a/moved/large'), Buffer.alloc(1_000_000, 1));
+    await writeFile(join(volume, 'c/file'), Buffer.alloc(60_000, 1));
+  });
+
+  /** Usage of the volume. Once the large file is counted, each path of `moves` becomes the other. */
+  function usageWith(moves: Readonly<Record<string, string>>): Promise<TreeUsage> {
+    const left = Object.entries(moves);
+    return treeUsage(volume, ({ bytes }) => {
+      if (bytes > 1_000_000n) for (const paths of left.splice(0)) renameSync(...pathsIn(volume, paths));
+      return false;
+    });
+  }
+
+  const pathsIn = (path: string, [from, to]: [string, string]): [string, string] => [join(path, from), join(path, to)];
+
+  test.each<[title: string, moves: Record<string, string>, left: string[]]>([
+    [
+      'counts once, with what comes after it',
+      { 'a/moved': 'b/deep/moved' },
+      ['a', 'b', 'b/deep', 'b/deep/er', 'b/deep/moved', 'b/deep/moved/large', 'c', 'c/file'],
+    ],
+    [
+      'counts once if the folder above it is moved too',
+      { a: 'b/a' },
+      ['b', 'b/a', 'b/a/moved', 'b/a/moved/large', 'b/deep', 'b/deep/er', 'c', 'c/file'],
+    ],
+    [
+      'counts without a folder above it that leaves the volume',
+      { 'a/moved': 'b/deep/moved', a: '../elsewhere' },
+      ['b', 'b/deep', 'b/deep/er', 'b/deep/moved', 'b/deep/moved/large', 'c', 'c/file'],
+    ],
+    [
+      'counts if it leaves the volume',
+      { 'a/moved': '../elsewhere' },
+      ['../elsewhere', '../elsewhere/large', 'a', 'b', 'b/deep', 'b/deep/er', 'c', 'c/file'],
+    ],
+  ])('%s', async (_title, moves, left) => {
+    const usage = await usageWith(moves);
+    const bytes = await blocksOf(volume, ...left.map((path) => join(volume, path)));
+    expect(usage).toEqual({ bytes, inodes: left.length + 1 });
+  });
 });

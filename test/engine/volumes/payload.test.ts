@@ -9,6 +9,9 @@ test.each([
   ['/etc/passwd', 'invalid path "/etc/passwd" in the volume: must be relative'],
   ['a/../../b', 'invalid path "a/../../b" in the volume: must not contain ".."'],
   ['..data', 'invalid path "..data" in the volume: must not begin with ".."'],
+  ['./..data', 'invalid path "./..data" in the volume: must not begin with ".."'],
+  ['.', 'invalid path "." in the volume: must name a file'],
+  ['.//./', 'invalid path ".//./" in the volume: must name a file'],
   [`a/${'ü'.repeat(128)}`, `no part of it may be longer than 255 bytes`],
   [`${'abc/'.repeat(1024)}d`, 'must not be longer than 4096 bytes'],
 ])('the path "%s" is refused', (path, message) => {
@@ -23,6 +26,12 @@ test('a file cannot be a folder too', () => {
   }).toThrow('the volume cannot have both a file "a/b" and "a/b/c" below it');
 });
 
+test('a file cannot be a folder too, however their paths are written', () => {
+  expect(() => {
+    validatePayload(payloadOf('a//b', './a/b/c'));
+  }).toThrow('the volume cannot have both a file "a/b" and "a/b/c" below it');
+});
+
 test.each(['a', 'a/b..c/d', '.hidden', 'a/...', 'a/..b'])('the path "%s" is fine', (path) => {
-  validatePayload(payloadOf(path));
+  expect([...validatePayload(payloadOf(path)).keys()]).toEqual([path]);
 });
