@@ -9,7 +9,7 @@ import type { OpenPod, PodFlags } from './pod/open-pod.ts';
 interface CheckpointFlags extends PodFlags {
   container?: string;
   /** Milliseconds. */
-  timeout: number;
+  timeout?: number;
 }
 
 const defaultTimeoutMs = 120_000;
@@ -20,7 +20,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .argument('<pod>', 'name, name without the node, or namespace/name')
     .option('-c, --container <name>', 'container (default: the default container of the pod)')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
-    .option('--timeout <duration>', 'longest time that it may take', duration, defaultTimeoutMs)
+    .option('--timeout <duration>', 'longest time that it may take (default: 2m)', duration)
     .addHelpText('after', examples)
     .action(async (podName: string, flags: CheckpointFlags) => {
       deps.stdout.write(`${await checkpoint(deps, podName, flags)}\n`);
@@ -43,7 +43,7 @@ async function checkpoint(deps: CommandDeps, podName: string, flags: CheckpointF
     const { name, namespace } = opened.pod;
     const { name: container, id } = runningContainer(deps, opened, flags.container);
     const archive = { rootDir: flags.rootDir, podName: name, namespace, container, now: systemClock.now() };
-    return writeCheckpoint(archive, (location) => written(opened, id, location, flags.timeout));
+    return writeCheckpoint(archive, (location) => written(opened, id, location, flags.timeout ?? defaultTimeoutMs));
   });
 }
 

@@ -19,7 +19,7 @@ interface DebugFlags extends PodFlags {
   container?: string;
   stdin?: boolean;
   tty?: boolean;
-  env: EnvVar[];
+  env?: EnvVar[];
   imagePullPolicy?: string;
   profile: DebugProfile;
   rm?: boolean;
@@ -39,7 +39,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .option('-i, --stdin', 'attach to it, and pass stdin')
     .option('-t, --tty', 'with a terminal, together with -i')
-    .option('--env <name=value>', 'a variable; may be repeated', addVariable, [])
+    .option('--env <name=value>', 'a variable; may be repeated', addVariable)
     .option('--image-pull-policy <policy>', 'Always, IfNotPresent or Never')
     .addOption(
       new Option('--profile <profile>', 'its privileges, as those of kubectl debug')
@@ -68,7 +68,7 @@ Examples:
 
 Exit codes: 0 when the container was started, or its session has ended, 1 otherwise.`;
 
-function addVariable(text: string, earlier: EnvVar[]): EnvVar[] {
+function addVariable(text: string, earlier: EnvVar[] = []): EnvVar[] {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('It must have the form NAME=VALUE.');
   return [...earlier, { name: text.slice(0, at), value: text.slice(at + 1) }];
@@ -79,7 +79,7 @@ async function debug(deps: CommandDeps, podName: string, command: string[], flag
     throw new UserError('-t needs -i', { hint: 'kubelet-ts debug -it POD opens a terminal.' });
   }
   const socket = controlSocketPath(flags.rootDir);
-  const [pod] = await declaredPods(socket, [podName], flags.namespace);
+  const [pod] = await declaredPods(flags.rootDir, [podName], flags.namespace);
   if (pod === undefined) throw new UserError(`no pod "${podName}"`);
   if (flags.remove !== undefined) {
     const message = answered(await removeEphemeralContainer(socket, pod, flags.remove));
@@ -158,7 +158,7 @@ function ephemeralContainer({ spec }: Pod, command: readonly string[], flags: De
       : {}),
     ...(imagePullPolicy !== undefined && { imagePullPolicy }),
     ...(command.length > 0 && { command: [...command] }),
-    ...(env.length > 0 && { env }),
+    ...(env && { env }),
     // Without stdinOnce the end of stdin would end the session before the container has answered.
     ...(stdin && { stdin, ...(!tty && { stdinOnce: true }) }),
     ...(tty && { tty }),

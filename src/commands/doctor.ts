@@ -1,9 +1,9 @@
 import { type Command, CommanderError, Option } from 'commander';
 import { UserError } from '../errors.ts';
 import { examinedNode } from '../node/doctor/examined.ts';
-import { addNodeOptions } from '../node/options/node-flags.ts';
 import type { NodeFlags } from '../node/options/node-options.ts';
 import { countLevels, findingsText, isUnicode } from './doctor/findings-text.ts';
+import { addFlagsOfRun } from './flags-of-run.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
 import { paint } from './io/paint.ts';
@@ -17,7 +17,7 @@ interface DoctorFlags extends NodeFlags {
 const exitCodes = { problems: 1, usage: 2 };
 
 export function register(program: Command, deps: CommandDeps): void {
-  withUsageCode(addNodeOptions(program.command('doctor')))
+  withUsageCode(addFlagsOfRun(program.command('doctor')))
     .description('Examine this machine, and show how to mend it')
     .argument('[manifests...]', 'files or folders of manifests, as for run')
     .option('--registry <host>', 'ask this image registry too, for 5 s at most')

@@ -19,7 +19,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .addHelpText('after', '\nThe last ten are kept. * marks the one that runs.\n\nExample:\n  kubelet-ts history web')
     .action(async (name: string, { rootDir, namespace }: HistoryFlags) => {
       const socket = controlSocketPath(rootDir);
-      const [pod] = await declaredPods(socket, [name], namespace);
+      const [pod] = await declaredPods(rootDir, [name], namespace);
       const revisions = pod && (await fetchRevisions(socket, pod));
       if (revisions === undefined) throw new UserError('kubelet-ts ended');
       const { formatTable } = await import('./io/format-table.ts');

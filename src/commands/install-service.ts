@@ -188,7 +188,5 @@ async function execute([command = '', ...words]: readonly string[]): Promise<voi
   const { failed, stderr } = await execa(command, words, { reject: false, timeout: 120_000, stdin: 'ignore' });
   if (!failed) return;
   const why = stderr === '' ? '' : `: ${stderr}`;
-  throw new UserError(`${[command, ...words].join(' ')} failed${why}`, {
-    hint: 'Repeat the command when that is mended.',
-  });
+  throw new UserError(`${[command, ...words].join(' ')} failed${why}`, { hint: 'Mend that, then repeat the command.' });
 }

@@ -120,10 +120,10 @@ async function operateAll(
 ): Promise<void> {
   const socket = controlSocketPath(rootDir);
   const options = { ...(container !== undefined && { container }), ...(to !== undefined && { to }) };
-  const pods = await declaredPods(socket, names, namespace);
+  const pods = await declaredPods(rootDir, names, namespace);
   for (const pod of pods) {
     const message = await operate(socket, pod, action, options);
-    if (message === undefined) throw new UserError('kubelet-ts ended', { hint: `Nothing is known of ${pod.name}.` });
+    if (message === undefined) throw endedBefore(`${pod.namespace}/${pod.name}`);
     // Of a stop the sentence is true later.
     if (action !== 'stop' || wait === 'false') deps.stdout.write(`${visible(message)}\n`);
   }
@@ -135,3 +135,8 @@ async function operateAll(
     deps.stdout.write(`pod/${visible(name)} stopped\n`);
   }
 }
+
+const endedBefore = (pod: string): UserError =>
+  new UserError(`kubelet-ts ended before it reported on ${pod}`, {
+    hint: `Start it again, then see what happened: kubelet-ts describe ${pod}`,
+  });

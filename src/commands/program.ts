@@ -122,11 +122,13 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** A mistake in a command line with its suggestion in the form of all hints. */
+/** A mistake in a command line in the form of all errors, with its suggestion as their hints. */
 const withHint = (text: string): string =>
-  text.replace(/\((Did you mean )(?:one of )?(.*)\?\)/, (_, start: string, names: string) => {
-    return `hint: ${start}${names.replaceAll(', ', ' or ')}?`;
-  });
+  text
+    .replace(/^(error: unknown )option '(.*)'$/m, '$1flag: $2')
+    .replace(/\((Did you mean )(?:one of )?(.*)\?\)/, (_, start: string, names: string) => {
+      return `hint: ${start}${names.replaceAll(', ', ' or ')}?`;
+    });
 
 const aliases: Record<string, string> = { get: 'ps' };
 

@@ -16,13 +16,14 @@ import { openHealthz } from '../node/open-healthz.ts';
 import { AgentEnd, endOfPodsMs, endsItsPods } from '../node/agent-end.ts';
 import { addShortHelp } from './io/short-help.ts';
 import { canShowScreen } from './run/can-show-screen.ts';
-import { addThemeOption, type Theme } from './run/theme-option.ts';
+import type { Theme } from './run/theme-option.ts';
+import { addOutputOptions } from './flags-of-run.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { boolean, referenceVersion } from '../node/options/flags.ts';
 import type { OnStarting } from '../node/import-images.ts';
 import { logEvents } from '../node/log/log-events.ts';
 import { setKernelTunables } from '../node/kernel-tunables.ts';
-import { addLogOptions, addNodeOptions } from '../node/options/node-flags.ts';
+import { addNodeOptions } from '../node/options/node-flags.ts';
 import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
 import { Reload } from '../node/reload.ts';
@@ -41,11 +42,10 @@ interface RunFlags extends NodeFlags, LogFlags {
 }
 
 export function register(program: Command, deps: CommandDeps): void {
-  const command = addThemeOption(addLogOptions(addNodeOptions(program.command('run')), 'info'));
+  const command = addOutputOptions(addNodeOptions(program.command('run')));
   addShortHelp(command, commonFlags)
     .description('Run the pods of manifests until stopped. Stopping leaves the pods running')
     .argument('[manifests...]', 'files or folders of pod manifests, beside --pod-manifest-path')
-    .option('--no-tui', 'log lines instead of the screen, also on a terminal')
     // A flag of the kubelet that kubeadm uses.
     .addOption(new Option('--version [boolean]').argParser(boolean).hideHelp())
     .addHelpText('after', examples)

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { examinedNode } from '../node/doctor/examined.ts';
-import { addNodeOptions } from '../node/options/node-flags.ts';
 import type { NodeFlags } from '../node/options/node-options.ts';
 import { UserError } from '../errors.ts';
 import { writeFailure } from '../file-failure.ts';
 import { visible } from '../visible-text.ts';
 import { replaceFile } from '../write-file-atomic.ts';
+import { addFlagsOfRun } from './flags-of-run.ts';
 import type { CommandDeps } from './io/deps.ts';
 
 interface BundleFlags extends NodeFlags {
@@ -14,7 +14,7 @@ interface BundleFlags extends NodeFlags {
 }
 
 export function register(program: Command, deps: CommandDeps): void {
-  addNodeOptions(program.command('support-bundle'))
+  addFlagsOfRun(program.command('support-bundle'))
     .description('Write an archive for a bug report, without secrets')
     .argument('[manifests...]', 'files or folders of manifests, as for run')
     .option('-o, --output <path>', 'archive to write (default: kubelet-ts-support-TIME.tar.gz in this folder)')

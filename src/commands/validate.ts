@@ -3,10 +3,10 @@ import { type Command, Option } from 'commander';
 import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import { UserError } from '../errors.ts';
+import { addFlagsOfRun } from './flags-of-run.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { heldObjects, listText } from './validate/held-objects.ts';
 import { collect } from '../node/options/flags.ts';
-import { addNodeOptions } from '../node/options/node-flags.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
 import { BrokenConfiguration } from '../node/options/read-configuration.ts';
 import { remoteManifest } from '../node/sources/node-sources.ts';
@@ -35,7 +35,7 @@ interface ValidateFlags extends NodeFlags {
 type Output = 'text' | 'json' | 'yaml';
 
 export function register(program: Command, deps: CommandDeps): void {
-  addNodeOptions(program.command('validate'))
+  addFlagsOfRun(program.command('validate'))
     .description('Report all errors of manifests, without running them')
     .argument('[manifests...]', 'files or folders of manifests, - for stdin (default: those of --config and flags)')
     .addOption(

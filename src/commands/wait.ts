@@ -1,7 +1,8 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { fetchSnapshot, waitForAgent } from '../server/control/control-client.ts';
+import { noAgent } from '../server/control/no-agent.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { unlessAborted } from '../flow/unless-aborted.ts';
 import { visible } from '../visible-text.ts';
@@ -76,10 +77,20 @@ Examples:
   kubelet-ts wait web --for=jsonpath='{.status.phase}'=Running`;
 
 function conditionOption(): Option {
-  const option = new Option('--for <condition>', 'condition to wait for').choices(waitConditions).default('ready');
-  const { parseArg } = option;
-  return option.argParser((text) => parseCondition(text) ?? parseArg?.(text, 'ready') ?? text);
+  const description = `condition to wait for, also ${formsOfKubectl.join(' or ')}`;
+  return new Option('--for <condition>', description)
+    .choices(waitConditions)
+    .default('ready')
+    .argParser((text) => {
+      const condition = parseCondition(text);
+      if (condition !== undefined) return condition;
+      throw new InvalidArgumentError(
+        `It must be ${[...waitConditions, formsOfKubectl[0]].join(', ')} or ${formsOfKubectl[1]}.`,
+      );
+    });
 }
+
+const formsOfKubectl = ['condition=TYPE[=VALUE]', 'jsonpath={PATH}[=VALUE]'] as const;
 
 /** The names of the pods that are meant, in a state of the agent if it is known. */
 type PodsMeant = (snapshot: EngineSnapshot | undefined) => readonly string[];
@@ -130,10 +141,7 @@ async function waitForPods(meant: PodsMeant, flags: WaitFlags): Promise<readonly
   const timeout = timeLimit(flags.timeout ?? defaultTimeoutMs);
   await waitForAgent(socket, timeout).catch((error: unknown) => {
     if (error instanceof UserError) throw error;
-    throw new UserError('no kubelet-ts runs on this root-dir', {
-      hint: 'Start it with `kubelet-ts run`.',
-      cause: error,
-    });
+    throw noAgent(flags.rootDir, { cause: error });
   });
   const everMeant = new Set<string>();
   let last: EngineSnapshot | undefined;

@@ -118,7 +118,10 @@ function hintOf(result: Failure): string {
   switch (result.kind) {
     case 'absent':
     case 'refused':
-      return 'Is the runtime running? Without the option, kubelet-ts finds one or runs a containerd of its own.';
+      return (
+        'Start the runtime. Or leave out --container-runtime-endpoint and $CONTAINER_RUNTIME_ENDPOINT: ' +
+        'kubelet-ts then finds a runtime, or runs its own containerd.'
+      );
     case 'denied':
       return 'Run it as root: sudo kubelet-ts …';
     case 'no-cri':

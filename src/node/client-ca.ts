@@ -18,7 +18,7 @@ export async function readClientCA(path: string): Promise<string> {
     content = await readRegularFile(path, maxBytes, { followLinks: true });
   } catch (cause) {
     throw new UserError(`the client CA ${path} cannot be read: ${readFailure(cause)}`, {
-      hint: 'It is named by authentication.x509.clientCAFile (--client-ca-file).',
+      hint: 'Correct the path or the mode of the file that authentication.x509.clientCAFile (--client-ca-file) names.',
       cause,
     });
   }

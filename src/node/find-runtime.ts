@@ -1,9 +1,11 @@
 import { systemClock } from '../clock.ts';
 import { awaitEndpoint } from '../containerd/await-endpoint.ts';
-import { hasManagedContainerd } from '../containerd/managed-paths.ts';
+import { hasManagedContainerd, managedPaths } from '../containerd/managed-paths.ts';
 import { probeEndpoint } from '../containerd/probe-endpoint.ts';
 import { chooseRuntimeEndpoint, failureOf, type RuntimeEndpoint } from '../containerd/runtime-endpoint.ts';
 import type { UserError } from '../errors.ts';
+import { fetchRuntimeEndpoint } from '../server/control/control-client.ts';
+import { controlSocketPath } from '../server/control/socket-paths.ts';
 
 /** How to wait for a runtime named by the user. */
 export interface RuntimeWait {
@@ -24,7 +26,7 @@ export async function findRuntimeEndpoint(options: {
   const { rootDir, flag, wait } = options;
   return chooseRuntimeEndpoint({
     flag,
-    env: process.env['CONTAINER_RUNTIME_ENDPOINT'],
+    env: namedByEnvironment(),
     rootDir,
     recorded: await hasManagedContainerd(rootDir),
     probe: probeEndpoint,
@@ -39,3 +41,20 @@ export async function findRuntimeEndpoint(options: {
     }),
   });
 }
+
+/**
+ * Chooses the runtime for a command beside an agent. Without the flag and the variable, it is the runtime of the agent,
+ * which the agent's configuration may name.
+ */
+export async function findRuntimeOfAgent(place: {
+  rootDir: string;
+  flag: string | undefined;
+}): Promise<RuntimeEndpoint> {
+  const { rootDir, flag } = place;
+  if ((flag ?? '') !== '' || (namedByEnvironment() ?? '') !== '') return findRuntimeEndpoint(place);
+  // An agent that is silent or starts does not name its runtime.
+  const ofAgent = await fetchRuntimeEndpoint(controlSocketPath(rootDir)).catch(() => undefined);
+  return findRuntimeEndpoint({ rootDir, flag: ofAgent === managedPaths(rootDir).endpoint ? undefined : ofAgent });
+}
+
+const namedByEnvironment = (): string | undefined => process.env['CONTAINER_RUNTIME_ENDPOINT'];

@@ -146,7 +146,7 @@ function refuseOverReservation(reservations: NodeReservations): void {
   const [resource] = overReservedResources(reservations);
   if (resource === undefined) return;
   throw new UserError(`more ${resource} is reserved than the node has (${reservations.capacity[resource] ?? '0'})`, {
-    hint: 'It is the sum of --system-reserved, --kube-reserved and the eviction thresholds.',
+    hint: 'Lower --system-reserved, --kube-reserved or the eviction thresholds.',
   });
 }
 

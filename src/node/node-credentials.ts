@@ -10,14 +10,11 @@ import { errorMessage, UserError } from '../errors.ts';
 import { readFailure } from '../file-failure.ts';
 import type { Logger } from '../logger.ts';
 import { problemText } from '../api/values/problem-text.ts';
+import { type CredentialProviderFlags, refuseHalfOfCredentialProviders } from './options/credential-provider-flags.ts';
 
 /** Sources of the node's registry credentials. */
-export interface NodeCredentialsOptions {
+export interface NodeCredentialsOptions extends CredentialProviderFlags {
   rootDir: string;
-  /** File of credential providers; empty for none. */
-  imageCredentialProviderConfig: string;
-  /** Folder of the providers' programs. */
-  imageCredentialProviderBinDir: string;
 }
 
 /**
@@ -43,10 +40,8 @@ export async function nodeCredentials(
 
 async function openPlugins(options: NodeCredentialsOptions, logger: Logger): Promise<CredentialPlugin[]> {
   const { imageCredentialProviderConfig: file, imageCredentialProviderBinDir: folder } = options;
-  if (file === '' && folder === '') return [];
-  if (file === '' || folder === '') {
-    throw new UserError('--image-credential-provider-config and --image-credential-provider-bin-dir need each other');
-  }
+  refuseHalfOfCredentialProviders(options);
+  if (file === '') return [];
   const binDir = resolve(folder);
   const providers = await readProviders(resolve(file));
   for (const { name } of providers) await requireProgram(join(binDir, name));

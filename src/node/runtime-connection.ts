@@ -21,7 +21,7 @@ import { criEventStream, type RuntimeEventStream } from '../engine/pleg/runtime-
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { needsRoot } from '../needs-root.ts';
-import { findRuntimeEndpoint } from './find-runtime.ts';
+import { findRuntimeOfAgent } from './find-runtime.ts';
 
 /** The flags that lead to a runtime. Without an endpoint, or with an empty one, it is found. */
 export interface RuntimePlace {
@@ -138,12 +138,12 @@ function endingLost(runtime: RuntimeService, channel: Channel, { rootDir }: Keep
 const answerTimeoutMs = 10_000;
 
 /**
- * Connects to the runtime that `run` would use with these flags. Starts none. Rejects with a `UserError` if it does not
- * answer in time.
+ * Connects to the runtime of the agent, or to that of a `run` with these flags. Starts none. Rejects with a `UserError`
+ * if it does not answer in time.
  */
 export async function connectToRuntime(place: RuntimePlace, timeoutMs = answerTimeoutMs): Promise<RuntimeConnection> {
   const rootDir = resolve(place.rootDir);
-  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: place.containerRuntimeEndpoint });
+  const { endpoint, managed } = await findRuntimeOfAgent({ rootDir, flag: place.containerRuntimeEndpoint });
   // Only checked here for the managed runtime: any other answered when it was chosen.
   if (managed) await requireManagedContainerd(managedPaths(rootDir), timeoutMs);
   return openOwnRuntime(endpoint, { rootDir, makesPods: false, signal: new AbortController().signal });

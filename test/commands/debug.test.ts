@@ -5,6 +5,7 @@ import { debugProfiles } from '../../src/commands/pod/debug-profiles.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { makeEntry } from '../tui/make-snapshot.ts';
 import { startFakeAgent } from './fake-agent.ts';
+import { noAgentOn } from './no-agent-on.ts';
 import { makeDeps, makeRuntime } from './runtime-listings.ts';
 
 async function debug(rootDir: string, ...words: string[]): Promise<string> {
@@ -46,7 +47,8 @@ test('--rm without a session asks for the removal at the end', async () => {
 });
 
 test('an agent must run', async () => {
-  await expect(debug(await temporaryFolder(), 'web')).rejects.toThrow('no kubelet-ts runs on this root-dir');
+  const rootDir = await temporaryFolder();
+  await expect(debug(rootDir, 'web')).rejects.toMatchObject(noAgentOn(rootDir));
 });
 
 test('profiles set what those of kubectl debug set', () => {

@@ -52,3 +52,17 @@ test('a name that only begins that of a pod stops nothing', async () => {
   await expect(stop('sync', 'we')).rejects.toMatchObject({ message: 'no pod "we"' });
   await expect(stop('sync', 'web-edge')).rejects.toMatchObject({ message: 'no pod "web-edge"' });
 });
+
+test('an agent that ends before its answer is started again first', async () => {
+  const rootDir = await temporaryFolder();
+  await startFakeAgent(rootDir, { '/v1/snapshot': makeSnapshot([makeEntry('web-edge1')]) }, [
+    '/v1/pods/default/web-edge1/stop',
+  ]);
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+  registerOperation('stop')(program, makeDeps(makeRuntime([], [])));
+  await expect(program.parseAsync(['stop', '--root-dir', rootDir, 'web'], { from: 'user' })).rejects.toMatchObject({
+    name: 'UserError',
+    message: 'kubelet-ts ended before it reported on default/web-edge1',
+    hint: 'Start it again, then see what happened: kubelet-ts describe default/web-edge1',
+  });
+});

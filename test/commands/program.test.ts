@@ -48,12 +48,12 @@ async function refused(line: string): Promise<{ stderr: string; code: number }> 
 }
 
 test.each([
-  ['ps --al-namespaces', "unknown option '--al-namespaces'", 'Did you mean --all-namespaces?', 1],
-  ['get pods --al-namespaces', "unknown option '--al-namespaces'", 'Did you mean --all-namespaces?', 1],
-  ['images pull --paralel 2', "unknown option '--paralel'", 'Did you mean --parallel?', 1],
+  ['ps --al-namespaces', 'unknown flag: --al-namespaces', 'Did you mean --all-namespaces?', 1],
+  ['get pods --al-namespaces', 'unknown flag: --al-namespaces', 'Did you mean --all-namespaces?', 1],
+  ['images pull --paralel 2', 'unknown flag: --paralel', 'Did you mean --parallel?', 1],
   ['images lst', "unknown command 'lst'", 'Did you mean list or ls?', 1],
   ['images remve x', "unknown command 'remve'", undefined, 1],
-  ['diff --outpt json', "unknown option '--outpt'", 'Did you mean --output?', 2],
+  ['diff --outpt json', 'unknown flag: --outpt', 'Did you mean --output?', 2],
 ])('%s is answered with the flag or command that is meant', async (line, message, hint, code) => {
   const hintLine = hint === undefined ? '' : `hint: ${hint}\n`;
   expect(await refused(line)).toEqual({ stderr: `error: ${message}\n${hintLine}(see --help)\n`, code });
@@ -64,11 +64,23 @@ test.each([
   ['run-once --ste a=b -', '--ste', 'Did you mean --set?', undefined],
   ['validate --outpt json', '--outpt', 'Did you mean --output?', undefined],
   ['doctor --registri x', '--registri', 'Did you mean --registry?', 2],
+  ['validate --nope', '--nope', 'kubelet-ts validate --help lists the flags.', undefined],
+  ['run-once --no-tui -', '--no-tui', 'kubelet-ts run-once --help lists the flags.', undefined],
 ])('%s, which has flags of the kubelet, too', async (line, flag, hint, exitCode) => {
   await expect(refused(line)).rejects.toMatchObject({
     message: `unknown flag: ${flag}`,
     hint,
     ...(exitCode && { exitCode }),
+  });
+});
+
+test('wait names every form of a condition', async () => {
+  expect(await refused('wait web --for conditionReady')).toEqual({
+    stderr:
+      "error: option '--for <condition>' argument 'conditionReady' is invalid. " +
+      'It must be ready, completed, updated, deleted, condition=TYPE[=VALUE] or jsonpath={PATH}[=VALUE].\n' +
+      '(see --help)\n',
+    code: 1,
   });
 });
 
@@ -84,5 +96,5 @@ test('shows control characters of a wrong option as text', async () => {
   await runProgram(['node', 'kubelet-ts', 'ps', '--x\u001b[31m']).finally(() => {
     write.mockRestore();
   });
-  expect(written.join('')).toBe("error: unknown option '--x\\x1b[31m'\n(see --help)\n");
+  expect(written.join('')).toBe('error: unknown flag: --x\\x1b[31m\n(see --help)\n');
 });

@@ -43,7 +43,7 @@ test('the agent starts without what only few nodes need', async () => {
   const loaded = await loadedWith('src/commands/run.ts');
   expect(loaded).toEqual(expect.arrayContaining(['@grpc/grpc-js', 'pino', 'src/engine/kubelet.ts']));
   const rarelyNeeded = [
-    ...['ink', 'react', 'dbus-native', 'execa', 'ws', 'tar-stream', 'http-proxy-agent', 'https-proxy-agent'],
+    ...['ink', 'react', 'dbus-native', 'execa', 'ws', 'tar-stream'],
     ...['src/tui/screen.ts', 'src/containerd/managed-containerd.ts', 'src/containerd/managed-images.ts'],
     ...['src/engine/container-manager/systemd-cgroup-manager.ts', 'src/engine/lifecycle/dbus-logind.ts'],
     ...['src/engine/images/credential-plugin.ts', 'src/cri/generated/health.ts', 'src/commands/log-text.ts'],

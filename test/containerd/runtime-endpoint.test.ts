@@ -14,6 +14,10 @@ const machine = (sockets: Record<string, ProbeResult>, recorded = false) => ({
   probe: (endpoint: string): Promise<ProbeResult> => Promise.resolve(sockets[endpoint] ?? { kind: 'absent' }),
 });
 
+const startOrLeaveOut =
+  'Start the runtime. Or leave out --container-runtime-endpoint and $CONTAINER_RUNTIME_ENDPOINT: ' +
+  'kubelet-ts then finds a runtime, or runs its own containerd.';
+
 describe('what was named', () => {
   test('the flag goes before everything', async () => {
     const sockets = { 'unix:///a.sock': crio, 'unix:///b.sock': containerd };
@@ -34,8 +38,8 @@ describe('what was named', () => {
   });
 
   test.each<[ProbeResult, string, string]>([
-    [{ kind: 'absent' }, 'does not exist', 'Is the runtime running?'],
-    [{ kind: 'refused' }, 'has no listener', 'Is the runtime running?'],
+    [{ kind: 'absent' }, 'does not exist', startOrLeaveOut],
+    [{ kind: 'refused' }, 'has no listener', startOrLeaveOut],
     [{ kind: 'denied', error: new Error('EACCES') }, 'is not accessible to this user', 'as root'],
     [{ kind: 'no-cri', error: new Error('unknown service') }, 'is its CRI plugin disabled?', 'disabled_plugins'],
     [{ kind: 'failed', reason: 'deadline', error: new Error('deadline') }, 'Version call: deadline', 'log'],

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { Command, type Option } from 'commander';
+import { Command, Help, type Option } from 'commander';
 import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../src/commands/io/deps.ts';
 import { registerAll } from '../../src/commands/program.ts';
@@ -53,6 +53,17 @@ test.each(program.commands.map((command): [string, Command] => [command.name(), 
     let text = '';
     command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp();
     expect(text).toMatch(/^Examples?:$/m);
+  },
+);
+
+test.each(all.map((command): [string, Command] => [command.name(), command]))(
+  'the help of %s shows no default in milliseconds and no empty one',
+  (_name, command) => {
+    const shown = command.options.map((option) => new Help().optionDescription(option));
+    const isWrong = (text: string, index: number): boolean =>
+      text.includes('default: [') ||
+      (command.options[index]?.flags.includes('<duration>') === true && /default: [1-9]\d*\)/.test(text));
+    expect(shown.filter(isWrong)).toEqual([]);
   },
 );
 

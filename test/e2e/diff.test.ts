@@ -100,7 +100,7 @@ describe.each(['with a running agent', 'without an agent'])('diff %s', (conditio
 
   test.each([
     ['a broken manifest', ['-'], 'error: broken manifest, nothing can be compared\n<stdin>:1:1: error: '],
-    ['a wrong flag', ['--wrong', '-'], "error: unknown option '--wrong'\n"],
+    ['a wrong flag', ['--wrong', '-'], 'error: unknown flag: --wrong\n'],
     [
       'a URL',
       ['https://box.example/a'],

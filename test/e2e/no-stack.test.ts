@@ -178,5 +178,8 @@ test('wait says what it waits for where the kernel watches no folder', async () 
     ],
     { all: true, reject: false },
   );
-  expect(all).toBe('error: no kubelet-ts runs on this root-dir\nhint: Start it with `kubelet-ts run`.');
+  expect(all).toBe(
+    `error: no kubelet-ts runs on ${folder}/root\nhint: Start it: kubelet-ts run MANIFEST. ` +
+      'If it runs on another root-dir, give --root-dir or set KUBELET_TS_ROOT_DIR.',
+  );
 });

@@ -31,7 +31,7 @@ async function startWaiting(): Promise<{ isUp: Promise<void> }> {
   const isUp = agent.start();
   isUp.catch(() => undefined);
   const entry = await agent.waitForLog(({ msg }) => msg === 'Waiting for the container runtime', since);
-  expect(entry).toMatchObject({ err: reason, hint: expect.stringContaining('Is the runtime running?') as string });
+  expect(entry).toMatchObject({ err: reason, hint: expect.stringContaining('Start the runtime.') as string });
   return { isUp };
 }
 

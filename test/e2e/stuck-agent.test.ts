@@ -52,7 +52,7 @@ test('of an agent that is stopped commands say so, and go on without it', async 
 
 test('a second agent is refused with the pid and the state of the first, and ends at once on SIGTERM before that', async () => {
   const second = agent.spawn(['run', agent.manifestsFolder, '--no-tui']);
-  for await (const { filename } of watch(agent.rootDir)) if (filename === `kubelet-ts.sock.${second.pid ?? 0}`) break;
+  for await (const { filename } of watch(agent.rootDir)) if (filename === `sock.${second.pid ?? 0}`) break;
   second.kill('SIGTERM');
   const { exitCode, stdout, stderr } = await second;
   expect({ code: exitCode, stdout, errors: errorsIn(stderr) }).toEqual({ code: 0, stdout: '', errors: [] });

@@ -60,7 +60,10 @@ describe('nodeConfig', () => {
     ['pid', '--system-reserved=pid=40000'],
   ])('refuses to reserve more %s than there is', async (resource, flag) => {
     await expect(nodeOf(flag)).rejects.toThrow(UserError);
-    await expect(nodeOf(flag)).rejects.toThrow(`more ${resource} is reserved than the node has`);
+    await expect(nodeOf(flag)).rejects.toMatchObject({
+      message: expect.stringContaining(`more ${resource} is reserved than the node has`) as string,
+      hint: 'Lower --system-reserved, --kube-reserved or the eviction thresholds.',
+    });
   });
 
   test('is not made of a machine with swap if the user set failSwapOn', async () => {

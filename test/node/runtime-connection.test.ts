@@ -1,10 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
 import { connectToRuntime } from '../../src/node/runtime-connection.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
+import { startFakeAgent } from '../commands/fake-agent.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 let rootDir: string;
@@ -16,9 +18,9 @@ beforeEach(async () => {
   await writeFile(paths.configFile, '');
 });
 
-async function startContainerd(): Promise<FakeCriServer> {
+async function startContainerd(socketPath = paths.socket): Promise<FakeCriServer> {
   const server = new FakeCriServer(new FakeRuntime({ clock: new FakeClock() }));
-  await server.start({ socketPath: paths.socket });
+  await server.start({ socketPath });
   onTestFinished(() => {
     server.stop();
   });
@@ -46,4 +48,39 @@ test('a managed containerd that does not run is started by the agent', async () 
     message: `no container runtime answers at ${paths.endpoint}`,
     hint: 'kubelet-ts run starts it.',
   });
+});
+
+test('a command uses the runtime of the agent, which only its configuration may name', async () => {
+  const socket = join(rootDir, 'crio.sock');
+  await startContainerd(socket);
+  const asked = await startFakeAgent(rootDir, { '/v1/agent': { pid: 1, runtimeEndpoint: `unix://${socket}` } });
+  const connection = await connectToRuntime({ rootDir });
+  expect(await connection.runtime.listPodSandbox({})).toEqual({ items: [] });
+  connection.close();
+  expect(asked).toEqual([['GET /v1/agent?runtime']]);
+});
+
+test('the managed containerd of an agent is checked as without the agent', async () => {
+  await startFakeAgent(rootDir, { '/v1/agent': { pid: 1, runtimeEndpoint: paths.endpoint } });
+  await expect(connectToRuntime({ rootDir })).rejects.toMatchObject({
+    message: `no container runtime answers at ${paths.endpoint}`,
+  });
+});
+
+test('a flag goes before the runtime of the agent', async () => {
+  const socket = join(rootDir, 'crio.sock');
+  await startContainerd(socket);
+  const asked = await startFakeAgent(rootDir, { '/v1/agent': { pid: 1, runtimeEndpoint: 'unix:///nowhere.sock' } });
+  const connection = await connectToRuntime({ rootDir, containerRuntimeEndpoint: socket });
+  expect(await connection.runtime.listPodSandbox({})).toEqual({ items: [] });
+  connection.close();
+  expect(asked).toEqual([]);
+});
+
+test('an agent that does not know its runtime yet changes nothing', async () => {
+  await startFakeAgent(rootDir, { '/v1/agent': { pid: 1 } });
+  await startContainerd();
+  const connection = await connectToRuntime({ rootDir });
+  expect(await connection.runtime.listPodSandbox({})).toEqual({ items: [] });
+  connection.close();
 });

@@ -2,8 +2,9 @@
 export function nearestName(written: string, names: Iterable<string>): string | undefined {
   let nearest: { name: string; distance: number } | undefined;
   for (const name of names) {
-    const distance = editDistance(normalized(written), normalized(name));
-    if (distance <= Math.ceil(name.length / 4) && distance < (nearest?.distance ?? Infinity)) {
+    const compared = normalized(name);
+    const distance = editDistance(normalized(written), compared);
+    if (distance <= Math.ceil(compared.length / 4) && distance < (nearest?.distance ?? Infinity)) {
       nearest = { name, distance };
     }
   }

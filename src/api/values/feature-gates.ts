@@ -282,7 +282,8 @@ function problemOf(name: string, value: boolean): GateProblem | undefined {
     return {
       name,
       message: `unrecognized feature gate: ${name}`,
-      hint: nearest === undefined ? 'The gates of Kubernetes 1.32 are known.' : `Did you mean "${nearest}"?`,
+      hint:
+        nearest === undefined ? 'Use a gate of Kubernetes 1.32: docs/configuration.md' : `Did you mean "${nearest}"?`,
       severity: 'error',
     };
   }

@@ -31,7 +31,9 @@ export async function objectsOfFiles(request: Request, deps: CommandDeps): Promi
     deps.stderr.write(report);
   }
   const errors = problems.filter(({ severity }) => severity === 'error').length;
-  if (errors > 0) throw new UserError(`${errors === 1 ? 'an error' : `${errors} errors`}, ${consequence}`);
+  if (errors > 0) {
+    throw new UserError(`${consequence}, because of the ${errors === 1 ? 'error' : `${errors} errors`} above`);
+  }
   const objects = texts.flatMap(({ bytes, origin }) => objectTexts(bytes, origin, namespace));
   const other = objects.find((object) => namespace !== undefined && ![namespace, ''].includes(object.namespace));
   if (other === undefined) return objects;

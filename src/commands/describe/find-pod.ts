@@ -7,6 +7,7 @@ import { errorMessage, UserError } from '../../errors.ts';
 import { isDenied } from '../../needs-root.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
+import { hasAgentProcess } from '../pod/agent-snapshot.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { otherResourceHint } from '../pod/other-resources.ts';
 import { podList } from '../pod/pod-list.ts';
@@ -65,7 +66,9 @@ async function findKnownPod(
   const past = await recordedPods(flags.rootDir, snapshot);
   const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
   const namesNow = pods.map(({ pod: { metadata } }) => metadata);
-  const chosen = choose([namesNow, past], { pod: reference, namespace: flags.namespace }, nodeName);
+  const isUnseen = snapshot === undefined && runtimeError !== undefined;
+  const cause = isUnseen && !(await hasAgentProcess(flags.rootDir)) ? nothingRuns(flags.rootDir) : undefined;
+  const chosen = choose([namesNow, past], { pod: reference, namespace: flags.namespace, cause }, nodeName);
   const own = pods.filter(({ pod: { metadata } }) => isSame(metadata, chosen));
   const problems = manifestProblems(snapshot, chosen);
   const pressures = snapshot?.pressures ?? [];
@@ -105,10 +108,13 @@ function manifestProblems(snapshot: EngineSnapshot | undefined, pod: PodName): M
   return problems.filter(({ origin, severity }) => severity === 'error' && broken.some((one) => one.origin === origin));
 }
 
-/** The matching pod in the first list that has one. */
+const nothingRuns = (rootDir: string): string =>
+  `No kubelet-ts runs on ${rootDir}, and no container runtime answers. Start it: kubelet-ts run MANIFEST.`;
+
+/** The matching pod in the first list that has one. `cause` is the hint if the lists are empty. */
 function choose(
   lists: readonly (readonly PodName[])[],
-  reference: { pod: string; namespace: string | undefined },
+  reference: { pod: string; namespace: string | undefined; cause?: string | undefined },
   nodeName: string,
 ): PodName {
   const found = [podsMeant<PodName>, podsOfOtherNodes<PodName>].flatMap((meant) =>
@@ -131,7 +137,8 @@ function choose(
     }),
   );
   const near = nearestName(reference.pod, written.keys());
-  const others = otherResourceHint(reference.pod) ?? podList(lists.flat().map(fullName));
+  const all = lists.flat().map(fullName);
+  const others = otherResourceHint(reference.pod) ?? (all.length === 0 ? reference.cause : undefined) ?? podList(all);
   throw new UserError(`no pod "${reference.pod}"`, {
     hint: near === undefined ? others : `Did you mean ${written.get(near) ?? near}?`,
   });

@@ -24,11 +24,13 @@ export function findingsText(findings: readonly Finding[], form: Form): string {
 function findingLines({ check, level, evidence, mend }: Finding, width: number, form: Form): string[] {
   const { unicode, ascii, colour } = marks[level];
   const mark = form.hasUnicode ? unicode : ascii.padEnd(2);
-  const line = `${form.painted(colour, mark)} ${check.padEnd(width)}  ${visible(evidence)}`;
+  const line = `${form.painted(colour, mark)} ${check.padEnd(width)}  ${oneLine(evidence)}`;
   const arrow = form.hasUnicode ? '→' : '->';
   const indent = ' '.repeat(mark.length + width + 3);
-  return mend === undefined ? [line] : [line, `${indent}${form.painted('cyan', arrow)} ${visible(mend)}`];
+  return mend === undefined ? [line] : [line, `${indent}${form.painted('cyan', arrow)} ${oneLine(mend)}`];
 }
+
+const oneLine = (text: string): string => visible(text.replaceAll('\n', '; '));
 
 function summaryLine(findings: readonly Finding[]): string {
   const { problem, warning, ok, unseen } = countLevels(findings);

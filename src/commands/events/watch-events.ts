@@ -1,6 +1,6 @@
 import type { KubeletEvent } from '../../engine/view/events.ts';
-import { UserError } from '../../errors.ts';
 import { fetchAgent, followEvents } from '../../server/control/control-client.ts';
+import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { isWanted } from './events-table.ts';
@@ -23,9 +23,7 @@ export async function openWatch(
 ): Promise<AsyncIterable<KubeletEvent>> {
   const socket = controlSocketPath(rootDir);
   if ((await fetchAgent(socket)) === undefined) {
-    throw new UserError('no kubelet-ts runs on this root-dir, so there will be no new events', {
-      hint: 'Start it with `kubelet-ts run`, or leave out -w.',
-    });
+    throw noAgent(rootDir, { consequence: 'so there are no new events', orElse: 'Or leave out -w.' });
   }
   const events = followEvents(socket, signal);
   // Opens the stream before the past is read, so that no event is missed.

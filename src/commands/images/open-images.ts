@@ -3,7 +3,7 @@ import { type ImageStore, imageStoreOf } from '../../containerd/ctr.ts';
 import type { ManagedContainerd } from '../../containerd/managed-containerd.ts';
 import { UserError } from '../../errors.ts';
 import { createLogger } from '../../node/log/create-logger.ts';
-import { findRuntimeEndpoint } from '../../node/find-runtime.ts';
+import { findRuntimeOfAgent } from '../../node/find-runtime.ts';
 
 /** Flags of every command of `images`. */
 export interface ImageFlags {
@@ -14,14 +14,14 @@ export interface ImageFlags {
 /** The images of the runtime that these flags mean. `task` is the subject of the error for another runtime. */
 export async function openStore(flags: ImageFlags, task: string): Promise<ImageStore> {
   const { rootDir, containerRuntimeEndpoint: flag } = flags;
-  const { endpoint } = await findRuntimeEndpoint({ rootDir, flag });
+  const { endpoint } = await findRuntimeOfAgent({ rootDir, flag });
   return imageStoreOf(endpoint, task);
 }
 
 /** The managed containerd if the flags mean it, started if it does not run. It keeps running after its release. */
 export async function startManaged(flags: ImageFlags, signal?: AbortSignal): Promise<ManagedContainerd | undefined> {
   const { rootDir, containerRuntimeEndpoint: flag } = flags;
-  const { managed } = await findRuntimeEndpoint({ rootDir, flag });
+  const { managed } = await findRuntimeOfAgent({ rootDir, flag });
   if (!managed) return undefined;
   const { ManagedContainerd } = await import('../../containerd/managed-containerd.ts');
   const { logger } = await createLogger('text', 'warn');

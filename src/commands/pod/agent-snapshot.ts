@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
-import { AgentSilentError, AgentStartingError } from '../../server/control/control-call.ts';
+import { AgentSilentError, AgentStartingError, readAgentProcess } from '../../server/control/control-call.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
-import { controlSocketPath } from '../../server/control/socket-paths.ts';
+import { controlSocketPath, rootSocketPath } from '../../server/control/socket-paths.ts';
 import { visible } from '../../visible-text.ts';
 
 /**
@@ -38,4 +38,9 @@ export async function agentAnswer<T>(
     stderr.write(`hint: ${error.hint ?? ''}\n`);
     return 'silent';
   }
+}
+
+/** True if the process of an agent runs on this root-dir, also one that is stuck or still starts. */
+export async function hasAgentProcess(rootDir: string): Promise<boolean> {
+  return (await readAgentProcess(rootSocketPath(rootDir))) !== undefined;
 }

@@ -1,21 +1,21 @@
 import { nearestName } from '../../api/text/nearest-name.ts';
 import { UserError } from '../../errors.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
+import { noAgent } from '../../server/control/no-agent.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { podsMeant } from './pods-meant.ts';
 
 /**
- * The pods of the agent that these references mean. Rejects with a `UserError` if no agent runs, or if a reference
- * means no pod or several.
+ * The pods that these references mean, of the agent on this root-dir. Rejects with a `UserError` if no agent runs, or
+ * if a reference means no pod or several.
  */
 export async function declaredPods(
-  socketPath: string,
+  rootDir: string,
   references: readonly string[],
   namespace: string | undefined,
 ): Promise<{ namespace: string; name: string }[]> {
-  const snapshot = await fetchSnapshot(socketPath, { settled: true });
-  if (snapshot === undefined) {
-    throw new UserError('no kubelet-ts runs on this root-dir', { hint: 'Start it with `kubelet-ts run`.' });
-  }
+  const snapshot = await fetchSnapshot(controlSocketPath(rootDir), { settled: true });
+  if (snapshot === undefined) throw noAgent(rootDir);
   const { nodeName, pods } = snapshot;
   return references.map((pod) => {
     const found = podsMeant(pods, { pod, namespace, nodeName }, (listed) => listed.pod.metadata);

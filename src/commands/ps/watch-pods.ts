@@ -1,7 +1,7 @@
 import { systemClock } from '../../clock.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
-import { UserError } from '../../errors.ts';
 import { fetchSnapshot, followEvents } from '../../server/control/control-client.ts';
+import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { untilNextAgent } from '../pod/until-next-agent.ts';
@@ -43,16 +43,13 @@ export async function watchPods(
     const news = newsOf(socket, signal);
     do {
       const snapshot = await fetchSnapshot(socket, { waits: !isFirst });
-      if (snapshot === undefined && isFirst) throw noAgent();
+      if (snapshot === undefined && isFirst) throw noAgent(rootDir);
       if (snapshot === undefined) break;
       await print(snapshot, isFirst);
       isFirst = false;
     } while ((await news()) && (await pause(signal)));
   } while (!signal.aborted && (await untilNextAgent(socket, { stderr, signal })));
 }
-
-const noAgent = (): UserError =>
-  new UserError('no kubelet-ts runs on this root-dir', { hint: 'Start it with `kubelet-ts run`.' });
 
 /** Returns false if the signal was aborted. */
 async function pause(signal: AbortSignal): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { systemClock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
+import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { RemoteView } from '../../server/control/remote-view.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
@@ -56,7 +57,5 @@ async function fullScreen() {
 async function openView(socketPath: string, rootDir: string): Promise<RemoteView> {
   const view = await RemoteView.open({ socketPath, clock: systemClock });
   if (view !== undefined) return view;
-  throw new UserError(`no kubelet-ts runs on ${rootDir}`, {
-    hint: 'Start it with `kubelet-ts run`. The pods of the runtime: kubelet-ts ps',
-  });
+  throw noAgent(rootDir, { orElse: 'The pods of the runtime: kubelet-ts ps' });
 }

@@ -33,6 +33,8 @@ export function volumeMounter(request: VolumeRequest): VolumeMounter {
   const kind = Object.keys(request.volume).find((key) => key !== 'name') ?? 'unknown';
   const reasons: Readonly<Record<string, string>> = unmountableVolumes;
   throw new UserError(`${kind}: ${reasons[kind] ?? 'volumes of this kind are not known'}`, {
-    hint: 'Use emptyDir, hostPath, configMap, secret, projected, downwardAPI or persistentVolumeClaim.',
+    hint:
+      'Use emptyDir, hostPath, configMap, secret, projected, downwardAPI, persistentVolumeClaim, ephemeral, csi, nfs ' +
+      'or image.',
   });
 }

@@ -101,7 +101,7 @@ const parts = (text: string): string[] => text.split(',').filter((part) => part.
 function split(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
   if (at > 0) return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
-  throw new InvalidArgumentError(`"${text}" has no ${separator} between two texts.`);
+  throw new InvalidArgumentError(`"${text}" has no ${separator}. Write it as NAME${separator}VALUE.`);
 }
 
 /** Adds the flags that locate the agent and the runtime, for every command. */

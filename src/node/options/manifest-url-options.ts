@@ -125,7 +125,9 @@ function parseHeader(text: string): [string, string] {
     validateHeaderName(name);
     validateHeaderValue(name, value);
   } catch {
-    throw new UserError('--manifest-url-header must be NAME:VALUE');
+    throw new UserError('--manifest-url-header must be NAME:VALUE', {
+      hint: "Write it in quotes and without a line end, such as 'X-Site: edge1'.",
+    });
   }
   return [name, value];
 }
@@ -138,7 +140,10 @@ function credentialFiles(flags: ManifestURLFlags): HTTPCredentialFiles {
     manifestUrlTokenFile: token = '',
   } = flags;
   if ((cert === '') !== (key === '')) {
-    throw new UserError('--manifest-url-cert-file and --manifest-url-key-file go together');
+    const [missing, given] = cert === '' ? ['cert', 'key'] : ['key', 'cert'];
+    throw new UserError('--manifest-url-cert-file and --manifest-url-key-file go together', {
+      hint: `Add --manifest-url-${missing}-file, or leave out --manifest-url-${given}-file.`,
+    });
   }
   return {
     ...(ca !== '' && { caFile: resolve(ca) }),

@@ -18,6 +18,7 @@ import { type ContainerGCPolicy, defaultContainerGCPolicy } from '../../engine/g
 import { SecretValues } from '../../engine/outgoing/secret-values.ts';
 import { UserError } from '../../errors.ts';
 import { flagsLayer } from './add-configuration-flags.ts';
+import { type CredentialProviderFlags, refuseHalfOfCredentialProviders } from './credential-provider-flags.ts';
 import { detectNodeIPs } from './detect-node-ips.ts';
 import { warnOfFlags } from './flags-without-effect.ts';
 import { type ManifestURLFlags, type ManifestURLOptions, manifestURLOptions } from './manifest-url-options.ts';
@@ -35,7 +36,8 @@ export interface NodeOptions
       KubeletConfiguration,
       'cgroupDriver' | 'enforceNodeAllocatable' | 'evictionPolicy' | 'featureGates' | 'runtimeClasses'
     >,
-    ManifestURLOptions {
+    ManifestURLOptions,
+    CredentialProviderFlags {
   /** As it was given, with its defaults. */
   configuration: KubeletConfiguration;
   /** Used if the runtime does not report its own. */
@@ -55,9 +57,6 @@ export interface NodeOptions
   nodeLabels: Record<string, string>;
   /** Ended containers that stay. */
   containerGC: ContainerGCPolicy;
-  /** File of credential providers, and the folder of their programs; empty for none. */
-  imageCredentialProviderConfig: string;
-  imageCredentialProviderBinDir: string;
   /** Folder of the serving certificate that is made. */
   certDir: string;
   /** Bearer tokens of the HTTPS API; empty for none. */
@@ -110,6 +109,9 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
   const { staticPodPath, containerRuntimeEndpoint } = configuration;
   const paths = (flags.podManifestPath ?? [staticPodPath]).filter(isGiven);
   const urlOptions = manifestURLOptions({ ...manifestURLFlags(configuration), ...flags });
+  const { imageCredentialProviderConfig = '', imageCredentialProviderBinDir = '' } = flags;
+  const credentialProviders = { imageCredentialProviderConfig, imageCredentialProviderBinDir };
+  refuseHalfOfCredentialProviders(credentialProviders);
   const givenNodeIPs = flags.nodeIp?.filter(isGiven) ?? [];
   return {
     ...configuration,
@@ -134,8 +136,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
       maxPerPodContainer: flags.maximumDeadContainersPerContainer ?? defaultContainerGCPolicy.maxPerPodContainer,
       maxContainers: flags.maximumDeadContainers ?? defaultContainerGCPolicy.maxContainers,
     },
-    imageCredentialProviderConfig: flags.imageCredentialProviderConfig ?? '',
-    imageCredentialProviderBinDir: flags.imageCredentialProviderBinDir ?? '',
+    ...credentialProviders,
     certDir: resolve(given(flags.certDir) ?? join(flags.rootDir, 'pki')),
     tokenAuthFile: flags.tokenAuthFile ?? '',
     authorizationPolicyFile: flags.authorizationPolicyFile ?? '',

@@ -70,7 +70,9 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   const stopping = new AbortController();
   const cancelTimeout = systemClock.after(timeoutMs, () => {
     const message = `the pods did not run after ${timeoutMs / 1000}s`;
-    timedOut.abort(new UserError(message, { exitCode: exitCodes.timedOut, hint: 'See --timeout.' }));
+    timedOut.abort(
+      new UserError(message, { exitCode: exitCodes.timedOut, hint: 'Give more time with --timeout DURATION.' }),
+    );
   });
   const endStart = (): void => {
     stopping.abort(start.reason);

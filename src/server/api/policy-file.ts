@@ -28,7 +28,7 @@ export async function readPolicyFile(path: string): Promise<PolicyRule[]> {
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
     throw new UserError(`the authorization policy cannot be read: ${errorMessage(cause)}`, {
-      hint: 'It is named by --authorization-policy-file.',
+      hint: 'Correct the path or the mode of the file that --authorization-policy-file names.',
       cause,
     });
   }

@@ -31,7 +31,7 @@ export async function readTokenFile(path: string): Promise<TokenUsers> {
     text = (await readRegularFile(path, maxBytes, { followLinks: true })).toString();
   } catch (cause) {
     throw new UserError(`the token file cannot be read: ${errorMessage(cause)}`, {
-      hint: 'It is named by --token-auth-file.',
+      hint: 'Correct the path or the mode of the file that --token-auth-file names.',
       cause,
     });
   }

@@ -60,6 +60,14 @@ export async function fetchAgent(path: string): Promise<{ pid: number } | undefi
   return ask<{ pid: number }>(path, '/v1/agent');
 }
 
+/**
+ * The socket of the agent's container runtime. Returns undefined if no agent answers. Rejects with a `UserError` while
+ * the agent has none.
+ */
+export async function fetchRuntimeEndpoint(path: string): Promise<string | undefined> {
+  return (await ask<{ runtimeEndpoint?: string }>(path, '/v1/agent?runtime'))?.runtimeEndpoint;
+}
+
 /** Resolves when an agent serves this socket, whose folder must exist. Rejects with an AbortError if aborted first. */
 export async function waitForAgent(path: string, signal: AbortSignal): Promise<void> {
   const found = new AbortController();

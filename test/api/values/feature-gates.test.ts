@@ -56,7 +56,7 @@ describe('feature gates', () => {
       {
         name: 'Whatever',
         message: 'unrecognized feature gate: Whatever',
-        hint: 'The gates of Kubernetes 1.32 are known.',
+        hint: 'Use a gate of Kubernetes 1.32: docs/configuration.md',
         severity: 'error',
       },
     ],

@@ -2,6 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { findPod } from '../../../src/commands/describe/find-pod.ts';
 import { historyFolder, historyPath } from '../../../src/engine/history/history-file.ts';
+import { UserError } from '../../../src/errors.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';
 import { makeDeps, makeRuntime } from '../runtime-listings.ts';
@@ -22,6 +25,26 @@ test.each([
   ['of another node', { now: ['db-edge1'], past: ['web-edge2'] }, 'web-edge2'],
 ])('the removed pod %s is found without the name of the node', async (_which, known, name) => {
   expect(await found('web', known)).toBe(name);
+});
+
+test('without an agent and a runtime, an unknown pod has these as its cause', async () => {
+  const rootDir = await temporaryFolder();
+  const connect = (): Promise<never> => Promise.reject(new UserError('no container runtime answers at unix:///a.sock'));
+  const deps = makeDeps(makeRuntime([], []), { connect });
+  await expect(findPod(deps, 'web', { rootDir }, undefined)).rejects.toMatchObject({
+    name: 'UserError',
+    message: 'no pod "web"',
+    hint: `No kubelet-ts runs on ${rootDir}, and no container runtime answers. Start it: kubelet-ts run MANIFEST.`,
+  });
+});
+
+test('without an agent, a runtime without pods is no cause', async () => {
+  const rootDir = await temporaryFolder();
+  const runtime = new FakeRuntime({ clock: new FakeClock() });
+  await expect(findPod(makeDeps(runtime), 'web', { rootDir }, undefined)).rejects.toMatchObject({
+    message: 'no pod "web"',
+    hint: 'There are no pods.',
+  });
 });
 
 test('the beginning of a name is no name', async () => {

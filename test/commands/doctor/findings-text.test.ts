@@ -21,6 +21,19 @@ test('shows a mark, the check, the evidence and the way out, without control cha
 `);
 });
 
+test('evidence of several lines is one line', () => {
+  const finding = {
+    check: 'swap',
+    level: 'problem',
+    evidence: 'is on\n/dev/sda2\n/dev/sdb2',
+    mend: 'swapoff -a',
+  } as const;
+  expect(findingsText([finding], { painted: paint(false), hasUnicode: true })).toBe(`✗ swap  is on; /dev/sda2; /dev/sdb2
+        → swapoff -a
+1 problem, 0 warnings, 0 ok
+`);
+});
+
 test('has ASCII marks without UTF-8', () => {
   expect(findingsText(findings, { painted: paint(false), hasUnicode: false })).toBe(`ok kernel  Linux 6.1
 X  swap    is on\\x1b[31m

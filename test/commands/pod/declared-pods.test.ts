@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { declaredPods } from '../../../src/commands/pod/declared-pods.ts';
-import { controlSocketPath } from '../../../src/server/control/socket-paths.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { makeEntry } from '../../tui/make-snapshot.ts';
 import { startFakeAgent } from '../fake-agent.ts';
+import { noAgentOn } from '../no-agent-on.ts';
 
 /** The pods that these references mean, for an agent with pods of these names. */
 async function meant(names: readonly string[], references: readonly string[]): Promise<unknown> {
   const rootDir = await temporaryFolder();
   const pods = names.map((name) => makeEntry(name));
   await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods } });
-  return declaredPods(controlSocketPath(rootDir), references, undefined);
+  return declaredPods(rootDir, references, undefined);
 }
 
 test('a pod is meant by its name, with or without that of the node', async () => {
@@ -33,4 +33,9 @@ test('a name near to that of a pod is suggested', async () => {
     message: 'no pod "wep-edge1"',
     hint: 'Did you mean web-edge1?',
   });
+});
+
+test('without an agent the error names the root-dir', async () => {
+  const rootDir = await temporaryFolder();
+  await expect(declaredPods(rootDir, ['web'], undefined)).rejects.toMatchObject(noAgentOn(rootDir));
 });

@@ -4,6 +4,7 @@ import { register } from '../../../src/commands/wait.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';
 import { startFakeAgent } from '../fake-agent.ts';
+import { noAgentOn } from '../no-agent-on.ts';
 import { makeDeps, makeRuntime } from '../runtime-listings.ts';
 
 /** Runs `wait web` beside an agent whose only pod runs. Resolves with what it prints. The agent ends its events. */
@@ -38,9 +39,18 @@ test.each(['1000.0000005s', '720h', '20000h'])('a time-out of %s is not over at 
 test('without an agent a time-out of 0 is over at once', async () => {
   const program = new Command();
   register(program, makeDeps(makeRuntime([], [])));
-  const words = ['wait', 'web', '--timeout', '0', '--root-dir', await temporaryFolder()];
-  await expect(program.parseAsync(words, { from: 'user' })).rejects.toMatchObject({
-    name: 'UserError',
-    message: 'no kubelet-ts runs on this root-dir',
-  });
+  const rootDir = await temporaryFolder();
+  const words = ['wait', 'web', '--timeout', '0', '--root-dir', rootDir];
+  await expect(program.parseAsync(words, { from: 'user' })).rejects.toMatchObject(noAgentOn(rootDir));
+});
+
+test('the help names every form of a condition', () => {
+  const program = new Command();
+  register(program, makeDeps(makeRuntime([], [])));
+  let text = '';
+  program.commands[0]?.configureOutput({ writeOut: (part) => (text += part) }).outputHelp();
+  expect(text.replaceAll(/\s+/g, ' ')).toContain(
+    '--for <condition> condition to wait for, also condition=TYPE[=VALUE] or jsonpath={PATH}[=VALUE] ' +
+      '(choices: "ready", "completed", "updated", "deleted", default: "ready")',
+  );
 });

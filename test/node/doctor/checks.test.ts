@@ -56,6 +56,15 @@ const path = (what: 'root-dir' | 'manifests' | 'control socket', uid: number, mo
 const swap = [{ name: '/dev/sda2', sizeBytes: 1n << 30n }];
 const plugins = 'Install it with: apt-get install containernetworking-plugins';
 
+test('each error of a configuration is a finding of one line', () => {
+  const errors = ['/a.yaml:3:10: error: maxPods: wrong', '/b.conf:1:1: error: apiVersion: missing'];
+  const message = ['the configuration is wrong', ...errors].join('\n');
+  const mend = 'Correct the file, and look again: kubelet-ts doctor --config FILE';
+  expect(complaints({ configuration: { warnings: [], error: { message } } })).toEqual(
+    errors.map((error) => `configuration problem: ${error} -> ${mend}`),
+  );
+});
+
 test('a healthy machine has no complaints', () => {
   expect(complaints({})).toEqual([]);
 });

@@ -119,6 +119,26 @@ describe('what cannot be meant is refused, without showing a secret', () => {
   });
 });
 
+test.each([
+  [
+    ['--manifest-url-header', 'A'],
+    '--manifest-url-header must be NAME:VALUE',
+    "Write it in quotes and without a line end, such as 'X-Site: edge1'.",
+  ],
+  [
+    ['--manifest-url-cert-file', '/cert.pem'],
+    '--manifest-url-cert-file and --manifest-url-key-file go together',
+    'Add --manifest-url-key-file, or leave out --manifest-url-cert-file.',
+  ],
+  [
+    ['--manifest-url-key-file', '/key.pem'],
+    '--manifest-url-cert-file and --manifest-url-key-file go together',
+    'Add --manifest-url-cert-file, or leave out --manifest-url-key-file.',
+  ],
+])('%j is refused with the way out', (args, message, hint) => {
+  expect(thrownBy(() => optionsOf(...args))).toMatchObject({ message, hint });
+});
+
 function thrownBy(work: () => unknown): unknown {
   try {
     return work();

@@ -480,3 +480,27 @@ describe('swap is refused', () => {
     expect((await optionsOf('--config', path, ...flags)).refusesSwap).toBe(refusesSwap);
   });
 });
+
+test.each([
+  [
+    ['--image-credential-provider-config', 'a'],
+    'Add --image-credential-provider-bin-dir, or leave out --image-credential-provider-config.',
+  ],
+  [
+    ['--image-credential-provider-bin-dir', 'a'],
+    'Add --image-credential-provider-config, or leave out --image-credential-provider-bin-dir.',
+  ],
+])('%j is refused without its other half', async (args, hint) => {
+  await expect(optionsOf(...args)).rejects.toMatchObject({
+    name: 'UserError',
+    message: '--image-credential-provider-config and --image-credential-provider-bin-dir need each other',
+    hint,
+  });
+});
+
+test.each([
+  ['--system-reserved', 'cpu=1,Foo', '"Foo" has no =. Write it as NAME=VALUE.'],
+  ['--eviction-hard', 'memory.available', '"memory.available" has no <. Write it as NAME<VALUE.'],
+])('%s %s is refused with its form', async (flag, text, message) => {
+  await expect(optionsOf(flag, text)).rejects.toMatchObject({ message: expect.stringContaining(message) as string });
+});

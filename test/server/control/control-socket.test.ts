@@ -22,6 +22,7 @@ import {
   fetchAgent,
   fetchHistory,
   fetchRevisions,
+  fetchRuntimeEndpoint,
   fetchSnapshot,
   fetchStats,
   followEvents,
@@ -285,6 +286,14 @@ describe('the socket', () => {
     expect(await fetchAgent(path)).toEqual({ pid: process.pid });
   });
 
+  test('names the runtime of the agent, once the agent has one', async () => {
+    await serve();
+    expect(await fetchRuntimeEndpoint(path)).toBe('/run/cri.sock');
+    waitsFor = 'no socket';
+    await expect(fetchRuntimeEndpoint(path)).rejects.toThrow('kubelet-ts waits for its runtime: no socket');
+    expect(await fetchAgent(path)).toEqual({ pid: process.pid });
+  });
+
   test('refuses a second agent while the first is still starting', async () => {
     await serve(new Promise(() => undefined));
     await expect(serve()).rejects.toThrow('runs already');
@@ -384,9 +393,41 @@ describe('the socket', () => {
     expect(await fetchSnapshot(path)).toEqual({ pid: process.pid, ...snapshot });
   });
 
+  /** A path of a socket with this many bytes, in a folder of its own. */
+  async function pathOf(bytes: number): Promise<string> {
+    const folder = await temporaryFolder();
+    return join(folder, 'x'.repeat(bytes - Buffer.byteLength(folder) - '//kubelet-ts.sock'.length), 'kubelet-ts.sock');
+  }
+
+  test('may have a path that is as long as the kernel takes, and so may that of a group', async () => {
+    path = await pathOf(107);
+    shared = { path: await pathOf(107), group: { name: 'ops', gid: 12_345 } };
+    await serve();
+    const agent = { pid: process.pid };
+    expect([await fetchAgent(path), await fetchAgent(shared.path)]).toEqual([agent, agent]);
+    expect([await readdir(join(path, '..')), await readdir(join(shared.path, '..'))]).toEqual([
+      ['kubelet-ts.sock', 'kubelet-ts.sock.holder', 'start.lock'],
+      ['kubelet-ts.sock', 'kubelet-ts.sock.holder'],
+    ]);
+  });
+
   test('cannot have a path that is longer than the kernel takes', async () => {
-    path = join(await temporaryFolder(), 'x'.repeat(100));
-    await expect(serve()).rejects.toThrow('the path of the control socket is too long');
+    path = await pathOf(108);
+    await expect(serve()).rejects.toMatchObject({
+      name: 'UserError',
+      message: `the path of the control socket is too long: ${path} has 108 bytes, and the kernel takes 107`,
+      hint: 'Choose a shorter --root-dir.',
+    });
+    expect(await readdir(join(path, '../..'))).toEqual([]);
+  });
+
+  test('is refused for a path of the group that is longer than the kernel takes', async () => {
+    shared = { path: await pathOf(108), group: { name: 'ops', gid: 12_345 } };
+    await expect(serve()).rejects.toMatchObject({
+      name: 'UserError',
+      message: `the path of the control socket is too long: ${shared.path} has 108 bytes, and the kernel takes 107`,
+    });
+    expect([await readdir(join(path, '../..')), await readdir(join(shared.path, '../..'))]).toEqual([[], []]);
   });
 
   /** Ends the server as a kill does: its socket stays, and nobody answers on it. */

@@ -10,7 +10,10 @@ const useful = { CAP_SYS_RESOURCE: 24, CAP_SYS_PTRACE: 19, CAP_MKNOD: 27 } as co
 export function checkConfiguration({ configuration: { error, warnings } }: Facts): Verdict[] {
   const found = warnings.map((text) => warning(text, 'Correct it: docs/configuration.md lists every field.'));
   if (error !== undefined) {
-    return [problem(error.message, error.hint ?? 'Correct the file, and look again: kubelet-ts doctor --config FILE')];
+    const { message, hint = 'Correct the file, and look again: kubelet-ts doctor --config FILE' } = error;
+    // Below its first line, a wrong configuration lists all errors.
+    const [title = '', ...errors] = message.split('\n');
+    return (errors.length === 0 ? [title] : errors).map((text) => problem(text, hint));
   }
   return found.length > 0 ? found : [ok('can be read')];
 }

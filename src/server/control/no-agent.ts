@@ -1,0 +1,15 @@
+import { UserError } from '../../errors.ts';
+
+/** The error of a command that needs an agent. `consequence` ends its sentence, and `orElse` is one more way out. */
+export function noAgent(
+  rootDir: string,
+  { consequence, orElse, cause }: { consequence?: string; orElse?: string; cause?: unknown } = {},
+): UserError {
+  const message = [`no kubelet-ts runs on ${rootDir}`, ...(consequence === undefined ? [] : [consequence])].join(', ');
+  const ways = [
+    'Start it: kubelet-ts run MANIFEST.',
+    'If it runs on another root-dir, give --root-dir or set KUBELET_TS_ROOT_DIR.',
+    ...(orElse === undefined ? [] : [orElse]),
+  ];
+  return new UserError(message, { hint: ways.join(' '), ...(cause !== undefined && { cause }) });
+}
