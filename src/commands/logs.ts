@@ -70,7 +70,8 @@ export function readOptions(flags: LogsFlags, now: number): Omit<ReadLogsOptions
   }
   const sinceMs = sinceTime !== undefined ? parseRfc3339Ms(sinceTime) : since === 0 ? undefined : now - since;
   return {
-    follow,
+    // The previous instance has finished.
+    follow: follow && flags.previous !== true,
     timestamps,
     ...(tail < 0 ? {} : { tailLines: tail }),
     ...(sinceMs === undefined ? {} : { sinceMs }),

@@ -31,7 +31,8 @@ const channelOptions: ClientOptions = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 500,
   'grpc.default_authority': 'localhost',
-  // A local socket needs no service config and no statistics.
+  // A server of this node needs no proxy, no service config and no statistics.
+  'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,
   'grpc.enable_channelz': 0,
 };

@@ -14,6 +14,7 @@ export interface HealthCheck {
   /** Name of the service; empty for the whole server. */
   service: string;
   timeoutMs: number;
+  userAgent: string;
 }
 
 /** Extracts the kernel's error from a message of @grpc/grpc-js. */
@@ -23,9 +24,14 @@ const noConnection = /^No connection established\. Last error: (?:Error: )?(.*?)
  * Checks the health of a gRPC service, without TLS. Returns undefined if it is serving, else the reason. Rejects if
  * this machine could not begin a connection. kubelet: pkg/probe/grpc/grpc.go Probe
  */
-export async function grpcHealthCheck({ host, port, service, timeoutMs }: HealthCheck): Promise<string | undefined> {
+export async function grpcHealthCheck(check: HealthCheck): Promise<string | undefined> {
+  const { host, port, service, timeoutMs, userAgent } = check;
   const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-  const channel = openOwnChannel(`dns:${address}`, { 'grpc.max_receive_message_length': maxAnswerBytes });
+  const channel = openOwnChannel(`dns:${address}`, {
+    'grpc.max_receive_message_length': maxAnswerBytes,
+    'grpc.primary_user_agent': userAgent,
+    'grpc.default_authority': address,
+  });
   try {
     const health = grpcService(channel, HealthDefinition, () => timeoutMs);
     const { status } = await health.check({ service });

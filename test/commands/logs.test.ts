@@ -62,6 +62,25 @@ describe('logs', () => {
     expect(deps.printed.stdout).toBe(expected);
   });
 
+  test('-p -f ends with the previous instance', async () => {
+    const logPaths = { 'app-0': join(directory, '0.log'), 'app-1': join(directory, '1.log') };
+    await writeFile(logPaths['app-0'], '2024-05-06T07:08:09Z stdout F previous\n');
+    await writeFile(logPaths['app-1'], '2024-05-06T07:08:10Z stdout F current\n');
+    const current = makeContainer({ id: 'app-1', name: 'app', createdAt: 2n });
+    const containers = [makeContainer({ id: 'app-0', name: 'app', createdAt: 1n, state: 'CONTAINER_EXITED' }), current];
+    const runtime = makeRuntime([makeSandbox({ name: 'web' })], containers, { logPaths });
+    const deps = makeDeps({
+      ...runtime,
+      // The current instance ends once the one to print is chosen.
+      containerStatus: (...asked) => {
+        current.state = 'CONTAINER_EXITED';
+        return runtime.containerStatus(...asked);
+      },
+    });
+    await logs(deps, 'web', '-c', 'app', '-p', '-f');
+    expect(deps.printed.stdout).toBe('previous\n');
+  });
+
   test('--all-containers of a pod whose containers wait is an error', async () => {
     const waiting = makeContainer({ id: 'app', name: 'app', state: 'CONTAINER_CREATED' });
     const deps = makeDeps(makeRuntime([makeSandbox({ name: 'web' })], [waiting]));

@@ -45,13 +45,16 @@ async function closed(socket: Socket): Promise<string | undefined> {
   return (await failed)[0].code;
 }
 
+/** A health check of this node, but for its port and its time. */
+const local = { host: '127.0.0.1', service: '', userAgent: 'test/1' };
+
 test.each([
   ['says nothing', Buffer.alloc(0), 'timeout: health rpc did not complete within 1s'],
   ['does not answer', settings, 'timeout: health rpc did not complete within 1s'],
 ])('the connection of a health check to a server that %s ends with the check', async (_what, written, outcome) => {
   const { server, connected } = await startServer((one) => one.listen(0, '127.0.0.1'), written);
   const { port } = server.address() as AddressInfo;
-  expect(await grpcHealthCheck({ host: '127.0.0.1', port, service: '', timeoutMs: 1000 })).toBe(outcome);
+  expect(await grpcHealthCheck({ ...local, port, timeoutMs: 1000 })).toBe(outcome);
   expect(await closed(await connected)).toMatch(/EPIPE|ECONNRESET/);
 });
 
@@ -71,7 +74,7 @@ test('a health check of a server that speaks HTTP/1.1 fails at once', async () =
   const answer = Buffer.from('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
   const { server } = await startServer((one) => one.listen(0, '127.0.0.1'), answer);
   const { port } = server.address() as AddressInfo;
-  const checked = grpcHealthCheck({ host: '127.0.0.1', port, service: '', timeoutMs: 20_000 });
+  const checked = grpcHealthCheck({ ...local, port, timeoutMs: 20_000 });
   expect(await checked).toMatch(/^error: failed to connect service at "127\.0\.0\.1:\d+": Protocol error \(.*\)$/);
 });
 
@@ -103,9 +106,7 @@ test('a server that breaks off its headers does not end the process', async () =
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const checks = Array.from({ length: 50 }, () =>
-    grpcHealthCheck({ host: '127.0.0.1', port, service: '', timeoutMs: 10_000 }),
-  );
+  const checks = Array.from({ length: 50 }, () => grpcHealthCheck({ ...local, port, timeoutMs: 10_000 }));
   expect(new Set(await Promise.all(checks))).toEqual(
     new Set([
       'error: health rpc probe failed: Received RST_STREAM with code 2 triggered by internal client error: the server broke off a header block',
@@ -171,7 +172,7 @@ test('a server that floods each connection is connected to at most once a second
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  await grpcHealthCheck({ host: '127.0.0.1', port, service: '', timeoutMs: 2500 });
+  await grpcHealthCheck({ ...local, port, timeoutMs: 2500 });
   const gaps = times.slice(1).map((time, index) => time - (times[index] ?? NaN));
   expect(gaps.filter((ms) => ms < 990)).toEqual([]);
   expect(gaps.length).toBeGreaterThan(0);
@@ -185,7 +186,7 @@ test('nothing is left of connections that the server answered in another protoco
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const check = { host: '127.0.0.1', port, service: '', timeoutMs: 10_000 };
+  const check = { ...local, port, timeoutMs: 10_000 };
   const idle = connectHTTP2('http://localhost', { createConnection: () => new PassThrough() });
   const before = queryObjects(idle.constructor, { format: 'count' });
   idle.destroy();

@@ -7,7 +7,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import { textLimits } from '../../text-limits.ts';
 import type { Meter } from '../view/meter.ts';
-import { httpGet } from '../network/http-get.ts';
+import { BrokenBody, httpGet } from '../network/http-get.ts';
 import { type HTTPProbeRequest, httpProbeRequest } from '../network/http-action-request.ts';
 
 /** With the kubelet's version that we follow. */
@@ -73,13 +73,20 @@ async function execHook(
 /** Accepts every answer. If an HTTPS request meets an HTTP server, it is repeated as HTTP, without credentials. */
 async function httpHook(request: HTTPProbeRequest, { clock, meter }: HookDeps, signal: AbortSignal): Promise<void> {
   try {
-    await httpGet(request, { clock, signal });
+    await askOnce(request, { clock, signal });
   } catch (error) {
     if (!request.url.startsWith('https:') || !isPlainText(error)) throw error;
     const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => name !== 'Authorization'));
-    await httpGet({ ...request, url: request.url.replace(/^https:/, 'http:'), headers }, { clock, signal });
+    await askOnce({ ...request, url: request.url.replace(/^https:/, 'http:'), headers }, { clock, signal });
     meter?.count('kubelet_lifecycle_handler_http_fallbacks_total', {});
   }
+}
+
+/** The head of an answer is enough. kubelet: lifecycle/handlers.go discardHTTPRespBody */
+async function askOnce(...request: Parameters<typeof httpGet>): Promise<void> {
+  await httpGet(...request).catch((error: unknown) => {
+    if (!(error instanceof BrokenBody)) throw error;
+  });
 }
 
 /** True if the answer to the TLS handshake was not TLS. */

@@ -1,8 +1,9 @@
 /**
  * Reads one container's log, from its oldest rotated file. Following is a loop over one open file:
  * 1. Read to the end and write whole lines.
- * 2. Look for the next file: one of this log that has content (log rotation), or `<n+1>.log` (container restart). Its
- *    first write comes after the last write to this file, so this file is read to its end once more.
+ * 2. Look for the next file: one of this log that has content (log rotation), or `<n+1>.log` (container restart),
+ *    unless one instance is enough. Its first write comes after the last write to this file, so this file is read to
+ *    its end once more.
  * 3. Stop if the container has finished. Else wait until the kernel reports a change in the directory.
  * At `lastCall` the loop ends. Then the files of that moment are read, each up to its size at that moment.
  * For example, 0.log is read, renamed to 0.log.20240506-070809 and read on. A new 0.log gets a line and is read. Then
@@ -27,6 +28,8 @@ export interface ReadLogsOptions extends LogFormatOptions {
   tailBytes?: number;
   /** Continues with later output, across rotations and restarts of the container. */
   follow?: boolean;
+  /** With `follow`: ends with the log at `path`, without those of later restarts. */
+  oneInstance?: boolean;
   /** With `follow`: aborted when the container has finished. Its remaining output is still read. */
   finished?: AbortSignal;
   /** With `follow`: aborted to end with the output so far. The container may write on, faster than `sink` takes it. */
@@ -107,10 +110,10 @@ async function followLog(log: LogReader, changes: ChangeWatch, options: ReadLogs
     await log.readToEnd();
     if (log.isFull) return;
     if (options.lastCall?.aborted === true) {
-      await readRest(log);
+      await readRest(log, options);
       return;
     }
-    const found = await nextFile(log, changes, isFinished);
+    const found = await nextFile(log, changes, { ...options, isFinished });
     if (found === 'next') {
       changes.entriesChanged = true;
       continue;
@@ -124,9 +127,9 @@ async function followLog(log: LogReader, changes: ChangeWatch, options: ReadLogs
 }
 
 /** Reads what there is now of the log, then the logs of the later instances of now. */
-async function readRest(log: LogReader): Promise<void> {
+async function readRest(log: LogReader, { oneInstance = false }: ReadLogsOptions): Promise<void> {
   const directory = dirname(log.path);
-  const later = laterAttempts(basename(log.path), await namesIn(directory));
+  const later = oneInstance ? [] : laterAttempts(basename(log.path), await namesIn(directory));
   await log.stopFollowing();
   await log.readToEnd({ last: true });
   await readOnce(log);
@@ -149,14 +152,18 @@ async function watchLog(path: string): Promise<ChangeWatch> {
 }
 
 /** Moves to the next file if there is one. `gone`: the directory of the log was removed. */
-async function nextFile(log: LogReader, changes: ChangeWatch, isFinished: boolean): Promise<'next' | 'none' | 'gone'> {
+async function nextFile(
+  log: LogReader,
+  changes: ChangeWatch,
+  { oneInstance = false, isFinished }: Pick<ReadLogsOptions, 'oneInstance'> & { isFinished: boolean },
+): Promise<'next' | 'none' | 'gone'> {
   if (!changes.entriesChanged && !isFinished && !(await log.isReplaced())) return 'none';
   changes.entriesChanged = false;
   if (await log.nextFile({ isFollowing: true })) return 'next';
   const directory = dirname(log.path);
   try {
     const [next] = laterAttempts(basename(log.path), await readdir(directory));
-    if (next === undefined) return 'none';
+    if (next === undefined || oneInstance) return 'none';
     await log.readToEnd({ last: true });
     await log.open(join(directory, next));
     return (await log.nextFile({ isFollowing: false })) ? 'next' : 'none';

@@ -1,16 +1,18 @@
-import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { domainToASCII } from 'node:url';
 import type { Clock } from '../../clock.ts';
-import { UserError } from '../../errors.ts';
+import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { abortWith } from '../../abort-with.ts';
 import { GrowingBytes } from '../../growing-bytes.ts';
 import { addressText, dialErrorText } from './dial-error.ts';
-import { parseGoURL } from './go-url.ts';
+import { type GoURL, parseGoURL } from './go-url.ts';
 import type { HTTPProbeRequest } from './http-action-request.ts';
 
 /** The limit of Go's client, which the kubelet uses. */
-const maxRedirects = 10;
+const maxRequests = 10;
+/** Go allows 10 MiB. Node keeps the headers in memory and has 16 KiB by default. */
+const maxHeaderBytes = 256 * 1024;
 /** kubelet: pkg/probe/http/http.go maxRespBodyLength */
 const maxBodyBytes = 10 * 1024;
 /** In the words of Go's client. */
@@ -25,9 +27,15 @@ export interface HTTPAnswer {
   body: string;
 }
 
+/** The answer began, but the rest of its body did not come. */
+export class BrokenBody extends Error {
+  override readonly name = 'BrokenBody';
+}
+
 /**
  * Sends one GET request and follows redirects on the same host. Checks no certificate, uses no proxy and keeps no
- * connection. Rejects if the answer with its body is not complete in time. kubelet: pkg/probe/http/http.go DoHTTPProbe
+ * connection. Rejects if the answer is not there in time, and with a `BrokenBody` if only its body is missing. kubelet:
+ * pkg/probe/http/http.go DoHTTPProbe
  */
 export async function httpGet(
   request: HTTPProbeRequest,
@@ -61,74 +69,134 @@ interface Target {
   path: string;
 }
 
+/** Go: net/http client.go do */
 async function follow(request: HTTPProbeRequest, signal: AbortSignal): Promise<HTTPAnswer> {
-  let target = targetOf(request.url);
-  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-    const answer = await send(target, request, signal).catch((error: unknown) => {
+  let url = parseGoURL(request.url) ?? refuse(request.url);
+  let { hostHeader } = request;
+  for (let requests = 1; ; requests++) {
+    const target = targetOf(url);
+    const answer = await send(target, { ...request, hostHeader }, signal).catch((error: unknown) => {
       const text = signal.aborted ? awaitingHeaders : dialErrorText(error, target);
       throw new Error(`Get "${urlOf(target)}": ${text}`, { cause: error });
     });
-    const next = redirectOf(answer, target);
-    if (next?.host !== target.host) {
-      const body = await firstBytes(answer).catch((error: unknown) => {
-        throw signal.aborted ? new Error(readingBody, { cause: error }) : error;
-      });
-      return { statusCode: answer.statusCode ?? 0, body };
+    const location = locationOf(answer);
+    const reference = parseGoURL(location);
+    const next = reference && resolved(url, reference);
+    if (location === '' || (next !== undefined && targetOf(next).host !== target.host)) {
+      return { statusCode: answer.statusCode ?? 0, body: await bodyOf(answer, signal) };
     }
     answer.destroy();
-    target = next;
+    if (reference === undefined || next === undefined) {
+      throw new Error(`Get "${urlOf(target)}": failed to parse Location header ${JSON.stringify(location)}`);
+    }
+    if (requests === maxRequests) {
+      throw new Error(`Get ${JSON.stringify(location)}: stopped after ${maxRequests} redirects`);
+    }
+    // The header names the host that the manifest means, and the location may name another one.
+    if (reference.scheme !== '') hostHeader = '';
+    url = next;
   }
-  throw new Error(`stopped after ${maxRedirects} redirects`);
 }
 
-function targetOf(text: string): Target {
-  const { scheme, host: address, escapedPath, query } = parseGoURL(text) ?? refuse(text);
-  const colon = address.lastIndexOf(':');
-  const host = address.slice(0, colon).replace(/^\[|\]$/g, '');
-  const path = escapedPath.startsWith('/') ? escapedPath : `/${escapedPath}`;
-  return { scheme, host: host === '' ? thisMachine : host, port: Number(address.slice(colon + 1)), path: path + query };
+const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443 };
+
+function targetOf({ scheme, host: address, escapedPath, query }: GoURL): Target {
+  const [, host = '', port = ''] = /^(.*?)(?::(\d*))?$/.exec(address) ?? [];
+  const name = host.replace(/^\[|\]$/g, '');
+  return {
+    scheme,
+    host: name === '' ? thisMachine : name,
+    port: port === '' ? (defaultPorts[scheme] ?? 0) : Number(port),
+    path: `${escapedPath.startsWith('/') ? '' : '/'}${escapedPath}${query}`,
+  };
 }
 
 function refuse(text: string): never {
   throw new UserError(`"${text}" is no URL`);
 }
 
-async function send(
+function send(
   { scheme, host, port, path }: Target,
-  { headers, hostHeader }: HTTPProbeRequest,
+  request: HTTPProbeRequest,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const options = { host, port, path, agent: false, setHost: hostHeader === '', signal } as const;
-  const sent = scheme === 'https' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
-  // Node sends only one Host header.
-  for (const [name, values] of Object.entries(headers)) sent.setHeader(name, name === 'Host' ? hostHeader : values);
-  limitInformational(sent).end();
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  // A reader of the body gets the error.
-  sent.on('error', () => undefined);
-  return answer;
+  return new Promise((resolve, reject) => {
+    const options = {
+      host,
+      port,
+      path: utf8(path),
+      agent: false,
+      // A header that Node refuses is found before it connects.
+      headers: sentHeaders(request),
+      setHost: request.hostHeader === '',
+      signal,
+      // Go takes answers that Node does not by itself, such as those with bare line feeds. The connection has no other.
+      insecureHTTPParser: true,
+      maxHeaderSize: maxHeaderBytes,
+    } as const;
+    const sent = scheme === 'https' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
+    let fail: (error: Error) => void = reject;
+    sent.on('error', (error) => {
+      fail(error);
+    });
+    sent.once('response', (answer) => {
+      // A reader of the body gets the error.
+      fail = (error) => answer.on('error', () => undefined).destroy(error);
+      resolve(answer);
+    });
+    limitInformational(sent).end();
+  });
+}
+
+function sentHeaders({ headers, hostHeader }: HTTPProbeRequest): Record<string, string | string[]> {
+  const sent: Record<string, string | string[]> = {};
+  for (const [name, values] of Object.entries(headers)) {
+    if (name !== 'Host') sent[name] = values.map(utf8);
+    // Node sends only one Host header.
+    else if (hostHeader !== '') sent[name] = asciiHost(hostHeader);
+  }
+  return sent;
+}
+
+/** The bytes of a text, each as one character, which is how Node sends and receives heads. */
+const utf8 = (text: string): string => Buffer.from(text).toString('latin1');
+
+/** Go: net/http/internal/httpguts PunycodeHostPort */
+function asciiHost(text: string): string {
+  const [, host = '', port = ''] = /^(.*?)(:\d*)?$/s.exec(text) ?? [];
+  return /^[\0-\x7f]*$/.test(host) ? text : `${domainToASCII(host) || utf8(host)}${port}`;
 }
 
 const urlOf = ({ scheme, host, port, path }: Target): string => `${scheme}://${addressText(host, port)}${path}`;
 
-const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443 };
+/** Empty if the answer is not a redirect. */
+function locationOf({ statusCode = 0, headers: { location = '' } }: IncomingMessage): string {
+  return [301, 302, 303, 307, 308].includes(statusCode) ? Buffer.from(location, 'latin1').toString() : '';
+}
 
-/** Returns undefined if the answer is not a redirect. */
-function redirectOf(
-  { statusCode = 0, headers: { location } }: IncomingMessage,
-  { scheme, host, port, path }: Target,
-): Target | undefined {
-  if (![301, 302, 303, 307, 308].includes(statusCode) || location === undefined) return undefined;
-  const base = urlOf({ scheme, host, port, path });
-  if (!URL.canParse(location, base)) return undefined;
-  const next = new URL(location, base);
-  const nextScheme = next.protocol.slice(0, -1);
-  return {
-    scheme: nextScheme,
-    host: next.hostname.replace(/^\[|\]$/g, ''),
-    port: Number(next.port === '' ? defaultPorts[nextScheme] : next.port),
-    path: `${next.pathname}${next.search}`,
-  };
+/** The URL of a reference on the page of another URL. Go: net/url ResolveReference */
+function resolved(base: GoURL, reference: GoURL): GoURL {
+  if (reference.scheme !== '' || reference.host !== '' || reference.userinfo !== '') {
+    return { ...reference, scheme: reference.scheme || base.scheme, escapedPath: plainPath(reference.escapedPath) };
+  }
+  const { escapedPath, query } = reference;
+  const folder = base.escapedPath.slice(0, base.escapedPath.lastIndexOf('/') + 1);
+  const path = escapedPath.startsWith('/') ? escapedPath : escapedPath === '' ? base.escapedPath : folder + escapedPath;
+  return { ...base, escapedPath: plainPath(path), query: escapedPath === '' && query === '' ? base.query : query };
+}
+
+/** The path without `.` and `..`. */
+const plainPath = (escapedPath: string): string =>
+  new URL(`http://host${escapedPath.startsWith('/') ? '' : '/'}${escapedPath}`).pathname;
+
+async function bodyOf(answer: IncomingMessage, signal: AbortSignal): Promise<string> {
+  try {
+    return await firstBytes(answer);
+  } catch (error) {
+    // Node reports a body that ends too early this way.
+    const text = hasCode(error, 'ECONNRESET') ? 'unexpected EOF' : errorMessage(error);
+    throw new BrokenBody(signal.aborted ? readingBody : text, { cause: error });
+  }
 }
 
 async function firstBytes(answer: IncomingMessage): Promise<string> {

@@ -8,7 +8,7 @@ import { isDeadlineExceeded } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage, isLocalConnectFailure, UserError } from '../../errors.ts';
 import { textLimits } from '../../text-limits.ts';
-import { httpGet } from '../network/http-get.ts';
+import { BrokenBody, httpGet } from '../network/http-get.ts';
 import { tcpConnect } from '../network/tcp-connect.ts';
 import { httpProbeRequest, resolveContainerPort } from '../network/http-action-request.ts';
 
@@ -25,6 +25,7 @@ export type CheckHealth = (check: {
   port: number;
   service: string;
   timeoutMs: number;
+  userAgent: string;
 }) => Promise<string | undefined>;
 
 export interface ProbeDeps {
@@ -98,6 +99,8 @@ async function httpProbe(
     }
     return { result: 'failure', output: `HTTP probe failed with statuscode: ${statusCode}` };
   } catch (error) {
+    // Without its body an answer has no result, not even with a bad status.
+    if (error instanceof BrokenBody) throw error;
     return failureOf(error, signal);
   }
 }
@@ -123,7 +126,7 @@ async function grpcProbe(
   timeoutMs: number,
   { podIP }: ProbeTarget,
 ): Promise<ProbeOutcome> {
-  const failure = await checkHealth({ host: hostOf(undefined, podIP), port, service, timeoutMs });
+  const failure = await checkHealth({ host: hostOf(undefined, podIP), port, service, timeoutMs, userAgent });
   return failure === undefined ? { result: 'success', output: '' } : { result: 'failure', output: failure };
 }
 

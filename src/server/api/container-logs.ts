@@ -188,14 +188,16 @@ async function readOptions(
   { asked, instance }: LogRequest,
   signal: AbortSignal,
 ): Promise<ReadLogsOptions> {
-  const path = await logPath(runtime, instance, signal);
-  // The kubelet does so when it rotates logs: container_log_manager.go rotateLogs. Without it, the log is missing.
-  if (instance.runs && !(await isThere(path))) {
-    await runtime.reopenContainerLog({ containerId: instance.id }, { signal }).catch(() => undefined);
-  }
   // A signal that is aborted already would not end what begins below.
   signal.throwIfAborted();
-  const { stream, follow, timestamps, sinceMs, sinceExtraNs, tailLines, limitBytes } = asked;
+  // Before the runtime is asked, because an end is reported only once. The status of a pod may be older than the end.
+  const finished = asked.follow && instance.runs ? whenEnded(engine, instance.id, signal) : undefined;
+  const { path, runs } = await instanceLog(runtime, instance, signal);
+  // The kubelet does so when it rotates logs: container_log_manager.go rotateLogs. Without it, the log is missing.
+  if (runs && !(await isThere(path))) {
+    await runtime.reopenContainerLog({ containerId: instance.id }, { signal }).catch(() => undefined);
+  }
+  const { stream, timestamps, sinceMs, sinceExtraNs, tailLines, limitBytes } = asked;
   return {
     timestamps,
     ...(sinceMs !== undefined && { sinceMs }),
@@ -205,17 +207,21 @@ async function readOptions(
     path,
     signal,
     ...(stream !== 'All' && { stream: stream === 'Stdout' ? 'stdout' : 'stderr' }),
-    ...(follow && instance.runs && { follow, finished: whenEnded(engine, instance.id, signal) }),
+    ...(finished !== undefined && runs && { follow: true, finished, oneInstance: true }),
   };
 }
 
-/** kubelet: kuberuntime_container.go GetContainerLogs */
-async function logPath(runtime: ApiRuntime, { id, containerID }: Instance, signal: AbortSignal): Promise<string> {
+/** Where the log of an instance is, and whether it grows. kubelet: kuberuntime_container.go GetContainerLogs */
+async function instanceLog(
+  runtime: ApiRuntime,
+  { id, containerID }: Instance,
+  signal: AbortSignal,
+): Promise<{ path: string; runs: boolean }> {
   const { status } = await runtime.containerStatus({ containerId: id }, { signal }).catch((cause: unknown) => {
     throw new UserError(`unable to retrieve container logs for ${containerID}`, { cause });
   });
   if (status === undefined) throw new UserError('container status is nil');
-  return status.logPath;
+  return { path: status.logPath, runs: status.state === 'CONTAINER_RUNNING' };
 }
 
 const isThere = (path: string): Promise<boolean> =>
@@ -238,7 +244,7 @@ async function missingText(path: string): Promise<string> {
   return `failed to try resolving symlinks in path ${goQuote(path)}: ${problem}`;
 }
 
-/** Aborted when the container has ended. */
+/** Aborted when the container ends. */
 function whenEnded(engine: ApiEngine, id: string, closed: AbortSignal): AbortSignal {
   const ended = new AbortController();
   const unsubscribe = engine.subscribe((event) => {
@@ -248,14 +254,6 @@ function whenEnded(engine: ApiEngine, id: string, closed: AbortSignal): AbortSig
   });
   closed.addEventListener('abort', unsubscribe, { once: true });
   ended.signal.addEventListener('abort', unsubscribe, { once: true });
-  const runs = engine
-    .snapshot()
-    .pods.some(({ pod }) =>
-      containerStatuses(pod).some(
-        ({ containerID, state }) => idInRuntime(containerID) === id && state?.running !== undefined,
-      ),
-    );
-  if (!runs) ended.abort();
   return ended.signal;
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTCPServer } from 'node:net';
 import type { LifecycleHandler } from 'kubernetes-types/core/v1.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { runHook } from '../../../src/engine/kuberuntime/run-hook.ts';
@@ -38,6 +38,16 @@ test('any answer of a server is a success', async () => {
   const { port, requests } = await failingServer();
   await run({ httpGet: { port, path: '/stop' } });
   expect(requests).toEqual(['/stop kube-lifecycle/1.32 anonymous']);
+});
+
+test('an answer whose body is cut off is a success, as in the kubelet, which does not need the body', async () => {
+  const server = createTCPServer((socket) =>
+    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nok')),
+  ).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await expect(run({ httpGet: { port } })).resolves.toBeUndefined();
 });
 
 test('a server that is asked by HTTPS and speaks HTTP is asked again so, without credentials', async () => {

@@ -419,6 +419,29 @@ describe('a log that is followed', () => {
     expect(await log.done).toBe('attempt 0\nattempt 1\n');
   });
 
+  test('ends with its own instance if only that is wanted, after its rotations', async () => {
+    await writeFile(`${path}.20240506-070809`, entry('rotated'));
+    await writeFile(path, entry('attempt 0'));
+    await writeFile(join(directory, '1.log'), entry('attempt 1'));
+    const log = follow({ oneInstance: true });
+    await log.seen('attempt 0\n');
+    await appendFile(path, entry('end of 0'));
+    log.finish();
+    const lastCall = AbortSignal.abort();
+    expect([await log.done, await read({ follow: true, oneInstance: true, lastCall })]).toEqual([
+      'rotated\nattempt 0\nend of 0\n',
+      'rotated\nattempt 0\nend of 0\n',
+    ]);
+  });
+
+  test('of one instance ends when the directory of the log is removed', async () => {
+    await writeFile(path, entry('a'));
+    const log = follow({ oneInstance: true });
+    await log.seen('a\n');
+    await rm(directory, { recursive: true });
+    expect(await log.done).toBe('a\n');
+  });
+
   test('ends when the directory of the log is removed', async () => {
     await writeFile(path, entry('a'));
     const log = follow();

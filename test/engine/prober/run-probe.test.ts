@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTCPServer } from 'node:net';
-import { Server as GrpcServer, ServerCredentials, status } from '@grpc/grpc-js';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { Server as GrpcServer, ServerCredentials, type ServerUnaryCall, status } from '@grpc/grpc-js';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Probe } from 'kubernetes-types/core/v1.js';
 import type { Container } from '../../../src/api/types.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { HealthCheckRequest, HealthCheckResponse } from '../../../src/cri/generated/health.ts';
 import { grpcHealthCheck } from '../../../src/cri/grpc-health-check.ts';
+import { BrokenBody } from '../../../src/engine/network/http-get.ts';
 import { type ProbeOutcome, runProbe } from '../../../src/engine/prober/run-probe.ts';
 import { withoutDescriptors } from '../../without-descriptors.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
@@ -41,6 +42,31 @@ async function portOf(server: Server | ReturnType<typeof createTCPServer>): Prom
     server.close();
   });
   return (server.address() as AddressInfo).port;
+}
+
+/** A server that gives each client the next of these answers in UTF-8, and then closes the connection. */
+async function rawServer(
+  ...answers: string[]
+): Promise<{ port: number; requests: string[]; connections: () => number }> {
+  const requests: string[] = [];
+  let connections = 0;
+  const server = createTCPServer((socket) => {
+    connections += 1;
+    socket.once('data', (bytes: Buffer) => {
+      requests.push(bytes.toString());
+      socket.end(answers.shift() ?? '');
+    });
+  });
+  return { port: await portOf(server), requests, connections: () => connections };
+}
+
+/** A port on which nobody listens. */
+async function closedPort(): Promise<number> {
+  const server = createTCPServer();
+  const port = await portOf(server);
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 const httpServer = (answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<number> =>
@@ -98,9 +124,138 @@ describe('an HTTP probe', () => {
     });
   });
 
-  test('that is sent round in circles fails', async () => {
-    const port = await httpServer((_request, response) => response.writeHead(302, { location: '/again' }).end());
-    expect(await outcomeOf({ httpGet: { port } })).toEqual({ result: 'failure', output: 'stopped after 10 redirects' });
+  test('that is sent round in circles fails after ten requests', async () => {
+    let requests = 0;
+    const port = await httpServer((_request, response) => {
+      requests += 1;
+      response.writeHead(302, { location: '/again' }).end();
+    });
+    const outcome = await outcomeOf({ httpGet: { port } });
+    expect({ requests, outcome }).toEqual({
+      requests: 10,
+      outcome: { result: 'failure', output: 'Get "/again": stopped after 10 redirects' },
+    });
+  });
+
+  test('reaches a page behind nine redirects', async () => {
+    const port = await httpServer(({ url = '' }, response) => {
+      const step = Number(url.slice(1));
+      if (step === 9) response.end('here');
+      else response.writeHead(307, { location: `${step + 1}` }).end();
+    });
+    expect(await outcomeOf({ httpGet: { port, path: '/0' } })).toEqual({ result: 'success', output: 'here' });
+  });
+
+  test.each([
+    ['/x', '/x me.example'],
+    ['../x?y', '/x?y me.example'],
+    ['?y', '/a/b?y me.example'],
+    ['//127.0.0.1:PORT/x', '/x me.example'],
+    ['http://127.0.0.1:PORT/x', '/x 127.0.0.1:PORT'],
+    ['/x/é', '/x/%C3%A9 me.example'],
+  ])('that is sent to %s asks for %s', async (location, expected) => {
+    const asked: string[] = [];
+    const port: number = await httpServer(({ url = '', headers: { host = '' } }, response) => {
+      asked.push(`${url} ${host.replace(String(port), 'PORT')}`);
+      const bytes = Buffer.from(location.replace('PORT', String(port)));
+      if (asked.length === 1) response.writeHead(302, { location: bytes.toString('latin1') });
+      response.end();
+    });
+    await outcomeOf({ httpGet: { port, path: '/a/b', httpHeaders: [{ name: 'Host', value: 'me.example' }] } });
+    expect(asked).toEqual(['/a/b me.example', expected]);
+  });
+
+  test('that is sent to an address that cannot be parsed fails', async () => {
+    const port = await httpServer((_request, response) => response.writeHead(302, { location: 'http://[::1' }).end());
+    expect(await outcomeOf({ httpGet: { port } })).toEqual({
+      result: 'failure',
+      output: `Get "http://127.0.0.1:${port}/": failed to parse Location header "http://[::1"`,
+    });
+  });
+
+  test('that is redirected to nowhere is a warning', async () => {
+    const { port } = await rawServer('HTTP/1.1 302 Found\r\nLocation:\r\nContent-Length: 4\r\n\r\nlost');
+    expect(await outcomeOf({ httpGet: { port } })).toEqual({
+      result: 'warning',
+      output: 'Probe terminated redirects, Response body: lost',
+    });
+  });
+
+  test.each([
+    ['line ends without carriage returns', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
+    ['a header over two lines', 'HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\nContent-Length: 2\r\n\r\nok'],
+    [
+      'two kinds of length',
+      'HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+    ],
+    ['20 KB of headers', `HTTP/1.1 200 OK\r\nX-A: ${'x'.repeat(20_000)}\r\nContent-Length: 2\r\n\r\nok`],
+  ])('takes an answer with %s', async (_title, answer) => {
+    const { port } = await rawServer(answer);
+    expect(await outcomeOf({ httpGet: { port } })).toEqual({ result: 'success', output: 'ok' });
+  });
+
+  test.each([
+    ['is shorter than announced', 'Content-Length: 20\r\n\r\nok', 'unexpected EOF'],
+    ['ends within a chunk', 'Transfer-Encoding: chunked\r\n\r\n20\r\nok', 'unexpected EOF'],
+    [
+      'has a damaged chunk',
+      'Transfer-Encoding: chunked\r\n\r\nzz\r\nok',
+      'Parse Error: Invalid character in chunk size',
+    ],
+  ])('whose body %s says nothing of the container', async (_title, rest, message) => {
+    const { port } = await rawServer(`HTTP/1.1 200 OK\r\n${rest}`);
+    await expect(outcomeOf({ httpGet: { port } })).rejects.toThrow(new BrokenBody(message));
+  });
+
+  test('whose body does not end in time says nothing of the container', async () => {
+    const port = await httpServer((_request, response) => response.writeHead(200).write('ok'));
+    await expect(outcomeOf({ httpGet: { port }, timeoutSeconds: 1 })).rejects.toThrow(
+      new BrokenBody('context deadline exceeded (Client.Timeout or context cancellation while reading body)'),
+    );
+  });
+
+  test('sends texts beyond Latin-1 in UTF-8, and the host in Punycode', async () => {
+    const { port, requests } = await rawServer(
+      'HTTP/1.1 302 Found\r\nLocation: /é?☃\r\n\r\n',
+      'HTTP/1.1 200 OK\r\n\r\n',
+    );
+    const httpHeaders = [
+      { name: 'X-A', value: 'žluť ☃ é' },
+      { name: 'Host', value: 'bücher.example:81' },
+    ];
+    expect(await outcomeOf({ httpGet: { port, path: '/☃?q=☃é', httpHeaders } })).toEqual({
+      result: 'success',
+      output: '',
+    });
+    const headers = [
+      ...['X-A: žluť ☃ é', 'Host: xn--bcher-kva.example:81', 'User-Agent: kube-probe/1.32', 'Accept: */*'],
+      ...['Connection: close', '', ''],
+    ];
+    expect(requests.map((request) => request.split('\r\n'))).toEqual([
+      ['GET /%E2%98%83?q=☃é HTTP/1.1', ...headers],
+      ['GET /%C3%A9?☃ HTTP/1.1', ...headers],
+    ]);
+  });
+
+  test('with a header that cannot be sent fails without a connection', async () => {
+    const { port, connections } = await rawServer('HTTP/1.1 200 OK\r\n\r\n');
+    const outcome = await outcomeOf({ httpGet: { port, httpHeaders: [{ name: 'X-A', value: 'a\nb' }] } });
+    expect(outcome).toEqual({
+      result: 'failure',
+      output: `Get "http://127.0.0.1:${port}/": Invalid character in header content ["X-A"]`,
+    });
+    await outcomeOf({ httpGet: { port } });
+    expect(connections()).toBe(1);
+  });
+
+  test('with an empty Host header sends the address', async () => {
+    const hosts: unknown[] = [];
+    const port = await httpServer(({ headers: { host } }, response) => {
+      hosts.push(host);
+      response.end();
+    });
+    await outcomeOf({ httpGet: { port, httpHeaders: [{ name: 'Host', value: '' }] } });
+    expect(hosts).toEqual([`127.0.0.1:${port}`]);
   });
 
   test('reads no more than 10 KiB of a body', async () => {
@@ -119,10 +274,7 @@ describe('an HTTP probe', () => {
   });
 
   test('that nobody answers fails', async () => {
-    const server = createServer();
-    const port = await portOf(server);
-    server.close();
-    await once(server, 'close');
+    const port = await closedPort();
     expect(await outcomeOf({ httpGet: { port, path: '/healthz' } })).toEqual({
       result: 'failure',
       output: `Get "http://127.0.0.1:${port}/healthz": dial tcp 127.0.0.1:${port}: connect: connection refused`,
@@ -150,7 +302,11 @@ describe('a TCP probe', () => {
 
 describe('a gRPC probe', () => {
   /** A server that knows of one service, `up`, and answers by its name. */
-  async function grpcServer(implementsHealth: boolean, moreFields: Uint8Array = new Uint8Array()): Promise<number> {
+  async function grpcServer(
+    implementsHealth: boolean,
+    moreFields: Uint8Array = new Uint8Array(),
+    onCall: (call: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>) => void = () => undefined,
+  ): Promise<number> {
     const server = new GrpcServer();
     if (implementsHealth) {
       const check = {
@@ -167,9 +323,11 @@ describe('a gRPC probe', () => {
         { check },
         {
           check: (
-            { request }: { request: HealthCheckRequest },
+            call: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
             reply: (error: object | null, answer?: HealthCheckResponse) => void,
           ) => {
+            const { request } = call;
+            onCall(call);
             if (request.service === '' || request.service === 'up') reply(null, { status: 'SERVING' });
             else if (request.service === 'down') reply(null, { status: 'NOT_SERVING' });
             else reply({ code: status.NOT_FOUND, details: 'unknown service' });
@@ -197,11 +355,26 @@ describe('a gRPC probe', () => {
     expect(await outcomeOf({ grpc: { port, service }, timeoutSeconds: 30 })).toEqual(outcome);
   });
 
+  test('goes past the proxy of the environment', async () => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    for (const name of ['grpc_proxy', 'https_proxy', 'no_grpc_proxy', 'no_proxy']) vi.stubEnv(name, '');
+    vi.stubEnv('http_proxy', `http://127.0.0.1:${await closedPort()}`);
+    const port = await grpcServer(true);
+    expect(await outcomeOf({ grpc: { port }, timeoutSeconds: 30 })).toEqual({ result: 'success', output: '' });
+  });
+
+  test('names itself and the address it asks', async () => {
+    const seen: unknown[] = [];
+    const port = await grpcServer(true, undefined, (call) => {
+      const [agent = ''] = call.metadata.get('user-agent');
+      seen.push({ agent: agent.toString().split(' ')[0], authority: call.getHost() });
+    });
+    await outcomeOf({ grpc: { port }, timeoutSeconds: 30 });
+    expect(seen).toEqual([{ agent: 'kube-probe/1.32', authority: `127.0.0.1:${port}` }]);
+  });
+
   test('that nobody answers fails', async () => {
-    const server = createTCPServer();
-    const port = await portOf(server);
-    server.close();
-    await once(server, 'close');
+    const port = await closedPort();
     expect(await outcomeOf({ grpc: { port }, timeoutSeconds: 30 })).toEqual({
       result: 'failure',
       output: `error: failed to connect service at "127.0.0.1:${port}": connect ECONNREFUSED 127.0.0.1:${port}`,

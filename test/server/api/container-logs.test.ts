@@ -5,9 +5,9 @@ import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ContainerStatusResponse } from '../../../src/cri/generated/cri.ts';
+import type { ContainerState, ContainerStatusResponse } from '../../../src/cri/generated/cri.ts';
 import { RpcError } from '../../../src/errors.ts';
-import type { ApiRuntime } from '../../../src/server/api/api-engine.ts';
+import type { ApiEngine, ApiRuntime } from '../../../src/server/api/api-engine.ts';
 import { handleContainerLogs, logInstance, parsePodLogOptions } from '../../../src/server/api/container-logs.ts';
 import { patienceMs } from '../../../src/server/api/send-parts.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -75,15 +75,15 @@ test('a single stream is refused without its gate, if the rest of the request is
   });
 });
 
-/** A runtime that keeps the log of every container at this path. */
-function logAt(logPath: string): Partial<ApiRuntime> {
-  const answer = { status: { logPath }, info: {} } as unknown as ContainerStatusResponse;
+/** A runtime that keeps the log of every container at this path. They run, unless it says otherwise. */
+function logAt(logPath: string, state: ContainerState = 'CONTAINER_RUNNING'): Partial<ApiRuntime> {
+  const answer = { status: { logPath, state }, info: {} } as unknown as ContainerStatusResponse;
   return { containerStatus: () => Promise.resolve(answer) };
 }
 
 /** Head and body of the answer for the log of the running container, its chunks joined. */
-async function logOf(runtime: Partial<ApiRuntime>, query = ''): Promise<string> {
-  const rig = await ApiRig.open({ runtime });
+async function logOf(runtime: Partial<ApiRuntime>, query = '', engine = engineWith([web])): Promise<string> {
+  const rig = await ApiRig.open({ runtime, engine });
   const client = await rig.authority.issue('carol');
   const [status, body = ''] = (await rig.short(`GET /containerLogs/default/web/a${query}`, { client })).split(/ (.*)/s);
   expect(rig.problems).toEqual([]);
@@ -123,6 +123,42 @@ test('a log begins at a time to the nanosecond', async () => {
     await logOf(logAt(path), '?sinceTime=2024-01-02T03:04:07.1234568Z'),
     await logOf(logAt(path), '?sinceTime=null'),
   ]).toEqual(['200 07.12345679Z\n08.25Z\n', '200 08.25Z\n', `200 ${times.join('\n')}\n`]);
+});
+
+/** The logs of two starts of a container. Resolves with the path of the first. */
+async function logsOfTwoStarts(): Promise<string> {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, '0.log'), '2024-01-02T03:04:05Z stdout F first\n');
+  await writeFile(join(folder, '1.log'), '2024-01-02T03:04:06Z stdout F second\n');
+  return join(folder, '0.log');
+}
+
+test('a log is followed to the end of its instance, which ended before the pod had a status that says so', async () => {
+  const ended = logAt(await logsOfTwoStarts(), 'CONTAINER_EXITED');
+  expect(await logOf(ended, '?follow=true')).toBe('200 first\n');
+});
+
+type Listener = Parameters<ApiEngine['subscribe']>[0];
+
+test('a log is followed to the end of its instance, which ends while the runtime is asked for its log', async () => {
+  const listeners = new Set<Listener>();
+  const engine = {
+    ...engineWith([web]),
+    subscribe: (listener: Listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+  const { containerStatus } = apiDeps(logAt(await logsOfTwoStarts())).runtime;
+  const runtime: Partial<ApiRuntime> = {
+    containerStatus: (...asked) => {
+      const pod = { namespace: 'default', name: 'web', uid: 'uid-web' };
+      for (const listener of listeners) listener({ at: 0, type: 'ContainerDied', pod, id: 'id-a', exitCode: 0 });
+      return containerStatus(...asked);
+    },
+  };
+  expect(await logOf(runtime, '?follow=true', engine)).toBe('200 first\n');
+  expect(listeners.size).toBe(0);
 });
 
 test('a client that does not read its log is disconnected', async () => {
