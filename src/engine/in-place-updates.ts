@@ -19,11 +19,13 @@ import type { WaitingUpdate } from './view/snapshot.ts';
 interface Deps {
   node: Pick<NodeConfig, 'inPlace' | 'allocatable'>;
   podManager: PodManager;
-  workers: Pick<PodWorkers, 'updatePod' | 'activePods' | 'isPodTerminationRequested'>;
+  workers: Pick<PodWorkers, 'updatePod' | 'has' | 'activePods' | 'isPodTerminationRequested'>;
   /** The revision that the pod runs. Returns undefined if it is unknown. */
   runningRevision: (uid: string) => Pod | undefined;
   /** The pods of the runtime by its last listing. */
   runtimePods: () => RuntimePod[];
+  /** Pods for which others were ended. They have not started yet. */
+  reservedPods: () => Pod[];
   /** Pulls the images of these containers. Rejects if one cannot be pulled now. */
   pullForUpdate: (pod: Pod, signal: AbortSignal) => Promise<void>;
   /** Called when images of a waiting revision were pulled. */
@@ -58,23 +60,26 @@ export class InPlaceUpdates {
     this.imagesAhead = new ImagesAhead({ ...deps, pullAhead: (pod, signal) => this.pull(pod, signal) });
   }
 
-  /** Takes a declared revision. Returns the one to run now: this one, or the current one while this one waits. */
-  declared(next: Pod): Pod {
-    const { podManager, workers, runningRevision, node } = this.deps;
-    const { uid } = next.metadata;
-    const current = podManager.get(uid) ?? runningRevision(uid);
-    const running = this.runningPod(uid);
-    const before = this.waiting.get(uid);
-    this.forget(uid);
-    if (current === undefined || running === undefined || workers.isPodTerminationRequested(uid)) return next;
-    const change = computePodChange(current, next, node.inPlace);
-    if (change.kind !== 'inPlace') return next;
-    const toPull = withContainers(next, (name) => change.images.includes(name) && isContainerRunning(running, name));
-    const waiting = { current, next, toPull, shown: before?.shown ?? pulling };
-    this.waiting.set(uid, waiting);
-    if (!this.mayFollow(waiting)) return current;
-    this.forget(uid);
-    return next;
+  /**
+   * Takes declared revisions. Returns the revisions to run now, in the same order. A pod whose revision waits runs its
+   * current one. Raised requests are judged last, beside all that the other pods of the list request from now on.
+   */
+  declared(pods: readonly Pod[]): Pod[] {
+    const taken = new Map<string, Pod>();
+    const changes: Waiting[] = [];
+    for (const next of pods) {
+      const change = this.changeTo(next);
+      if (change === undefined) taken.set(uidOf(next), next);
+      else changes.push(change);
+    }
+    for (const change of changes.toSorted((a, b) => Number(isRaise(a)) - Number(isRaise(b)))) {
+      const uid = uidOf(change.next);
+      this.waiting.set(uid, change);
+      const follows = this.mayFollow(change, taken);
+      if (follows) this.forget(uid);
+      taken.set(uid, follows ? change.next : change.current);
+    }
+    return pods.map((pod) => taken.get(uidOf(pod)) ?? pod);
   }
 
   /** Carries out the waiting revisions that need not wait any longer. */
@@ -109,12 +114,30 @@ export class InPlaceUpdates {
     this.imagesAhead.forget(uid);
   }
 
-  /** True if the node has room and the images are present. Otherwise starts the pulls. */
-  private mayFollow(waiting: Waiting): boolean {
+  /** The change in place to this revision. Returns undefined if it is none. Forgets the revision that waits. */
+  private changeTo(next: Pod): Waiting | undefined {
+    const { podManager, workers, runningRevision, node } = this.deps;
+    const uid = uidOf(next);
+    const current = podManager.get(uid) ?? runningRevision(uid);
+    const running = this.runningPod(uid);
+    const before = this.waiting.get(uid);
+    this.forget(uid);
+    if (current === undefined || running === undefined || workers.isPodTerminationRequested(uid)) return undefined;
+    const change = computePodChange(current, next, node.inPlace);
+    if (change.kind !== 'inPlace') return undefined;
+    const toPull = withContainers(next, (name) => change.images.includes(name) && isContainerRunning(running, name));
+    return { current, next, toPull, shown: before?.shown ?? pulling };
+  }
+
+  /**
+   * True if the node has room and the images are present. Otherwise starts the pulls. `taken`: revisions of the same
+   * list, by UID.
+   */
+  private mayFollow(waiting: Waiting, taken: ReadonlyMap<string, Pod> = new Map()): boolean {
     const { next, toPull } = waiting;
     // Without a running pod nothing is lost.
-    if (this.runningPod(next.metadata.uid) === undefined) return true;
-    const misfit = this.misfitOf(waiting);
+    if (this.runningPod(uidOf(next)) === undefined) return true;
+    const misfit = this.misfitOf(waiting, taken);
     if (misfit !== undefined) {
       this.show(waiting, misfit);
       return false;
@@ -126,19 +149,32 @@ export class InPlaceUpdates {
   }
 
   /** Resources that are raised and do not fit beside the other pods. kubelet: kubelet.go canResizePod */
-  private misfitOf({ current, next }: Waiting): WaitingUpdate | undefined {
-    const { workers, podManager, node } = this.deps;
-    const { uid } = next.metadata;
-    const others = workers
-      .activePods()
-      .filter(({ metadata }) => metadata.uid !== uid && podManager.get(metadata.uid) !== undefined);
+  private misfitOf({ current, next }: Waiting, taken: ReadonlyMap<string, Pod>): WaitingUpdate | undefined {
+    const others = this.podsWithRoom(taken).filter((other) => uidOf(other) !== uidOf(next));
     const before = podRequests(current);
-    const [missing] = insufficientResources(next, others, node.allocatable).filter(
+    const [missing] = insufficientResources(next, others, this.deps.node.allocatable).filter(
       ({ resource, requested }) => requested > amountOf(before, resource),
     );
     if (missing === undefined) return undefined;
     const message = `${describeInsufficient(missing)} (${insufficientWords(missing)}); ${runsOnUntilThen}`;
     return { reason: `OutOf${missing.resource}`, message };
+  }
+
+  /**
+   * The pods that hold room on the node, or for which room is made. Before the first list of its source, a running pod
+   * has no worker.
+   */
+  private podsWithRoom(taken: ReadonlyMap<string, Pod>): Pod[] {
+    const { workers, podManager, runningRevision, runtimePods, reservedPods } = this.deps;
+    const unworked = runtimePods().filter((pod) => isPodRunning(pod) && !workers.has(pod.uid));
+    return [
+      ...workers
+        .activePods()
+        .filter((pod) => podManager.get(uidOf(pod)) !== undefined)
+        .map((pod) => taken.get(uidOf(pod)) ?? pod),
+      ...unworked.flatMap(({ uid }) => taken.get(uid) ?? podManager.get(uid) ?? runningRevision(uid) ?? []),
+      ...reservedPods(),
+    ];
   }
 
   private show(waiting: Waiting, shown: WaitingUpdate): void {
@@ -165,6 +201,15 @@ export class InPlaceUpdates {
 }
 
 const pulling: WaitingUpdate = { reason: reasons.pulling, message: `its images are pulled; ${runsOnUntilThen}` };
+
+/** True if the change requests more of a resource. */
+function isRaise({ current, next }: Waiting): boolean {
+  const before = podRequests(current);
+  const after = podRequests(next);
+  return [...after.keys()].some((resource) => amountOf(after, resource) > amountOf(before, resource));
+}
+
+const uidOf = ({ metadata }: Pod): string => metadata.uid;
 
 /** The pod with only these containers. Returns undefined if it has none of them. */
 function withContainers(pod: Pod, isMeant: (name: string) => boolean): Pod | undefined {

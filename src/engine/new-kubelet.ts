@@ -76,20 +76,17 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
         working.news.changed(uid);
       },
       isPodGone: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
+      keepsVolumes: (pod) => handlers.keepsVolumes(pod),
       remains: () => working.remains,
       workers: () => working.workers,
     },
   );
   const { imageManager, syncer } = syncing;
-  const working: Workers = newPodWorkers(base, {
-    ...state,
-    ...sources,
-    ...runtime,
-    ...resources,
-    ...volumes,
-    ...syncing,
-    podRemover,
-  });
+  const working: Workers = newPodWorkers(
+    base,
+    { ...state, ...sources, ...runtime, ...resources, ...volumes, ...syncing, podRemover },
+    { reservedPods: () => lifecycle.admission.reservedPods() },
+  );
   const { workers, news, imagesAhead } = working;
 
   const stats = deps.newStats({

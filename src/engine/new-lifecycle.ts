@@ -33,6 +33,7 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier) {
     declaredPods: () => podManager.pods(),
     activePods: () => workers.activePods().filter(({ metadata }) => podManager.get(metadata.uid) !== undefined),
     isRunning: (uid) => pleg.pods().some((pod) => pod.uid === uid && isPodRunning(pod)),
+    isTerminating: (uid) => workers.isPodTerminationRequested(uid),
     killPod: (pod) => {
       workers.updatePod({ type: 'kill', pod, killPodOptions: { evict: true } });
       // The pod starts again when there is room.

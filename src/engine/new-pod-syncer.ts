@@ -31,7 +31,7 @@ type Earlier = PodState & Sources & RuntimeWatch & Volumes & NodeResources & { p
 
 interface Engine extends Pick<
   ConstructorParameters<typeof KubeletPodSyncer>[0],
-  'restarting' | 'onPodChanged' | 'isPodGone'
+  'restarting' | 'onPodChanged' | 'isPodGone' | 'keepsVolumes'
 > {
   remains: () => PodRemains;
   workers: () => PodWorkers;

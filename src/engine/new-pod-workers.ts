@@ -1,3 +1,4 @@
+import type { Pod } from '../api/types.ts';
 import { PodRemains } from './gc/pod-remains.ts';
 import { ImagesAhead } from './images-ahead.ts';
 import { InPlaceUpdates } from './in-place-updates.ts';
@@ -17,8 +18,13 @@ export type Workers = ReturnType<typeof newPodWorkers>;
 
 type Earlier = PodState & Sources & RuntimeWatch & Volumes & NodeResources & PodSyncing & { podRemover: PodRemover };
 
+interface Engine {
+  /** Pods for which others were ended. They have not started yet. */
+  reservedPods: () => Pod[];
+}
+
 /** Makes the workers of pods, and the parts that decide what a worker does next: news, updates, remains. */
-export function newPodWorkers(base: KubeletBase, earlier: Earlier) {
+export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPods }: Engine) {
   const { clock, emit, events, faults, foreignPods, inputs, logger, meter, node, random, stopped, wallClock } = base;
   const { cache, ephemeral, evictionRecords, histories, pleg, podDirs, podManager, revisions, runtimePods } = earlier;
   const { revisionImages, statusRecords, syncer, volumeManager, workQueue } = earlier;
@@ -93,6 +99,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier) {
     workers,
     runningRevision: (uid) => revisions.of(uid),
     runtimePods: () => pleg.pods(),
+    reservedPods,
     pullForUpdate: (pod, signal) => revisionImages.pullForUpdate(pod, signal),
     onReady: syncSoon,
     emit,

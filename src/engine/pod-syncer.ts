@@ -57,6 +57,8 @@ interface Deps {
   ephemeral: Pick<EphemeralContainers, 'effective' | 'settle'>;
   /** True if no manifest declares the pod any more. */
   isPodGone: (uid: string) => boolean;
+  /** True if the pod was stopped by an operator and starts with its volumes again. */
+  keepsVolumes: (pod: Pod) => boolean;
   /** Removes the remains of a stopped pod from the runtime and the disk. */
   removePod: (uid: string) => Promise<void>;
 }
@@ -179,10 +181,10 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncTerminatedPod(pod: Pod, podStatus: RuntimePodStatus): Promise<void> {
-    const { volumeManager, containerManager, isPodGone } = this.deps;
+    const { volumeManager, containerManager, isPodGone, keepsVolumes } = this.deps;
     const { uid } = pod.metadata;
     this.deps.statuses.update(pod, podStatus, true);
-    const claims = await volumeManager.unmountPodVolumes(uid);
+    const claims = keepsVolumes(pod) ? [] : await volumeManager.unmountPodVolumes(uid);
     if (isPodGone(uid)) this.reportKeptClaims(pod, claims);
     this.mountBackOff.reset(uid);
     this.retriedAt.delete(uid);

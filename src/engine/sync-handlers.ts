@@ -65,6 +65,8 @@ interface Deps {
 export class SyncHandlers implements SyncHandler {
   /** Ids of the sources whose first list was handled. */
   private readonly sourcesSeen = new Set<string>();
+  /** UIDs of pods that were started while they still stopped. They start again with their volumes. */
+  private readonly starting = new Set<string>();
   private readonly revisions: PodRevisions;
 
   constructor(private readonly deps: Deps) {
@@ -92,12 +94,20 @@ export class SyncHandlers implements SyncHandler {
     return this.revisions.isOutgoing(pod);
   }
 
+  /** True if the declared pod was stopped by an operator and starts with its volumes again. */
+  keepsVolumes({ metadata: { uid } }: Pod): boolean {
+    const pod = this.deps.podManager.get(uid);
+    if (pod?.spec.restartPolicy !== 'Always') return false;
+    return this.deps.operations.isStopped(pod) || this.starting.has(uid);
+  }
+
   /** kubelet: kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile */
   handleConfig({ op, pods, source, sourceId }: PodUpdate): void {
     const { podManager, workers, admission, housekeeping, inPlaceUpdates } = this.deps;
     const { emit } = this.deps.events;
     // A change in place may wait. Then the current revision stays the declared one.
-    const ordered = admission.inOrder(pods).map((pod) => (op === 'REMOVE' ? pod : inPlaceUpdates.declared(pod)));
+    const inOrder = admission.inOrder(pods);
+    const ordered = op === 'REMOVE' ? inOrder : inPlaceUpdates.declared(inOrder);
     // First, so that a pod finds the pods of the same list that it waits for, in any order.
     if (op !== 'REMOVE') for (const pod of ordered) podManager.setPod(pod);
     for (const pod of ordered) {
@@ -187,13 +197,19 @@ export class SyncHandlers implements SyncHandler {
     const { podManager, workers, remains, housekeeping } = this.deps;
     const pod = podManager.get(podUID);
     if (pod === undefined) return;
-    if (operation === 'stop') this.keepStopped(pod);
-    else {
-      const hasEnded = workers.snapshot(podUID).state === 'finished';
-      if (hasEnded && pod.spec.restartPolicy !== 'Always') remains.startRemoval(podUID);
-      if (workers.has(podUID)) workers.updatePod({ type: 'create', pod });
-      housekeeping.request();
+    this.starting.delete(podUID);
+    if (operation === 'stop') {
+      this.keepStopped(pod);
+      return;
     }
+    // An earlier agent may have stopped it. Then it has no worker.
+    const hasEnded = !workers.has(podUID) || workers.snapshot(podUID).state === 'finished';
+    const beginsAnew = pod.spec.restartPolicy !== 'Always';
+    if (hasEnded && beginsAnew) remains.startRemoval(podUID);
+    // A worker that is to start again removes the pod's data at the end of the pod.
+    if (!hasEnded && !beginsAnew) this.starting.add(podUID);
+    else if (workers.has(podUID)) workers.updatePod({ type: 'create', pod });
+    housekeeping.request();
   }
 
   /** Applies readiness and startup to the status at once. The next sync does the rest. */
@@ -215,7 +231,14 @@ export class SyncHandlers implements SyncHandler {
     const isUpdateDue = this.deps.operations.review();
     const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
 
-    // Step 0: restart evicted pods whose back-off is over, without their remains.
+    // Step 0: restart pods that were started while they stopped, and evicted ones whose back-off is over. Evicted pods
+    // lose their remains.
+    for (const uid of this.starting) {
+      const pod = podManager.get(uid);
+      if (pod !== undefined && workers.has(uid) && workers.snapshot(uid).state !== 'finished') continue;
+      this.starting.delete(uid);
+      if (pod !== undefined && workers.has(uid)) workers.updatePod({ type: 'create', pod });
+    }
     evictions.retain(desired);
     for (const uid of evictions.takeDue()) {
       const pod = podManager.get(uid);
@@ -288,10 +311,15 @@ export class SyncHandlers implements SyncHandler {
       this.keepStopped(pod);
       return;
     }
-    const { workers, statusManager, admission, evictions } = this.deps;
+    const { workers, statusManager, admission, evictions, remains } = this.deps;
+    const { uid } = pod.metadata;
     if (!this.revisions.replaceEarlier(pod) || !admission.admit(pod)) return;
-    // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
-    if (!workers.has(pod.metadata.uid)) statusManager.forget(pod.metadata.uid);
+    if (!workers.has(uid)) {
+      // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
+      statusManager.forget(uid);
+      // It was started before its time, so its data and the record of its eviction are still there.
+      if (evictions.startsAfresh(uid)) remains.startRemoval(uid);
+    }
     workers.updatePod({ type: 'create', pod });
     evictions.resume(pod);
   }
@@ -324,6 +352,7 @@ export class SyncHandlers implements SyncHandler {
     const { podManager, workers, remains, admission, events } = this.deps;
     const { uid } = pod.metadata;
     podManager.removePod(uid);
+    this.starting.delete(uid);
     admission.removed(uid);
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
     if (!this.deps.isNameDeclared(podFullName(pod))) this.deps.operations.removed(pod.metadata);

@@ -87,6 +87,12 @@ export class BackOff {
     return entry && entry.updatedAtMonotonic + entry.backOffMs;
   }
 
+  /** Has the time after which the back-off expires begin now. Does nothing if the key never failed. */
+  touch(key: string): void {
+    const entry = this.entries.get(key);
+    if (entry !== undefined) this.entries.set(key, { ...entry, updatedAtMonotonic: this.clock.monotonic() });
+  }
+
   reset(key: string): void {
     this.entries.delete(key);
   }

@@ -193,6 +193,28 @@ describe('a pod of higher priority', () => {
   });
 });
 
+test('room that was made for a pod is not taken by a raise in place that waits', async () => {
+  const { world, engine, source } = await bootedNode();
+  const [low, other] = [wanting('low', '1', { priority: 1 }), wanting('other', '400m', { priority: 1 })];
+  source.set(low, other, wanting('web', '500m', { priority: 1 }));
+  await world.until(() => ['low-edge1', 'other-edge1', 'web-edge1'].every((name) => engine.isReady(name)));
+  const raised = wanting('web', '1200m', { priority: 1 });
+  source.set(low, other, raised);
+  await world.until(() => engine.messages('ReplacementWaits').length > 0);
+  source.set(low, other, raised, wanting('high', '1', { priority: 5 }));
+  await world.until(() => engine.isReady('high-edge1'));
+  await world.pass(30_000);
+  expect({
+    preemptions: engine.messages('Preempting').length,
+    running: world.runtime.running().toSorted(),
+    update: engine.pod('web-edge1')?.waitingUpdate?.reason,
+  }).toEqual({
+    preemptions: 1,
+    running: ['high-edge1/main#0', 'other-edge1/main#0', 'web-edge1/main#0'],
+    update: 'OutOfcpu',
+  });
+});
+
 describe('a pod that would preempt what it waits for', () => {
   test.each([
     ['directly', 'server'],

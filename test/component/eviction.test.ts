@@ -1,12 +1,25 @@
 import { readdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { PodSpec } from '../../src/api/types.ts';
+import type { Container, Pod, PodSpec } from '../../src/api/types.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
 
 const kibibyte = 1024;
+
+/** A pod whose emptyDir may hold 64 KiB. */
+function limited(container: Partial<Container> = {}, spec: Partial<PodSpec> = {}): Pod {
+  const volumeMounts = [{ name: 'cache', mountPath: '/cache' }];
+  return makeStaticPod('web', {
+    uid: 'u1',
+    spec: {
+      containers: [{ name: 'main', image: 'registry.example/app:1', volumeMounts, ...container }],
+      volumes: [{ name: 'cache', emptyDir: { sizeLimit: '64Ki' } }],
+      ...spec,
+    },
+  });
+}
 
 /** A running pod whose emptyDir may hold 64 KiB. */
 async function runLimited(
@@ -15,18 +28,7 @@ async function runLimited(
   const world = await World.make();
   const source = new ManualSource();
   const engine = await world.boot({ sources: [source] });
-  source.set(
-    makeStaticPod('web', {
-      uid: 'u1',
-      spec: {
-        containers: [
-          { name: 'main', image: 'registry.example/app:1', volumeMounts: [{ name: 'cache', mountPath: '/cache' }] },
-        ],
-        volumes: [{ name: 'cache', emptyDir: { sizeLimit: '64Ki' } }],
-        ...spec,
-      },
-    }),
-  );
+  source.set(limited({}, spec));
   await world.until(() => engine.isReady('web-edge1'));
   return { world, engine, source };
 }
@@ -36,6 +38,16 @@ const cachePath = (world: World): string =>
 
 const fill = (world: World, bytes: number): Promise<void> =>
   writeFile(join(cachePath(world), 'file'), Buffer.alloc(bytes, 1));
+
+/** Asks, and lets time pass until the answer. */
+async function operate(world: World, engine: Engine, action: 'stop' | 'start'): Promise<void> {
+  let isDone = false;
+  const asked = engine.kubelet.operate({ action, pod: { namespace: 'default', name: 'web-edge1' } }).finally(() => {
+    isDone = true;
+  });
+  await world.until(() => isDone);
+  await asked;
+}
 
 const message = 'Usage of EmptyDir volume "cache" exceeds the limit "64Ki". ';
 
@@ -99,6 +111,59 @@ test('a pod that is never restarted stays evicted until its manifest changes, ev
   expect(engine.pod('web-edge1')?.pod.status).toMatchObject({ phase: 'Failed', reason: 'Evicted', message });
   source.set(makeStaticPod('web', { uid: 'u2', spec: { restartPolicy: 'Never' } }));
   await world.until(() => engine.isReady('web-edge1'));
+});
+
+test('a pod that is evicted while its postStart hook runs is stopped once, within two seconds', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  world.runtime.hang('execSync');
+  source.set(limited({ lifecycle: { postStart: { exec: { command: ['warm'] } } } }));
+  await world.until(() => world.runtime.requestsOf('execSync').length > 0);
+  await fill(world, 128 * kibibyte);
+  await world.until(() => engine.pod('web-edge1')?.worker.state === 'finished');
+  expect({
+    failures: engine.messages('FailedPostStartHook'),
+    timeouts: world.runtime.requestsOf('stopContainer').map(({ timeout }) => timeout),
+  }).toEqual({ failures: [], timeouts: [2n] });
+});
+
+test('an evicted pod that is stopped and started runs on as any other one, with an empty emptyDir', async () => {
+  const { world, engine } = await runLimited();
+  const filePath = join(cachePath(world), 'file');
+  await fill(world, 128 * kibibyte);
+  await world.until(() => engine.pod('web-edge1')?.worker.state === 'finished');
+  await operate(world, engine, 'stop');
+  await operate(world, engine, 'start');
+  await world.until(() => engine.isReady('web-edge1'));
+  const filesAtStart = await readdir(cachePath(world));
+  await writeFile(filePath, 'data');
+  await world.pass(60_000);
+  await engine.kill();
+  const source = new ManualSource();
+  const next = await world.boot({ sources: [source] });
+  source.set(limited());
+  await world.until(() => next.isReady('web-edge1'));
+  await world.pass(60_000);
+  expect([engine, next].map((one) => one.messages('Evicted'))).toEqual([[message], []]);
+  expect(world.runtime.requestsOf('stopContainer')).toHaveLength(1);
+  expect({ filesAtStart, after: await readdir(cachePath(world)) }).toEqual({ filesAtStart: [], after: ['file'] });
+});
+
+test('a stop keeps all of a pod that was evicted, stopped and started before', async () => {
+  const { world, engine } = await runLimited();
+  await fill(world, 128 * kibibyte);
+  await world.until(() => engine.pod('web-edge1')?.worker.state === 'finished');
+  await operate(world, engine, 'stop');
+  await operate(world, engine, 'start');
+  await world.until(() => engine.isReady('web-edge1'));
+  await fill(world, 32 * kibibyte);
+  await operate(world, engine, 'stop');
+  await world.pass(60_000);
+  expect({ inventory: await world.inventory(), files: await readdir(cachePath(world)) }).toEqual({
+    inventory: ['web-edge1#0 SANDBOX_NOTREADY', 'web-edge1/main#0 CONTAINER_EXITED'],
+    files: ['file'],
+  });
 });
 
 test('an evicted pod whose manifest goes does not come back', async () => {

@@ -64,6 +64,13 @@ async function runningFirst(first: Pod = revision(), { inPlace = true } = {}): P
   return { world, engine, source, first };
 }
 
+/** A pod with one container that requests this much CPU. The node has 2. Its UID is derived. */
+function requesting(name: string, cpu: string): Pod {
+  return makeStaticPod(name, {
+    spec: { containers: [{ name: 'main', image: 'app:1', resources: { requests: { cpu } } }] },
+  });
+}
+
 /** Calls with an effect, in order, after the start of the first revision. */
 const changes = (world: World): string[] =>
   world.runtime.calls
@@ -137,9 +144,7 @@ describe('a change of cpu or memory', () => {
 
   test('that does not fit waits while the pod runs on, and follows when there is room', async () => {
     const { world, engine, source } = await runningFirst();
-    const other = makeStaticPod('other', {
-      spec: { containers: [{ name: 'main', image: 'app:1', resources: { requests: { cpu: '1500m' } } }] },
-    });
+    const other = requesting('other', '1500m');
     source.setDerived(revision(), other);
     await world.until(() => engine.isReady('other-edge1'));
     source.setDerived(revision({ cpu: '1' }), other);
@@ -156,6 +161,53 @@ describe('a change of cpu or memory', () => {
     source.setDerived(revision({ cpu: '1' }));
     await world.until(() => isUpdated(engine));
     expect(memoryLimits(world)).toEqual([64n * MiB]);
+  });
+
+  test.each([
+    ['of the same source', true],
+    ['of a source that was not read yet', false],
+  ])('that does not fit beside a pod %s waits after a restart of the agent too', async (_which, isRead) => {
+    const { world, engine, source, first } = await runningFirst();
+    source.setDerived(first, requesting('other', '1500m'));
+    await world.until(() => engine.isReady('other-edge1'));
+    await world.pass(2000);
+    engine.crash();
+    const [sourceOfWeb, unread] = [new ManualSource(), new ManualSource('file', '<unread>')];
+    const next = await world.boot({ sources: isRead ? [sourceOfWeb] : [sourceOfWeb, unread] });
+    sourceOfWeb.setDerived(revision({ cpu: '1' }), ...(isRead ? [requesting('other', '1500m')] : []));
+    await world.until(() => next.messages('ReplacementWaits').length === 1);
+    await world.pass(60_000);
+    expect(next.pod('web-edge1')?.waitingUpdate?.reason).toBe('OutOfcpu');
+    expect(memoryLimits(world)).toEqual([]);
+    sourceOfWeb.setDerived(revision({ cpu: '1' }));
+    unread.setDerived();
+    await world.until(() => isUpdated(next));
+    expect(memoryLimits(world)).toEqual([64n * MiB]);
+  });
+
+  test('of two pods that fit alone, but not together, is carried out for one of them', async () => {
+    const { world, engine, source } = await runningFirst(requesting('web', '500m'));
+    const pods = (web: string, other: string): Pod[] => [requesting('web', web), requesting('other', other)];
+    source.setDerived(...pods('500m', '500m'));
+    await world.until(() => engine.isReady('other-edge1'));
+    source.setDerived(...pods('1200m', '1200m'));
+    await world.until(() => engine.messages('Resized').length > 0);
+    await world.pass(30_000);
+    expect(['web-edge1', 'other-edge1'].map((name) => engine.pod(name)?.waitingUpdate?.reason)).toEqual([
+      undefined,
+      'OutOfcpu',
+    ]);
+    expect(engine.messages('Resized')).toHaveLength(1);
+  });
+
+  test('makes room in the same list for another one, in any order', async () => {
+    const { world, engine, source } = await runningFirst(requesting('web', '500m'));
+    const pods = (web: string, other: string): Pod[] => [requesting('web', web), requesting('other', other)];
+    source.setDerived(...pods('500m', '1500m'));
+    await world.until(() => engine.isReady('other-edge1'));
+    source.setDerived(...pods('1500m', '500m'));
+    await world.until(() => engine.messages('Resized').length === 2);
+    expect(engine.messages('ReplacementWaits')).toEqual([]);
   });
 
   test('that the runtime refuses is tried again, and the pod runs on', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -152,6 +153,70 @@ describe('stop and start', () => {
     await one.world.until(() => one.world.runtime.running().length === 0);
     await one.world.pass(60_000);
     expect(one.world.runtime.running()).toEqual([]);
+  });
+
+  /** A pod with an emptyDir, and a file in it. */
+  async function runningWithFile(
+    more: Partial<RawPod['spec']> = {},
+  ): Promise<{ one: Running; first: Pod; path: string }> {
+    const volumeMounts = [{ name: 'data', mountPath: '/data' }];
+    const first = revision('1', {
+      containers: [{ name: 'main', image: 'app:1', env: [{ name: 'REVISION', value: '1' }], volumeMounts }],
+      volumes: [{ name: 'data', emptyDir: {} }],
+      ...more,
+    });
+    const one = await running(first);
+    const path = join(one.world.rootDir, 'pods', first.metadata.uid, 'volumes/kubernetes.io~empty-dir/data');
+    await writeFile(join(path, 'file'), 'data');
+    return { one, first, path };
+  }
+
+  test.each(['at once', 'later', 'after a restart of the agent'])(
+    'a pod that is stopped, and started %s, keeps its volumes',
+    async (when) => {
+      const { one, first, path } = await runningWithFile();
+      one.world.runtime.script('main', { stopAfterMs: 5000 });
+      await ask(one, { action: 'stop' });
+      if (when !== 'at once') await one.world.pass(60_000);
+      const next = when === 'after a restart of the agent' ? await reboot(one, first) : one;
+      await next.world.until(() => next.engine.pod('web-edge1')?.pod.status?.reason === 'Stopped');
+      await ask(next, { action: 'start' });
+      await next.world.until(() => next.engine.isReady('web-edge1') && next.engine.phase('web-edge1') === 'Running');
+      await next.world.pass(10_000);
+      expect({ files: await readdir(path), running: next.world.runtime.running() }).toEqual({
+        files: ['file'],
+        running: ['web-edge1/main#1'],
+      });
+    },
+  );
+
+  test.each(['at once', 'later', 'after a restart of the agent'])(
+    'a job that is stopped, and started %s, begins anew, without its data',
+    async (when) => {
+      const { one, first, path } = await runningWithFile({ restartPolicy: 'Never' });
+      one.world.runtime.script('main', { stopAfterMs: 5000 });
+      await ask(one, { action: 'stop' });
+      if (when !== 'at once') await one.world.pass(60_000);
+      const next = when === 'after a restart of the agent' ? await reboot(one, first) : one;
+      await next.world.until(() => next.engine.pod('web-edge1')?.pod.status?.reason === 'Stopped');
+      await ask(next, { action: 'start' });
+      await next.world.until(() => next.engine.isReady('web-edge1') && next.engine.phase('web-edge1') === 'Running');
+      await next.world.pass(10_000);
+      expect({ files: await readdir(path), running: next.world.runtime.running() }).toEqual({
+        files: [],
+        running: ['web-edge1/main#0'],
+      });
+    },
+  );
+
+  test('a stopped pod leaves no volumes when its manifest goes', async () => {
+    const { one, path } = await runningWithFile();
+    await ask(one, { action: 'stop' });
+    await one.world.pass(10_000);
+    expect(existsSync(path)).toBe(true);
+    one.source.setDerived();
+    await one.world.pass(10_000);
+    expect({ exists: existsSync(path), left: await one.world.inventory() }).toEqual({ exists: false, left: [] });
   });
 
   test('a change of its manifest is taken, and runs after the start', async () => {

@@ -165,6 +165,41 @@ describe('a node that runs short of memory', () => {
     expect(waits).toEqual([1, 2, 4]);
   });
 
+  test('after a long pressure the wait is as long as after a short one, and doubles', async () => {
+    const made = await node({ ...memoryBelow100Mi, transitionMs: 1000 }, pod('large'));
+    const { world, engine } = made;
+    const waits: number[] = [];
+    for (let time = 1; time <= 3; time++) {
+      world.stats.amounts.memoryAvailable = 60 * mebibyte;
+      await world.until(() => engine.messages('Evicted').length === time);
+      for (const minutes of [6, 6]) await world.pass(minutes * 60_000);
+      world.stats.amounts.memoryAvailable = 300 * mebibyte;
+      await world.until(() => pressures(made).length === 0);
+      const endedAt = world.clock.monotonic();
+      await world.until(() => running(made).length === 1);
+      waits.push(Math.round((world.clock.monotonic() - endedAt) / 10_000));
+    }
+    expect(waits).toEqual([1, 2, 4]);
+  });
+
+  test('ten quiet minutes after its return reset the wait of a pod', async () => {
+    const made = await node({ ...memoryBelow100Mi, transitionMs: 1000 }, pod('large'));
+    const { world, engine } = made;
+    const waits: number[] = [];
+    for (const quietMinutes of [9.7, 11, 0]) {
+      const time = engine.messages('Evicted').length + 1;
+      world.stats.amounts.memoryAvailable = 60 * mebibyte;
+      await world.until(() => engine.messages('Evicted').length === time);
+      world.stats.amounts.memoryAvailable = 300 * mebibyte;
+      await world.until(() => pressures(made).length === 0);
+      const endedAt = world.clock.monotonic();
+      await world.until(() => running(made).length === 1);
+      waits.push(Math.round((world.clock.monotonic() - endedAt) / 10_000));
+      for (const half of [quietMinutes / 2, quietMinutes / 2]) await world.pass(half * 60_000);
+    }
+    expect(waits).toEqual([1, 2, 1]);
+  });
+
   test('evicts one after the other at once, and never a critical pod', async () => {
     const made = await short();
     const { world, engine } = made;

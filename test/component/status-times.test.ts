@@ -1,6 +1,7 @@
 import type { Container } from 'kubernetes-types/core/v1.js';
 import type { Pod } from '../../src/api/types.ts';
 import { describe, expect, test } from 'vitest';
+import { dependsOnAnnotation } from '../../src/api/values/depends-on.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
@@ -77,6 +78,56 @@ describe('a deadline', () => {
     const ranMs = world.clock.monotonic();
     expect(ranMs).toBeGreaterThanOrEqual(100_000);
     expect(ranMs).toBeLessThan(102_000);
+  });
+});
+
+describe('a job that starts over', () => {
+  const requesting = (cpu: string): Pod['spec'] => ({
+    containers: [{ name: 'main', image, resources: { requests: { cpu } } }],
+  });
+  const lasting = { activeDeadlineSeconds: 100, restartPolicy: 'Never' } as const;
+  const unready = makeStaticPod('other', {
+    spec: { containers: [{ name: 'main', image, readinessProbe: { exec, periodSeconds: 1 } }] },
+  });
+  test.each([
+    {
+      why: 'is refused first',
+      job: makeStaticPod('web', { spec: { ...lasting, ...requesting('1500m') } }),
+      other: makeStaticPod('other', { spec: requesting('1') }),
+    },
+    {
+      why: 'waits for another pod first',
+      job: makeStaticPod('web', { annotations: { [dependsOnAnnotation]: 'other' }, spec: lasting }),
+      other: unready,
+    },
+  ])('and $why has its whole deadline', async ({ job, other }) => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    const operate = async (action: 'stop' | 'start'): Promise<void> => {
+      const asked = engine.kubelet.operate({ action, pod: { namespace: 'default', name: 'web-edge1' } });
+      await world.pass(2000);
+      await asked;
+    };
+    source.set(...(other === unready ? [job, other] : [job]));
+    await world.until(() => engine.isReady('web-edge1'));
+    await world.pass(50_000);
+    await operate('stop');
+    world.runtime.scriptExec(() => ({ exitCode: 1 }));
+    source.set(job, other);
+    await world.pass(60_000);
+    await operate('start');
+    const { startTime: startTimeOfWait } = engine.pod('web-edge1')?.pod.status ?? {};
+    world.runtime.scriptExec(() => ({ exitCode: 0 }));
+    source.set(...(other === unready ? [job, other] : [job]));
+    await world.until(() => engine.isReady('web-edge1'));
+    const startedAt = world.clock.monotonic();
+    await world.until(() => engine.phase('web-edge1') === 'Failed');
+    expect({
+      startTimeOfWait,
+      reason: engine.pod('web-edge1')?.pod.status?.reason,
+      seconds: Math.round((world.clock.monotonic() - startedAt) / 1000),
+    }).toEqual({ startTimeOfWait: undefined, reason: 'DeadlineExceeded', seconds: 100 });
   });
 });
 

@@ -24,13 +24,13 @@ interface Deps {
 /**
  * Evicts pods, and reports when to start them again. The kubelet never evicts a static pod, because nothing would start
  * it again. Here it restarts without its data 10 s after its eviction and the end of all pressure, doubled with every
- * eviction up to 5 min. A restart of the agent counts as a first eviction. A pod with restartPolicy Never stays Failed.
- * kubelet: eviction/eviction_manager.go evictPod
+ * eviction up to 5 min. Ten minutes after its return without an eviction reset that. A restart of the agent counts as a
+ * first eviction. A pod with restartPolicy Never stays Failed. kubelet: eviction/eviction_manager.go evictPod
  */
 export class PodEvictions {
   private readonly backOff: BackOff;
-  /** UIDs of pods that will start again. */
-  private readonly evicted = new Set<string>();
+  /** When each pod that will start again was evicted, by UID; monotonic. */
+  private readonly evicted = new Map<string, number>();
   private relievedAtMonotonic = -Infinity;
 
   constructor(private readonly deps: Deps) {
@@ -74,14 +74,27 @@ export class PodEvictions {
   takeDue(): string[] {
     const { workers, mayBeUnderPressure } = this.deps;
     if (this.evicted.size === 0 || mayBeUnderPressure()) return [];
-    const due = [...this.evicted].filter((uid) => workers.snapshot(uid).state === 'finished' && !this.isInBackOff(uid));
+    const due = [...this.evicted.keys()].filter(
+      (uid) => workers.snapshot(uid).state === 'finished' && !this.isInBackOff(uid),
+    );
     for (const uid of due) this.evicted.delete(uid);
     return due;
   }
 
+  /** Called when a pod starts afresh. Returns true if it was evicted, and has not been due since. */
+  startsAfresh(uid: string): boolean {
+    // The time without an eviction begins.
+    this.backOff.touch(uid);
+    return this.evicted.delete(uid);
+  }
+
   /** Forgets all other pods. */
   retain(podUIDs: ReadonlySet<string>): void {
-    for (const uid of this.evicted) if (!podUIDs.has(uid)) this.evicted.delete(uid);
+    for (const uid of this.evicted.keys()) {
+      // The back-off of a pod that waits does not expire.
+      if (podUIDs.has(uid)) this.backOff.touch(uid);
+      else this.evicted.delete(uid);
+    }
     this.backOff.gc();
   }
 
@@ -90,7 +103,7 @@ export class PodEvictions {
     const { uid } = pod.metadata;
     statusManager.evict(pod, { reason: reasons.evicted, message, now: clock.now() });
     this.backOff.next(uid, clock.monotonic());
-    if (pod.spec.restartPolicy !== 'Never') this.evicted.add(uid);
+    if (pod.spec.restartPolicy !== 'Never') this.evicted.set(uid, clock.monotonic());
     workers.updatePod({
       type: 'kill',
       pod,
@@ -99,8 +112,7 @@ export class PodEvictions {
   }
 
   private isInBackOff(uid: string): boolean {
-    const nowMonotonic = this.deps.clock.monotonic();
-    const sinceRelief = this.backOff.isInBackOffSince(uid, this.relievedAtMonotonic);
-    return this.backOff.isInBackOffSinceUpdate(uid, nowMonotonic) || sinceRelief;
+    const sinceMonotonic = Math.max(this.evicted.get(uid) ?? -Infinity, this.relievedAtMonotonic);
+    return this.deps.clock.monotonic() < sinceMonotonic + this.backOff.get(uid);
   }
 }

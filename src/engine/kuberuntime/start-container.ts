@@ -134,7 +134,10 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   await postStart(deps, start, containerId);
 }
 
-/** Runs the postStart hook. If it fails, the container is killed as usual. */
+/**
+ * Runs the postStart hook. If it fails, the container is killed as usual. If it is cut off, the container runs on: the
+ * agent stops, or the pod terminates and kills it by itself.
+ */
 async function postStart(deps: StartContainerDeps, start: ContainerStart, containerID: string): Promise<void> {
   const { pod, container, podIPs, recorder, signal } = start;
   const { name, lifecycle: { postStart: hook } = {} } = container;
@@ -142,6 +145,7 @@ async function postStart(deps: StartContainerDeps, start: ContainerStart, contai
   try {
     await runHook(deps, hook, { container, containerID, podIPs, signal });
   } catch (error) {
+    signal.throwIfAborted();
     recorder.warning(reasons.failedPostStartHook, 'PostStartHook failed', name);
     const kill = { containerID, name, message: 'FailedPostStartHook', podIPs };
     await killContainer(deps, pod, kill, recorder).catch((cause: unknown) => {

@@ -23,6 +23,8 @@ interface Deps {
   activePods: () => Pod[];
   /** True if a container of the pod runs. */
   isRunning: (uid: string) => boolean;
+  /** True if the pod is being stopped. */
+  isTerminating: (uid: string) => boolean;
   /** Ends a pod to make room. */
   killPod: (victim: Pod) => void;
   /** CPUs and memory nodes of pods. Undefined if nothing is allocated to pods. */
@@ -99,9 +101,9 @@ export class PodAdmission {
       return false;
     }
     this.forget(uid);
-    if (admission.preempt.length > 0) this.makeRoom(pod, admission);
-    else this.notAwaited(uid);
-    return admission.preempt.length === 0;
+    const isRoomThere = this.makeRoom(pod, admission);
+    if (isRoomThere) this.notAwaited(uid);
+    return isRoomThere;
   }
 
   /**
@@ -127,6 +129,11 @@ export class PodAdmission {
   /** True if the pod was not admitted and waits. */
   isWaiting(uid: string): boolean {
     return this.waits.has(uid);
+  }
+
+  /** The pods for which room is made or reserved. */
+  reservedPods(): Pod[] {
+    return [...this.waits.values()].flatMap((wait) => (wait.for === 'room' ? [wait.pod] : []));
   }
 
   /** Why the pod was not admitted. Returns undefined if it was. */
@@ -237,8 +244,7 @@ export class PodAdmission {
     const { activePods, declaredPods, node } = this.deps;
     const { next } = replacement;
     const stopped = new Set([next, ...together.flatMap(({ current }) => current ?? [])].map(uidOf));
-    const reserved = [...this.waits.values()].flatMap((wait) => (wait.for === 'room' ? [wait.pod] : []));
-    const atWork = [...activePods(), ...reserved].filter((other) => !stopped.has(uidOf(other)));
+    const atWork = [...activePods(), ...this.reservedPods()].filter((other) => !stopped.has(uidOf(other)));
     const started = together.map((other) => other.next).filter((other) => uidOf(other) !== uidOf(next));
     // The pod depends on these, so they are not preempted for it.
     const needed = new Set([...allDependencies(next, declaredPods())].map(uidOf));
@@ -327,9 +333,22 @@ export class PodAdmission {
     this.deps.meter?.count('kubelet_admission_rejections_total', { reason: rejectionLabel(reason) });
   }
 
-  private makeRoom(pod: Pod, { preempt: victims, missing = [] }: Extract<Admission, { admit: true }>): void {
-    this.waits.set(uidOf(pod), { for: 'room', pod, victims: new Set(victims.map(uidOf)) });
-    for (const victim of victims) this.preempt(victim, missing);
+  /** Returns true if no pod has to end first. A victim that has not started only gives up its reserved room. */
+  private makeRoom(pod: Pod, { preempt: victims, missing = [] }: Extract<Admission, { admit: true }>): boolean {
+    const active = new Set(this.deps.activePods().map(uidOf));
+    const ending = victims.filter((victim) => active.has(uidOf(victim)));
+    if (ending.length > 0) this.waits.set(uidOf(pod), { for: 'room', pod, victims: new Set(ending.map(uidOf)) });
+    for (const victim of victims) {
+      if (this.waits.get(uidOf(victim))?.for === 'room') this.giveUpRoom(victim, missing);
+      else if (!this.deps.isTerminating(uidOf(victim))) this.preempt(victim, missing);
+    }
+    return ending.length === 0;
+  }
+
+  private giveUpRoom(victim: Pod, missing: readonly string[]): void {
+    this.countPreemption(missing);
+    const rejection = { reason: reasons.preempting, message: preemptedMessage, retriedWhen: 'a pod ends' } as const;
+    this.hold(victim, { for: 'change', rejection });
   }
 
   /** The pod had ended, so no wait for its end remains. */
@@ -339,17 +358,20 @@ export class PodAdmission {
 
   /** kubelet: preemption/preemption.go evictPodsToFreeRequests */
   private preempt(victim: Pod, missing: readonly string[]): void {
-    const { statusManager, emit, killPod, clock, meter } = this.deps;
-    meter?.count('kubelet_preemptions', { preemption_signal: missing.join(',') });
-    const message = 'Preempted in order to admit critical pod';
-    podEventRecorder(emit, victim).warning(reasons.preempting, message);
+    const { statusManager, emit, killPod, clock } = this.deps;
+    this.countPreemption(missing);
+    podEventRecorder(emit, victim).warning(reasons.preempting, preemptedMessage);
     statusManager.evict(victim, {
       reason: reasons.preempting,
-      message,
+      message: preemptedMessage,
       disruption: 'Pod was preempted by Kubelet to accommodate a critical pod.',
       now: clock.now(),
     });
     killPod(victim);
+  }
+
+  private countPreemption(missing: readonly string[]): void {
+    this.deps.meter?.count('kubelet_preemptions', { preemption_signal: missing.join(',') });
   }
 }
 
@@ -362,6 +384,8 @@ function rejectionLabel(reason: string): string {
 const ownResources: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage', 'pods']);
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid;
+
+const preemptedMessage = 'Preempted in order to admit critical pod';
 
 const waitsForDevices = {
   reason: reasons.waitingForDevices,

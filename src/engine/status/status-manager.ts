@@ -56,7 +56,7 @@ export class StatusManager {
    * kubelet: kubelet.go rejectPod
    */
   reject(pod: Pod, { reason, message, retriedWhen }: Rejection): void {
-    this.evicted.delete(pod.metadata.uid);
+    this.startOver(pod.metadata.uid);
     this.setPodStatus(pod, {
       phase: 'Failed',
       reason,
@@ -67,7 +67,7 @@ export class StatusManager {
 
   /** Sets the status of a pod that waits before it starts. */
   wait(pod: Pod, { reason, message }: Pick<Rejection, 'reason' | 'message'>): void {
-    this.evicted.delete(pod.metadata.uid);
+    this.startOver(pod.metadata.uid);
     this.setPodStatus(pod, { phase: 'Pending', reason, message, qosClass: podQOSClass(pod) });
   }
 
@@ -75,22 +75,23 @@ export class StatusManager {
   evict(pod: Pod, eviction: { reason: string; message: string; disruption?: string; now: number }): void {
     const { reason, message, disruption = message, now } = eviction;
     const { uid } = pod.metadata;
-    const status = this.statuses.get(uid) ?? {};
+    const { conditions = [], ...status } = this.statuses.get(uid) ?? {};
     this.evicted.set(uid, { phase: 'Failed', reason, message });
+    const before = conditions.find(({ type }) => type === 'DisruptionTarget');
     const disrupted = {
       type: 'DisruptionTarget',
       status: 'True',
       reason: 'TerminationByKubelet',
       message: disruption,
-      lastTransitionTime: formatTime(now),
+      lastTransitionTime: before?.lastTransitionTime ?? formatTime(now),
     };
-    this.setPodStatus(pod, { ...status, conditions: [...(status.conditions ?? []), disrupted] });
+    const others = conditions.filter((condition) => condition !== before);
+    this.setPodStatus(pod, { ...status, conditions: [...others, disrupted] });
   }
 
   /** Removes the status of this pod, which starts over. */
   forget(uid: string): void {
-    if (this.statuses.get(uid)?.startTime !== undefined) this.deps.onStartOver?.(uid);
-    this.evicted.delete(uid);
+    this.startOver(uid);
     this.statuses.delete(uid);
   }
 
@@ -98,6 +99,12 @@ export class StatusManager {
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.statuses.keys()) if (!podUIDs.has(uid)) this.statuses.delete(uid);
     for (const uid of this.evicted.keys()) if (!podUIDs.has(uid)) this.evicted.delete(uid);
+  }
+
+  /** Called before the status of the pod is replaced by one that knows nothing of its last run. */
+  private startOver(uid: string): void {
+    if (this.statuses.get(uid)?.startTime !== undefined) this.deps.onStartOver?.(uid);
+    this.evicted.delete(uid);
   }
 }
 

@@ -26,6 +26,8 @@ const maxPods = 4;
 /** Pods that come, get Ready, complete and end as a test says, of which an admission decides which may start. */
 export class AdmissionModel {
   readonly violations: string[] = [];
+  /** UIDs of preempted pods, by the events that report it. */
+  readonly preempted: string[] = [];
   readonly #clock = new FakeClock();
   readonly #events = new EventBus({ clock: this.#clock, outgoing: plainOutgoing, faults: silentFaults() });
   readonly #catalog: readonly Pod[];
@@ -48,7 +50,11 @@ export class AdmissionModel {
       declaredPods: () => [...this.#declared],
       activePods: () => this.#activePods(),
       isRunning: (uid) => this.#workers.get(uid)?.hasContainers === true,
+      isTerminating: (uid) => this.#workers.get(uid)?.state === 'terminating',
       killPod: (victim) => {
+        const { uid } = victim.metadata;
+        const { state = 'waiting' } = this.#workers.get(uid) ?? {};
+        if (state !== 'syncing') this.violations.push(`${uid} is preempted while it is ${state}`);
         this.#kill(victim);
         this.#create(victim);
       },
@@ -61,6 +67,7 @@ export class AdmissionModel {
     this.#events.subscribe((event) => {
       const news = admissionNews(event);
       if (news !== undefined) this.#admission.note(news);
+      if (event.type === 'Recorded' && event.reason === 'Preempting') this.preempted.push(event.pod?.uid ?? '');
     });
   }
 

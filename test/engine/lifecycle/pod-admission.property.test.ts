@@ -23,6 +23,22 @@ test('a pod that others made way for starts also when one of them has come back 
   expect(model.violations).toEqual([]);
 });
 
+test('a pod for which room is made gives it up once to a more important pod', () => {
+  const large = { cpu: 3, hostPort: 0, priority: 0, after: [] };
+  const model = new AdmissionModel([large, { ...large, priority: 1000 }, { ...large, priority: 2000 }]);
+  for (const pod of [0, 1, 2]) model.declare(pod);
+  for (let round = 0; round < 3; round++) {
+    model.housekeeping();
+    model.pump();
+  }
+  model.settle();
+  model.housekeeping();
+  expect({ preempted: model.preempted, violations: model.violations }).toEqual({
+    preempted: ['p0', 'p1'],
+    violations: [],
+  });
+});
+
 testModel(
   'however pods come, end and get Ready, only what fits starts, in its order, and nothing waits that could start',
   {

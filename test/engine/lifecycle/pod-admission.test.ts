@@ -22,6 +22,7 @@ test('a pod waits for its UID until it is removed', () => {
     declaredPods: () => [],
     activePods: () => [],
     isRunning: () => false,
+    isTerminating: () => false,
     killPod: () => undefined,
     classProblemOf: () => undefined,
     ...{ foreignPods, clock, emit },
