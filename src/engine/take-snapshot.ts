@@ -8,7 +8,7 @@ import { containerResize } from './in-place/container-resize.ts';
 import type { OutdatedResources } from './kuberuntime/actions/compute-resize-actions.ts';
 import type { KubeletParts } from './new-kubelet.ts';
 import type { OutgoingText } from './outgoing/outgoing-text.ts';
-import type { EngineActivity, EngineSnapshot, PodSnapshot } from './view/snapshot.ts';
+import type { EngineActivity, EngineSnapshot, PodActivity, PodSnapshot } from './view/snapshot.ts';
 
 interface SnapshotOptions {
   nodeIPs: readonly string[];
@@ -47,13 +47,16 @@ export function takeSnapshot(
 
 /** What metrics count. The caller adds the fixed parts. */
 export function takeActivity(parts: KubeletParts): Omit<EngineActivity, 'nodeName'> {
-  const { pleg, workers } = parts;
+  const { pleg, workers, podManager, handlers } = parts;
   const { lastRelistAt } = pleg;
-  const pods = knownPods(parts).map((declared) => ({
-    pod: withStatus(parts, declared),
-    state: workers.snapshot(declared.metadata.uid).state,
-  }));
-  return { ...(lastRelistAt === undefined ? {} : { lastRelistAt }), pods };
+  const pods = knownPods(parts).map((known): PodActivity => {
+    const { uid } = known.metadata;
+    const pod = withStatus(parts, known);
+    const isDeclared = podManager.get(uid) !== undefined && !handlers.isOutgoing(known);
+    return workers.has(uid) ? { pod, isDeclared, state: workers.snapshot(uid).state } : { pod, isDeclared };
+  });
+  const runtimeOnly = workers.runtimeOnlyStates();
+  return { ...(lastRelistAt === undefined ? {} : { lastRelistAt }), pods, runtimeOnly };
 }
 
 /** True if all running containers of a pod are those of its newest manifest. */

@@ -122,14 +122,13 @@ describe('a scrape', () => {
       },
     ];
     const page = await pageOf(metrics, '/metrics/cadvisor');
-    const { containerID = '', image = '' } = engine.pod('web-edge1')?.pod.status?.containerStatuses?.[0] ?? {};
+    const { image = '' } = engine.pod('web-edge1')?.pod.status?.containerStatuses?.[0] ?? {};
     const none = 'image="",name="",namespace="",pod=""';
     const [ofNode, ofPods] = [`container="",id="/",${none}`, `container="",id="/kubepods",${none}`];
     const inPod = 'namespace="default",pod="web-edge1"';
     const ofPod = `container="",id="/kubepods/pod1",image="",name="",${inPod}`;
     const ofSandbox = `container="",id="/kubepods/pod1/s1",image="",name="s1",${inPod}`;
-    const name = containerID.replace(/^.*:\/\//, '');
-    const ofMain = `container="main",id="/kubepods/pod1/c1",image="${image}",name="${name}",${inPod}`;
+    const ofMain = `container="main",id="/kubepods/pod1/c1",image="${image}",name="c1",${inPod}`;
     const at = Date.parse(time);
     const names = [
       'cpu_cfs',
@@ -310,7 +309,64 @@ describe('a scrape', () => {
       'kubelet_working_pods{config="desired",lifecycle="sync",static="true"} 1',
       'kubelet_working_pods{config="desired",lifecycle="terminating",static="true"} 0',
       'kubelet_working_pods{config="desired",lifecycle="terminated",static="true"} 0',
+      ...['sync', 'terminating', 'terminated'].map(
+        (lifecycle) => `kubelet_working_pods{config="orphan",lifecycle="${lifecycle}",static="true"} 0`,
+      ),
+      ...['sync', 'terminating', 'terminated'].map(
+        (lifecycle) => `kubelet_working_pods{config="runtime_only",lifecycle="${lifecycle}",static="unknown"} 0`,
+      ),
     ]);
+  });
+
+  test('shows how many pods are declared and active, and how many pods of each kind have a worker', async () => {
+    const world = await World.make();
+    const earlier = new ManualSource();
+    const first = await world.boot({ sources: [earlier] });
+    earlier.set(makeStaticPod('left'));
+    await world.until(() => first.isReady('left-edge1'));
+    await first.kill();
+    const source = new ManualSource();
+    const metrics = new AgentMetrics(world.clock);
+    const engine = await world.boot({ sources: [source], meter: metrics.counts });
+    metrics.follow(engine.kubelet);
+    const goOn = world.runtime.hang('stopContainer');
+    const many = { name: 'main', image: 'app:1', resources: { requests: { cpu: '1000' } } };
+    const kept = [
+      makeStaticPod('web'),
+      makeStaticPod('halted'),
+      makeStaticPod('large', { spec: { containers: [many] } }),
+    ];
+    source.set(...kept, makeStaticPod('gone'));
+    await world.until(() => ['web-edge1', 'halted-edge1', 'gone-edge1'].every((name) => engine.isReady(name)));
+    source.set(...kept);
+    const stopped = engine.kubelet.operate({ action: 'stop', pod: { namespace: 'default', name: 'halted-edge1' } });
+    const series = async (): Promise<string[]> => {
+      const page = await pageOf(metrics, '/metrics');
+      const names = ['desired_pods', 'active_pods', 'working_pods'];
+      return names.flatMap((name) => seriesOf(page, `kubelet_${name}`)).filter((line) => !line.endsWith(' 0'));
+    };
+    await world.until(() => world.runtime.requestsOf('stopContainer').length === 3);
+    const during = await series();
+    goOn();
+    await stopped;
+    await world.until(() => engine.pod('gone-edge1') === undefined);
+    await world.until(async () => (await world.inventory()).every((line) => !line.startsWith('left-edge1')));
+    expect({ during, after: await series() }).toEqual({
+      during: [
+        'kubelet_desired_pods{static="true"} 3',
+        'kubelet_active_pods{static="true"} 2',
+        'kubelet_working_pods{config="desired",lifecycle="sync",static="true"} 1',
+        'kubelet_working_pods{config="desired",lifecycle="terminating",static="true"} 1',
+        'kubelet_working_pods{config="orphan",lifecycle="terminating",static="true"} 1',
+        'kubelet_working_pods{config="runtime_only",lifecycle="terminating",static="unknown"} 1',
+      ],
+      after: [
+        'kubelet_desired_pods{static="true"} 3',
+        'kubelet_active_pods{static="true"} 1',
+        'kubelet_working_pods{config="desired",lifecycle="sync",static="true"} 1',
+        'kubelet_working_pods{config="desired",lifecycle="terminated",static="true"} 1',
+      ],
+    });
   });
 
   test('asks for figures that are at most a second old, and only then are pods measured', async () => {

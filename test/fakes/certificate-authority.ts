@@ -16,6 +16,11 @@ interface Wanted {
   usage?: 'server' | 'client';
 }
 
+const ofAuthority = [
+  { name: 'basicConstraints' as const, cA: true, critical: true },
+  { name: 'keyUsage' as const, keyCertSign: true, digitalSignature: true, critical: true },
+];
+
 const ec = { keyType: 'ec', algorithm: 'sha256' } as const;
 
 /** An authority that exists for a test alone. */
@@ -29,10 +34,19 @@ export class CertificateAuthority {
   static async make(name: string): Promise<CertificateAuthority> {
     const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
       ...ec,
-      extensions: [
-        { name: 'basicConstraints', cA: true, critical: true },
-        { name: 'keyUsage', keyCertSign: true, digitalSignature: true, critical: true },
-      ],
+      extensions: ofAuthority,
+    });
+    return new CertificateAuthority({ cert, key });
+  }
+
+  /** An authority whose certificate this one signs. */
+  async authority(name: string, { notBefore, notAfter }: Required<Pick<Wanted, 'notBefore' | 'notAfter'>>) {
+    const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
+      ...ec,
+      ca: this.own,
+      notBeforeDate: notBefore,
+      notAfterDate: notAfter,
+      extensions: ofAuthority,
     });
     return new CertificateAuthority({ cert, key });
   }

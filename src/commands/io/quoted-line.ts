@@ -1,3 +1,4 @@
+import { splitDocuments } from '../../api/text/read-yaml.ts';
 import { displayWidth } from '../../display-width.ts';
 
 /** A line of a manifest, and the line with the mark below it. */
@@ -11,13 +12,24 @@ const maxShown = 100;
 const shownBefore = 40;
 
 /**
+ * Matches a document that may be a Secret: the word, a field that only a Secret has, the kind with a wrong case, and a
+ * value in base64.
+ */
+const ofSecret = /\bSecret|\bstringData\b|\b[Kk]ind\W{1,20}(?:secret|SECRET)|!!binary\b/;
+
+/**
  * The line of a problem with a mark. Returns undefined if it cannot be shown. Lines of a document with a Secret are
  * never shown. `line` and `column` count from 1.
  */
 export function quotedLine(text: string, { line, column }: { line: number; column: number }): QuotedLine | undefined {
-  const lines = text.replace(/^\uFEFF/, '').split(/\r\n|[\n\r\u0085]/);
-  const whole = lines[line - 1];
-  if (whole === undefined || whole.trim() === '' || mayHoldSecret(lines, line - 1)) return undefined;
+  const written = text.replace(/^\uFEFF/, '');
+  const start = lineStart(written, line);
+  const [whole = ''] = start === undefined ? [] : written.slice(start).split(lineBreak, 1);
+  if (start === undefined || whole.trim() === '' || mayHoldSecret(written, start)) return undefined;
+  return quoted(whole, { line, column });
+}
+
+function quoted(whole: string, { line, column }: { line: number; column: number }): QuotedLine {
   const start = Math.min(column - 1, whole.length);
   const from = whole.length <= maxShown ? 0 : Math.max(0, start - shownBefore);
   const shown = whole.slice(from, from + maxShown);
@@ -33,13 +45,37 @@ export function quotedLine(text: string, { line, column }: { line: number; colum
   };
 }
 
-/** True if the document around a line, between two `---`, may contain the word Secret. */
-function mayHoldSecret(lines: readonly string[], index: number): boolean {
-  const isSeparator = (line: string): boolean => line.startsWith('---');
-  const first = lines.slice(0, index + 1).findLastIndex(isSeparator);
-  const next = lines.slice(index + 1).findIndex(isSeparator);
-  const document = lines.slice(Math.max(0, first), next === -1 ? undefined : index + 1 + next);
-  return document.some((line) => /\bSecret/.test(line));
+const lineBreak = /\r\n|[\n\r\u0085]/;
+
+/** Offset of a line that counts from 1. Returns undefined if there is no such line. */
+function lineStart(text: string, line: number): number | undefined {
+  if (line === 1) return 0;
+  let count = 1;
+  for (const { 0: found, index } of text.matchAll(new RegExp(lineBreak, 'g'))) {
+    if (++count === line) return index + found.length;
+  }
+  return undefined;
+}
+
+/**
+ * True if the document at an offset may be a Secret. A document without a kind may be a piece of any other one, which a
+ * `---` or `...` inside a value cuts.
+ */
+function mayHoldSecret(text: string, offset: number): boolean {
+  // The text is UTF-16 that was read as UTF-8.
+  if (text.includes('\0')) return true;
+  const range = Array.from(splitDocuments(text)).find(({ start, end }) => start <= offset && offset < end);
+  const own = text.slice(range?.start, range?.end);
+  return ofSecret.test(withoutEscapes(/\bkind\b/i.test(own) ? own : text));
+}
+
+/** The text with the letters behind its escapes. */
+function withoutEscapes(text: string): string {
+  return text
+    .replaceAll(/\\(?:\r\n|[\n\r\u0085])[ \t]*/g, '')
+    .replaceAll(/\\(?:x|u00|U000000)([0-7][0-9a-f])/gi, (_escape, code: string) =>
+      String.fromCodePoint(Number.parseInt(code, 16)),
+    );
 }
 
 /** Replaces a tab by two columns, and characters that could control the terminal by dots. */

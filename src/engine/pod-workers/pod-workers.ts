@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import type { PodRef } from '../../api/values/pod-names.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { PodWorkerState } from '../view/pod-worker-state.ts';
 import type { WorkerSnapshot } from '../view/snapshot.ts';
 import type { UpdatePodOptions } from './update-pod-options.ts';
 import { endingOf, hasTerminated } from './worker-state.ts';
@@ -105,6 +106,11 @@ export class PodWorkers {
   /** The pods of unfinished workers, declared or not. */
   pods(): Pod[] {
     return this.podsOf(({ state }) => state.name !== 'finished');
+  }
+
+  /** States of the workers of pods that were only found in the runtime. */
+  runtimeOnlyStates(): PodWorkerState[] {
+    return [...this.workers.values()].filter(({ pod }) => pod === undefined).map(({ state }) => state.name);
   }
 
   /** Pods whose containers may run. kubelet: kubelet_pods.go GetActivePods */

@@ -147,12 +147,16 @@ export interface EngineActivity {
   lastRelistAt?: number;
   /** Declared pods and those that are still terminating. */
   pods: PodActivity[];
+  /** States of the workers of pods that were only found in the runtime. */
+  runtimeOnly: PodWorkerState[];
 }
 
 export interface PodActivity {
   /** The pod with its current status, without the addresses of the node. */
   pod: Pod;
-  state: PodWorkerState;
+  /** State of its worker. Absent if it has none. */
+  state?: PodWorkerState;
+  isDeclared: boolean;
 }
 
 /** Read access to a running engine. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { TLSSocket } from 'node:tls';
+import { type DetailedPeerCertificate, TLSSocket } from 'node:tls';
+import { type Clock, systemClock } from '../../clock.ts';
 import type { TokenUsers } from './token-file.ts';
 
 /** The user behind a request. */
@@ -13,6 +14,8 @@ export interface Authentication {
   hasClientCA: boolean;
   tokens: TokenUsers;
   anonymous: boolean;
+  /** Defaults to that of the system. */
+  clock?: Pick<Clock, 'now'>;
 }
 
 const anonymousUser: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
@@ -23,9 +26,9 @@ const anonymousUser: User = { name: 'system:anonymous', groups: ['system:unauthe
  */
 export function authenticate(
   request: Pick<IncomingMessage, 'socket' | 'headers'>,
-  { hasClientCA, tokens, anonymous }: Authentication,
+  { hasClientCA, tokens, anonymous, clock = systemClock }: Authentication,
 ): User | undefined {
-  const certificate = hasClientCA ? certificateUser(request.socket) : undefined;
+  const certificate = hasClientCA ? certificateUser(request.socket, clock.now()) : undefined;
   if (certificate !== undefined && certificate !== 'wrong') return certificate;
   const token = bearerToken(request.headers.authorization);
   const user = token === undefined || tokens.isEmpty ? undefined : (tokens.userOf(token) ?? 'wrong');
@@ -34,18 +37,62 @@ export function authenticate(
   return anonymous ? anonymousUser : undefined;
 }
 
+/** The certificate of a connection. Its times are in milliseconds since the epoch. */
+interface ShownCertificate {
+  user: User | 'wrong' | undefined;
+  validFrom: number;
+  validTo: number;
+}
+
+/** To read a certificate takes longer than to answer some requests. */
+const shownCertificates = new WeakMap<TLSSocket, ShownCertificate>();
+
 /**
  * Common name and organizations of a certificate that the client CA signed for clients. One without a common name
- * counts as none. kubelet: apiserver x509.go CommonNameUserConversion
+ * counts as none. The handshake looks at the times once, and not at all if it resumes a session, so each request does.
+ * kubelet: apiserver x509.go AuthenticateRequest, CommonNameUserConversion
  */
-function certificateUser(socket: IncomingMessage['socket']): User | 'wrong' | undefined {
+function certificateUser(socket: IncomingMessage['socket'], now: number): User | 'wrong' | undefined {
   if (!(socket instanceof TLSSocket)) return undefined;
-  const { subject } = socket.getPeerCertificate() as Partial<ReturnType<TLSSocket['getPeerCertificate']>>;
-  if (subject === undefined) return undefined;
-  if (!socket.authorized) return 'wrong';
-  const [name = ''] = texts(subject.CN).slice(-1);
-  return name === '' ? undefined : withGroup({ name, groups: texts(subject.O) });
+  let shown = shownCertificates.get(socket);
+  if (shown === undefined) {
+    shown = shownCertificate(socket, now);
+    shownCertificates.set(socket, shown);
+  }
+  return shown.validFrom <= now && now <= shown.validTo ? shown.user : 'wrong';
 }
+
+function shownCertificate(socket: TLSSocket, now: number): ShownCertificate {
+  const own = socket.getPeerCertificate(true) as Partial<DetailedPeerCertificate>;
+  const { subject } = own;
+  if (subject === undefined) return { user: undefined, validFrom: -Infinity, validTo: Infinity };
+  const [name = ''] = texts(subject.CN).slice(-1);
+  const user = name === '' ? undefined : withGroup({ name, groups: texts(subject.O) });
+  // The handshake may have trusted another issuer of the same name than one that is out of its time already.
+  const issuers = issuersOf(own).filter(({ validFrom, validTo }) => validFrom <= now && now <= validTo);
+  const all = [timesOf(own), ...issuers];
+  return {
+    user: socket.authorized ? user : 'wrong',
+    validFrom: Math.max(...all.map(({ validFrom }) => validFrom)),
+    validTo: Math.min(...all.map(({ validTo }) => validTo)),
+  };
+}
+
+type Times = Pick<ShownCertificate, 'validFrom' | 'validTo'>;
+
+/** Times of the certificates above one, up to that of the client CA, which is its own issuer. */
+function issuersOf(own: Partial<DetailedPeerCertificate>): Times[] {
+  const seen = new Set([own]);
+  for (let next = own.issuerCertificate; next !== undefined && !seen.has(next); next = next.issuerCertificate) {
+    seen.add(next);
+  }
+  return [...seen].slice(1).map(timesOf);
+}
+
+const timesOf = ({ valid_from = '', valid_to = '' }: Partial<DetailedPeerCertificate>): Times => ({
+  validFrom: Date.parse(valid_from),
+  validTo: Date.parse(valid_to),
+});
 
 const texts = (value: string | string[] | undefined): string[] => (value === undefined ? [] : [value].flat());
 

@@ -18,6 +18,7 @@ import { fetchAgent } from './control-client.ts';
 import type { ControlCall, ControlContext, ControlledEngine } from './control-route.ts';
 import { controlRoutes } from './control-routes.ts';
 import { type ControlGroup, listenForGroup, removeGroupSocket } from './group-socket.ts';
+import { unnamedSocketPath } from './socket-paths.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 
 /** Longest path of a socket, in bytes, without its final NUL. */
@@ -71,12 +72,7 @@ export async function serveControlSocket(
     ...deps
   }: ControlSocketDeps,
 ): Promise<ControlSocket> {
-  const longest = Math.max(...[path, shared?.group && shared.path].map((each = '') => Buffer.byteLength(each)));
-  if (longest > maxSocketPathBytes) {
-    throw new UserError(`the path of the control socket is too long: ${path}`, {
-      hint: 'Choose a shorter --root-dir.',
-    });
-  }
+  for (const each of shared?.group === undefined ? [path] : [path, shared.path]) refuseLongPath(each);
   const engineFor = async ({ query }: ControlCall): Promise<ControlledEngine> => {
     if (query.has('wait')) return deps.view;
     await looked;
@@ -93,11 +89,11 @@ export async function serveControlSocket(
   const server = httpServer(controlRoutes(context, { actions, logger }), limits);
   await makeFolder(dirname(path), 0o700);
   // Binds under another name, sets the mode and renames, so that no other user can open the socket in between.
-  const unnamed = `${path}.${process.pid}`;
+  const unnamed = unnamedSocketPath(path);
   await rm(unnamed, { force: true });
   await listening(server, { path: unnamed });
-  await chmod(unnamed, 0o600);
   try {
+    await chmod(unnamed, 0o600);
     // Under a lock, so that of two agents that start at once only one takes the name.
     const takeName = async (): Promise<void> => {
       await unlessAborted(refuseSecondAgent(path), signal);
@@ -152,6 +148,13 @@ function socketOf(
       await actions.written();
     },
   };
+}
+
+function refuseLongPath(path: string): void {
+  const bytes = Buffer.byteLength(path);
+  if (bytes <= maxSocketPathBytes) return;
+  const limit = `${path} has ${bytes} bytes, and the kernel takes ${maxSocketPathBytes}`;
+  throw new UserError(`the path of the control socket is too long: ${limit}`, { hint: 'Choose a shorter --root-dir.' });
 }
 
 async function refuseSecondAgent(path: string): Promise<void> {

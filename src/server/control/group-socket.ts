@@ -6,6 +6,7 @@ import { errorMessage, isSystemError, UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { listening } from '../http-server.ts';
 import { noteAgentProcess } from './control-call.ts';
+import { unnamedSocketPath } from './socket-paths.ts';
 
 /** A group whose members may use the control API. */
 export interface ControlGroup {
@@ -20,7 +21,7 @@ export interface ControlGroup {
 export async function listenForGroup(server: Server, path: string, { name, gid }: ControlGroup): Promise<void> {
   const uid = process.getuid?.() ?? 0;
   const folder = dirname(path);
-  const unnamed = `${path}.${process.pid}`;
+  const unnamed = unnamedSocketPath(path);
   try {
     await takeFolder(dirname(folder), { mode: 0o755, uid, gid: process.getgid?.() ?? 0 });
     await takeFolder(folder, { mode: 0o750, uid, gid });

@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { defaultRootDir } from '../../root-dir.ts';
 
 /** Anyone may search it. It has a folder for each root-dir, which root and the control group alone may search. */
@@ -14,6 +14,14 @@ export function rootSocketPath(rootDir: string): string {
 export function groupSocketPath(rootDir: string): string {
   const folder = rootDir === defaultRootDir ? 'default' : asName(rootDir);
   return join(groupFolders, folder, 'kubelet-ts.sock');
+}
+
+/**
+ * Path of a socket of this process until its rights are set. It is shorter than the final path, because the kernel
+ * bounds it too, and Node cuts a longer one.
+ */
+export function unnamedSocketPath(path: string): string {
+  return join(dirname(path), `sock.${process.pid}`);
 }
 
 /** A file name that no other absolute path has: `-tmp-kts%2Da` for `/tmp/kts-a`. */

@@ -1,6 +1,7 @@
 import { systemClock } from '../../clock.ts';
 import type { PodTable } from '../../engine/listing/pod-table.ts';
 import { sharedWork } from '../../flow/shared-work.ts';
+import { loadedOnce } from '../../loaded-once.ts';
 import { isPlain, visible } from '../../visible-text.ts';
 import { metricsContentType, metricsPaths } from '../metrics/agent-metrics.ts';
 import { bytesOfLongJSON, Refusal, sendBytes, sendJSON } from './control-answer.ts';
@@ -34,7 +35,8 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
     clock: systemClock,
     ...snapshotPauses,
   });
-  let listing: ReturnType<typeof loadListing> | undefined;
+  // An import of a loaded module takes half a millisecond.
+  const listing = loadedOnce(loadListing);
   return {
     'GET /v1/snapshot': async (call) => {
       const engine = await context.engineFor(call);
@@ -43,8 +45,7 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
     },
     'GET /v1/pod-table': async (call) => {
       const engine = await context.engineFor(call);
-      // An import of a loaded module takes half a millisecond.
-      const { podTable, nodeWarnings } = await (listing ??= loadListing());
+      const { podTable, nodeWarnings } = await listing();
       const snapshot = engine.snapshot({ brief: true });
       const options = { wide: call.query.has('wide'), now: systemClock.now() };
       const { columns, rows } = await podTable(snapshot.pods, snapshot, options);
@@ -71,8 +72,9 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
       await context.engineFor(call);
       const path = metricsPaths.find((known) => known === (call.query.get('path') ?? '/metrics'));
       if (path === undefined) throw new Refusal(404, 'not found');
+      const page = await context.metrics.text(path);
       call.response.writeHead(200, { 'content-type': metricsContentType });
-      call.response.end(await context.metrics.text(path));
+      call.response.end(page);
       context.unread.note(call.response);
     },
   };

@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { DiskUsage, StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { Summary } from '../../engine/stats/summary.ts';
 import type { EngineActivity, EngineView } from '../../engine/view/snapshot.ts';
+import { loadedOnce } from '../../loaded-once.ts';
 import { type BuildFacts, buildFamilies } from './build-families.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';
@@ -10,7 +11,6 @@ import { type Family, type LabelTexts, type LongFamily, textParts } from './fami
 import { HealthSLIs } from './health-slis.ts';
 import { type MachineFacts, readMachineFacts } from './machine.ts';
 import { HTTPCounts } from './http-counts.ts';
-import type { ProcessRegistry } from './process-registry.ts';
 import { resourceFamilies, scrapeError } from './resource-families.ts';
 
 /** Paths of the kubelet with metrics. */
@@ -59,7 +59,10 @@ export class AgentMetrics {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private engine: MeasuredEngine | undefined;
   private machine: { readAtMonotonic: number; facts: Promise<MachineFacts> } | undefined;
-  private loaded: Promise<ProcessRegistry> | undefined;
+  private readonly registry = loadedOnce(async () => {
+    const { ProcessRegistry } = await import('./process-registry.ts');
+    return new ProcessRegistry();
+  });
 
   /** Without facts, these families are missing. */
   constructor(clock: Pick<Clock, 'monotonic'>, facts?: BuildFacts) {
@@ -132,9 +135,5 @@ export class AgentMetrics {
     if (this.machine === undefined || nowMonotonic - this.machine.readAtMonotonic >= maxMachineAgeMs)
       this.machine = { readAtMonotonic: nowMonotonic, facts: readMachineFacts() };
     return this.machine.facts;
-  }
-  private registry(): Promise<ProcessRegistry> {
-    this.loaded ??= import('./process-registry.ts').then(({ ProcessRegistry: Loaded }) => new Loaded());
-    return this.loaded;
   }
 }

@@ -59,7 +59,7 @@ export function usagesOf(
           ...figures,
           ...(own?.processes !== undefined && { processes: own.processes }),
           ...(rootfs && { fs: rootfs }),
-          ...withCgroup(own, { ...labels, container: name, image, name: id }),
+          ...withCgroup(own, { ...labels, container: name, image, name: own?.runtimeID ?? id }),
         };
       }),
     ];
@@ -86,6 +86,6 @@ function rowOf(cgroup: MeasuredCgroup, labels: Usage['labels']): Usage {
 }
 
 function statusesOf(pod: Pod | undefined): readonly ContainerStatus[] {
-  const { initContainerStatuses = [], containerStatuses = [] } = pod?.status ?? {};
-  return [...initContainerStatuses, ...containerStatuses];
+  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod?.status ?? {};
+  return [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
 }

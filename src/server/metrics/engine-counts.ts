@@ -96,10 +96,12 @@ export class EngineCounts extends EngineCounter implements Meter {
     if (event.type === 'PodUpdated') this.see(event.pod.uid).wasUpdated = true;
     if (event.type === 'SyncStarted') this.syncStarted(this.see(event.pod.uid), event.state);
     if (event.type === 'SyncFinished') {
-      const { operation = 'sync' } = this.see(event.pod.uid);
+      // A pod without a manifest is forgotten at the end of the sync that kills it.
+      const seen = this.pods.get(event.pod.uid);
+      const operation = seen === undefined ? 'kill' : (seen.operation ?? 'sync');
       this.workDurations.observe(event.durationMs / 1000, { operation_type: operation });
     }
-    if (event.type === 'PodStatusChanged' && event.phase === 'Running') this.noteRunning(this.see(event.pod.uid));
+    if (event.type === 'PodStatusChanged' && event.phase === 'Running') this.noteRunning(event.pod.uid);
     if (event.type === 'WorkerStateChanged' && event.state === 'removed') this.forget(event.pod);
   };
 
@@ -122,8 +124,9 @@ export class EngineCounts extends EngineCounter implements Meter {
     this.workStarts.observe(this.sinceSeen(seen));
   }
 
-  private noteRunning(seen: SeenPod): void {
-    if (seen.hasRun) return;
+  private noteRunning(uid: string): void {
+    const seen = this.pods.get(uid);
+    if (seen === undefined || seen.hasRun) return;
     seen.hasRun = true;
     this.podStarts.observe(this.sinceSeen(seen));
   }

@@ -1,18 +1,20 @@
-import type { Pod } from '../../api/types.ts';
+import type { PodSpec } from '../../api/types.ts';
 import { volumePlugin } from '../../api/values/volume-plugin.ts';
 import type { DiskUsage, LogUsage } from '../../engine/stats/stats-provider.ts';
 import type { FsStats, VolumeStats } from '../../engine/stats/summary.ts';
 import type { EngineActivity, PodActivity } from '../../engine/view/snapshot.ts';
+import type { PodWorkerState } from '../../engine/view/pod-worker-state.ts';
 import type { Family, Sample } from './family.ts';
-import { Distribution, exponentialBuckets, Tally } from './tally.ts';
+import { Distribution, exponentialBuckets } from './tally.ts';
 
 /** The state of the engine now, for /metrics. Every pod is static. kubelet: metrics/metrics.go */
-export function engineGauges({ nodeName, pods, lastRelistAt }: EngineActivity, { logs, claims }: DiskUsage): Family[] {
-  const active = pods.filter(({ state }) => state === 'waiting' || state === 'sync');
+export function engineGauges(activity: EngineActivity, { logs, claims }: DiskUsage): Family[] {
+  const { nodeName, pods, lastRelistAt } = activity;
+  const declared = pods.filter(({ isDeclared }) => isDeclared);
   const ephemeral = pods.reduce((sum, { pod }) => sum + (pod.spec.ephemeralContainers ?? []).length, 0);
   const ofStatic = (count: number): Sample[] => [{ labels: { static: 'true' }, value: count }];
   return [
-    gauge('kubelet_active_pods', help.active, ofStatic(active.length)),
+    gauge('kubelet_active_pods', help.active, ofStatic(declared.filter(isActive).length)),
     gauge('kubelet_container_log_filesystem_used_bytes', help.logs, logSizes(logs)),
     {
       name: containersPerPod,
@@ -20,7 +22,7 @@ export function engineGauges({ nodeName, pods, lastRelistAt }: EngineActivity, {
       help: '[ALPHA] The number of containers per pod.',
       samples: containerCounts(pods),
     },
-    gauge('kubelet_desired_pods', help.desired, ofStatic(pods.length)),
+    gauge('kubelet_desired_pods', help.desired, ofStatic(declared.length)),
     gauge('kubelet_managed_ephemeral_containers', help.ephemeral, plain(ephemeral)),
     gauge('kubelet_mirror_pods', help.mirror, plain(0)),
     gauge('kubelet_node_name', "The node's name. The count is always 1.", [{ labels: { node: nodeName }, value: 1 }]),
@@ -36,7 +38,7 @@ export function engineGauges({ nodeName, pods, lastRelistAt }: EngineActivity, {
       plain(pods.filter(({ pod }) => pod.status?.phase === 'Running').length),
     ),
     ...claimFamilies(claims),
-    gauge('kubelet_working_pods', help.working, lifecycles(pods)),
+    gauge('kubelet_working_pods', help.working, lifecycles(activity)),
     gauge('volume_manager_total_volumes', 'Number of volumes in Volume Manager', volumes(pods)),
   ];
 }
@@ -62,12 +64,35 @@ function containerStates(pods: readonly PodActivity[]): Sample[] {
   return [...counts].map(([name, value]) => ({ labels: { container_state: name }, value }));
 }
 
-function lifecycles(pods: readonly PodActivity[]): Sample[] {
-  const known = ['sync', 'terminating', 'terminated'] as const;
-  return known.map((lifecycle) => ({
-    labels: { config: 'desired', lifecycle, static: 'true' },
-    value: pods.filter(({ state }) => state === lifecycle).length,
-  }));
+/** A refused pod is in a final phase, as is one that ends. kubelet: kubelet_pods.go filterOutInactivePods */
+function isActive({ pod: { status }, state }: PodActivity): boolean {
+  if (state === 'terminated' || state === 'finished') return false;
+  return state === 'terminating' || (status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
+}
+
+/** kubelet: pod_workers.go PodWorkerState */
+const lifecycleOf = {
+  waiting: 'sync',
+  sync: 'sync',
+  terminating: 'terminating',
+  terminated: 'terminated',
+  finished: 'terminated',
+} as const satisfies Record<PodWorkerState, string>;
+
+/** kubelet: kubelet_pods.go HandlePodCleanups */
+function lifecycles({ pods, runtimeOnly }: EngineActivity): Sample[] {
+  const statesOf = (of: readonly PodActivity[]): PodWorkerState[] => of.flatMap(({ state }) => state ?? []);
+  const configs = [
+    { config: 'desired', static: 'true', states: statesOf(pods.filter(({ isDeclared }) => isDeclared)) },
+    { config: 'orphan', static: 'true', states: statesOf(pods.filter(({ isDeclared }) => !isDeclared)) },
+    { config: 'runtime_only', static: 'unknown', states: runtimeOnly },
+  ];
+  return configs.flatMap(({ config, static: isStatic, states }) =>
+    (['sync', 'terminating', 'terminated'] as const).map((lifecycle) => ({
+      labels: { config, lifecycle, static: isStatic },
+      value: states.filter((state) => lifecycleOf[state] === lifecycle).length,
+    })),
+  );
 }
 
 function logSizes(logs: readonly LogUsage[]): Sample[] {
@@ -104,24 +129,34 @@ function claimFamilies(volumes: readonly VolumeStats[]): Family[] {
 
 /** Volumes of pods that are to run, and of those that are not torn down yet. kubelet: volumemanager/metrics */
 function volumes(pods: readonly PodActivity[]): Sample[] {
-  const isDesired = ({ state }: PodActivity): boolean => state === 'sync';
-  const isMounted = ({ state }: PodActivity): boolean => ['sync', 'terminating', 'terminated'].includes(state);
-  const counts = new Tally();
-  const add = (of: readonly PodActivity[], state: string): void => {
-    for (const { pod } of of) {
-      for (const volume of mountedVolumes(pod)) counts.add({ plugin_name: volumePlugin(volume), state });
-    }
+  const desired = new Map<string, number>();
+  const actual = new Map<string, number>();
+  const add = (counts: Map<string, number>, plugins: readonly string[]): void => {
+    for (const plugin of plugins) counts.set(plugin, (counts.get(plugin) ?? 0) + 1);
   };
-  add(pods.filter(isDesired), 'desired_state_of_world');
-  add(pods.filter(isMounted), 'actual_state_of_world');
-  return counts.samples();
+  for (const { pod, state } of pods) {
+    if (state === 'sync') add(desired, mountedPlugins(pod.spec));
+    if (state === 'sync' || state === 'terminating' || state === 'terminated') add(actual, mountedPlugins(pod.spec));
+  }
+  const samples = (counts: ReadonlyMap<string, number>, state: string): Sample[] =>
+    Array.from(counts, ([plugin, value]) => ({ labels: { plugin_name: plugin, state }, value }));
+  return [...samples(desired, 'desired_state_of_world'), ...samples(actual, 'actual_state_of_world')];
 }
 
-const mountedVolumes = ({ spec }: Pod): NonNullable<Pod['spec']['volumes']> => {
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
-  const names = new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
-  return (spec.volumes ?? []).filter(({ name }) => names.has(name));
-};
+/** Kept with each specification, because each scrape counts those of all pods. */
+const knownPlugins = new WeakMap<PodSpec, readonly string[]>();
+
+/** The plugin of each volume that a container mounts. */
+function mountedPlugins(spec: PodSpec): readonly string[] {
+  let plugins = knownPlugins.get(spec);
+  if (plugins === undefined) {
+    const containers = [...(spec.initContainers ?? []), ...spec.containers];
+    const names = new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
+    plugins = (spec.volumes ?? []).filter(({ name }) => names.has(name)).map(volumePlugin);
+    knownPlugins.set(spec, plugins);
+  }
+  return plugins;
+}
 
 const plain = (value: number): Sample[] => [{ labels: {}, value }];
 

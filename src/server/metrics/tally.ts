@@ -67,30 +67,25 @@ export class Distribution {
 
   /** The series of a histogram with this name. */
   samples(name: string): Sample[] {
-    return [...this.series.values()].flatMap(({ labels, buckets, sum, count }) => {
+    const [bucket, sumName, countName] = [`${name}_bucket`, `${name}_sum`, `${name}_count`];
+    const samples: Sample[] = [];
+    for (const { labels, buckets, sum, count } of this.series.values()) {
       let below = 0;
-      const cumulative = this.bounds.map((bound, index) => {
+      for (const [index, bound] of this.bounds.entries()) {
         below += buckets[index] ?? 0;
-        return bucketSample(name, labels, bound.labels, below);
-      });
-      return [
-        ...cumulative,
-        bucketSample(name, labels, unbounded, count),
-        { metricName: `${name}_sum`, labels, value: sum },
-        { metricName: `${name}_count`, labels, value: count },
-      ];
-    });
+        samples.push({ metricName: bucket, labels, further: bound.labels, value: below });
+      }
+      samples.push(
+        { metricName: bucket, labels, further: unbounded, value: count },
+        { metricName: sumName, labels, value: sum },
+        { metricName: countName, labels, value: count },
+      );
+    }
+    return samples;
   }
 }
 
 const unbounded: Labels = { le: '+Inf' };
-
-const bucketSample = (name: string, labels: Labels, further: Labels, value: number): Sample => ({
-  metricName: `${name}_bucket`,
-  labels,
-  further,
-  value,
-});
 
 /** The usual buckets in seconds. client_golang: prometheus/histogram.go DefBuckets */
 export const usualBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

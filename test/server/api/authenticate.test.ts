@@ -1,6 +1,10 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { connect as connectHTTP2 } from 'node:http2';
+import { connect, type TLSSocket } from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
 import { parseTokens, TokenUsers } from '../../../src/server/api/token-file.ts';
-import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
+import { CertificateAuthority, type Certificate } from '../../fakes/certificate-authority.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { ApiRig } from './api-rig.ts';
 
 test('a valid certificate without a common name counts as none', async () => {
@@ -22,4 +26,81 @@ test('a valid certificate without a common name counts as none', async () => {
     stranger: await status('GET /healthz', { client: stranger }),
     strangerWithToken: await status('GET /runningpods/', { client: stranger, headers: good }),
   }).toEqual({ anonymous: '200', token: '200', wrongToken: '401', stranger: '401', strangerWithToken: '200' });
+});
+
+const hour = 3_600_000;
+
+/** A server whose clock the test moves, and a client whose certificate lives for an hour from now. */
+async function shortLived(): Promise<{ rig: ApiRig; clock: FakeClock; client: Certificate }> {
+  const clock = new FakeClock(Date.now());
+  const rig = await ApiRig.open({
+    access: {
+      authentication: { hasClientCA: true, tokens: new TokenUsers(new Map()), anonymous: true, clock },
+      authorization: { kind: 'all' },
+    },
+  });
+  const [notBefore, notAfter] = [new Date(clock.now() - hour), new Date(clock.now() + hour)];
+  return { rig, clock, client: await rig.authority.issue('carol', { notBefore, notAfter }) };
+}
+
+/** Sends a request that keeps the connection. Resolves with the status. */
+async function keptStatus(socket: TLSSocket): Promise<string> {
+  socket.write('GET /healthz HTTP/1.1\r\nHost: node\r\n\r\n');
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  return answer.toString().split(' ')[1] ?? '';
+}
+
+test.each([
+  ['expires', hour + 1000],
+  ['is not valid yet after the clock went back', -hour - 1000],
+])('a certificate that %s is refused on a kept connection', async (_what, movedMs) => {
+  const { rig, clock, client } = await shortLived();
+  const socket = await rig.connect(client);
+  const first = await keptStatus(socket);
+  clock.setWallClock(clock.now() + movedMs);
+  expect([first, await keptStatus(socket)]).toEqual(['200', '401']);
+  socket.destroy();
+});
+
+test('a certificate that expires is refused on a kept connection over HTTP/2', async () => {
+  const { rig, clock, client } = await shortLived();
+  const session = connectHTTP2(`https://127.0.0.1:${rig.port}`, { rejectUnauthorized: false, ...client });
+  onTestFinished(() => {
+    session.destroy();
+  });
+  const status = async (): Promise<unknown> => {
+    const stream = session.request({ ':path': '/healthz' }).resume();
+    const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
+    return headers[':status'];
+  };
+  const first = await status();
+  clock.setWallClock(clock.now() + hour + 1000);
+  expect([first, await status()]).toEqual([200, 401]);
+});
+
+test('a certificate that expires is refused on a resumed session', async () => {
+  const { rig, clock, client } = await shortLived();
+  const options = { port: rig.port, host: '127.0.0.1', rejectUnauthorized: false, ...client };
+  const first = connect(options);
+  const session = once(first, 'session');
+  await once(first, 'secureConnect');
+  const before = await keptStatus(first);
+  const second = connect({ ...options, session: ((await session) as [Buffer])[0] });
+  await once(second, 'secureConnect');
+  clock.setWallClock(clock.now() + hour + 1000);
+  expect([before, second.isSessionReused(), await keptStatus(second)]).toEqual(['200', true, '401']);
+  first.destroy();
+  second.destroy();
+});
+
+test('a certificate whose issuer expires is refused on a kept connection', async () => {
+  const { rig, clock } = await shortLived();
+  const [notBefore, notAfter] = [new Date(clock.now() - hour), new Date(clock.now() + hour)];
+  const teams = await rig.authority.authority('teams', { notBefore, notAfter });
+  const { cert, key } = await teams.issue('carol');
+  const socket = await rig.connect({ cert: `${cert}\n${teams.own.cert}`, key });
+  const first = await keptStatus(socket);
+  clock.setWallClock(clock.now() + hour + 1000);
+  expect([first, await keptStatus(socket)]).toEqual(['200', '401']);
+  socket.destroy();
 });

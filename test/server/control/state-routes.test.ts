@@ -35,3 +35,21 @@ test.each([
   const asked = Promise.resolve(route?.({ query: new URLSearchParams(parameters) } as ControlCall));
   await expect(asked).rejects.toMatchObject({ status: 400, message });
 });
+
+test('a page of metrics that cannot be made leaves the head of the answer to the error', async () => {
+  const sent: unknown[] = [];
+  let fails = true;
+  const context = {
+    engineFor: () => Promise.resolve({}),
+    metrics: { text: () => (fails ? Promise.reject(new Error('too many open files')) : Promise.resolve('page')) },
+    unread: { note: () => undefined },
+  } as unknown as ControlContext;
+  const response = { writeHead: (status: number) => sent.push(status), end: (page: string) => sent.push(page) };
+  const route = stateRoutes(context)['GET /v1/metrics'];
+  const call = { query: new URLSearchParams(), response: response as unknown as ServerResponse } as ControlCall;
+  await expect(Promise.resolve(route?.(call))).rejects.toThrow('too many open files');
+  expect(sent).toEqual([]);
+  fails = false;
+  await route?.(call);
+  expect(sent).toEqual([200, 'page']);
+});

@@ -28,3 +28,28 @@ test('the series of the probes of a pod end with its worker', () => {
   counts.happened({ at: 0, type: 'WorkerStateChanged', pod, state: 'removed' });
   expect(counts.probeFamilies().map(({ samples }) => samples)).toEqual([[], []]);
 });
+
+test('a sync that ends after its worker is gone leaves nothing behind', async () => {
+  const clock = new FakeClock();
+  const counts = new EngineCounts(clock);
+  const pod = { uid: 'u', name: 'web', namespace: 'default' };
+  counts.happened({ at: 0, type: 'PodAdded', pod, source: 'file' });
+  counts.happened({ at: 0, type: 'SyncStarted', pod, state: 'terminating' });
+  counts.happened({ at: 0, type: 'WorkerStateChanged', pod, state: 'removed' });
+  counts.happened({ at: 0, type: 'SyncFinished', pod, durationMs: 5, nextSyncAt: 0 });
+  await clock.advance(3_600_000);
+  counts.happened({ at: 0, type: 'PodAdded', pod, source: 'file' });
+  counts.happened({ at: 0, type: 'PodStatusChanged', pod, phase: 'Running', ready: true });
+  const samples = counts.families().flatMap((family) => [...family.samples]);
+  const of = (name: string): unknown => samples.filter(({ metricName }) => metricName === name);
+  const restarted = counts.families().find(({ name }) => name === 'kubelet_restarted_pods_total');
+  expect({
+    restarted: restarted?.samples,
+    start: of('kubelet_pod_start_duration_seconds_sum'),
+    work: of('kubelet_pod_worker_duration_seconds_sum'),
+  }).toEqual({
+    restarted: [{ labels: { static: 'true' }, value: 0 }],
+    start: [{ metricName: 'kubelet_pod_start_duration_seconds_sum', labels: {}, value: 0 }],
+    work: [{ metricName: 'kubelet_pod_worker_duration_seconds_sum', labels: { operation_type: 'kill' }, value: 0.005 }],
+  });
+});
