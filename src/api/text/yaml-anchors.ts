@@ -1,5 +1,4 @@
 import { ManifestLimitError, type ManifestNode, ManifestSyntaxError, maxNestingDepth } from './manifest-node.ts';
-import { excerpt } from './manifest-problem.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 
 /** A value with an anchor. `node` is absent while the value is being read. */
@@ -49,11 +48,11 @@ export class YamlAnchors {
     return value.node;
   }
 
-  /** The node that an alias at `start` stands for. */
+  /** The node that an alias at `start` stands for. Errors leave out the name, because it may be a secret. */
   resolve(name: string, start: number, depth: number): ManifestNode {
     const value = this.#values.get(name);
-    if (!value) throw new ManifestSyntaxError(`Anchor "${excerpt(name)}" is not defined above`, start);
-    if (!value.node) throw new ManifestSyntaxError(`Anchor "${excerpt(name)}" contains itself`, start);
+    if (!value) throw new ManifestSyntaxError('The anchor is not defined above', start);
+    if (!value.node) throw new ManifestSyntaxError('The anchor contains itself', start);
     this.#nodesRead += value.size;
     this.#aliasedNodesRead += value.size;
     this.#reach(start, depth + value.height);

@@ -21,10 +21,14 @@ function scalarText(token: ScalarToken): string {
   if (token.type !== 'block-scalar') expectNoContent(token.end);
   const text = CST.resolveAsScalar(token, false, (offset, code, message) => {
     const WrongScalar = code === 'BAD_SCALAR_START' ? ManifestWordError : ManifestSyntaxError;
-    throw new WrongScalar(message.slice(0, 200), offset, 'Put the whole value in quotes.');
+    throw new WrongScalar(withoutValue(message), offset, 'Put the whole value in quotes.');
   });
   return text.value;
 }
+
+/** These messages of the library end with a part of the value, which may be a secret. */
+const withoutValue = (message: string): string =>
+  message.replace(/^(Block scalar header includes extra characters|Invalid escape sequence).*$/s, '$1').slice(0, 200);
 
 const standardTags = 'tag:yaml.org,2002:';
 const kindsByTag: Readonly<Record<string, readonly string[]>> = {

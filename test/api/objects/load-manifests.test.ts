@@ -113,12 +113,23 @@ describe('documents', () => {
       `${podText('a')}x: &anchor 1\n---\nkind: *anchor\n`,
       {
         pods: ['default/a-edge1'],
-        problems: ['5:1 warning x Unknown field "x" is ignored', '7:7 error Anchor "anchor" is not defined above'],
+        problems: ['5:1 warning x Unknown field "x" is ignored', '7:7 error The anchor is not defined above'],
       },
     ],
   ])('%s', (_what, text, expected) => {
     expect(loadedManifests(text)).toEqual({ ...nothing, ...expected });
   });
+});
+
+test.each([
+  ['*hunter2', 'The anchor is not defined above'],
+  ['&hunter2 [*hunter2]', 'The anchor contains itself'],
+  ['|hunter2', 'Block scalar header includes extra characters'],
+  [String.raw`"\uhunter2"`, 'Invalid escape sequence'],
+])('an error of syntax quotes no part of the value %s, because it may be a secret', (value, message) => {
+  const text = `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  key: ${value}\n`;
+  const { problems } = loadManifests(text, loadOptions);
+  expect(problems.map((problem) => problem.message)).toEqual([message]);
 });
 
 const item = (kind: string, name: string): string =>
