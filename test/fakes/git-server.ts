@@ -29,7 +29,7 @@ export class GitServer {
   }
 
   /** A commit with these texts of files; `-> TARGET` makes a link. Returns its id. */
-  async commit(files: Record<string, string>): Promise<string> {
+  async commit(files: Record<string, string>, message = 'c'): Promise<string> {
     for (const [path, text] of Object.entries(files)) {
       const file = join(this.#folder, path);
       await mkdir(dirname(file), { recursive: true });
@@ -37,7 +37,8 @@ export class GitServer {
       else await writeFile(file, text);
     }
     await this.git('add', '--all');
-    await this.git('-c', 'user.name=t', '-c', 'user.email=t@box.example', 'commit', '--quiet', '--message=c');
+    const commit = ['-c', 'user.name=t', '-c', 'user.email=t@box.example', 'commit', '--quiet', '--cleanup=verbatim'];
+    await execa('git', [...commit, '--file=-'], { cwd: this.#folder, input: message });
     return this.git('rev-parse', 'HEAD');
   }
 

@@ -6,6 +6,22 @@ const timeoutMs = 60_000;
 /** The largest file that git may write, such as the pack of a commit; in blocks of 512 bytes. */
 const maxFileBlocks = (256 * 1024 * 1024) / 512;
 
+/** The largest memory of one program, in KiB. `ulimit -v` would count what Go and .NET only reserve. */
+const maxMemoryKiB = 512 * 1024;
+/** The largest allocation of git. No object of a repository of manifests comes near it. */
+const maxAllocation = '128m';
+
+/** Shell words that raise the oom_score_adj of the agent, which may be -999, so that the kernel ends git first. */
+export const raiseScore = (path: string): string =>
+  `{ read -r score <${path} && [ "$score" -lt 0 ] && echo 0 >${path}; } 2>/dev/null`;
+
+/** Limits memory if the system allows it, and files always. */
+const limitedGit = [
+  raiseScore('/proc/self/oom_score_adj'),
+  `ulimit -d ${maxMemoryKiB} 2>/dev/null`,
+  'ulimit -f "$0" && exec git "$@"',
+].join('; ');
+
 /** Limits for a server that lies, and for settings of operators that would run programs. */
 const settings: readonly string[] = [
   'protocol.allow=never',
@@ -17,6 +33,11 @@ const settings: readonly string[] = [
   'maintenance.auto=false',
   'http.lowSpeedLimit=1',
   'http.lowSpeedTime=20',
+  // Larger files are never in memory as a whole. The unpacker of small packs has them there before git 2.38.
+  'core.bigFileThreshold=16m',
+  'fetch.unpackLimit=1',
+  'core.deltaBaseCacheLimit=16m',
+  'pack.threads=1',
 ];
 
 /** The repository is always named by arguments. Passwords come from credential helpers alone. */
@@ -29,6 +50,7 @@ const environment: Readonly<Record<string, string | undefined>> = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_ASKPASS: 'false',
   GIT_LITERAL_PATHSPECS: '1',
+  GIT_ALLOC_LIMIT: maxAllocation,
   LC_ALL: 'C',
 };
 
@@ -41,8 +63,8 @@ interface Options {
 }
 
 /**
- * Runs git within limits of time, output and disk. Resolves with its output. Rejects with an OriginFailure that has the
- * reason of git.
+ * Runs git within limits of time, output, disk and memory. Resolves with its output. Rejects with an OriginFailure that
+ * has the reason of git.
  */
 export async function git(
   args: readonly string[],
@@ -50,7 +72,7 @@ export async function git(
 ): Promise<Buffer> {
   const { execa } = await import('execa');
   const all = [...settings, `protocol.${protocol}.allow=always`].flatMap((setting) => ['-c', setting]);
-  const limited = ['-c', 'ulimit -f "$0" && exec git "$@"', String(maxFileBlocks), ...all, ...args];
+  const limited = ['-c', limitedGit, String(maxFileBlocks), ...all, ...args];
   signal.throwIfAborted();
   const tooLong = AbortSignal.timeout(timeoutMs);
   // A process group, because git starts programs such as git-remote-https, which keep its output open.
@@ -74,7 +96,12 @@ export async function git(
   if (exitCode === notFoundExitCode) throw failure('git is not installed', 'Install the package git.');
   if (tooLong.aborted) throw failure(`git was not done after ${timeoutMs / 1000} s`, repeated);
   if (isMaxBuffer) throw failure('git printed more than a manifest may have', repeated);
-  throw failure(reasonOf(Buffer.from(stderr).toString('utf8')), 'Try it: git ls-remote, as the user of the agent.');
+  const errors = Buffer.from(stderr).toString('utf8');
+  if (/out of memory|attempting to allocate|cannot allocate memory/i.test(errors)) {
+    const hint = 'It is probably no repository of manifests. Check the URL.';
+    throw new OriginFailure('is a flood', `git needs too much memory: ${reasonOf(errors).replace('git: ', '')}`, hint);
+  }
+  throw failure(reasonOf(errors), 'Try it: git ls-remote, as the user of the agent.');
 }
 
 /** Of the shell, for a missing program. */

@@ -24,6 +24,11 @@ export class HTTPOrigin implements ManifestOrigin {
     this.where = shownURL(options.url);
   }
 
+  selector(): string {
+    const { url, headers } = this.options;
+    return JSON.stringify([url.href, headers]);
+  }
+
   async fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer> {
     const { options } = this;
     return visitServer(options, signal, async (visit) => {

@@ -1,6 +1,15 @@
-import { type Agent, type IncomingMessage, type OutgoingHttpHeaders, request as requestHTTP } from 'node:http';
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as requestHTTP,
+  type RequestOptions,
+} from 'node:http';
 import { request as requestHTTPS } from 'node:https';
+import { isIP } from 'node:net';
+import { connect as connectTLS } from 'node:tls';
 import { limitInformational } from '../../engine/network/http-get.ts';
+import { openTunnel, requestByProxy } from './proxy.ts';
 
 /** Our client certificate and the authorities that we trust; PEM. */
 export interface TLSOptions {
@@ -26,29 +35,39 @@ export interface HTTPRequest {
 /**
  * Sends a request on its own connection. Resolves to the answer before its body is read. The body ends
  * with an error if the connection is cut. Rejects with the error of the connection, or with any error if the signal is
- * aborted.
+ * aborted. The connection ends with the signal.
  */
-export async function sendRequest({
-  method = 'GET',
-  url,
-  headers,
-  body,
-  tls,
-  proxy,
-  signal,
-}: HTTPRequest): Promise<IncomingMessage> {
-  const agent = await agentFor(url, proxy);
+export async function sendRequest(sent: HTTPRequest): Promise<IncomingMessage> {
+  const request = limitInformational(await open(sent));
   return new Promise((resolve, reject) => {
-    const send = url.protocol === 'https:' ? requestHTTPS : requestHTTP;
-    // `rejectUnauthorized` is set so that no environment variable can disable it.
-    const request = limitInformational(send(url, { ...tls, method, rejectUnauthorized: true, agent, headers, signal }));
-    request.on('response', resolve).on('error', reject).end(body);
+    request.on('response', resolve).on('error', reject).end(sent.body);
   });
 }
 
-async function agentFor(url: URL, proxy: string | undefined): Promise<Agent | false> {
-  if (proxy === undefined) return false;
-  return url.protocol === 'https:'
-    ? new (await import('https-proxy-agent')).HttpsProxyAgent(proxy)
-    : new (await import('http-proxy-agent')).HttpProxyAgent(proxy);
+async function open({ method = 'GET', url, headers, tls, proxy, signal }: HTTPRequest): Promise<ClientRequest> {
+  const options = { method, headers, signal };
+  // `rejectUnauthorized` is set so that no environment variable can disable it.
+  const trust = { ...tls, rejectUnauthorized: true };
+  if (proxy !== undefined && url.protocol === 'https:') return tunnelled(new URL(proxy), url, options, trust);
+  if (proxy !== undefined) return requestByProxy(new URL(proxy), url, options);
+  const send = url.protocol === 'https:' ? requestHTTPS : requestHTTP;
+  return send(url, { ...trust, ...options, agent: false });
+}
+
+async function tunnelled(
+  proxy: URL,
+  url: URL,
+  options: RequestOptions & Pick<HTTPRequest, 'signal'>,
+  trust: TLSOptions & { rejectUnauthorized: boolean },
+): Promise<ClientRequest> {
+  const tunnel = await openTunnel(proxy, url, options.signal);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const server = { host, ...(isIP(host) === 0 && { servername: host }), ALPNProtocols: ['http/1.1'] };
+  try {
+    const socket = connectTLS({ ...trust, ...server, socket: tunnel });
+    return requestHTTPS(url, { ...options, createConnection: () => socket });
+  } catch (error) {
+    tunnel.destroy();
+    throw error;
+  }
 }

@@ -4,13 +4,20 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
-import { maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
+import { type FetchNotes, maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
 import { GrowingBytes } from '../../growing-bytes.ts';
 import type { LargeBodies, LargeBody } from './large-bodies.ts';
 import type { RequestLimits } from './request-limits.ts';
 
+interface BodyLimits {
+  /** The longest body, unpacked. Defaults to 10 MiB. */
+  maxBytes?: number;
+  /** The bytes of the body are added to these, also if it is cut. */
+  notes?: Pick<FetchNotes, 'bodyBytes'>;
+}
+
 /**
- * Reads a body to its end, or closes it. Rejects with an OriginFailure if it exceeds 10 MiB unpacked, has an unknown
+ * Reads a body to its end, or closes it. Rejects with an OriginFailure if it exceeds its limit, has an unknown
  * encoding, or finds no place on the disk. Rejects with the reason of the limits if it takes too long, and with the
  * stream's error if it is cut.
  */
@@ -19,6 +26,7 @@ export async function readBody(
   headers: IncomingHttpHeaders,
   limits: RequestLimits,
   largeBodies: LargeBodies,
+  { maxBytes = maxManifestBytes, notes }: BodyLimits = {},
 ): Promise<Buffer> {
   const { signal } = limits;
   const cheap = new GrowingBytes();
@@ -33,7 +41,8 @@ export async function readBody(
   const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of source) {
       length += chunk.length;
-      refuseFlood(length);
+      if (notes !== undefined) notes.bodyBytes += chunk.length;
+      refuseFlood(length, maxBytes);
       if (length <= maxCheapBytes) {
         cheap.add(chunk);
         continue;
@@ -45,7 +54,7 @@ export async function readBody(
     }
   };
   try {
-    refuseFlood(Number(headers['content-length']));
+    refuseFlood(Number(headers['content-length']), maxBytes);
     await pipeline(body, watch, unpacker(headers['content-encoding']), collect, { signal });
     return (await (await large)?.whole()) ?? cheap.take();
   } catch (error) {
@@ -69,9 +78,15 @@ function unpacker(encoding = 'identity'): Transform {
   throw new OriginFailure('is no manifest', 'the body has an encoding that was not requested', hint);
 }
 
-function refuseFlood(bytes: number): void {
-  if (!(bytes > maxManifestBytes)) return;
-  const mebibytes = maxManifestBytes / 1024 / 1024;
+function refuseFlood(bytes: number, maxBytes: number): void {
+  if (!(bytes > maxBytes)) return;
   const hint = 'It is probably no manifest. Check the path of the URL.';
-  throw new OriginFailure('is a flood', `the body is larger than ${mebibytes} MiB`, hint);
+  throw new OriginFailure('is a flood', `the body is larger than ${sizeText(maxBytes)}`, hint);
 }
+
+function sizeText(bytes: number): string {
+  if (bytes % mebibyte === 0) return `${bytes / mebibyte} MiB`;
+  return bytes % 1024 === 0 ? `${bytes / 1024} KiB` : `${bytes} bytes`;
+}
+
+const mebibyte = 1024 * 1024;

@@ -3,12 +3,13 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import type { FetchNotes } from '../../engine/config/polled/manifest-origin.ts';
 import { isManifestPath, type NamedManifest } from '../../engine/config/polled/joined-files.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Layer } from './artifact-manifest.ts';
 import { textOf } from './json-members.ts';
 
-/** The largest unpacked archive. It may also hold files that are no manifests. */
+/** The most bytes of all archives, unpacked. They may also hold files that are no manifests. */
 const maxArchiveBytes = 4 * maxManifestBytes;
 const maxEntries = 10_000;
 /** No node runs that many manifests. */
@@ -20,6 +21,11 @@ export class LayerFiles {
   private readonly files = new Map<string, Uint8Array>();
   private readonly links = new Set<string>();
   private bytes = 0;
+  private unpacked = 0;
+  private entries = 0;
+
+  /** Unpacked bytes are added to the notes. */
+  constructor(private readonly notes: Pick<FetchNotes, 'bodyBytes'>) {}
 
   /** True if the layer may hold manifests. Other layers are not fetched. */
   static isReadable(layer: Layer): boolean {
@@ -33,24 +39,25 @@ export class LayerFiles {
       return;
     }
     const { readArchive } = await import('./read-archive.ts');
-    let unpacked = 0;
     // The pipeline may reject with another error, that of a stream that ended therefore.
     let flood: OriginFailure | undefined;
+    const count = (bytes: number): void => {
+      this.unpacked += bytes;
+      this.notes.bodyBytes += bytes;
+      if (this.unpacked <= maxArchiveBytes) return;
+      flood = tooLarge(`the archives are larger than ${mebibytes(maxArchiveBytes)} unpacked`);
+      throw flood;
+    };
     const bounded = async function* (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
       for await (const chunk of source) {
-        unpacked += chunk.length;
-        if (unpacked > maxArchiveBytes) {
-          flood = tooLarge(`an archive is larger than ${mebibytes(maxArchiveBytes)} unpacked`);
-          throw flood;
-        }
+        count(chunk.length);
         yield chunk;
       }
     };
-    let entries = 0;
     const take = async (source: AsyncIterable<Buffer>): Promise<void> => {
       for await (const { path, isLink, read } of readArchive(source)) {
-        entries += 1;
-        if (entries > maxEntries) throw tooLarge(`an archive has more than ${maxEntries} entries`);
+        this.entries += 1;
+        if (this.entries > maxEntries) throw tooLarge(`the archives have more than ${maxEntries} entries`);
         if (!isManifestPath(path)) continue;
         if (isLink) this.links.add(path);
         else this.put(path, await read());

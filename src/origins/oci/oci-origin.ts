@@ -58,7 +58,7 @@ export class OCIOrigin implements ManifestOrigin {
     const { reference } = this.options;
     const version = known?.validators.version;
     if (known !== undefined && version === reference) return { validators: known.validators };
-    return this.registry.visit(notes.warnings, signal, async (visit) => {
+    return this.registry.visit(notes, signal, async (visit) => {
       const digest = isDigest(reference) ? reference : await visit.digestOf(reference);
       if (known !== undefined && digest !== undefined && digest === version) return { validators: known.validators };
       return this.read(visit, digest ?? reference, known, notes);
@@ -91,14 +91,13 @@ export class OCIOrigin implements ManifestOrigin {
     if (known?.validators.version === digest) return { validators: known.validators };
     const keys = await this.keys();
     const signature = keys.length > 0 ? await this.signature(visit, digest, keys) : undefined;
-    const found = new LayerFiles();
+    const found = new LayerFiles(notes);
     for (const layer of layersOf(bytes)) {
       if (LayerFiles.isReadable(layer)) await found.add(layer, await visit.blob(layer), visit.signal);
     }
     const { files, links } = found.all();
     notes.warnings.push(...linkWarnings(this.where, 'an artifact', links));
     const body = joinFiles(files);
-    notes.bodyBytes = body.length;
     return { validators, ...(sha256(body) !== known?.digest && { news: { body, signature } }) };
   }
 

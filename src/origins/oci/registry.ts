@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Clock } from '../../clock.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { parseRetryAfter } from '../../engine/config/polled/next-check-delay.ts';
+import { type FetchNotes, maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
 import type { RegistryCredentials } from '../../engine/images/docker-config.ts';
 import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
@@ -34,6 +35,10 @@ export interface RegistryOptions extends OCIPlace {
 
 const maxRedirects = 5;
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** The longest manifest or index. One with 100 layers is a tenth of it. */
+const maxManifestBytes = maxCheapBytes;
+/** The longest answer of a token server. */
+const maxTokenBytes = 64 * 1024;
 /** An index is accepted so that a problem can name it. */
 const indexTypes: readonly string[] = [
   'application/vnd.oci.image.index.v1+json',
@@ -49,17 +54,13 @@ export class Registry {
 
   /**
    * Lets `use` read within the limits of one check. Rejects with an OriginFailure, or with the reason of the signal.
-   * Problems of credentials are added to `warnings`.
+   * Problems of credentials and the bytes of all bodies are added to the notes.
    */
-  async visit<T>(
-    warnings: ManifestProblem[],
-    signal: AbortSignal,
-    use: (visit: RegistryVisit) => Promise<T>,
-  ): Promise<T> {
+  async visit<T>(notes: FetchNotes, signal: AbortSignal, use: (visit: RegistryVisit) => Promise<T>): Promise<T> {
     const { caFile, clock } = this.options;
     return withinLimits(clock, signal, async (limits) => {
       const { tls } = await readCredentials(caFile === undefined ? {} : { caFile });
-      return use(new RegistryVisit(this.options, { limits, tls, warnings, kept: this.kept }));
+      return use(new RegistryVisit(this.options, { limits, tls, notes, kept: this.kept }));
     });
   }
 }
@@ -72,7 +73,7 @@ interface Authorization {
 interface Session {
   limits: RequestLimits;
   tls: TLSOptions;
-  warnings: ManifestProblem[];
+  notes: FetchNotes;
   kept: Authorization;
 }
 
@@ -100,7 +101,7 @@ export class RegistryVisit {
   async manifest(reference: string): Promise<{ digest: string; bytes: Buffer } | undefined> {
     const response = await this.request('GET', `manifests/${reference}`, acceptManifests);
     if (response === undefined) return undefined;
-    const bytes = await this.body(response);
+    const bytes = await this.body(response, maxManifestBytes);
     const digest = `sha256:${sha256(bytes)}`;
     if (isDigest(reference) && digest !== reference) throw otherContent(reference);
     return { digest, bytes };
@@ -109,7 +110,7 @@ export class RegistryVisit {
   /** The digests of manifests that refer to a digest, as signatures do. distribution-spec: listing referrers */
   async referrers(digest: string): Promise<string[]> {
     const response = await this.request('GET', `referrers/${digest}`, indexTypes.join(', '));
-    if (response !== undefined) return digestsOf(await this.body(response));
+    if (response !== undefined) return digestsOf(await this.body(response, maxManifestBytes));
     // A registry without that API has them in a tag.
     const tagged = await this.manifest(digest.replace(':', '-'));
     return tagged === undefined ? [] : digestsOf(tagged.bytes);
@@ -118,13 +119,16 @@ export class RegistryVisit {
   async blob({ digest, size }: Layer): Promise<Buffer> {
     const response = await this.request('GET', `blobs/${digest}`, '*/*');
     if (response === undefined) throw statusFailure(404);
-    const bytes = await this.body(response);
+    const bytes = await this.body(response, size).catch((error: unknown) => {
+      throw error instanceof OriginFailure && error.kind === 'is a flood' ? otherContent(digest) : error;
+    });
     if (bytes.length !== size || `sha256:${sha256(bytes)}` !== digest) throw otherContent(digest);
     return bytes;
   }
 
-  private body(response: IncomingMessage): Promise<Buffer> {
-    return readBody(response, response.headers, this.session.limits, this.options.largeBodies);
+  private body(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+    const { limits, notes } = this.session;
+    return readBody(response, response.headers, limits, this.options.largeBodies, { maxBytes, notes });
   }
 
   /** Authenticates when the registry asks for it. Returns undefined for an answer of 404. */
@@ -194,7 +198,7 @@ export class RegistryVisit {
     const { credentials: find, host, name, reference, repository, secrets } = this.options;
     const challenge = parseChallenge(header);
     if (challenge === undefined) throw statusFailure(401);
-    const credentials = await find(name, this.session.warnings);
+    const credentials = await find(name, this.session.notes.warnings);
     secrets?.set(`credentials for ${name}`, [credentials?.password ?? '', credentials?.identityToken ?? '']);
     if (challenge.scheme === 'basic') {
       if (credentials === undefined) throw statusFailure(401);
@@ -208,7 +212,7 @@ export class RegistryVisit {
       discard(response);
       throw statusFailure(response.statusCode ?? 0);
     }
-    const answer = members(parsedJSON(await this.body(response)));
+    const answer = members(parsedJSON(await this.body(response, maxTokenBytes)));
     const token = textOf(answer, 'token') || textOf(answer, 'access_token');
     if (!/^[\x21-\x7e]+$/.test(token)) throw refused(`the token server of ${host} answered without a token`);
     // Each source has a token of its own.

@@ -113,6 +113,21 @@ test('hooks and filters of a repository do not run', async () => {
   await expect(access(mark)).rejects.toThrow('ENOENT');
 });
 
+test('a large file costs no memory, and an object that needs too much of it is a flood', async () => {
+  const server = await GitServer.start();
+  const version = await server.commit({ 'web.yaml': pod('web'), 'disk.img': '\0'.repeat(140 * 1024 * 1024) });
+  expect(await read(server.url())).toEqual({ pods: ['web-n'], problems: [], warnings: [], version });
+  // Only files can be read in parts.
+  await server.commit({ 'web.yaml': pod('web2') }, 'x'.repeat(130 * 1024 * 1024));
+  const { origin, workFolder } = await originOf(server.url());
+  expect(await fetched(origin)).toEqual({
+    kind: 'is a flood',
+    message: expect.stringMatching(/^git needs too much memory: attempting to allocate \d+ over limit \d+$/) as string,
+    hint: 'It is probably no repository of manifests. Check the URL.',
+  });
+  expect(await readdir(workFolder)).toEqual([]);
+});
+
 test.each<[string, string, string | RegExp]>([
   ['a branch', '?ref=gone', 'the repository has no gone'],
   ['a folder', '//gone', 'there are no manifests in gone'],

@@ -203,6 +203,56 @@ async function pushFiles(registry: ArtifactRegistry, count: number, extension: s
   registry.push([{ mediaType: imageLayer, content: await tarOf(files) }]);
 }
 
+/** Pushes this many archives with one entry of 9 MiB. */
+async function pushBombs(registry: ArtifactRegistry, count: number): Promise<void> {
+  const content = gzipSync(await tarOf({ 'x.txt': letters(9 * 1024 * 1024) }));
+  registry.push(Array.from({ length: count }, () => ({ mediaType: imageLayer, content })));
+}
+
+/** Pushes two archives of this many files. */
+async function pushTwice(registry: ArtifactRegistry, count: number): Promise<void> {
+  const files = Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}.txt`, 'a']));
+  const content = gzipSync(await tarOf(files));
+  registry.push([1, 2].map(() => ({ mediaType: imageLayer, content })));
+}
+
+const letters = (count: number): string => 'x'.repeat(count);
+
+describe('what a read costs is bounded', () => {
+  test('a token server answers at most 64 KiB', async () => {
+    const registry = await ArtifactRegistry.start();
+    registry.login = { scheme: 'Bearer', userAndPassword: '' };
+    registry.push([yaml('web')]);
+    registry.web.answers.set('/token', JSON.stringify({ token: registry.token, x: letters(64 * 1024) }));
+    const failure = { kind: 'is a flood', message: 'the body is larger than 64 KiB' };
+    expect(await fetched(originOf(registry.url()))).toMatchObject(failure);
+  });
+
+  test('a blob is read up to the size that its manifest has', async () => {
+    const registry = await ArtifactRegistry.start();
+    registry.push([yaml('web')]);
+    registry.blobs.set(digestOf(pod('web')), Buffer.from(letters(8 * 1024 * 1024)));
+    const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
+    await expect(originOf(registry.url()).fetch(undefined, notes, AbortSignal.any([]))).rejects.toMatchObject({
+      kind: 'is no manifest',
+      message: `the registry answered with other content than ${digestOf(pod('web'))}`,
+    });
+    // The manifest, and one part of the blob.
+    expect(notes.bodyBytes).toBeLessThan(128 * 1024);
+  });
+
+  test('all bodies and unpacked bytes count, so that a costly one is asked for less often', async () => {
+    const registry = await ArtifactRegistry.start();
+    const archive = await tarOf({ 'a.yaml': pod('a') });
+    const content = gzipSync(archive);
+    const version = registry.push([{ mediaType: imageLayer, content }, yaml('web')]);
+    const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
+    await originOf(registry.url()).fetch(undefined, notes, AbortSignal.any([]));
+    const read = [registry.blobs.get(version) ?? '', content, archive, pod('web')];
+    expect(notes.bodyBytes).toBe(read.reduce((sum, { length }) => sum + length, 0));
+  });
+});
+
 describe('what is no artifact with manifests leaves the pods as they are', () => {
   test('a tag that is missing', async () => {
     const registry = await ArtifactRegistry.start();
@@ -235,7 +285,13 @@ describe('what is no artifact with manifests leaves the pods as they are', () =>
     [
       'a bomb',
       (r) => r.push([{ mediaType: imageLayer, content: gzipSync(Buffer.alloc(41 * 1024 * 1024)) }]),
-      'an archive is larger than 40 MiB unpacked',
+      'the archives are larger than 40 MiB unpacked',
+    ],
+    ['a bomb in parts', (r) => pushBombs(r, 5), 'the archives are larger than 40 MiB unpacked'],
+    [
+      'a long manifest',
+      (r) => r.pushManifest({ layers: [], x: letters(512 * 1024) }),
+      'the body is larger than 512 KiB',
     ],
     [
       'many layers',
@@ -243,7 +299,8 @@ describe('what is no artifact with manifests leaves the pods as they are', () =>
       'the artifact has more than 100 layers',
     ],
     ['many files', (r) => pushFiles(r, 1001, 'yaml'), 'there are more than 1000 manifests'],
-    ['many entries', (r) => pushFiles(r, 10_001, 'txt'), 'an archive has more than 10000 entries'],
+    ['many entries', (r) => pushFiles(r, 10_001, 'txt'), 'the archives have more than 10000 entries'],
+    ['many entries in several archives', (r) => pushTwice(r, 5_001), 'the archives have more than 10000 entries'],
   ])('%s', async (_what, push, message) => {
     const registry = await ArtifactRegistry.start();
     await push(registry);
@@ -312,6 +369,14 @@ describe('signatures', () => {
     await expect(renewed.trust(body, { ...evidence, signature: undefined })).rejects.toThrow(unsigned);
     const older = { ...evidence, validators: { version: digestOf('older') } };
     await expect(origin.trust(body, older)).rejects.toThrow('no key of --manifest-url-cosign-key signed sha256:');
+  });
+
+  test('an index of referrers has at most 512 KiB', async () => {
+    const registry = await ArtifactRegistry.start();
+    const digest = registry.push([yaml('web')]);
+    registry.referrers?.set(digest, Buffer.from(JSON.stringify({ manifests: [], x: letters(512 * 1024) })));
+    const failure = { kind: 'is a flood', message: 'the body is larger than 512 KiB' };
+    expect(await fetched(originOf(registry.url(), { keys: [await keyFile(ours.pem)] }))).toMatchObject(failure);
   });
 
   test.each([

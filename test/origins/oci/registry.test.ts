@@ -34,7 +34,7 @@ test('of the tokens of a registry, the one in use and the one before it are hidd
     });
   const [first, second] = [registry('v1'), registry('v2')];
   for (const visited of [second, first, first, first]) {
-    await visited.visit([], new AbortController().signal, (visit) => visit.digestOf('v1'));
+    await visited.visit({ warnings: [], bodyBytes: 0 }, new AbortController().signal, (visit) => visit.digestOf('v1'));
   }
   expect(secrets.hide('token-1 token-2 token-3 token-4')).toBe('<hidden> token-2 <hidden> <hidden>');
 });
