@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
 import { isSourceName, type SourceName } from '../../../api/values/config-annotations.ts';
 
@@ -26,6 +26,16 @@ export interface Fetched {
   lastModified?: string | undefined;
   /** Text of its `.minisig`. */
   signature?: string | undefined;
+  /** `selectorDigest` of the request. Absent if the origin has no selector. */
+  selector?: string | undefined;
+}
+
+/**
+ * Compares the query and headers of requests, which are secret. The salt is the body's digest. So equal requests for
+ * different bodies have different digests.
+ */
+export function selectorDigest(selector: string | undefined, bodyDigest: string): string | undefined {
+  return selector === undefined ? undefined : createHmac('sha256', bodyDigest).update(selector).digest('hex');
 }
 
 /** Format: a line with the hash of the rest, a line of JSON with the metadata, the manifest. */

@@ -72,6 +72,20 @@ export class LastGoodManifests {
     return this.want(keyOf(source, where), { source, where, body, savedAt: this.deps.clock.now(), ...more });
   }
 
+  /**
+   * Tries to bring the newest manifest of an origin to the disk, so that it survives a power cut. Returns false if that
+   * failed. Never rejects.
+   */
+  async isDurable(source: SourceName, where: string): Promise<boolean> {
+    await this.retry();
+    if (this.wanted.has(keyOf(source, where))) return false;
+    // The names in it.
+    return syncFolder(this.folder).then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** Deletes the saved manifest of a removed origin. Never rejects. */
   forget(source: SourceName, where: string): Promise<void> {
     return this.want(keyOf(source, where), undefined);

@@ -51,6 +51,11 @@ export interface ManifestOrigin {
   /** True if the body is several files, as `joinFiles` makes it. */
   readonly hasFiles?: boolean;
   /**
+   * The parts of a request that select the body and are not in `where`, such as query and headers. Secret. Absent if
+   * `where` has all parts.
+   */
+  selector?(): string;
+  /**
    * Fetches the manifests, bounded in size and time. Rejects with an OriginFailure, or with any error if the signal is
    * aborted.
    */

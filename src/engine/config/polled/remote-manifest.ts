@@ -1,8 +1,9 @@
+import type { Manifests } from '../../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { asOriginFailure, type OriginFailureKind } from './origin-failure.ts';
-import { sha256 } from '../last-good/last-good-format.ts';
+import { type Fetched, selectorDigest, sha256 } from '../last-good/last-good-format.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';
 import { loadJoinedFiles } from './joined-files.ts';
@@ -43,6 +44,8 @@ export interface Check {
 
 /** The newest trusted body. */
 interface Seen extends KnownBody {
+  /** Of the request that it answered. */
+  selector: string | undefined;
   /** Empty if the body is good. */
   problems: ManifestProblem[];
 }
@@ -51,8 +54,9 @@ interface Seen extends KnownBody {
  * The manifest of an origin and its state. kubelet: config/http.go extractFromURL
  *
  * INVARIANTS: only a complete, trusted body without errors changes the declared objects, and it replaces all of them.
- * It is saved with its signature, so that the next start can verify it again. An unchanged body is verified and decoded
- * once. The query and the credentials are never shown.
+ * It is saved with its signature, so that the next start can verify it again. A body whose signature has a time is on
+ * the disk before it is used, or a warning says that it is not. An unchanged body is verified and decoded once. The
+ * query and the credentials are never shown.
  */
 export class RemoteManifest {
   /** The origin as it is shown. */
@@ -64,6 +68,8 @@ export class RemoteManifest {
   private lastSignedAtSeconds: number | undefined;
   /** Why the manifest of the last run is not used. */
   private unusable: ManifestProblem[] = [];
+  /** A warning if the time of the last signature is not on the disk. */
+  private unsaved: ManifestProblem[] = [];
 
   constructor(private readonly options: RemoteManifestOptions) {
     this.where = options.origin.where;
@@ -73,7 +79,7 @@ export class RemoteManifest {
   async restore(): Promise<void> {
     const kept = await this.options.lastGood?.load('http', this.where);
     if (kept === undefined) return;
-    const { signature, ...validators } = kept.fetched ?? {};
+    const { signature, selector, ...validators } = kept.fetched ?? {};
     const digest = sha256(kept.body);
     const { lastSignedAtSeconds } = this;
     try {
@@ -86,8 +92,9 @@ export class RemoteManifest {
     }
     if (kept.tornDown === true) return;
     // Another release may find new errors in it.
-    this.unusable = this.take(kept.body, { digest, validators, confirmedAt: kept.savedAt });
-    if (this.unusable.length > 0) this.seen = undefined;
+    const loaded = this.load(kept.body);
+    this.unusable = isGood(loaded) ? [] : loaded.problems;
+    if (isGood(loaded)) this.declare(loaded, { digest, validators, selector }, kept.savedAt);
   }
 
   /** Fetches the manifest. Rejects only if the signal is aborted. */
@@ -95,10 +102,13 @@ export class RemoteManifest {
     const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
     const { warnings } = notes;
     const noManifest = (): OriginFailureKind => (notes.bodyBytes > maxCheapBytes ? 'is a flood' : 'is no manifest');
+    if (this.unsaved.length > 0) await this.makeDurable();
     try {
       await this.fetch(notes, signal);
+      warnings.push(...this.unsaved);
     } catch (error) {
       signal.throwIfAborted();
+      warnings.push(...this.unsaved);
       const { kind, message, hint, retryAfterMs } = asOriginFailure(error);
       const problems = [this.problem('error', message, hint), ...this.unusable];
       return { failure: kind === 'is no manifest' ? noManifest() : kind, problems, warnings, retryAfterMs };
@@ -115,8 +125,12 @@ export class RemoteManifest {
   }
 
   private async fetch(notes: FetchNotes, signal: AbortSignal): Promise<void> {
-    const { clock, lastGood, origin } = this.options;
-    const { validators, news } = await origin.fetch(this.seen, notes, signal);
+    const { clock, origin } = this.options;
+    const asked = origin.selector?.();
+    const { seen } = this;
+    // Tags of the answer to another request could pass for the answer to this one.
+    const known = seen !== undefined && seen.selector === selectorDigest(asked, seen.digest) ? seen : undefined;
+    const { validators, news } = await origin.fetch(known, notes, signal);
     if (news === undefined) {
       this.confirm(validators);
       return;
@@ -125,11 +139,33 @@ export class RemoteManifest {
     const digest = sha256(body);
     const { lastSignedAtSeconds } = this;
     const signedAtSeconds = await origin.trust?.(body, { digest, validators, signature, lastSignedAtSeconds });
-    const problems = this.take(body, { digest, validators, confirmedAt: clock.now() });
-    if (problems.length > 0) return;
+    const seenNow = { digest, validators, selector: selectorDigest(asked, digest) };
+    const loaded = this.load(body);
+    if (!isGood(loaded)) {
+      this.seen = { ...seenNow, problems: loaded.problems };
+      return;
+    }
     this.lastSignedAtSeconds = signedAtSeconds;
-    // Does not wait for the disk.
-    void lastGood?.save('http', this.where, body, { fetched: { ...validators, signature } });
+    await this.save(body, { ...validators, signature, selector: seenNow.selector });
+    this.declare(loaded, seenNow, clock.now());
+  }
+
+  /** Waits for the disk only if a time of a signature must not be lost. */
+  private async save(body: Uint8Array, fetched: Fetched): Promise<void> {
+    const { lastGood } = this.options;
+    this.unsaved = [];
+    void lastGood?.save('http', this.where, body, { fetched });
+    if (this.lastSignedAtSeconds !== undefined) await this.makeDurable();
+  }
+
+  /** Without the time of its signature, the next start would accept an older body. */
+  private async makeDurable(): Promise<void> {
+    const { lastGood } = this.options;
+    this.unsaved = [];
+    if (lastGood === undefined || (await lastGood.isDurable('http', this.where))) return;
+    const message = 'the manifest is not saved, so after a restart one that was signed earlier may be accepted';
+    const hint = 'Make room in the root-dir, or make it writable. Saving is tried again with each request.';
+    this.unsaved = [this.problem('warning', message, hint)];
   }
 
   /** Takes the tags of a known body. It may have a new version. */
@@ -142,21 +178,17 @@ export class RemoteManifest {
     if (version !== undefined) declared.update = { ...declared.update, version };
   }
 
-  /** Uses a trusted body unless it is bad. Returns the problems of a bad one. */
-  private take(
-    body: Uint8Array,
-    { digest, validators, confirmedAt }: KnownBody & Pick<Declared, 'confirmedAt'>,
-  ): ManifestProblem[] {
-    const { where } = this;
+  private load(body: Uint8Array): Manifests {
     const load = this.options.origin.hasFiles === true ? loadJoinedFiles : loadManifest;
-    const loaded = load(body, where, this.options, 'http');
-    const problems = isGood(loaded) ? [] : loaded.problems;
-    const { version } = validators;
-    if (problems.length === 0) {
-      const update = { source: 'http' as const, where, ...(version !== undefined && { version }), ...loaded };
-      this.declared = { update, confirmedAt };
-    }
-    this.seen = { digest, validators, problems };
-    return problems;
+    return load(body, this.where, this.options, 'http');
+  }
+
+  /** Uses a trusted, good body. */
+  private declare(loaded: Manifests, seen: Omit<Seen, 'problems'>, confirmedAt: number): void {
+    const { where } = this;
+    const { version } = seen.validators;
+    const update = { source: 'http' as const, where, ...(version !== undefined && { version }), ...loaded };
+    this.declared = { update, confirmedAt };
+    this.seen = { ...seen, problems: [] };
   }
 }

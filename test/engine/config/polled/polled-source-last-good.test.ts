@@ -1,4 +1,5 @@
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { parseMinisignPublicKey } from '../../../../src/origins/http/minisign.ts';
@@ -78,6 +79,40 @@ test('a start with the server takes nothing else than what that says', async () 
   server.answer = { status: 304 };
   await agent.restart();
   expect(await agent.next()).toEqual({ pods: ['other-edge1'], problems: [] });
+});
+
+test.each<[string, (url: string) => Partial<Parameters<typeof Asking.start>[0]>]>([
+  ['query', (url) => ({ url: url.replace('group=a', 'group=b') })],
+  ['user', (url) => ({ url: url.replace('//', '//robot:s3cret@') })],
+  ['header', () => ({ headers: [['X-Group', 'b']] })],
+])('a start with another %s sends no tags of the body before, and keeps its pods', async (_what, changed) => {
+  // Queries and users are not shown, so all of them have one name.
+  const agent = await stopped(undefined, '?group=a');
+  await server.stop();
+  await agent.restart(changed(server.url('/pods.yaml?group=a')));
+  const handed = await agent.next();
+  await server.start();
+  await agent.askAgain();
+  expect(agent.recorder.handed.at(-1)).toEqual(webRuns);
+  expect(server.requests.items.at(-1)?.headers['if-none-match']).toBeUndefined();
+  await agent.askAgain();
+  expect(server.requests.items.at(-1)?.headers['if-none-match']).toBe('"1"');
+  expect(handed).toEqual({ pods: ['web-edge1'], problems: [refused, stays] });
+});
+
+test('headers that a reload replaces send no tags of the body before', async () => {
+  const headers: [string, string][] = [['X-Group', 'a']];
+  const agent = await Asking.start({ url: server.url(), headers });
+  await agent.next();
+  headers.splice(0, Infinity, ['X-Group', 'b']);
+  expect(await agent.askAgain()).toEqual(webRuns);
+  expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [] });
+  const sent = server.requests.items.map(({ headers: got }) => [got['x-group'], got['if-none-match']]);
+  expect(sent).toEqual([
+    ['a', undefined],
+    ['b', undefined],
+    ['b', '"1"'],
+  ]);
 });
 
 test('an empty list is kept like any other', async () => {
@@ -161,6 +196,44 @@ test('what is on the disk tells no secret of the URL, and is for its owner alone
   const path = join(agent.lastGoodFolder, name);
   expect(name + (await readFile(path, 'utf8'))).not.toContain('s3cret');
   expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+test('a signed body that no disk keeps is used, and a warning says what that means', async () => {
+  const signer = new MinisignSigner();
+  const key = parseMinisignPublicKey(signer.publicKey);
+  const sign = (text: string, seconds: number): void => {
+    server.answer = text;
+    server.answers.set('/pods.yaml.minisig', signer.sign(text, { comment: `timestamp:${seconds}` }));
+  };
+  sign(web, 1_700_000_001);
+  const agent = await stopped({ sha256: [], publicKeys: key === undefined ? [] : [key] });
+  const aside = `${agent.lastGoodFolder}.aside`;
+  await rename(agent.lastGoodFolder, aside);
+  await writeFile(agent.lastGoodFolder, 'not a folder');
+  sign(other, 1_700_000_003);
+  await agent.restart();
+  const unsaved = 'warning the manifest is not saved, so after a restart one that was signed earlier may be accepted';
+  expect(await agent.next()).toEqual({ pods: ['other-edge1'], problems: [unsaved] });
+  expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [unsaved] });
+  await rm(agent.lastGoodFolder);
+  await rename(aside, agent.lastGoodFolder);
+  expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [] });
+  sign(web, 1_700_000_002);
+  await agent.restart();
+  const tooOld: unknown = expect.stringMatching(/^error the body is not trusted: it was signed at .*, before the last/);
+  expect(await agent.next()).toEqual({ pods: ['other-edge1'], problems: [tooOld, stays] });
+});
+
+test('a signed body is on the disk before it is used', async () => {
+  const signer = new MinisignSigner();
+  const key = parseMinisignPublicKey(signer.publicKey);
+  server.answers.set('/pods.yaml.minisig', signer.sign(web));
+  const agent = await Asking.start({
+    url: server.url(),
+    trust: { sha256: [], publicKeys: key === undefined ? [] : [key] },
+  });
+  expect(await agent.next()).toEqual(webRuns);
+  expect(readdirSync(agent.lastGoodFolder)).toEqual([expect.stringMatching(/^http-[0-9a-f]{32}-[0-9a-f]{32}$/)]);
 });
 
 test('a disk that keeps nothing keeps nobody from running', async () => {
