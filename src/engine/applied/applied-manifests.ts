@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { objectTexts, type ObjectText } from '../../api/objects/object-texts.ts';
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import { claimedKeys } from '../../api/values/claims.ts';
+import { isConfigData } from '../../api/values/config-object.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 import type { Clock } from '../../clock.ts';
 import { RequestRefused } from '../../errors.ts';
@@ -67,6 +69,7 @@ export class AppliedManifests {
       const change = new Map<string, string>();
       for (const { text, ...object } of sortedForPods(objects)) {
         const before = await this.folder.read(appliedFileName(object));
+        if (before !== undefined) this.refuseImmutable(before, { text, ...object });
         const result = before === undefined ? 'created' : before === text ? 'unchanged' : 'configured';
         results.push({ ...object, result });
         if (result !== 'unchanged') change.set(appliedFileName(object), text);
@@ -120,6 +123,23 @@ export class AppliedManifests {
     const [workload = '', , ...owner] = declarer.slice(this.folder.path.length + 1, -'.json'.length).split('.');
     const hint = `kubelet-ts delete ${workload}/${owner.join('.')} deletes it.`;
     return new RequestRefused('conflict', `${what} belongs to ${workload}/${owner.join('.')}`, hint);
+  }
+
+  /**
+   * Throws for an object that differs from the immutable one with its name. Pods would get it only after the next
+   * start. kubernetes: pkg/apis/core/validation ValidateConfigMapUpdate, ValidateSecretUpdate
+   */
+  private refuseImmutable(before: string, object: ObjectText): void {
+    if (object.kind !== 'ConfigMap' && object.kind !== 'Secret') return;
+    const [held, next] = [before, object.text].map((text) =>
+      loadManifest(Buffer.from(text), requestOrigin, this.deps).configObjects.find(isConfigData),
+    );
+    if (held?.immutable !== true || next === undefined) return;
+    const fields = ['immutable', 'data', 'binaryData', 'type'] as const;
+    const changed = fields.find((field) => !isDeepStrictEqual(held[field], next[field]));
+    if (changed === undefined) return;
+    const message = `${appliedName(object)} is not applied: ${changed}: field is immutable when \`immutable\` is set`;
+    throw new RequestRefused('conflict', message, 'Delete the object first, or give the new one another name.');
   }
 
   /** Throws for an object that another file or URL declares. */

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { AppliedManifests } from '../../../src/engine/applied/applied-manifests.ts';
 import { appliedObject, kindMeant } from '../../../src/engine/applied/applied-object.ts';
@@ -89,6 +89,59 @@ test('numbers and texts are kept as they are written', async () => {
   await apply('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"1e3","b":"\\u2028"}}');
   const text = await readFile(join(folder, 'configmap.default.c.json'), 'utf8');
   expect(JSON.parse(text)).toMatchObject({ data: { a: '1e3', b: '\u2028' } });
+});
+
+describe('an immutable object', () => {
+  const object = (kind: string, rest: string): string =>
+    `apiVersion: v1\nkind: ${kind}\nmetadata: { name: settings }\n${rest}`;
+  const refusal = (text: string) => ({
+    kind: 'conflict',
+    message: `${text}: field is immutable when \`immutable\` is set`,
+    hint: 'Delete the object first, or give the new one another name.',
+  });
+
+  test.each([
+    ['ConfigMap', 'data: { a: "2" }\nimmutable: true', 'configmap/settings is not applied: data'],
+    [
+      'ConfigMap',
+      'data: { a: "1" }\nbinaryData: { b: eA== }\nimmutable: true',
+      'configmap/settings is not applied: binaryData',
+    ],
+    ['ConfigMap', 'data: { a: "1" }', 'configmap/settings is not applied: immutable'],
+    ['Secret', 'stringData: { a: "2" }\nimmutable: true', 'secret/settings is not applied: data'],
+    ['Secret', 'stringData: { a: "1" }\ntype: other\nimmutable: true', 'secret/settings is not applied: type'],
+  ])('%s is not changed by %j, nor is anything beside it', async (kind, changed, message) => {
+    const { apply, folder, files } = await opened();
+    const data = kind === 'Secret' ? 'stringData' : 'data';
+    const first = object(kind, `${data}: { a: "1" }\nimmutable: true`);
+    await apply(first);
+    const [name = ''] = await files();
+    const before = await readFile(join(folder, name), 'utf8');
+    const both = `${pod('web')}---\n${object(kind, changed)}`;
+    await expect(apply(both, { dryRun: true })).rejects.toMatchObject(refusal(message));
+    await expect(apply(both)).rejects.toMatchObject(refusal(message));
+    expect(await files()).toEqual([name]);
+    expect(await readFile(join(folder, name), 'utf8')).toBe(before);
+  });
+
+  test('keeps its content with other labels, and is another one after a deletion', async () => {
+    const { apply, remove } = await opened();
+    const text = object('ConfigMap', 'data: { a: "1" }\nimmutable: true');
+    const settingsObject = appliedObject('ConfigMap', 'default', 'settings');
+    await apply(text);
+    const labelled = text.replace('{ name: settings }', '{ name: settings, labels: { a: b } }');
+    expect(await apply(labelled)).toEqual([{ ...settingsObject, result: 'configured' }]);
+    await remove(settingsObject);
+    const changed = text.replace('"1"', '"2"');
+    expect(await apply(changed)).toEqual([{ ...settingsObject, result: 'created' }]);
+  });
+
+  test('is what any other one may become', async () => {
+    const { apply } = await opened();
+    await apply(settings);
+    const [result] = await apply(`${settings.replace('"1"', '"2"')}immutable: true\n`);
+    expect(result?.result).toBe('configured');
+  });
 });
 
 test('one broken document keeps all of them from being applied', async () => {
