@@ -46,11 +46,22 @@ const maxPrintedKinds = 10_000;
 export class PrintedEvents {
   readonly #lastAt = new Map<string, number>();
 
-  /** The events that were not printed yet, from now on printed. */
+  /** Of past events those that were not printed yet, from now on printed. */
   take(events: readonly ListedEvent[]): ListedEvent[] {
     const fresh = events.filter((event) => event.lastAt > (this.#lastAt.get(kindOf(event)) ?? -1));
     for (const event of fresh) this.#note(kindOf(event), event.lastAt);
     return fresh;
+  }
+
+  /**
+   * True for an event of a watch, from now on printed, unless the past had it already. Its time may be any, because the
+   * clock may have been set back.
+   */
+  takeLive(event: ListedEvent): boolean {
+    const kind = kindOf(event);
+    if (this.#lastAt.get(kind) === event.lastAt) return false;
+    this.#note(kind, event.lastAt);
+    return true;
   }
 
   #note(kind: string, lastAt: number): void {
@@ -74,7 +85,7 @@ export async function printNew(
   for await (const event of watch) {
     const listed = toListed(event);
     if (listed === undefined || !isWanted(listed, wanted) || !isOf(listed, wanted)) continue;
-    for (const fresh of wanted.printed.take([listed])) stdout.write(await text(fresh));
+    if (wanted.printed.takeLive(listed)) stdout.write(await text(listed));
   }
 }
 

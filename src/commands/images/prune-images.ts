@@ -26,29 +26,46 @@ export interface PruneFlags extends ImageFlags {
  */
 export async function pruneImages(flags: PruneFlags, deps: CommandDeps): Promise<void> {
   await withRuntime(deps.connect(flags), async (connection) => {
-    const unused = await findUnused(flags, connection, deps);
+    const unused = await findUnused(flags, connection, () => {
+      const text = `warning: no kubelet-ts runs on ${flags.rootDir}: images of pods without a container count as unused`;
+      deps.stderr.write(`${visible(text)}\n`);
+    });
     const total = sizeText(unused.reduce((sum, { size }) => sum + size, 0n));
     if (flags.dryRun || unused.length === 0) {
       for (const image of unused) deps.stdout.write(`Would remove image: ${visible(nameOf(image))}\n`);
       deps.stdout.write(`Reclaimable space: ${total}\n`);
       return;
     }
-    if (!(await isConfirmed(unused, total, flags, deps))) return;
-    await removeAll(unused, connection, deps);
+    if (flags.yes) {
+      await removeAll(unused, connection, deps);
+      return;
+    }
+    if (!(await isConfirmed(unused, total, deps))) return;
+    await removeAll(await stillUnused(unused, flags, connection, deps), connection, deps);
   });
+}
+
+/** The images that are unused after the confirmation too, because a container may have started meanwhile. */
+async function stillUnused(
+  confirmed: readonly Image[],
+  flags: PruneFlags,
+  connection: RuntimeConnection,
+  { stderr }: CommandDeps,
+): Promise<Image[]> {
+  const ids = new Set((await findUnused(flags, connection)).map(({ id }) => id));
+  for (const image of confirmed.filter(({ id }) => !ids.has(id))) {
+    stderr.write(`Skipped image, which is used or gone now: ${visible(nameOf(image))}\n`);
+  }
+  return confirmed.filter(({ id }) => ids.has(id));
 }
 
 async function findUnused(
   { rootDir }: PruneFlags,
   { runtime, images: service, listAllContainers }: RuntimeConnection,
-  { stderr }: CommandDeps,
+  onNoAgent: () => void = () => undefined,
 ): Promise<Image[]> {
   const pods = await podsOfAgent(rootDir);
-  if (pods === undefined) {
-    stderr.write(
-      visible(`warning: no kubelet-ts runs on ${rootDir}: images of pods without a container count as unused`) + '\n',
-    );
-  }
+  if (pods === undefined) onNoAgent();
   const [{ images }, { containers }, sandboxImage, imported] = await Promise.all([
     service.listImages({}),
     listAllContainers({}),
@@ -67,13 +84,7 @@ async function findUnused(
   );
 }
 
-async function isConfirmed(
-  images: readonly Image[],
-  total: string,
-  { yes }: PruneFlags,
-  { stdin, stderr }: CommandDeps,
-): Promise<boolean> {
-  if (yes) return true;
+async function isConfirmed(images: readonly Image[], total: string, { stdin, stderr }: CommandDeps): Promise<boolean> {
   if (stdin.isTTY !== true) {
     throw new UserError('images prune removes nothing without a confirmation', {
       hint: 'Give -y to remove the unused images, or --dry-run to list them.',

@@ -13,6 +13,25 @@ test('an event is printed once, and again when it happens again', () => {
   expect(printed.take([event('a', 5), event('b', 6)])).toEqual([event('b', 6)]);
 });
 
+test('an event of the watch is printed unless the past has that very time of it', () => {
+  const printed = new PrintedEvents();
+  printed.take([event('a', 5)]);
+  expect([printed.takeLive(event('a', 5)), printed.takeLive(event('a', 6)), printed.takeLive(event('a', 6))]).toEqual([
+    false,
+    true,
+    false,
+  ]);
+});
+
+test('events of the watch are printed after the clock was set back', () => {
+  const printed = new PrintedEvents();
+  printed.take([event('a', 1000)]);
+  expect([printed.takeLive(event('a', 10)), printed.takeLive(event('a', 20))]).toEqual([true, true]);
+  // The past of the next agent has both, and a further one.
+  expect(printed.take([event('a', 20)])).toEqual([]);
+  expect(printed.take([event('a', 30)])).toEqual([event('a', 30)]);
+});
+
 test('10,000 kinds of events are remembered, those that were printed last', () => {
   const printed = new PrintedEvents();
   const kinds = Array.from({ length: 10_000 }, (_, index) => event(`kind ${index}`, 5));

@@ -17,13 +17,17 @@ let rootDir: string;
 beforeEach(async () => {
   runtime = new FakeRuntime({ clock: new FakeClock() });
   rootDir = await temporaryFolder();
+  used = ['used:1'];
 });
 
-/** A command on the fake runtime, in which one container of another owner uses `used:1`. */
+/** Images of containers of other owners. */
+let used: string[];
+
+/** A command on the fake runtime, in which containers of other owners use images. */
 function depsWith(changes: Partial<CommandDeps> = {}): ReturnType<typeof makeDeps> {
   const listAllContainers = (() =>
     Promise.resolve({
-      containers: [{ imageId: '', imageRef: '', image: { image: 'used:1' } }],
+      containers: used.map((image) => ({ imageId: '', imageRef: '', image: { image } })),
     })) as unknown as RuntimeService['listContainers'];
   const connection = { runtime, images: runtime, listAllContainers, close: () => undefined };
   return makeDeps(runtime, { connect: () => Promise.resolve(connection), ...changes });
@@ -82,4 +86,28 @@ test.each([
   await pruneImages(flags({ yes: false }), deps);
   expect(await names()).toEqual(left);
   expect(printed.stderr).toContain('Remove 1 unused image (');
+});
+
+test('what changed while it asked: an image that is used now stays, and a new one too', async () => {
+  for (const name of ['idle', 'started']) runtime.addImage(`localhost/${name}:1`, { size: 2_000_000n });
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const stderr = new PassThrough({ encoding: 'utf8' });
+  let errors = '';
+  const asked = new Promise<void>((resolve) => {
+    stderr.on('data', (text: string) => {
+      errors += text;
+      if (text.startsWith('Remove 2 unused')) resolve();
+    });
+  });
+  const { printed, ...deps } = depsWith({ stdin, stderr });
+  const pruning = pruneImages(flags({ yes: false }), deps);
+  await asked;
+  used.push('localhost/started:1');
+  runtime.addImage('localhost/later:1');
+  stdin.write('y\n');
+  await pruning;
+  expect(await names()).toEqual(['localhost/later:1', 'localhost/started:1']);
+  expect(printed.stdout).toBe('Removed image: localhost/idle:1\nReclaimed space: 2MB\n');
+  expect(errors).toMatch(/Skipped image, which is used or gone now: localhost\/started:1\n$/);
+  expect(errors.match(/no kubelet-ts runs/g)).toHaveLength(1);
 });
