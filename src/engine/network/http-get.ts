@@ -92,6 +92,9 @@ async function follow(request: HTTPProbeRequest, signal: AbortSignal): Promise<H
     if (requests === maxRequests) {
       throw new Error(`Get ${JSON.stringify(location)}: stopped after ${maxRequests} redirects`);
     }
+    if (defaultPorts[next.scheme] === undefined) {
+      throw new Error(`Get ${JSON.stringify(location)}: unsupported protocol scheme ${JSON.stringify(next.scheme)}`);
+    }
     // The header names the host that the manifest means, and the location may name another one.
     if (reference.scheme !== '') hostHeader = '';
     url = next;
@@ -185,9 +188,17 @@ function resolved(base: GoURL, reference: GoURL): GoURL {
   return { ...base, escapedPath: plainPath(path), query: escapedPath === '' && query === '' ? base.query : query };
 }
 
-/** The path without `.` and `..`. */
-const plainPath = (escapedPath: string): string =>
-  new URL(`http://host${escapedPath.startsWith('/') ? '' : '/'}${escapedPath}`).pathname;
+/** The path without `.` and `..`. Those with escapes are names. Go: net/url resolvePath */
+function plainPath(escapedPath: string): string {
+  const kept: string[] = [];
+  const names = escapedPath.replace(/^\//, '').split('/');
+  for (const name of names) {
+    if (name === '..') kept.pop();
+    else if (name !== '.') kept.push(name);
+  }
+  if (/^\.{1,2}$/.test(names.at(-1) ?? '')) kept.push('');
+  return `/${kept.join('/')}`;
+}
 
 async function bodyOf(answer: IncomingMessage, signal: AbortSignal): Promise<string> {
   try {

@@ -150,6 +150,9 @@ describe('an HTTP probe', () => {
     ['/x', '/x me.example'],
     ['../x?y', '/x?y me.example'],
     ['?y', '/a/b?y me.example'],
+    ['./c/..', '/a/ me.example'],
+    ['../../../c', '/c me.example'],
+    ['%2e%2e/c', '/a/%2e%2e/c me.example'],
     ['//127.0.0.1:PORT/x', '/x me.example'],
     ['http://127.0.0.1:PORT/x', '/x 127.0.0.1:PORT'],
     ['/x/é', '/x/%C3%A9 me.example'],
@@ -170,6 +173,16 @@ describe('an HTTP probe', () => {
     expect(await outcomeOf({ httpGet: { port } })).toEqual({
       result: 'failure',
       output: `Get "http://127.0.0.1:${port}/": failed to parse Location header "http://[::1"`,
+    });
+  });
+
+  test('that is sent to another kind of server fails', async () => {
+    const port = await httpServer((_request, response) =>
+      response.writeHead(302, { location: 'ftp://127.0.0.1/' }).end(),
+    );
+    expect(await outcomeOf({ httpGet: { port } })).toEqual({
+      result: 'failure',
+      output: 'Get "ftp://127.0.0.1/": unsupported protocol scheme "ftp"',
     });
   });
 
