@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import { createServer as createHTTPServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { createServer as createHTTPSServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -69,6 +70,8 @@ export async function serveSecure(request: SecureServerRequest): Promise<SecureS
     ...limits,
     // Without a CA of its own, a server would trust those of the system.
     ca: clientCA ?? [],
+    // A resumed session would spare the client the check of its certificate.
+    ...(clientCA !== undefined && { secureOptions: constants.SSL_OP_NO_TICKET }),
   });
   const hasClientCA = request.clientCA !== undefined;
   const server = createHTTPSServer({

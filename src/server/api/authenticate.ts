@@ -18,6 +18,9 @@ export interface Authentication {
   clock?: Pick<Clock, 'now'>;
 }
 
+/** A request over HTTP/1.1 or HTTP/2. */
+type Request = Pick<IncomingMessage, 'socket' | 'headers'> & { stream?: { session?: object | undefined } };
+
 const anonymousUser: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /**
@@ -25,10 +28,10 @@ const anonymousUser: User = { name: 'system:anonymous', groups: ['system:unauthe
  * Returns undefined for wrong or missing credentials. kubelet: cmd/kubelet/app/auth.go BuildAuthn
  */
 export function authenticate(
-  request: Pick<IncomingMessage, 'socket' | 'headers'>,
+  request: Request,
   { hasClientCA, tokens, anonymous, clock = systemClock }: Authentication,
 ): User | undefined {
-  const certificate = hasClientCA ? certificateUser(request.socket, clock.now()) : undefined;
+  const certificate = hasClientCA ? certificateUser(request, clock.now()) : undefined;
   if (certificate !== undefined && certificate !== 'wrong') return certificate;
   const token = bearerToken(request.headers.authorization);
   const user = token === undefined || tokens.isEmpty ? undefined : (tokens.userOf(token) ?? 'wrong');
@@ -44,20 +47,23 @@ interface ShownCertificate {
   validTo: number;
 }
 
-/** To read a certificate takes longer than to answer some requests. */
-const shownCertificates = new WeakMap<TLSSocket, ShownCertificate>();
+/** By connection, because to read a certificate takes longer than to answer some requests. */
+const shownCertificates = new WeakMap<object, ShownCertificate>();
 
 /**
  * Common name and organizations of a certificate that the client CA signed for clients. One without a common name
- * counts as none. The handshake looks at the times once, and not at all if it resumes a session, so each request does.
- * kubelet: apiserver x509.go AuthenticateRequest, CommonNameUserConversion
+ * counts as none. The handshake looks at the times once, so each request does. kubelet: apiserver x509.go
+ * AuthenticateRequest, CommonNameUserConversion
  */
-function certificateUser(socket: IncomingMessage['socket'], now: number): User | 'wrong' | undefined {
+function certificateUser(request: Request, now: number): User | 'wrong' | undefined {
+  const { socket } = request;
   if (!(socket instanceof TLSSocket)) return undefined;
-  let shown = shownCertificates.get(socket);
+  // Each request over HTTP/2 has another object for its socket.
+  const connection = request.stream?.session ?? socket;
+  let shown = shownCertificates.get(connection);
   if (shown === undefined) {
     shown = shownCertificate(socket, now);
-    shownCertificates.set(socket, shown);
+    shownCertificates.set(connection, shown);
   }
   return shown.validFrom <= now && now <= shown.validTo ? shown.user : 'wrong';
 }

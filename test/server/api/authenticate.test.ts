@@ -62,8 +62,26 @@ test.each([
   socket.destroy();
 });
 
-test('a certificate that expires is refused on a kept connection over HTTP/2', async () => {
-  const { rig, clock, client } = await shortLived();
+/** A client certificate whose issuer, a client CA below ours, lives for an hour from now. */
+async function ofShortLivedIssuer({ rig, clock }: { rig: ApiRig; clock: FakeClock }): Promise<Certificate> {
+  const [notBefore, notAfter] = [new Date(clock.now() - hour), new Date(clock.now() + hour)];
+  const teams = await rig.authority.authority('teams', { notBefore, notAfter });
+  const { cert, key } = await teams.issue('carol');
+  return { cert: `${cert}\n${teams.own.cert}`, key };
+}
+
+test('a certificate whose issuer expires is refused on a kept connection', async () => {
+  const { rig, clock } = await shortLived();
+  const socket = await rig.connect(await ofShortLivedIssuer({ rig, clock }));
+  const first = await keptStatus(socket);
+  clock.setWallClock(clock.now() + hour + 1000);
+  expect([first, await keptStatus(socket)]).toEqual(['200', '401']);
+  socket.destroy();
+});
+
+test.each(['certificate', 'issuer'])('over HTTP/2 a %s that expires is noticed on a kept connection', async (which) => {
+  const { rig, clock, client: own } = await shortLived();
+  const client = which === 'issuer' ? await ofShortLivedIssuer({ rig, clock }) : own;
   const session = connectHTTP2(`https://127.0.0.1:${rig.port}`, { rejectUnauthorized: false, ...client });
   onTestFinished(() => {
     session.destroy();
@@ -78,29 +96,19 @@ test('a certificate that expires is refused on a kept connection over HTTP/2', a
   expect([first, await status()]).toEqual([200, 401]);
 });
 
-test('a certificate that expires is refused on a resumed session', async () => {
-  const { rig, clock, client } = await shortLived();
-  const options = { port: rig.port, host: '127.0.0.1', rejectUnauthorized: false, ...client };
-  const first = connect(options);
-  const session = once(first, 'session');
-  await once(first, 'secureConnect');
-  const before = await keptStatus(first);
-  const second = connect({ ...options, session: ((await session) as [Buffer])[0] });
-  await once(second, 'secureConnect');
-  clock.setWallClock(clock.now() + hour + 1000);
-  expect([before, second.isSessionReused(), await keptStatus(second)]).toEqual(['200', true, '401']);
-  first.destroy();
-  second.destroy();
-});
-
-test('a certificate whose issuer expires is refused on a kept connection', async () => {
-  const { rig, clock } = await shortLived();
-  const [notBefore, notAfter] = [new Date(clock.now() - hour), new Date(clock.now() + hour)];
-  const teams = await rig.authority.authority('teams', { notBefore, notAfter });
-  const { cert, key } = await teams.issue('carol');
-  const socket = await rig.connect({ cert: `${cert}\n${teams.own.cert}`, key });
-  const first = await keptStatus(socket);
-  clock.setWallClock(clock.now() + hour + 1000);
-  expect([first, await keptStatus(socket)]).toEqual(['200', '401']);
-  socket.destroy();
-});
+test.each(['TLSv1.2', 'TLSv1.3'] as const)(
+  'no session of %s is resumed, so each has its certificate checked',
+  async (version) => {
+    const { rig, client } = await shortLived();
+    const versions = { minVersion: version, maxVersion: version };
+    const options = { port: rig.port, host: '127.0.0.1', rejectUnauthorized: false, ...versions, ...client };
+    const first = connect(options);
+    await once(first, 'secureConnect');
+    const before = await keptStatus(first);
+    const second = connect({ ...options, session: first.getSession() });
+    await once(second, 'secureConnect');
+    expect([before, second.isSessionReused(), await keptStatus(second)]).toEqual(['200', false, '200']);
+    first.destroy();
+    second.destroy();
+  },
+);
