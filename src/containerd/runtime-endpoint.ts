@@ -7,6 +7,8 @@ export interface RuntimeEndpointOptions {
   readonly flag?: string | undefined;
   /** Value of $CONTAINER_RUNTIME_ENDPOINT. */
   readonly env?: string | undefined;
+  /** The endpoint that the running agent uses. */
+  readonly ofAgent?: string | undefined;
   readonly rootDir: string;
   /** True if an earlier start made a managed containerd under the root-dir (`hasManagedContainerd`). */
   readonly recorded: boolean;
@@ -23,7 +25,7 @@ export interface RuntimeEndpoint {
 }
 
 /** Default sockets of runtimes, in the order in which they are tried. */
-export const wellKnownEndpoints: readonly string[] = [
+const wellKnownEndpoints: readonly string[] = [
   'unix:///run/containerd/containerd.sock',
   'unix:///run/crio/crio.sock',
   'unix:///var/run/cri-dockerd.sock',
@@ -31,15 +33,20 @@ export const wellKnownEndpoints: readonly string[] = [
 ];
 
 /**
- * Chooses the container runtime: the flag, the environment, the managed containerd that already runs our pods, the
+ * Chooses the container runtime: the flag, the environment, that of the agent, the managed containerd that already runs our pods, the
  * first well-known socket that answers, a managed containerd. An endpoint named by the user must answer. So must a
  * well-known one with a listener, because a second runtime would run the pods of a busy one twice.
  */
 export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Promise<RuntimeEndpoint> {
-  const { flag, env, recorded, probe, probeNamed = probe } = options;
+  const { flag, env, ofAgent, recorded, probe, probeNamed = probe } = options;
   const managedEndpoint = managedPaths(options.rootDir).endpoint;
   if (flag !== undefined && flag !== '') return named(flag, 'as --container-runtime-endpoint says', probeNamed);
   if (env !== undefined && env !== '') return named(env, 'as $CONTAINER_RUNTIME_ENDPOINT says', probeNamed);
+  if (ofAgent !== undefined && ofAgent !== managedEndpoint) {
+    const result = await probe(ofAgent);
+    if (result.kind !== 'answers') throw failureOf(ofAgent, result, startIt);
+    return { endpoint: ofAgent, managed: false, because: `${runtimeName(result)} is the runtime of the agent.` };
+  }
   if (recorded) {
     return {
       endpoint: managedEndpoint,
@@ -70,10 +77,16 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
   return { endpoint: managedEndpoint, managed: true, because: `kubelet-ts runs a containerd of its own: ${reason}.` };
 }
 
-/** The error for an endpoint named by the user, with a hint. */
-export function failureOf(endpoint: string, result: Failure): UserError {
+const startIt = 'Start the runtime.';
+const startItOrAnother =
+  `${startIt} Or leave out --container-runtime-endpoint and $CONTAINER_RUNTIME_ENDPOINT: ` +
+  'kubelet-ts then finds a runtime, or runs its own containerd.';
+
+/** The error for an endpoint, with a hint. `ifAway`: the hint if nothing listens there. By default a user named it. */
+export function failureOf(endpoint: string, result: Failure, ifAway = startItOrAnother): UserError {
   const message = `The container runtime endpoint ${endpoint} ${shortReason(result)}`;
-  return new UserError(message, { hint: hintOf(result), cause: 'error' in result ? result.error : undefined });
+  const cause = 'error' in result ? result.error : undefined;
+  return new UserError(message, { hint: hintOf(result, ifAway), cause });
 }
 
 /** `unix:///path` of a `unix://` URL or a bare path. */
@@ -114,14 +127,11 @@ function shortReason(result: Failure): string {
   }
 }
 
-function hintOf(result: Failure): string {
+function hintOf(result: Failure, ifAway: string): string {
   switch (result.kind) {
     case 'absent':
     case 'refused':
-      return (
-        'Start the runtime. Or leave out --container-runtime-endpoint and $CONTAINER_RUNTIME_ENDPOINT: ' +
-        'kubelet-ts then finds a runtime, or runs its own containerd.'
-      );
+      return ifAway;
     case 'denied':
       return 'Run it as root: sudo kubelet-ts …';
     case 'no-cri':

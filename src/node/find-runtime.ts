@@ -1,9 +1,10 @@
 import { systemClock } from '../clock.ts';
 import { awaitEndpoint } from '../containerd/await-endpoint.ts';
-import { hasManagedContainerd, managedPaths } from '../containerd/managed-paths.ts';
+import { hasManagedContainerd } from '../containerd/managed-paths.ts';
 import { probeEndpoint } from '../containerd/probe-endpoint.ts';
 import { chooseRuntimeEndpoint, failureOf, type RuntimeEndpoint } from '../containerd/runtime-endpoint.ts';
 import type { UserError } from '../errors.ts';
+import { AgentSilentError, AgentStartingError } from '../server/control/control-call.ts';
 import { fetchRuntimeEndpoint } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 
@@ -21,11 +22,13 @@ export interface RuntimeWait {
 export async function findRuntimeEndpoint(options: {
   rootDir: string;
   flag: string | undefined;
+  ofAgent?: string | undefined;
   wait?: RuntimeWait | undefined;
 }): Promise<RuntimeEndpoint> {
-  const { rootDir, flag, wait } = options;
+  const { rootDir, flag, ofAgent, wait } = options;
   return chooseRuntimeEndpoint({
     flag,
+    ofAgent,
     env: namedByEnvironment(),
     rootDir,
     recorded: await hasManagedContainerd(rootDir),
@@ -44,7 +47,8 @@ export async function findRuntimeEndpoint(options: {
 
 /**
  * Chooses the runtime for a command beside an agent. Without the flag and the variable, it is the runtime of the agent,
- * which the agent's configuration may name.
+ * which the agent's configuration may name. An agent that starts, or does not answer, does not name it. Rejects with a
+ * `UserError` if the agent waits for its runtime.
  */
 export async function findRuntimeOfAgent(place: {
   rootDir: string;
@@ -52,9 +56,11 @@ export async function findRuntimeOfAgent(place: {
 }): Promise<RuntimeEndpoint> {
   const { rootDir, flag } = place;
   if ((flag ?? '') !== '' || (namedByEnvironment() ?? '') !== '') return findRuntimeEndpoint(place);
-  // An agent that is silent or starts does not name its runtime.
-  const ofAgent = await fetchRuntimeEndpoint(controlSocketPath(rootDir)).catch(() => undefined);
-  return findRuntimeEndpoint({ rootDir, flag: ofAgent === managedPaths(rootDir).endpoint ? undefined : ofAgent });
+  const ofAgent = await fetchRuntimeEndpoint(controlSocketPath(rootDir)).catch((error: unknown) => {
+    if (error instanceof AgentStartingError || error instanceof AgentSilentError) return undefined;
+    throw error;
+  });
+  return findRuntimeEndpoint({ rootDir, flag, ofAgent });
 }
 
 const namedByEnvironment = (): string | undefined => process.env['CONTAINER_RUNTIME_ENDPOINT'];

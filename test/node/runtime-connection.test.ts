@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createServer } from 'node:http';
+import { dirname, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
 import { connectToRuntime } from '../../src/node/runtime-connection.ts';
+import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
@@ -83,4 +86,43 @@ test('an agent that does not know its runtime yet changes nothing', async () => 
   const connection = await connectToRuntime({ rootDir });
   expect(await connection.runtime.listPodSandbox({})).toEqual({ items: [] });
   connection.close();
+});
+
+test('the runtime of an agent that is gone is named, and no flag', async () => {
+  await startFakeAgent(rootDir, { '/v1/agent': { pid: 1, runtimeEndpoint: 'unix:///nowhere.sock' } });
+  await expect(connectToRuntime({ rootDir })).rejects.toMatchObject({
+    message: 'The container runtime endpoint unix:///nowhere.sock does not exist',
+    hint: 'Start the runtime.',
+  });
+});
+
+/** An agent that gives every request this answer. */
+async function startAgentAnswering(status: number, body: string): Promise<void> {
+  const agent = createServer((_request, response) => {
+    response.writeHead(status).end(body);
+  });
+  await mkdir(dirname(controlSocketPath(rootDir)), { recursive: true, mode: 0o700 });
+  agent.listen(controlSocketPath(rootDir));
+  await once(agent, 'listening');
+  onTestFinished(() => {
+    agent.closeAllConnections();
+    agent.close();
+  });
+}
+
+test('beside an agent that starts, the runtime is chosen as without it', async () => {
+  await startContainerd();
+  await startAgentAnswering(202, 'importing images');
+  const connection = await connectToRuntime({ rootDir });
+  expect(await connection.runtime.listPodSandbox({})).toEqual({ items: [] });
+  connection.close();
+});
+
+test('beside an agent that waits for its runtime, no other one is used', async () => {
+  await startContainerd();
+  await startAgentAnswering(503, 'unix:///run/crio/crio.sock does not exist');
+  await expect(connectToRuntime({ rootDir })).rejects.toMatchObject({
+    message: 'kubelet-ts waits for its runtime: unix:///run/crio/crio.sock does not exist',
+    hint: 'Start the runtime.',
+  });
 });

@@ -61,8 +61,8 @@ export async function fetchAgent(path: string): Promise<{ pid: number } | undefi
 }
 
 /**
- * The socket of the agent's container runtime. Returns undefined if no agent answers. Rejects with a `UserError` while
- * the agent has none.
+ * The socket of the agent's container runtime. Returns undefined if no agent runs. Rejects with a `UserError` while
+ * the agent waits for it.
  */
 export async function fetchRuntimeEndpoint(path: string): Promise<string | undefined> {
   return (await ask<{ runtimeEndpoint?: string }>(path, '/v1/agent?runtime'))?.runtimeEndpoint;
