@@ -2,8 +2,8 @@ import { readFile, statfs } from 'node:fs/promises';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { ifPresent } from '../../if-present.ts';
-import { namesIn } from '../host/names-in.ts';
-import { pathExists } from '../host/path-exists.ts';
+import { namesIn } from '../../names-in.ts';
+import { pathExists } from '../../path-exists.ts';
 import { hasTmpfsNoswap } from '../host/mounts.ts';
 import { parseCPUList } from './reserved-cpus.ts';
 

@@ -9,8 +9,7 @@ import {
   toQuantity,
   zeroQuantity,
 } from '../../api/values/quantity.ts';
-import { toTotals } from '../../api/values/resource-amounts.ts';
-import { type ResourceTotals, toResourceList } from '../../api/values/resource-totals.ts';
+import { type ResourceTotals, toResourceList, toTotals } from '../../api/values/resource-totals.ts';
 import { milliCPUToShares } from './cpu-conversion.ts';
 import { hugePageLimits } from './huge-pages.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';

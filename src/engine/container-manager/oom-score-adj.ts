@@ -2,7 +2,8 @@ import { podQOSClass } from '../../api/values/qos.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { isNodeCriticalPod } from '../../api/values/critical-pod.ts';
-import { memoryBytes, toTotals } from '../../api/values/resource-amounts.ts';
+import { memoryBytes } from '../../api/values/resource-amounts.ts';
+import { toTotals } from '../../api/values/resource-totals.ts';
 
 const guaranteed = -997;
 const bestEffort = 1000;

@@ -1,10 +1,10 @@
 import { podQOSClass } from '../../api/values/qos.ts';
-import { podLimits, podRequests } from '../../api/values/resource-totals.ts';
+import { podLimits, podRequests, toTotals } from '../../api/values/resource-totals.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { milliCPUToQuota, milliCPUToShares, minShares, quotaPeriodMicros } from './cpu-conversion.ts';
 import { hugePageLimits } from './huge-pages.ts';
-import { memoryBytes, milliCPU, toTotals } from '../../api/values/resource-amounts.ts';
+import { memoryBytes, milliCPU } from '../../api/values/resource-amounts.ts';
 
 /** Settings of one cgroup. Absent settings stay unchanged. kubelet: cm/types.go ResourceConfig */
 export interface CgroupLimits {

@@ -4,7 +4,7 @@ import { errorMessage, hasCode, isSystemError } from '../../../errors.ts';
 import type { Logger } from '../../../logger.ts';
 import { replaceFile } from '../../../write-file-atomic.ts';
 import { readRegularFile } from '../../../regular-file.ts';
-import type { StateFile } from '../topology-manager/state-file.ts';
+import type { StateFile } from './state-file.ts';
 
 /** Enough for thousands of containers with their own CPUs. */
 const defaultMaxBytes = 4 * 1024 * 1024;

@@ -1,29 +1,13 @@
+import { fnv1a32 } from '../../../api/values/fnv-1a.ts';
+import { type GoJSON, Members, NumberLiteral, readGoJSON } from './go-json.ts';
 import { goJSONError } from './go-json-error.ts';
-
-/** A type of Go, as far as checkpoints have them. `name` is printed by Go, such as `v1.ResourceName`. */
-export type GoType =
-  | { readonly kind: 'string' | 'int' | 'uint64'; readonly name: string }
-  /** As base64 in JSON and in a `GoValue`. */
-  | { readonly kind: 'bytes'; readonly name: string }
-  | { readonly kind: 'map'; readonly name: string; readonly key: 'string' | 'int'; readonly value: GoType }
-  | { readonly kind: 'slice'; readonly name: string; readonly element: GoType }
-  | { readonly kind: 'struct'; readonly name: string; readonly fields: readonly GoField[]; readonly isPointer?: true };
-
-export interface GoField {
-  readonly name: string;
-  readonly json: string;
-  readonly type: GoType;
-  /** True: left out of JSON if empty. */
-  readonly omitEmpty?: true;
-}
-
-/** A value of a `GoType`: text, number, map, list or fields by their names. Undefined is nil. */
-export type GoValue = string | bigint | Map<string, GoValue> | readonly GoValue[] | GoStruct | undefined;
-export interface GoStruct {
-  readonly [name: string]: GoValue;
-}
+import { listOf, mapOf, structOf } from './go-members.ts';
+import type { GoField, GoStruct, GoType, GoValue } from './go-types.ts';
 
 type StructType = GoType & { kind: 'struct' };
+
+const maxUint64 = 2n ** 64n - 1n;
+const [minInt64, maxInt64] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 /** Where a value is, for messages: the innermost struct, and the names of the fields to it. */
 interface Place {
@@ -38,12 +22,12 @@ interface Place {
 export function decodeGo(text: string, type: StructType, start: GoStruct): GoStruct {
   const problem = goJSONError(text);
   if (problem !== undefined) throw new Error(problem);
-  const value: unknown = JSON.parse(text);
+  const value = readGoJSON(text);
   if (value === null) return start;
   return { ...start, ...decodeFields(value, type, { struct: undefined, path: [] }) };
 }
 
-function decode(value: unknown, type: GoType, place: Place): GoValue {
+function decode(value: GoJSON, type: GoType, place: Place): GoValue {
   if (value === null) return zeroOf(type);
   switch (type.kind) {
     case 'string':
@@ -53,7 +37,7 @@ function decode(value: unknown, type: GoType, place: Place): GoValue {
     case 'uint64':
       return decodeInteger(value, type, place);
     case 'slice':
-      if (!Array.isArray(value)) return mismatch(value, type, place);
+      if (!isList(value)) return mismatch(value, type, place);
       return value.map((element) => decode(element, type.element, place));
     case 'map':
       return decodeMap(value, type, place);
@@ -62,16 +46,20 @@ function decode(value: unknown, type: GoType, place: Place): GoValue {
   }
 }
 
-function decodeInteger(value: unknown, type: GoType, place: Place): bigint {
-  if (typeof value !== 'number') return mismatch(value, type, place);
-  const fits = Number.isInteger(value) && (type.kind === 'int' || value >= 0);
-  return fits ? BigInt(value) : mismatch(value, type, place, `number ${value}`);
+/** Go reads the literal, so `1e3` and `1.0` are no integers. kubelet: strconv ParseInt, ParseUint */
+function decodeInteger(value: GoJSON, type: GoType, place: Place): bigint {
+  if (!(value instanceof NumberLiteral)) return mismatch(value, type, place);
+  const isInteger = (type.kind === 'int' ? /^-?\d+$/ : /^\d+$/).test(value.text);
+  const number = isInteger ? BigInt(value.text) : undefined;
+  const [least, most] = type.kind === 'int' ? [minInt64, maxInt64] : [0n, maxUint64];
+  if (number !== undefined && number >= least && number <= most) return number;
+  return mismatch(value, type, place, `number ${value.text}`);
 }
 
-function decodeMap(value: unknown, type: GoType & { kind: 'map' }, place: Place): GoValue {
-  if (!isObject(value)) return mismatch(value, type, place);
+function decodeMap(value: GoJSON, type: GoType & { kind: 'map' }, place: Place): GoValue {
+  if (!(value instanceof Members)) return mismatch(value, type, place);
   return new Map(
-    Object.entries(value).map(([key, member]) => {
+    value.list.map(([key, member]) => {
       if (type.key === 'int' && !/^-?\d+$/.test(key)) {
         return mismatch(key, { kind: 'int', name: 'int' }, place, `number ${key}`);
       }
@@ -80,19 +68,26 @@ function decodeMap(value: unknown, type: GoType & { kind: 'map' }, place: Place)
   );
 }
 
-function decodeFields(value: unknown, type: StructType, { path }: Place): GoStruct {
-  if (!isObject(value)) return mismatch(value, type, { struct: undefined, path });
+/** The last of several members for a field counts. */
+function decodeFields(value: GoJSON, type: StructType, { path }: Place): GoStruct {
+  if (!(value instanceof Members)) return mismatch(value, type, { struct: undefined, path });
   const struct = type.name.slice(type.name.indexOf('.') + 1);
-  const members = type.fields.flatMap(({ name, json, type: fieldType }) => {
-    const member = value[json];
+  const members = value.list.flatMap(([key, member]) => {
+    const field = fieldOf(type, key);
     // Null sets only maps, lists and pointers to nil.
-    if (member === undefined || (member === null && zeroOf(fieldType) !== undefined)) return [];
-    return [[name, decode(member, fieldType, { struct, path: [...path, json] })] as const];
+    if (field === undefined || (member === null && zeroOf(field.type) !== undefined)) return [];
+    return [[field.name, decode(member, field.type, { struct, path: [...path, field.json] })] as const];
   });
   return Object.fromEntries(members);
 }
 
-function mismatch(value: unknown, type: GoType, { struct, path }: Place, kind = kindOf(value)): never {
+/** The field of this name, else of the same name in other capitals. kubelet: encoding/json decode.go object */
+function fieldOf({ fields }: StructType, key: string): GoField | undefined {
+  const folded = key.toLowerCase();
+  return fields.find(({ json }) => json === key) ?? fields.find(({ json }) => json.toLowerCase() === folded);
+}
+
+function mismatch(value: GoJSON, type: GoType, { struct, path }: Place, kind = kindOf(value)): never {
   const target =
     struct === undefined
       ? `Go value of type ${type.name}`
@@ -100,13 +95,14 @@ function mismatch(value: unknown, type: GoType, { struct, path }: Place, kind = 
   throw new Error(`json: cannot unmarshal ${kind} into ${target}`);
 }
 
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return 'array';
+function kindOf(value: GoJSON): string {
+  if (isList(value)) return 'array';
+  if (value instanceof NumberLiteral) return 'number';
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function isList(value: GoJSON): value is readonly GoJSON[] {
+  return Array.isArray(value);
 }
 
 function zeroOf(type: GoType): GoValue {
@@ -159,11 +155,16 @@ function encodeText(text: string): string {
   return JSON.stringify(text).replaceAll(/[<>&\u2028\u2029]/g, escape);
 }
 
+/** The checksum of a checkpoint. `unsigned` is the part that the kubelet hashes. kubelet: checksum/checksum.go New */
+export function checksumOf(unsigned: GoStruct, type: StructType): bigint {
+  return BigInt(fnv1a32(dumpGo(unsigned, type)));
+}
+
 /**
  * A value as the checksums of checkpoints take it. kubelet: util/hash/hash.go DeepHashObject, go-spew format.go with
  * `%#v`
  */
-export function dumpGo(value: GoValue, type: GoType): string {
+function dumpGo(value: GoValue, type: GoType): string {
   return `(${typeName(type)})${dump(value, type)}`;
 }
 
@@ -210,16 +211,7 @@ function plainText(value: GoValue): string {
   return typeof value === 'string' || typeof value === 'bigint' ? String(value) : '';
 }
 
-function listOf(value: GoValue): readonly GoValue[] {
-  return Array.isArray(value) ? (value as readonly GoValue[]) : [];
-}
-
-function mapOf(value: GoValue): ReadonlyMap<string, GoValue> {
-  return value instanceof Map ? value : new Map<string, GoValue>();
-}
-
 function fieldsOf(value: GoValue, { fields }: StructType): [GoField, GoValue][] {
-  const struct =
-    typeof value === 'object' && !(value instanceof Map) && !Array.isArray(value) ? (value as GoStruct) : {};
+  const struct = structOf(value);
   return fields.map((field) => [field, struct[field.name]]);
 }

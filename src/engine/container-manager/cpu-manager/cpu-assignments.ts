@@ -1,6 +1,6 @@
 import { explained } from '../../../errors.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
-import type { StateFile } from '../topology-manager/state-file.ts';
+import type { StateFile } from '../checkpoint/state-file.ts';
 import { type CPUCheckpoint, type FindContainer, formatCPUCheckpoint, parseCPUCheckpoint } from './cpu-checkpoint.ts';
 
 /** An assignment of CPUs to a container. */
@@ -50,6 +50,11 @@ export class CPUAssignments {
   /** CPUs of all containers that have none for themselves. */
   get shared(): CPUSet {
     return this.sharedCPUs;
+  }
+
+  /** Counts the pods of a file that have no container too. */
+  get podCount(): number {
+    return this.byPod.size;
   }
 
   get all(): Assignment[] {

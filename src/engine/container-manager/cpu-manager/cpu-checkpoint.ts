@@ -1,5 +1,6 @@
-import { fnv1a32 } from '../../../api/values/fnv-1a.ts';
-import { decodeGo, dumpGo, encodeGo, type GoStruct, type GoType, type GoValue } from '../checkpoint/go-value.ts';
+import { mapOf, textOf } from '../checkpoint/go-members.ts';
+import type { GoStruct, GoType, GoValue } from '../checkpoint/go-types.ts';
+import { checksumOf, decodeGo, encodeGo } from '../checkpoint/go-value.ts';
 import type { ContainerRef } from './cpu-containers.ts';
 
 /** CPUs as text by pod UID and name of the container. */
@@ -78,10 +79,6 @@ function readAs(content: string, type: ReturnType<typeof checkpointOf>): GoStruc
   throw new Error('checkpoint is corrupted');
 }
 
-function checksumOf(unsigned: GoStruct, type: GoType): bigint {
-  return BigInt(fnv1a32(dumpGo(unsigned, type)));
-}
-
 function entriesByPod(value: GoValue): Entries {
   return new Map([...mapOf(value)].map(([uid, ofPod]) => [uid, textsOf(ofPod)]));
 }
@@ -102,12 +99,4 @@ function entriesByID(value: GoValue, findContainer: FindContainer): Entries {
 
 function textsOf(value: GoValue): Map<string, string> {
   return new Map([...mapOf(value)].map(([key, member]) => [key, textOf(member)]));
-}
-
-function mapOf(value: GoValue): ReadonlyMap<string, GoValue> {
-  return value instanceof Map ? value : new Map<string, GoValue>();
-}
-
-function textOf(value: GoValue): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -50,6 +50,16 @@ export class CPUContainers {
     this.known.delete(keyOf(container));
   }
 
+  /** Forgets one run, and the CPUs. The container is still found by its other ids. */
+  forgetID(containerID: string): void {
+    const container = this.find(containerID);
+    if (container === undefined) return;
+    const known = this.of(container);
+    known.ids = known.ids.filter((id) => id !== containerID);
+    known.cpus = undefined;
+    if (known.ids.length === 0) this.forget(container);
+  }
+
   private of({ podUID, containerName }: ContainerRef): Known {
     const key = keyOf({ podUID, containerName });
     const known = this.known.get(key) ?? { podUID, containerName, ids: [], cpus: undefined };

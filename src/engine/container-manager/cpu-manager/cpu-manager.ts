@@ -1,4 +1,5 @@
 import type { Container, Pod, PodStatus } from '../../../api/types.ts';
+import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import { quantityMilliValue, type Quantity } from '../../../api/values/quantity.ts';
 import { errorMessage, explained } from '../../../errors.ts';
 import { restoreError } from '../checkpoint/restore-error.ts';
@@ -7,7 +8,7 @@ import { CPUTopology, type DescribedMachine } from '../cpu-topology/cpu-topology
 import type { Meter } from '../../view/meter.ts';
 import type { AffinityStore } from '../topology-manager/affinity-store.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
-import type { StateFile } from '../topology-manager/state-file.ts';
+import type { StateFile } from '../checkpoint/state-file.ts';
 import type { ResourceHints } from '../topology-manager/topology-hint.ts';
 import { type Assignment, CPUAssignments } from './cpu-assignments.ts';
 import { type ContainerRef, CPUContainers } from './cpu-containers.ts';
@@ -156,7 +157,10 @@ export class CPUManager implements HintProvider {
   /** Its CPUs are shared again. A container that is restarted keeps them, so its end alone does not call this. */
   removeContainer(containerID: string): void {
     const container = this.containers.find(containerID);
-    if (container !== undefined) this.release(container.podUID, container.containerName);
+    if (container === undefined) return;
+    this.assignments.release(container.podUID, container.containerName);
+    this.containers.forgetID(containerID);
+    this.measure();
   }
 
   /**
@@ -170,7 +174,9 @@ export class CPUManager implements HintProvider {
       const status = this.deps.podStatus(pod.metadata.uid);
       const podName = pod.metadata.name;
       if (status === undefined) result.failure.push({ podName, containerName: '', containerID: '' });
-      else for (const { name } of containersOf(pod)) await this.reconcileContainer(pod, name, status, result);
+      else
+        for (const { name } of initAndRegularContainers(pod.spec))
+          await this.reconcileContainer(pod, name, status, result);
     }
     return result;
   }
@@ -242,7 +248,9 @@ export class CPUManager implements HintProvider {
   private removeStaleState(): void {
     if (!this.deps.sourcesReady()) return;
     const active = new Map(
-      this.deps.activePods().map((pod) => [pod.metadata.uid, new Set(containersOf(pod).map(({ name }) => name))]),
+      this.deps
+        .activePods()
+        .map((pod) => [pod.metadata.uid, new Set(initAndRegularContainers(pod.spec).map(({ name }) => name))]),
     );
     for (const { podUID, containerName } of [...this.assignments.all, ...this.containers.all]) {
       if (active.get(podUID)?.has(containerName) !== true) this.release(podUID, containerName);
@@ -292,11 +300,10 @@ function wholeCPUs(reserved: Quantity | undefined): number {
   return Math.ceil(Number(quantityMilliValue(reserved)) / 1000);
 }
 
-const containersOf = ({ spec }: Pod): Container[] => [...(spec.initContainers ?? []), ...spec.containers];
-
-/** The id behind `containerd://`. */
-function runtimeID(id: string): string {
-  return id.replace(/^[^:]*:\/\//, '');
+/** The id behind `containerd://`. Empty if the text has no type or two. kubelet: container/runtime.go ParseString */
+function runtimeID(text: string): string {
+  const [, id = '', ...others] = text.replaceAll(/^"+|"+$/g, '').split('://');
+  return others.length === 0 ? id : '';
 }
 
 function isWaiting(state: NonNullable<NonNullable<PodStatus['containerStatuses']>[number]['state']>): boolean {

@@ -12,6 +12,7 @@ type FreeByNode = ReadonlyMap<number, number>;
 
 /** Some NUMA nodes that share a request evenly. */
 interface Split {
+  /** Made by `combinations`, so they are final only once it has ended. */
   nodes: readonly number[];
   /** CPUs from each of the nodes. */
   share: number;
@@ -41,14 +42,20 @@ export function distributeCPUs(
     topology.cpusIn('numaNode', node).intersection(free).difference(taken);
   let taken = free.filter(() => false);
   const take = (node: number, size: number): void => {
-    taken = taken.union(takeCPUs(topology, freeIn(node, taken), size, options));
+    const left = freeIn(node, taken);
+    if (size <= left.size) taken = taken.union(takeCPUs(topology, left, size, options));
   };
   for (const node of split.nodes) take(node, split.share);
-  while (taken.size < count) {
+  for (let left = split.remainder; left > 0;) {
     const able = split.remainderNodes.filter((node) => freeIn(node, taken).size >= groupSize);
-    for (const node of able.slice(0, (count - taken.size) / groupSize)) take(node, groupSize);
+    const some = able.slice(0, left / groupSize);
+    // The kubelet would not end.
+    if (some.length === 0) break;
+    for (const node of some) take(node, groupSize);
+    left -= some.length * groupSize;
   }
-  return taken;
+  if (taken.size === count) return taken;
+  throw new Error(`accounting error, not enough CPUs allocated, remaining: ${count - taken.size}`);
 }
 
 /** The best split over the smallest number of nodes that has one. */
@@ -62,10 +69,10 @@ function computeSplit(topology: CPUTopology, free: CPUSet, count: number, groupS
   for (let size = fewest; size <= most; size++) {
     let best: Split | undefined;
     for (const some of combinations(nodes, size)) {
+      // No other one can be better. By now it can have changed, see `combinations`.
+      if (best?.imbalance === 0) break;
       const split = splitOver(some, freeByNode, count, groupSize);
       if (split !== undefined && split.imbalance < (best?.imbalance ?? Infinity)) best = split;
-      // No later one can be better.
-      if (best?.imbalance === 0) return best;
     }
     if (best !== undefined) return best;
   }
@@ -153,11 +160,27 @@ function imbalanceOf(free: FreeByNode): number {
 const toThousandths = (value: number): number => Math.round(value * 1000) / 1000;
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Every choice of `size` of the values, in their order. */
-function* combinations(values: readonly number[], size: number): Generator<readonly number[]> {
-  if (size === 0) yield [];
-  if (size === 0) return;
-  for (const [index, value] of values.slice(0, Math.max(0, values.length - size + 1)).entries()) {
-    for (const others of combinations(values.slice(index + 1), size - 1)) yield [value, ...others];
+/**
+ * Every choice of `size` of the values, in their order. The next choice overwrites the end of a choice of four or more,
+ * because the kubelet keeps slices of Go: an append writes in place while the capacity of 1, 2, 4, 8 or more lasts.
+ * kubelet: cpu_assignment.go iterateCombinations
+ */
+function* combinations(
+  values: readonly number[],
+  size: number,
+  chosen: number[] = [],
+  depth = 0,
+  start = 0,
+): Generator<readonly number[]> {
+  if (depth === size) {
+    yield chosen;
+    return;
+  }
+  const isFull = depth === 0 || Number.isInteger(Math.log2(depth));
+  const end = Math.max(0, values.length - (size - depth) + 1);
+  for (const [offset, value] of values.slice(start, end).entries()) {
+    const next = isFull ? chosen.slice(0, depth) : chosen;
+    next[depth] = value;
+    yield* combinations(values, size, next, depth + 1, start + offset + 1);
   }
 }

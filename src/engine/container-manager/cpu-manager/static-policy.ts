@@ -1,5 +1,5 @@
 import type { Container, Pod } from '../../../api/types.ts';
-import { isSidecar } from '../../../api/values/sidecars.ts';
+import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
 import type { CPUTopology } from '../cpu-topology/cpu-topology.ts';
 import type { AffinityStore } from '../topology-manager/affinity-store.ts';
@@ -10,6 +10,7 @@ import { takeCPUs } from './cpu-accumulator.ts';
 import type { CPUAssignments } from './cpu-assignments.ts';
 import { computeCPUHints } from './cpu-hints.ts';
 import type { CPUPolicy } from './cpu-policy.ts';
+import { CPUsToReuse } from './cpus-to-reuse.ts';
 import { distributeCPUs } from './distribute-cpus.ts';
 import { podRequestedCPUs, requestedCPUs } from './requested-cpus.ts';
 import type { StaticPolicyOptions } from './static-policy-options.ts';
@@ -37,6 +38,7 @@ export class StaticPolicy implements CPUPolicy {
   private readonly reserved: CPUSet;
   /** Reserved CPUs with the others of their cores. */
   private readonly reservedCores: CPUSet;
+  private readonly toReuse = new CPUsToReuse();
 
   /** Throws an `Error` if the machine cannot reserve so many CPUs, or does not suit the options. */
   constructor({ topology, options, numReserved, reserved, affinities }: Deps) {
@@ -50,7 +52,10 @@ export class StaticPolicy implements CPUPolicy {
       throw new Error(`[cpumanager] unable to reserve the required amount of CPUs (${found})`);
     }
     const [unknown] = this.reserved.difference(topology.cpus);
-    if (unknown !== undefined) throw new Error(`unknown CPU ID: ${unknown}`);
+    if (unknown !== undefined) {
+      const problem = 'unable to build the reserved physical CPUs from the reserved set';
+      throw new Error(`[cpumanager] ${problem}: unknown CPU ID: ${unknown}`);
+    }
     this.reservedCores = topology.cpusIn('core', ...topology.idsOf('core', this.reserved));
     this.allocatable = topology.cpus.difference(this.reserved);
   }
@@ -62,7 +67,7 @@ export class StaticPolicy implements CPUPolicy {
     const managed = isStrict ? this.allocatable : this.topology.cpus;
     if (shared.isEmpty) {
       // With a strict reservation, our own file can be so.
-      if (all.length > 0) throw new Error('default cpuset cannot be empty');
+      if (assignments.podCount > 0) throw new Error('default cpuset cannot be empty');
       assignments.share(managed);
       return;
     }
@@ -83,8 +88,7 @@ export class StaticPolicy implements CPUPolicy {
     const request = requestedCPUs(pod, container);
     if (request === 0) return undefined;
     const assigned = assignments.exclusive(pod.metadata.uid, container.name);
-    if (assigned === undefined)
-      return this.hintsFor(request, this.free(assignments), reusableBy(assignments, pod, container));
+    if (assigned === undefined) return this.hintsFor(request, this.free(assignments), this.toReuse.of(pod));
     return assigned.size === request ? this.hintsFor(request, assigned, CPUSet.empty) : nothingFits;
   }
 
@@ -93,13 +97,13 @@ export class StaticPolicy implements CPUPolicy {
     const request = podRequestedCPUs(pod);
     if (request === 0) return undefined;
     let assigned = CPUSet.empty;
-    for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+    for (const container of initAndRegularContainers(pod.spec)) {
       const cpus = assignments.exclusive(pod.metadata.uid, container.name);
       if (cpus !== undefined && cpus.size !== requestedCPUs(pod, container)) return nothingFits;
       if (cpus !== undefined) assigned = assigned.union(cpus);
     }
     if (assigned.size === request) return this.hintsFor(request, assigned, CPUSet.empty);
-    return this.hintsFor(request, this.free(assignments), assigned);
+    return this.hintsFor(request, this.free(assignments), this.toReuse.of(pod).union(assigned));
   }
 
   /** kubelet: policy_static.go Allocate */
@@ -109,14 +113,15 @@ export class StaticPolicy implements CPUPolicy {
     // Before the CPUs that it has already, as in the kubelet.
     if (this.options['full-pcpus-only']) this.checkWholeCores(assignments, request);
     const { uid } = pod.metadata;
-    if (assignments.exclusive(uid, container.name) !== undefined) return;
-    const cpus = this.choose(assignments, pod, container, request);
-    assignments.assign({ podUID: uid, containerName: container.name, cpus });
+    const assigned = assignments.exclusive(uid, container.name);
+    const cpus = assigned ?? this.choose(assignments, pod, container, request);
+    if (assigned === undefined) assignments.assign({ podUID: uid, containerName: container.name, cpus });
+    this.toReuse.update(pod, container, cpus);
   }
 
   /** Takes CPUs of the container's NUMA nodes first. kubelet: policy_static.go allocateCPUs */
   private choose(assignments: CPUAssignments, pod: Pod, container: Container, request: number): CPUSet {
-    const free = this.free(assignments).union(reusableBy(assignments, pod, container));
+    const free = this.free(assignments).union(this.toReuse.of(pod));
     const { affinity } = this.affinities.affinityOf(pod.metadata.uid, container.name);
     const near = affinity === undefined ? CPUSet.empty : this.cpusNear(affinity).intersection(free);
     const aligned = this.take(near, Math.min(request, near.size));
@@ -203,19 +208,6 @@ export class StaticPolicy implements CPUPolicy {
 }
 
 const nothingFits: ResourceHints = new Map([['cpu', []]]);
-
-/**
- * CPUs of the regular init containers before this container, without those that a container keeps. The kubelet counts
- * them apart from the state, for one pod. kubelet: policy_static.go updateCPUsToReuse
- */
-function reusableBy(assignments: CPUAssignments, { metadata, spec }: Pod, container: Container): CPUSet {
-  const cpusOf = (containers: readonly Container[]): CPUSet =>
-    CPUSet.empty.union(...containers.flatMap(({ name }) => assignments.exclusive(metadata.uid, name) ?? []));
-  const init = spec.initContainers ?? [];
-  const at = init.findIndex(({ name }) => name === container.name);
-  const before = (at === -1 ? init : init.slice(0, at)).filter((one) => !isSidecar(one));
-  return cpusOf(before).difference(cpusOf([...init.filter(isSidecar), ...spec.containers]));
-}
 
 /** kubelet: policy_static.go SMTAlignmentError */
 function smtAlignmentError(problem: string): AllocationError {

@@ -49,9 +49,11 @@ export class CPUTopology {
   private readonly places: ReadonlyMap<number, CPUPlace>;
   private readonly sets: Readonly<Record<CPULevel, ReadonlyMap<number, CPUSet>>>;
 
-  /** Throws an `Error` for a core without CPUs or with one twice. kubelet: topology.go Discover */
+  /** Throws an `Error` for a machine or a core without CPUs, or a core with one twice. kubelet: topology.go Discover */
   constructor(machine: DescribedMachine) {
     const cores = machine.nodes.flatMap((node) => node.cores);
+    const numCPUs = machine.cpus ?? new Set(cores.flatMap(({ threads }) => threads)).size;
+    if (numCPUs === 0) throw new Error('could not detect number of cpus');
     this.places = new Map(machine.nodes.flatMap(placesOf));
     this.cpus = new CPUSet(this.places.keys());
     this.sets = {
@@ -62,7 +64,6 @@ export class CPUTopology {
     };
     this.numNUMANodes = this.sets.numaNode.size;
     this.numSockets = machine.sockets ?? this.sets.socket.size;
-    const numCPUs = machine.cpus ?? this.cpus.size;
     this.cpusPerCore = share(numCPUs, cores.length);
     this.cpusPerSocket = share(numCPUs, this.numSockets);
     this.cpusPerUncoreCache = share(numCPUs, this.sets.uncoreCache.size);

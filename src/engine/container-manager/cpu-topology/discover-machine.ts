@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ifPresent } from '../../../if-present.ts';
-import { namesIn } from '../../host/names-in.ts';
+import { namesIn } from '../../../names-in.ts';
 import { readRegularFile } from '../../../regular-file.ts';
 import { CPUSet } from './cpu-set.ts';
 import type { DescribedMachine, DescribedNode } from './cpu-topology.ts';

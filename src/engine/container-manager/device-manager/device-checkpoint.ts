@@ -1,5 +1,6 @@
-import { fnv1a32 } from '../../../api/values/fnv-1a.ts';
-import { decodeGo, dumpGo, encodeGo, type GoStruct, type GoType, type GoValue } from '../checkpoint/go-value.ts';
+import { listOf, mapOf, structOf, textOf } from '../checkpoint/go-members.ts';
+import type { GoType, GoValue } from '../checkpoint/go-types.ts';
+import { checksumOf, decodeGo, encodeGo } from '../checkpoint/go-value.ts';
 
 /** Content of `kubelet_internal_checkpoint`. kubelet: devicemanager/checkpoint/checkpoint.go */
 export interface DeviceCheckpoint {
@@ -77,14 +78,14 @@ export function formatDeviceCheckpoint({ entries, registered }: DeviceCheckpoint
           })),
     RegisteredDevices: new Map(registered),
   };
-  return encodeGo({ Data: data, Checksum: checksumOf(data) }, file);
+  return encodeGo({ Data: data, Checksum: checksumOf(data, content) }, file);
 }
 
 /** Throws an `Error` with the kubelet's message for a damaged file. */
 export function parseDeviceCheckpoint(text: string): DeviceCheckpoint {
   const read = decodeGo(text, file, { Data: {}, Checksum: 0n });
   const data = structOf(read['Data']);
-  if (read['Checksum'] !== checksumOf(data)) throw new Error('checkpoint is corrupted');
+  if (read['Checksum'] !== checksumOf(data, content)) throw new Error('checkpoint is corrupted');
   return {
     entries: listOf(data['PodDeviceEntries']).map((value) => {
       const fields = structOf(value);
@@ -100,11 +101,4 @@ export function parseDeviceCheckpoint(text: string): DeviceCheckpoint {
   };
 }
 
-const checksumOf = (data: GoStruct): bigint => BigInt(fnv1a32(dumpGo(data, content)));
-
-const textOf = (value: GoValue): string => (typeof value === 'string' ? value : '');
-const listOf = (value: GoValue): readonly GoValue[] => (Array.isArray(value) ? (value as readonly GoValue[]) : []);
 const textsOf = (value: GoValue): string[] => listOf(value).map(textOf);
-const mapOf = (value: GoValue): ReadonlyMap<string, GoValue> => (value instanceof Map ? value : new Map());
-const structOf = (value: GoValue): GoStruct =>
-  typeof value === 'object' && !(value instanceof Map) && !Array.isArray(value) ? (value as GoStruct) : {};

@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../../../api/types.ts';
+import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import { quantityValue, toQuantity } from '../../../api/values/quantity.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
 import type { Clock } from '../../../clock.ts';
@@ -8,7 +9,7 @@ import { rpcText } from '../../../rpc-text.ts';
 import type { Meter } from '../../view/meter.ts';
 import type { BitMask } from '../topology-manager/bit-mask.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
-import type { StateFile } from '../topology-manager/state-file.ts';
+import type { StateFile } from '../checkpoint/state-file.ts';
 import type { ResourceHints, TopologyHint } from '../topology-manager/topology-hint.ts';
 import { type Choice, chooseDevices, computePreference } from './choose-devices.ts';
 import { type ContainerDevices, mergeResponses } from './container-devices.ts';
@@ -66,7 +67,7 @@ export class DeviceManager implements HintProvider {
 
   /** True if a container of the pod asks for a resource of a plugin. */
   concerns(pod: Pod): boolean {
-    return containersOf(pod).some((container) => this.requests(container).length > 0);
+    return initAndRegularContainers(pod.spec).some((container) => this.requests(container).length > 0);
   }
 
   /** UIDs of pods that have this device. */
@@ -78,7 +79,9 @@ export class DeviceManager implements HintProvider {
 
   /** UIDs of pods that have devices of a resource for which this pod asks, or for which a plugin is being asked. */
   holdersFor(pod: Pod): string[] {
-    const asked = new Set(containersOf(pod).flatMap((one) => this.requests(one).map(([resource]) => resource)));
+    const asked = new Set(
+      initAndRegularContainers(pod.spec).flatMap((one) => this.requests(one).map(([resource]) => resource)),
+    );
     const isAsked = (key: string): boolean => asked.has(key.slice(0, key.indexOf(' ')));
     return [
       ...this.pods.all.filter(({ resource }) => asked.has(resource)).map(({ podUID }) => podUID),
@@ -107,7 +110,9 @@ export class DeviceManager implements HintProvider {
     this.prune();
     return new Map(
       [...this.podRequests(pod)].map(([resource, count]) => {
-        const ofContainers = containersOf(pod).map(({ name }) => this.pods.ids(pod.metadata.uid, name, resource));
+        const ofContainers = initAndRegularContainers(pod.spec).map(({ name }) =>
+          this.pods.ids(pod.metadata.uid, name, resource),
+        );
         const allocated = new Set(ofContainers.flatMap((ids) => [...(ids ?? [])]));
         return [resource, this.hintsFor(resource, count, allocated, new Set())];
       }),
@@ -351,7 +356,7 @@ export class DeviceManager implements HintProvider {
       (pod.spec.initContainers ?? []).includes(other) && !isSidecar(other);
     const idsOf = (containers: readonly Container[]): string[] =>
       containers.flatMap(({ name }) => [...(this.pods.ids(uid, name, resource) ?? [])]);
-    const all = containersOf(pod);
+    const all = initAndRegularContainers(pod.spec);
     const at = all.findIndex(({ name }) => name === container.name);
     const kept = new Set(idsOf(all.filter((other) => !isTemporary(other))));
     return new Set(idsOf(all.slice(0, at).filter(isTemporary)).filter((id) => !kept.has(id)));
@@ -371,8 +376,6 @@ export class DeviceManager implements HintProvider {
 const emptyCheckpoint = formatDeviceCheckpoint({ entries: [], registered: new Map() });
 
 const keyOf = (resource: string, id: string): string => `${resource} ${id}`;
-
-const containersOf = ({ spec }: Pod): Container[] => [...(spec.initContainers ?? []), ...spec.containers];
 
 function byNode(ids: readonly string[], devices: Devices | undefined): Map<number, string[]> {
   const found = new Map<number, string[]>();

@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Container, ContainerStatus, Pod } from '../../../api/types.ts';
+import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import type { Clock } from '../../../clock.ts';
 import type { Faults } from '../../../flow/faults.ts';
 import type { Logger } from '../../../logger.ts';
@@ -217,8 +218,7 @@ export class NodeDevices {
 
   private async allocateDevices(pod: Pod): Promise<AllocationResult> {
     try {
-      for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers])
-        await this.manager.allocateByPlugin(pod, container);
+      for (const container of initAndRegularContainers(pod.spec)) await this.manager.allocateByPlugin(pod, container);
       return { admit: true };
     } catch (error) {
       return refused(error);

@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { namesIn } from '../../host/names-in.ts';
+import { namesIn } from '../../../names-in.ts';
 import { readRegularFile } from '../../../regular-file.ts';
 import type { NUMAMemory } from './machine-memory.ts';
 

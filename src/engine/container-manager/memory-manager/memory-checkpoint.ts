@@ -1,5 +1,6 @@
-import { fnv1a32 } from '../../../api/values/fnv-1a.ts';
-import { decodeGo, dumpGo, encodeGo, type GoStruct, type GoType, type GoValue } from '../checkpoint/go-value.ts';
+import { listOf, mapOf, structOf, textOf } from '../checkpoint/go-members.ts';
+import type { GoStruct, GoType, GoValue } from '../checkpoint/go-types.ts';
+import { checksumOf, decodeGo, encodeGo } from '../checkpoint/go-value.ts';
 import type {
   MachineMemory,
   MemoryAssignments,
@@ -83,7 +84,7 @@ export function formatMemoryCheckpoint(policyName: string, { machine, assignment
     Entries: new Map([...assignments].map(([uid, ofPod]) => [uid, mapValues(ofPod, blockStructs)])),
     Checksum: 0n,
   };
-  return encodeGo({ ...unsigned, Checksum: checksumOf(unsigned) }, checkpoint);
+  return encodeGo({ ...unsigned, Checksum: checksumOf(unsigned, checkpoint) }, checkpoint);
 }
 
 /**
@@ -93,16 +94,13 @@ export function formatMemoryCheckpoint(policyName: string, { machine, assignment
 export function parseMemoryCheckpoint(content: string, policyName: string): MemoryState {
   const start = { PolicyName: '', MachineState: new Map(), Entries: new Map(), Checksum: 0n };
   const read = decodeGo(content, checkpoint, start);
-  if (read['Checksum'] !== checksumOf({ ...read, Checksum: 0n })) throw new Error('checkpoint is corrupted');
+  if (read['Checksum'] !== checksumOf({ ...read, Checksum: 0n }, checkpoint))
+    throw new Error('checkpoint is corrupted');
   if (read['PolicyName'] !== policyName) {
     const found = JSON.stringify(read['PolicyName']);
     throw new Error(`[memorymanager] configured policy "${policyName}" differs from state checkpoint policy ${found}`);
   }
   return { machine: machineOf(read['MachineState']), assignments: assignmentsOf(read['Entries']) };
-}
-
-function checksumOf(unsigned: GoStruct): bigint {
-  return BigInt(fnv1a32(dumpGo(unsigned, checkpoint)));
 }
 
 function nodeStruct({ numberOfAssignments, memoryMap, cells }: NodeMemory): GoStruct {
@@ -153,11 +151,7 @@ function assignmentsOf(value: GoValue): MemoryAssignments {
     mapValues(mapOf(ofPod), (list) =>
       listOf(list).map((element) => {
         const { NUMAAffinity, Type, Size } = structOf(element);
-        return {
-          numaAffinity: numbersOf(NUMAAffinity),
-          type: typeof Type === 'string' ? Type : '',
-          size: amountOf(Size),
-        };
+        return { numaAffinity: numbersOf(NUMAAffinity), type: textOf(Type), size: amountOf(Size) };
       }),
     ),
   );
@@ -165,19 +159,6 @@ function assignmentsOf(value: GoValue): MemoryAssignments {
 
 function mapValues<From, To>(map: ReadonlyMap<string, From>, change: (value: From) => To): Map<string, To> {
   return new Map([...map].map(([key, value]) => [key, change(value)]));
-}
-
-function mapOf(value: GoValue): ReadonlyMap<string, GoValue> {
-  return value instanceof Map ? value : new Map<string, GoValue>();
-}
-
-function listOf(value: GoValue): readonly GoValue[] {
-  return Array.isArray(value) ? (value as readonly GoValue[]) : [];
-}
-
-/** A nil pointer has no fields. */
-function structOf(value: GoValue): GoStruct {
-  return typeof value === 'object' ? (value as GoStruct) : {};
 }
 
 function amountOf(value: GoValue): bigint {

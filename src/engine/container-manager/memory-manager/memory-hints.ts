@@ -68,28 +68,15 @@ export function bestMemoryHint(hints: readonly MemoryHint[]): MemoryHint | undef
   }, undefined);
 }
 
-/**
- * The best hint that extends an affinity. The kubelet misses groups whose last node is the affinity's last one.
- * kubelet: memorymanager/policy_static.go extendTopologyManagerHint, isHintInGroup
- */
+/** The best hint that extends an affinity. kubelet: memorymanager/policy_static.go extendTopologyManagerHint */
 export function extendedHint(hints: readonly MemoryHint[], affinity: BitMask): MemoryHint | undefined {
-  const last = nodesOf(affinity).at(-1);
-  return bestMemoryHint(
-    hints.filter((hint) => includesMask(hint.affinity, affinity) && nodesOf(hint.affinity).at(-1) !== last),
-  );
+  return bestMemoryHint(hints.filter((hint) => includesMask(hint.affinity, affinity)));
 }
 
-/** kubelet: memorymanager/policy_static.go isAffinitySatisfyRequest */
-export function isEnough(
-  machine: MachineMemory,
-  affinity: BitMask,
-  requests: MemoryRequests,
-  reusable: Reusable,
-): boolean {
+/** Reusable memory does not count here. kubelet: memorymanager/policy_static.go isAffinitySatisfyRequest */
+export function isEnough(machine: MachineMemory, affinity: BitMask, requests: MemoryRequests): boolean {
   const nodes = nodesOf(affinity);
-  return [...requests].every(
-    ([type, bytes]) => sumOf(machine, nodes, type, 'free') + reusable(affinity, type) >= bytes,
-  );
+  return [...requests].every(([type, bytes]) => sumOf(machine, nodes, type, 'free') >= bytes);
 }
 
 /**

@@ -1,9 +1,10 @@
 import type { Container, Pod, ResourceList } from '../../../api/types.ts';
+import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import { restoreError } from '../checkpoint/restore-error.ts';
 import type { AffinityStore } from '../topology-manager/affinity-store.ts';
 import { ContainerMap } from '../topology-manager/container-map.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
-import type { StateFile } from '../topology-manager/state-file.ts';
+import type { StateFile } from '../checkpoint/state-file.ts';
 import type { ResourceHints } from '../topology-manager/topology-hint.ts';
 import { podQOSClass } from '../../../api/values/qos.ts';
 import type { Meter } from '../../view/meter.ts';
@@ -165,5 +166,5 @@ export class MemoryManager implements HintProvider {
 }
 
 function namesOf({ spec }: Pod): Set<string> {
-  return new Set([...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name));
+  return new Set(initAndRegularContainers(spec).map(({ name }) => name));
 }

@@ -1,8 +1,9 @@
 import type { Container, Pod } from '../../../api/types.ts';
+import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import { podQOSClass } from '../../../api/values/qos.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
 import type { AffinityStore } from '../topology-manager/affinity-store.ts';
-import { type BitMask, bitMask, nodesOf } from '../topology-manager/bit-mask.ts';
+import { type BitMask, nodesOf } from '../topology-manager/bit-mask.ts';
 import type { ResourceHints } from '../topology-manager/topology-hint.ts';
 import { emptyMachine, type NUMAMemory } from './machine-memory.ts';
 import {
@@ -29,6 +30,7 @@ import {
   sumOf,
 } from './memory-state.ts';
 import type { SystemReserved } from './reserved-memory.ts';
+import { ReusableMemory } from './reusable-memory.ts';
 
 interface Deps {
   nodes: readonly NUMAMemory[];
@@ -40,6 +42,7 @@ interface Deps {
 export class StaticMemoryPolicy {
   private readonly affinities: AffinityStore;
   private readonly unused: MachineMemory;
+  private readonly reusable = new ReusableMemory();
 
   /** Throws an `Error` if no memory is reserved, or more than a node has. kubelet: policy_static.go NewPolicyStatic */
   constructor({ nodes, reserved, affinities }: Deps) {
@@ -51,15 +54,16 @@ export class StaticMemoryPolicy {
   }
 
   /**
-   * Returns the state to begin with. Throws an `Error` if the file of an earlier start does not fit the machine.
-   * kubelet: policy_static.go validateState
+   * Returns the restored state itself, or a new one if that is empty. Throws an `Error` if the file of an earlier start
+   * does not fit the machine. kubelet: policy_static.go validateState
    */
-  start({ machine, assignments }: MemoryState): MemoryState {
+  start(restored: MemoryState): MemoryState {
+    const { machine, assignments } = restored;
     if (machine.size > 0) {
-      if (!isSameMachine(machine, this.expected({ machine, assignments }))) {
+      if (!isSameMachine(machine, this.expected(restored))) {
         throw new Error('[memorymanager] the expected machine state is different from the real one');
       }
-      return { machine, assignments };
+      return restored;
     }
     if (assignments.size > 0) {
       throw new Error('[memorymanager] machine state can not be empty when it has memory assignments');
@@ -73,7 +77,7 @@ export class StaticMemoryPolicy {
     const requests = requestsOrNone(() => containerMemoryRequests(container));
     if (requests === undefined) return undefined;
     const blocks = blocksOf(state, pod, container);
-    return blocks ? allocatedHints(blocks, requests) : newHints(state, pod, requests);
+    return blocks ? allocatedHints(blocks, requests) : newHints(state, requests, this.reusable.of(pod));
   }
 
   /**
@@ -84,10 +88,10 @@ export class StaticMemoryPolicy {
     if (podQOSClass(pod) !== 'Guaranteed') return undefined;
     const requests = requestsOrNone(() => podMemoryRequests(pod));
     if (requests === undefined) return undefined;
-    const first = [...(pod.spec.initContainers ?? []), ...pod.spec.containers]
+    const first = initAndRegularContainers(pod.spec)
       .map((container) => blocksOf(state, pod, container))
       .find((blocks) => blocks !== undefined);
-    return first ? allocatedHints(first, requests) : newHints(state, pod, requests);
+    return first ? allocatedHints(first, requests) : newHints(state, requests, this.reusable.of(pod));
   }
 
   /**
@@ -96,15 +100,20 @@ export class StaticMemoryPolicy {
    */
   allocate(state: MemoryState, pod: Pod, container: Container): boolean {
     if (podQOSClass(pod) !== 'Guaranteed') return false;
-    if (blocksOf(state, pod, container) !== undefined) return false;
+    const present = blocksOf(state, pod, container);
+    if (present !== undefined) {
+      this.reusable.update(pod, container, present);
+      return false;
+    }
     const requests = containerMemoryRequests(container);
-    const reusable = reusableBy(state, pod);
+    const reusable = this.reusable.of(pod);
     const affinity = this.affinityFor(state, pod, container, requests);
     const blocks = [...requests].map(([type, size]) => ({ numaAffinity: nodesOf(affinity), type, size }));
     for (const block of blocks) {
       const reused = reusable(affinity, block.type);
       reserve(state.machine, { ...block, size: block.size > reused ? block.size - reused : 0n });
     }
+    this.reusable.update(pod, container, blocks);
     setBlocks(state, pod, container, blocks);
     for (const block of blocks) takeFromInitContainers(state, pod, container, block);
     return true;
@@ -123,12 +132,13 @@ export class StaticMemoryPolicy {
 
   private affinityFor(state: MemoryState, pod: Pod, container: Container, requests: MemoryRequests): BitMask {
     const { machine } = state;
+    const reusable = this.reusable.of(pod);
     const { affinity, preferred } = this.affinities.affinityOf(pod.metadata.uid, container.name);
-    const chosen = affinity === undefined ? ownHint(state, pod, requests) : { affinity, preferred };
+    const chosen = affinity === undefined ? ownHint(state, requests, reusable) : { affinity, preferred };
     if (preferred && !chosen.preferred) throw new Error('[memorymanager] failed to find the default preferred hint');
-    const hint = isEnough(machine, chosen.affinity, requests, reusableBy(state, pod))
+    const hint = isEnough(machine, chosen.affinity, requests)
       ? chosen
-      : extendedHint(fitting(state, pod, requests), chosen.affinity);
+      : extendedHint(memoryHints(machine, requests, reusable), chosen.affinity);
     if (hint === undefined) {
       throw new Error('[memorymanager] failed to find NUMA nodes to extend the current topology hint');
     }
@@ -156,35 +166,17 @@ export class StaticMemoryPolicy {
   }
 }
 
-function newHints(state: MemoryState, pod: Pod, requests: MemoryRequests): ResourceHints {
-  return hintsByType(fitting(state, pod, requests), requests);
-}
-
-function fitting(state: MemoryState, pod: Pod, requests: MemoryRequests): MemoryHint[] {
-  return memoryHints(state.machine, requests, reusableBy(state, pod));
+function newHints({ machine }: MemoryState, requests: MemoryRequests, reusable: Reusable): ResourceHints {
+  return hintsByType(memoryHints(machine, requests, reusable), requests);
 }
 
 /** kubelet: policy_static.go getDefaultHint */
-function ownHint(state: MemoryState, pod: Pod, requests: MemoryRequests): MemoryHint {
-  const hint = bestMemoryHint(fitting(state, pod, requests));
+function ownHint({ machine }: MemoryState, requests: MemoryRequests, reusable: Reusable): MemoryHint {
+  const hint = bestMemoryHint(memoryHints(machine, requests, reusable));
   if (hint !== undefined) return hint;
   throw new Error(
     '[memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available',
   );
-}
-
-/**
- * The memory of a pod's init containers, which later containers take over. The kubelet counts it apart from the state.
- * kubelet: policy_static.go getPodReusableMemory
- */
-function reusableBy(state: MemoryState, pod: Pod): Reusable {
-  const blocks = (pod.spec.initContainers ?? [])
-    .filter((init) => !isSidecar(init))
-    .flatMap((init) => blocksOf(state, pod, init) ?? []);
-  return (nodes, type) =>
-    blocks
-      .filter((block) => block.type === type && bitMask(block.numaAffinity) === nodes)
-      .reduce((sum, { size }) => sum + size, 0n);
 }
 
 function requestsOrNone(read: () => MemoryRequests): MemoryRequests | undefined {

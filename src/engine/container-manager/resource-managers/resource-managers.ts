@@ -14,7 +14,7 @@ import { MemoryManager, type MemorySettings } from '../memory-manager/memory-man
 import type { AllocationResult } from '../topology-manager/allocation-error.ts';
 import type { Meter } from '../../view/meter.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
-import type { StateFile } from '../topology-manager/state-file.ts';
+import type { StateFile } from '../checkpoint/state-file.ts';
 import { TopologyManager, type TopologySettings } from '../topology-manager/topology-manager.ts';
 
 export interface ResourceManagerSettings {

@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../../../api/types.ts';
+import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import type { FeatureGates } from '../../../api/values/feature-gates.ts';
 import { type AffinityStore, topologyPolicies, type TopologyPolicyName } from './affinity-store.ts';
 import { AllocationError, type AllocationResult, refused } from './allocation-error.ts';
@@ -111,13 +112,13 @@ export class TopologyManager implements AffinityStore {
   /** Sets the affinities of containers. Each container is to be allocated before the next one is placed. */
   private *placed(pod: Pod): Generator<Container> {
     const { policy } = this;
-    if (policy === undefined) yield* containersOf(pod);
+    if (policy === undefined) yield* initAndRegularContainers(pod.spec);
     else if (this.scope === 'pod') yield* this.placedTogether(pod, policy);
     else yield* this.placedEach(pod, policy);
   }
 
   private *placedEach(pod: Pod, policy: TopologyPolicy): Generator<Container> {
-    for (const container of containersOf(pod)) {
+    for (const container of initAndRegularContainers(pod.spec)) {
       const { affinity, admit } = policy(this.providers.map((provider) => provider.hints(pod, container)));
       if (!admit) throw noLocality();
       this.setAffinity(pod, container, affinity);
@@ -128,7 +129,7 @@ export class TopologyManager implements AffinityStore {
   private *placedTogether(pod: Pod, policy: TopologyPolicy): Generator<Container> {
     const { affinity, admit } = policy(this.providers.map((provider) => provider.podHints(pod)));
     if (!admit) throw noLocality();
-    for (const container of containersOf(pod)) {
+    for (const container of initAndRegularContainers(pod.spec)) {
       this.setAffinity(pod, container, affinity);
       yield container;
     }
@@ -141,7 +142,7 @@ export class TopologyManager implements AffinityStore {
   }
 
   private async allocateApart(pod: Pod): Promise<void> {
-    for (const container of containersOf(pod)) {
+    for (const container of initAndRegularContainers(pod.spec)) {
       await this.allocateByPlugins(pod, container);
       this.allocate(pod, container);
     }
@@ -167,8 +168,6 @@ export class TopologyManager implements AffinityStore {
     for (const provider of this.providers) await provider.allocateByPlugin?.(pod, container);
   }
 }
-
-const containersOf = ({ spec }: Pod): Container[] => [...(spec.initContainers ?? []), ...spec.containers];
 
 function noLocality(): AllocationError {
   return new AllocationError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');

@@ -5,7 +5,7 @@ import {
   DiskStateFile,
   startWithStateFile,
 } from '../../../../src/engine/container-manager/checkpoint/disk-state-file.ts';
-import type { StateFile } from '../../../../src/engine/container-manager/topology-manager/state-file.ts';
+import type { StateFile } from '../../../../src/engine/container-manager/checkpoint/state-file.ts';
 import type { Logger } from '../../../../src/logger.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';

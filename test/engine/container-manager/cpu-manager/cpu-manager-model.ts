@@ -9,7 +9,7 @@ import {
 } from '../../../../src/engine/container-manager/cpu-manager/requested-cpus.ts';
 import { CPUSet } from '../../../../src/engine/container-manager/cpu-topology/cpu-set.ts';
 import type { DescribedMachine } from '../../../../src/engine/container-manager/cpu-topology/cpu-topology.ts';
-import type { StateFile } from '../../../../src/engine/container-manager/topology-manager/state-file.ts';
+import type { StateFile } from '../../../../src/engine/container-manager/checkpoint/state-file.ts';
 import { TopologyManager } from '../../../../src/engine/container-manager/topology-manager/topology-manager.ts';
 import { makePod } from '../../../builders/pods.ts';
 

@@ -18,6 +18,7 @@ const shared = makePod({ metadata: { uid: 'shared', name: 'shared' } });
 /** A manager of four CPUs, the first of them reserved, and what the runtime was asked. */
 function makeManager(options: { status?: PodStatus; content?: string } = {}) {
   const updates: string[] = [];
+  const written: string[] = [];
   const pods = [shared];
   const manager = new CPUManager({
     settings: { policy: 'static', options: {}, reserved: toQuantity('1'), reservedCPUs: CPUSet.empty },
@@ -32,8 +33,11 @@ function makeManager(options: { status?: PodStatus; content?: string } = {}) {
       return Promise.resolve();
     },
   });
-  manager.start({ path: '/root-dir/cpu_manager_state', content: options.content, write: () => undefined });
-  return { manager, pods, updates };
+  const write = (content: string): void => {
+    written.push(content);
+  };
+  manager.start({ path: '/root-dir/cpu_manager_state', content: options.content, write });
+  return { manager, pods, updates, written };
 }
 
 function runningStatus(containerID: string): PodStatus {
@@ -68,8 +72,60 @@ test.each([
     '{"policyName":"static","defaultCpuSet":"0-3","entries":{"p":{"c":"1"}},"checksum":0}',
     'container: c cpuset: "1" overlaps with default cpuset "0-3"',
   ],
+  ...['18446744073709551616', '1e3', '1.0', '-1'].map((checksum) => [
+    `{"policyName":"static","defaultCpuSet":"0-3","checksum":${checksum}}`,
+    `json: cannot unmarshal number ${checksum} into Go struct field CPUManagerCheckpoint.checksum of type checksum.Checksum,`,
+  ]),
+  [
+    '{"policyName":"static","defaultCpuSet":"0-3","DEFAULTCPUSET":"0-2","checksum":0}',
+    `"0-3" doesn't match with CPUs in state "0-2"`,
+  ],
 ])('the state file %s cannot be used', (content, problem) => {
   expect(() => makeManager({ content })).toThrow(problem);
+});
+
+test.each([
+  '{"policyName":"static","defaultCPUSet":"0-3","checksum":0}',
+  '{"POLICYNAME":"static","defaultCpuSet":"0-2","DefaultCpuSet":"0-3","Checksum":0}',
+  '{"policyName":"static","defaultCpuSet":"0-3","checksum":18446744073709551615,"checksum":0}',
+])('the state file %s is taken, and is not written', (content) => {
+  const { manager, written } = makeManager({ content });
+  expect({ shared: manager.sharedCPUs.toString(), written }).toEqual({ shared: '0-3', written: [] });
+});
+
+test('the older of two ids of a container frees its CPUs, and so does the newer one once it has some again', () => {
+  const { manager, pods } = makeManager();
+  const main = makeContainer(exclusive.spec.containers[0]);
+  pods.push(exclusive);
+  manager.allocate(exclusive, main);
+  manager.addContainer('exclusive', 'web', 'x1');
+  manager.addContainer('exclusive', 'web', 'x2');
+  manager.removeContainer('x1');
+  const afterFirst = manager.sharedCPUs.toString();
+  manager.allocate(exclusive, main);
+  const allocated = manager.sharedCPUs.toString();
+  manager.removeContainer('x2');
+  expect({ afterFirst, allocated, afterSecond: manager.sharedCPUs.toString() }).toEqual({
+    afterFirst: '0-3',
+    allocated: '0,3',
+    afterSecond: '0-3',
+  });
+});
+
+test.each([
+  ['containerd://c1', 'c1'],
+  ['"containerd://c1"', 'c1'],
+  ['c1', undefined],
+  ['containerd://c1://c2', undefined],
+])('a container with the id %s is moved by the id %s', async (containerID, id) => {
+  const { manager, updates } = makeManager({ status: runningStatus(containerID) });
+  const { success, failure } = await manager.reconcile();
+  const moved = { podName: 'shared', containerName: 'web', containerID: id ?? '' };
+  expect({ success, failure, updates }).toEqual(
+    id === undefined
+      ? { success: [], failure: [moved], updates: [] }
+      : { success: [moved], failure: [], updates: [`${id} 0-3`] },
+  );
 });
 
 test('a container that always restarts is known by its newest ids only', () => {
@@ -84,7 +140,7 @@ test('a container that always restarts is known by its newest ids only', () => {
   ]);
 });
 
-test('a container gets the CPUs of its init container, though another pod with one was given CPUs in between', () => {
+test('a container gets other CPUs than its init container if another pod was given CPUs in between', () => {
   const { manager, pods } = makeManager();
   const container = (name: string) => makeContainer({ name, resources: { requests: one, limits: one } });
   const podWith = (uid: string) =>
@@ -94,9 +150,8 @@ test('a container gets the CPUs of its init container, though another pod with o
   manager.allocate(first, container('init'));
   manager.allocate(second, container('init'));
   manager.allocate(first, container('main'));
-  manager.allocate(second, container('main'));
   const assigned = manager.assigned.map(
     ({ podUID, containerName, cpus }) => `${podUID}/${containerName} ${cpus.toString()}`,
   );
-  expect(assigned).toEqual(['first/init 1', 'first/main 1', 'second/init 2', 'second/main 2']);
+  expect(assigned).toEqual(['first/init 1', 'first/main 3', 'second/init 2']);
 });

@@ -46,3 +46,9 @@ test('the file is read back, and a changed one is refused', () => {
   expect(() => parseDeviceCheckpoint(text.replace('"d0"', '"d9"'))).toThrow('checkpoint is corrupted');
   expect(() => parseDeviceCheckpoint('')).toThrow('unexpected end of JSON input');
 });
+
+test('members of the file may have other capitals, as in Go', () => {
+  const text = formatDeviceCheckpoint(checkpoint);
+  const other = text.replace('"Data"', '"DATA"').replace('"PodUID"', '"poduid"').replace('"Checksum"', '"checksum"');
+  expect(parseDeviceCheckpoint(other)).toEqual(checkpoint);
+});
