@@ -71,7 +71,8 @@ function isLogRotation(value: unknown): value is LogRotationCase {
 /** Starts with flags of parts that are not built are recorded too. */
 function isStartWithLogFlags(value: unknown): value is StartCase {
   if (!isObject(value) || typeof value['outcome'] !== 'string' || !Array.isArray(value['flags'])) return false;
-  return value['flags'].some((flag) => String(flag).startsWith('--container-log-'));
+  const isInFile = typeof value['config'] === 'string' && /^containerLog/m.test(value['config']);
+  return isInFile || value['flags'].some((flag) => String(flag).startsWith('--container-log-'));
 }
 
 function isManifestCase(value: unknown): value is ManifestCase {

@@ -8,7 +8,7 @@ import { nodeConfig } from '../../src/node/node-config.ts';
 import { makeMachine } from '../builders/machine.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { optionsOf } from './start-case.ts';
+import { optionsOf, withConfigFile } from './start-case.ts';
 
 /** One container and the files of its log; test/golden/logs/README.md gives the format. */
 export interface LogRotationCase {
@@ -58,10 +58,8 @@ const startedAt = -1;
 export async function replayLogRotation(rotation: LogRotationCase): Promise<{ expected: Replay; actual: Replay }> {
   const folder = await mkdtemp(join(tmpdir(), 'golden-logs-'));
   try {
-    const config = join(folder, 'config.yaml');
-    await writeFile(config, rotation.config ?? '');
-    const flags = rotation.flags.map((flag) => flag.replace('{base}/config.yaml', config));
-    const settings = nodeConfig(await optionsOf(flags), makeMachine(), 'cgroupfs').containerLogs;
+    const options = await withConfigFile(rotation, optionsOf);
+    const settings = nodeConfig(options, makeMachine(), 'cgroupfs').containerLogs;
     const period = settings.monitorIntervalMs / secondMs;
     const firstCall = rotation.events.find(({ call }) => call !== undefined)?.t ?? period + startedAt;
     const timing = { period, phase: firstCall % period };

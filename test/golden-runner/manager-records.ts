@@ -2,7 +2,7 @@ import type { Pod } from '../../src/api/types.ts';
 import type { AffinityStore } from '../../src/engine/container-manager/topology-manager/affinity-store.ts';
 import { bitMask, nodesOf } from '../../src/engine/container-manager/topology-manager/bit-mask.ts';
 import type { HintProvider } from '../../src/engine/container-manager/topology-manager/hint-provider.ts';
-import type { StateFile } from '../../src/engine/container-manager/topology-manager/state-file.ts';
+import type { StateFile } from '../../src/engine/container-manager/checkpoint/state-file.ts';
 import type { ResourceHints, TopologyHint } from '../../src/engine/container-manager/topology-manager/topology-hint.ts';
 
 /** A hint in the tables of the managers; nodes null is any node. */

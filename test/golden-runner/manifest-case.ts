@@ -10,7 +10,7 @@ import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts
 import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 import { containerOOMScoreAdj } from '../../src/engine/container-manager/oom-score-adj.ts';
 import { containerHashHex } from '../../src/engine/container/container-hash.ts';
-import { expandSubPath } from '../../src/engine/kuberuntime/container-mounts.ts';
+import { expandSubPathExpr } from '../../src/engine/kuberuntime/container-mounts.ts';
 import { type EnvironmentVariable, makeEnvironment } from '../../src/engine/kuberuntime/request/environment.ts';
 import { expandContainerCommandAndArgs } from '../../src/engine/kuberuntime/request/generate-container-config.ts';
 import { podHostname } from '../../src/engine/kuberuntime/request/hostname.ts';
@@ -165,7 +165,9 @@ function containerRuntime(pod: Pod, container: Container): JsonObject {
 /** By mount path; null where the expansion fails. */
 function expandedSubPaths({ volumeMounts = [] }: Container, envs: readonly EnvironmentVariable[]): JsonObject {
   const mounts = volumeMounts.filter(({ subPathExpr = '' }) => subPathExpr !== '');
-  const subPaths = mounts.map((mount) => [mount.mountPath, orNull(() => expandSubPath(mount, envs))] as const);
+  const subPaths = mounts.map(
+    ({ mountPath, subPathExpr = '' }) => [mountPath, orNull(() => expandSubPathExpr(subPathExpr, envs))] as const,
+  );
   return subPaths.length === 0 ? {} : { subPaths: Object.fromEntries(subPaths) };
 }
 

@@ -36,9 +36,12 @@ export function resolveKubeletConfiguration(layers: {
   // The file gets its defaults before the drop-ins are merged, so defaults do not depend on drop-ins.
   let given = setDefaults(mergePatch({}, file?.given ?? {}));
   for (const dropIn of dropIns) given = setDefaults(mergePatch(given, dropIn.given));
-  const configuration = completeConfiguration(
-    flags ? layFlags(file || dropIns.length > 0 ? given : {}, flags.given) : given,
-  );
+  if (flags) {
+    const laid = layFlags(file || dropIns.length > 0 ? given : {}, flags.given);
+    // A zero of a flag stays: the kubelet lays its flags over the defaults.
+    given = mergePatch(setDefaults(laid), flags.given);
+  }
+  const configuration = completeConfiguration(given);
   const all = [flags, ...dropIns.toReversed(), file].filter((layer) => layer !== undefined);
   const problems = problemsOf(configuration).map(({ field, ...problem }) => {
     const place = all.map((layer) => layer.placeOf(field)).find((found) => found !== undefined);

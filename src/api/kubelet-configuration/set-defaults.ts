@@ -12,9 +12,9 @@ export function setDefaults(given: GivenConfiguration): GivenConfiguration {
   return defaultsOf(configurationObject, { ...given, ...dependentDefaults(given) });
 }
 
-/** Completes a configuration: a field without a default gets Go's zero value. */
+/** Completes a configuration that has its defaults: a field without a default gets Go's zero value. */
 export function completeConfiguration(given: GivenConfiguration): KubeletConfiguration {
-  return complete(configurationObject, setDefaults(given)) as unknown as KubeletConfiguration;
+  return complete(configurationObject, given) as unknown as KubeletConfiguration;
 }
 
 const minute = 60_000;

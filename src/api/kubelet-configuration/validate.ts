@@ -1,6 +1,6 @@
-import { formatDuration } from '../values/duration.ts';
+import { formatDurationMs } from '../values/duration.ts';
 import { evictionPolicies } from '../values/eviction-policy.ts';
-import { parseQuantity } from '../values/quantity.ts';
+import { quantityAsInt64 } from '../values/quantity.ts';
 import { checkIP, checkLabelValue, checkQualifiedName, hasControlCharacter } from '../values/names.ts';
 import { type ConfigurationError, ConfigurationErrors } from './configuration-errors.ts';
 import type { FeatureGates } from '../values/feature-gates.ts';
@@ -118,7 +118,10 @@ function validateImages(errors: ConfigurationErrors, kc: KubeletConfiguration, g
   if (maxAge !== 0 && !gates.ImageMaximumGCAge)
     errors.add('imageMaximumGCAge', 'needs the feature gate ImageMaximumGCAge');
   if (maxAge > 0 && maxAge <= minAge) {
-    errors.add('imageMaximumGCAge', `${text(maxAge)} must be greater than imageMinimumGCAge ${text(minAge)}`);
+    errors.add(
+      'imageMaximumGCAge',
+      `${formatDurationMs(maxAge)} must be greater than imageMinimumGCAge ${formatDurationMs(minAge)}`,
+    );
   }
   if (kc.serializeImagePulls && (kc.maxParallelImagePulls ?? 1) > 1) {
     errors.add('maxParallelImagePulls', 'cannot be larger than 1 unless serializeImagePulls is false');
@@ -138,34 +141,39 @@ const second = 1000;
 const defaultQuotaPeriod = 100;
 
 function validateDurations(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
-  for (const name of positive) if (kc[name] <= 0) errors.add(name, `${text(kc[name])} must be positive`);
-  for (const name of notNegative) if (kc[name] < 0) errors.add(name, `${text(kc[name])} must not be negative`);
+  for (const name of positive) if (kc[name] <= 0) errors.add(name, `${formatDurationMs(kc[name])} must be positive`);
+  for (const name of notNegative)
+    if (kc[name] < 0) errors.add(name, `${formatDurationMs(kc[name])} must not be negative`);
   if (kc.containerLogMonitorInterval < 3 * second) {
-    errors.add('containerLogMonitorInterval', `${text(kc.containerLogMonitorInterval)} must be at least 3s`);
+    errors.add(
+      'containerLogMonitorInterval',
+      `${formatDurationMs(kc.containerLogMonitorInterval)} must be at least 3s`,
+    );
   }
   const { cpuCFSQuotaPeriod: period } = kc;
   if (!gates.CustomCPUCFSQuotaPeriod && period !== defaultQuotaPeriod) {
-    errors.add('cpuCFSQuotaPeriod', `${text(period)} needs the feature gate CustomCPUCFSQuotaPeriod`);
+    errors.add('cpuCFSQuotaPeriod', `${formatDurationMs(period)} needs the feature gate CustomCPUCFSQuotaPeriod`);
   } else if (period < 1 || period > second) {
-    errors.add('cpuCFSQuotaPeriod', `${text(period)} must be between 1ms and 1s, inclusive`);
+    errors.add('cpuCFSQuotaPeriod', `${formatDurationMs(period)} must be between 1ms and 1s, inclusive`);
   }
   const { maxContainerRestartPeriod: restart } = kc.crashLoopBackOff;
   const restartField = 'crashLoopBackOff.maxContainerRestartPeriod';
   if (restart === undefined) return;
   if (!gates.KubeletCrashLoopBackOffMax) errors.add(restartField, 'needs the feature gate KubeletCrashLoopBackOffMax');
   else if (restart < second || restart > 300 * second) {
-    errors.add(restartField, `${text(restart)} must be between 1s and 300s, inclusive`);
+    errors.add(restartField, `${formatDurationMs(restart)} must be between 1s and 300s, inclusive`);
   }
 }
 
 function validateShutdown(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
   const { shutdownGracePeriod: all, shutdownGracePeriodCriticalPods: critical } = kc;
   for (const name of ['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods'] as const) {
-    if (kc[name] !== 0 && kc[name] < second) errors.add(name, `${text(kc[name])} must be zero or at least 1s`);
+    if (kc[name] !== 0 && kc[name] < second)
+      errors.add(name, `${formatDurationMs(kc[name])} must be zero or at least 1s`);
     if (kc[name] > 0 && !gates.GracefulNodeShutdown) errors.add(name, 'needs the feature gate GracefulNodeShutdown');
   }
   if (critical > all) {
-    const message = `${text(critical)} must not be longer than shutdownGracePeriod ${text(all)}`;
+    const message = `${formatDurationMs(critical)} must not be longer than shutdownGracePeriod ${formatDurationMs(all)}`;
     errors.add('shutdownGracePeriodCriticalPods', message);
   }
   if (kc.shutdownGracePeriodByPodPriority.length === 0) return;
@@ -187,13 +195,10 @@ function validatePodLogsDir(errors: ConfigurationErrors, path: string): void {
   if (/[^\p{ASCII}]/u.test(path)) errors.add('podLogsDir', `"${path}" must have ASCII characters only`);
 }
 
-const nanosPerByte = 1_000_000_000n;
-
 /** A negative size turns the rotation off. kubelet: logs/container_log_manager.go parseMaxSize */
 function validateContainerLogMaxSize(errors: ConfigurationErrors, size: string): void {
-  const quantity = parseQuantity(size);
-  if (quantity !== undefined && quantity.nanos % nanosPerByte === 0n) return;
-  errors.add('containerLogMaxSize', `"${size}" must be a whole number of bytes such as "10Mi"`);
+  if (quantityAsInt64(size) !== undefined) return;
+  errors.add('containerLogMaxSize', `"${size}" must be a whole number of bytes such as "10Mi", below 100Ti`);
 }
 
 function validateLogging(errors: ConfigurationErrors, { logging }: KubeletConfiguration, gates: FeatureGates): void {
@@ -236,5 +241,3 @@ function validateTaints(errors: ConfigurationErrors, { registerWithTaints }: Kub
     errors.addUnlessOneOf(`${field}.effect`, effect, ['NoSchedule', 'PreferNoSchedule', 'NoExecute']);
   }
 }
-
-const text = (milliseconds: number): string => formatDuration(BigInt(Math.round(milliseconds * 1_000_000)));

@@ -1,11 +1,11 @@
 import { gatesWithoutEffect } from '../values/feature-gates.ts';
 import { configurationFields } from './schema.ts';
-import { completeConfiguration } from './set-defaults.ts';
+import { completeConfiguration, setDefaults } from './set-defaults.ts';
 import type { KubeletConfiguration } from './types.ts';
 
 /** The fields that are set to another value than their default and have no effect here, each with the reason. */
 export function fieldsWithoutEffect(configuration: KubeletConfiguration): { field: string; reason: string }[] {
-  const defaults = completeConfiguration({});
+  const defaults = completeConfiguration(setDefaults({}));
   const fields = configurationFields().flatMap(({ path, without }) =>
     without === undefined || textOf(configuration, path) === textOf(defaults, path)
       ? []

@@ -1,4 +1,5 @@
 import { parseDuration } from './duration.ts';
+import { parseFloat32 } from './go-numbers.ts';
 import { parseQuantity, type Quantity, quantityValue } from './quantity.ts';
 
 /** The signals of eviction. kubelet: eviction/api/types.go Signal, eviction/helpers.go validSignal */
@@ -83,7 +84,8 @@ export function parseThresholdValue(text: string): ThresholdValue | 'never' | un
   if (text === '0%' || text === '100%') return 'never';
   if (text.endsWith('%')) {
     const percentage = parsePercentage(text);
-    return percentage !== undefined && percentage >= 0 && percentage <= 1 ? { percentage } : undefined;
+    // Not a number is in this range too, as in Go.
+    return percentage !== undefined && !(percentage < 0 || percentage > 1) ? { percentage } : undefined;
   }
   const quantity = parseQuantity(text);
   return quantity && quantity.nanos > 0n ? { quantity } : undefined;
@@ -93,7 +95,7 @@ export function parseThresholdValue(text: string): ThresholdValue | 'never' | un
 export function parseMinimumReclaim(text: string): ThresholdValue | undefined {
   if (text.endsWith('%')) {
     const percentage = parsePercentage(text);
-    return percentage !== undefined && percentage > 0 ? { percentage } : undefined;
+    return percentage !== undefined && !(percentage <= 0) ? { percentage } : undefined;
   }
   const quantity = parseQuantity(text);
   return quantity && quantity.nanos >= 0n ? { quantity } : undefined;
@@ -107,9 +109,8 @@ export function parseGracePeriodMs(text: string): number | undefined {
 
 /** kubelet: eviction/helpers.go parsePercentage */
 function parsePercentage(text: string): number | undefined {
-  const digits = text.replace(/%+$/, '');
-  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(digits)) return undefined;
-  return Math.fround(Math.fround(Number(digits)) / 100);
+  const float = parseFloat32(text.replace(/%+$/, ''));
+  return float === undefined ? undefined : Math.fround(float / 100);
 }
 
 /** Returns undefined if a signal is unknown or a value is invalid. */
@@ -126,9 +127,12 @@ function parseEach<T>(
   return parsed;
 }
 
-/** The amount of a threshold for a given capacity. kubelet: eviction/api/types.go GetThresholdQuantity */
+/**
+ * The amount of a threshold for a given capacity. It is 0 for a percentage that is not a number, which then has no
+ * effect. kubelet: eviction/api/types.go GetThresholdQuantity
+ */
 export function thresholdQuantity(value: ThresholdValue, capacity: Quantity): Quantity {
   if ('quantity' in value) return value.quantity;
   const amount = Math.trunc(Number(quantityValue(capacity)) * value.percentage);
-  return { nanos: BigInt(amount) * 1_000_000_000n, format: 'BinarySI' };
+  return { nanos: BigInt(Number.isFinite(amount) ? amount : 0) * 1_000_000_000n, format: 'BinarySI' };
 }

@@ -9,7 +9,8 @@ export function canonicalTime(text: string): string {
   return at === undefined ? text : formatTime(at);
 }
 
-const pattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|[-+](\d\d):(\d\d))$/;
+/** Go reads an hour of one digit, and no other number of one. */
+const pattern = /^(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|[-+](\d\d):(\d\d))$/;
 
 /**
  * Whole milliseconds since the epoch of a time in RFC 3339. Undefined for a text that Go refuses. Go accepts zones that
@@ -23,7 +24,7 @@ export function parseRfc3339Ms(text: string): number | undefined {
   written.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   written.setUTCHours(Number(hour), Number(minute), Number(second));
   // Date moves 31 February to March; such a time does not exist.
-  const rendered = `${text.slice(0, 19)}.000Z`;
+  const rendered = `${text.replace(/T(?=\d:)/, 'T0').slice(0, 19)}.000Z`;
   if (written.toISOString() !== rendered || Number(zoneHour) > 24 || Number(zoneMinute) > 60) return undefined;
   const sign = text.at(-6) === '+' ? 1 : -1;
   const offsetMs = text.endsWith('Z') ? 0 : sign * (Number(zoneHour) * 60 + Number(zoneMinute)) * 60_000;

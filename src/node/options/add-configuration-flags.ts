@@ -4,7 +4,7 @@ import type { FieldRow } from '../../api/kubelet-configuration/fields.ts';
 import type { ConfigurationLayer } from '../../api/kubelet-configuration/resolve.ts';
 import { type ConfigurationField, configurationFields } from '../../api/kubelet-configuration/schema.ts';
 import type { GivenConfiguration } from '../../api/kubelet-configuration/types.ts';
-import { formatDuration } from '../../api/values/duration.ts';
+import { formatDurationMs } from '../../api/values/duration.ts';
 import { configurationFlags } from './configuration-flags.ts';
 import {
   accumulate,
@@ -12,6 +12,7 @@ import {
   duration,
   gates,
   integer,
+  integerOf,
   modules,
   numaMemory,
   pairs,
@@ -42,7 +43,7 @@ export function flagsLayer(values: object): ConfigurationLayer {
   const origins = new Map<string, string>();
   for (const { option, field } of flagOptions()) {
     const value = given.get(option.attributeName());
-    if (value === undefined) continue;
+    if (value === undefined || (value === '' && keptByEmptyFlags.has(field.path))) continue;
     setField(patch, field.path.split('.'), value);
     origins.set(field.path, option.long ?? option.flags);
   }
@@ -61,6 +62,9 @@ export function flagsLayer(values: object): ConfigurationLayer {
 function impliedByFlags({ maxParallelImagePulls }: GivenConfiguration): GivenConfiguration {
   return typeof maxParallelImagePulls === 'number' ? { serializeImagePulls: maxParallelImagePulls < 2 } : {};
 }
+
+/** Fields that a flag without a text leaves as they are. kubelet: component-base/cli/flag IPVar, for addresses */
+const keptByEmptyFlags = new Set(['address', 'healthzBindAddress', 'podLogsDir']);
 
 function flagOptions(): { option: Option; field: ConfigurationField }[] {
   const fields = new Map(configurationFields().map((field) => [field.path, field]));
@@ -87,7 +91,9 @@ function parserOf({ path, kind }: ConfigurationField): (text: string) => unknown
     case 'bool':
       return boolean;
     case 'int32':
+      return integerOf(32);
     case 'int64':
+      return integerOf(64);
     case 'uint32':
       return integer;
     case 'duration':
@@ -106,11 +112,13 @@ function parserOf({ path, kind }: ConfigurationField): (text: string) => unknown
 }
 
 const specialParsers = new Map<string, (text: string) => unknown>([
+  // kubelet: any driver but systemd is cgroupfs
+  ['cgroupDriver', (text) => (text === '' ? 'cgroupfs' : text)],
   ['evictionHard', thresholds],
   ['evictionSoft', thresholds],
   ['featureGates', gates],
   ['logging.vmodule', modules],
-  ['podLogsDir', (text) => (text === '' ? undefined : resolve(text))],
+  ['podLogsDir', (text) => (text === '' ? text : resolve(text))],
   ['registerWithTaints', taints],
   ['reservedMemory', numaMemory],
 ]);
@@ -142,7 +150,5 @@ export function defaultText({ kind, default: value, onlyIfGiven = false }: Field
 
 /** The usual short form: `2m` where Go prints `2m0s`. */
 function shortDuration(milliseconds: number): string {
-  return formatDuration(BigInt(milliseconds) * 1_000_000n)
-    .replace(/m0s$/, 'm')
-    .replace(/h0m$/, 'h');
+  return formatDurationMs(milliseconds).replace(/m0s$/, 'm').replace(/h0m$/, 'h');
 }

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../../api/values/duration.ts';
+import { parseIntLiteral } from '../../api/values/go-numbers.ts';
 import { defaultRootDir, rootDirNamed } from '../../root-dir.ts';
 
 /** Parses a repeatable flag. */
@@ -12,6 +13,15 @@ export const list = (value: string, values: string[] = []): string[] => [...valu
 export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
+}
+
+/** The parser of an integer with these bits, such as `110`, `0x6e` and `1_000`. kubelet: pflag Int32, Int64 */
+export function integerOf(bits: 32 | 64): (text: string) => number {
+  return (text) => {
+    const value = parseIntLiteral(text, bits);
+    if (value === undefined) throw new InvalidArgumentError(`It must be a whole number of ${bits} bits.`);
+    return Number(value);
+  };
 }
 
 /** Parses an integer. Accepts `-v=2`, as pflag does. */

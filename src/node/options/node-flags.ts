@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { nearestName } from '../../api/text/nearest-name.ts';
 import { UserError } from '../../errors.ts';
 import { addConfigurationFlags } from './add-configuration-flags.ts';
-import { addRuntimeOptions, boolean, collect, duration, integer, list } from './flags.ts';
+import { addRuntimeOptions, boolean, collect, duration, integerOf, list } from './flags.ts';
 import { addFlagsWithoutEffect } from './flags-without-effect.ts';
 import { addManifestURLOptions } from './manifest-url-options.ts';
 
@@ -31,12 +31,12 @@ export function addNodeOptions(command: Command): Command {
     .option(
       '--maximum-dead-containers-per-container <n>',
       'ended instances of each container that stay (default: 1)',
-      integer,
+      integerOf(32),
     )
     .option(
       '--maximum-dead-containers <n>',
       'ended containers of the node that stay; negative: no limit (default: -1)',
-      integer,
+      integerOf(32),
     )
     .option(
       '--minimum-container-ttl-duration <duration>',

@@ -50,6 +50,7 @@ export interface MountDeps {
 }
 
 const json = 'application/json';
+const containerPattern = '{namespace}/{pod}/{container}';
 
 /**
  * All paths of one server. A read-only server has no debug handlers. kubelet: server/server.go InstallDefaultHandlers,
@@ -92,85 +93,32 @@ export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }):
     ...metricsPaths.map((path) => metricsMount(path, deps)),
   ];
   if (readOnly || !options.enableDebuggingHandlers) return [...mounts, ...disabledMounts()];
-  return [...mounts, ...debugMounts(deps)];
+  return [...mounts, ...containerMounts(deps), ...debugHandlerMounts(deps)];
 }
 
-function debugMounts(deps: MountDeps): Mount[] {
+/** Commands, streams and logs of containers. */
+function containerMounts(deps: MountDeps): Mount[] {
   const { engine, runtime, options, clock } = deps;
   const streaming = { engine, runtime, clock, idleTimeoutMs: options.streamingConnectionIdleTimeout };
   const logs = { engine, runtime, clock, splitStreams: options.splitStreams };
+  const inPod = ['{namespace}/{pod}', '{namespace}/{pod}/{uid}'];
+  const inContainer = [containerPattern, '{namespace}/{pod}/{uid}/{container}'];
   const both = ['GET', 'POST'];
-  const inContainer = (methods: readonly string[], handle: Handler): Route[] =>
-    ['{namespace}/{pod}/{container}', '{namespace}/{pod}/{uid}/{container}'].map((pattern) => ({
-      methods,
-      pattern,
-      handle,
-    }));
   return [
-    ...service(
-      '/run',
-      ['proxy'],
-      inContainer(['POST'], (call) => runCommand(deps, call)),
-    ),
-    ...service(
-      '/exec',
-      ['proxy'],
-      inContainer(both, (call) => handleExec(streaming, call)),
-    ),
-    ...service(
-      '/attach',
-      ['proxy'],
-      inContainer(both, (call) => handleAttach(streaming, call)),
-    ),
-    ...service(
-      '/portForward',
-      ['proxy'],
-      [
-        { methods: both, pattern: '{namespace}/{pod}', handle: (call) => handlePortForward(streaming, call) },
-        { methods: both, pattern: '{namespace}/{pod}/{uid}', handle: (call) => handlePortForward(streaming, call) },
-      ],
-    ),
-    ...service(
-      '/containerLogs',
-      ['proxy'],
-      [
-        {
-          methods: ['GET'],
-          pattern: '{namespace}/{pod}/{container}',
-          handle: (call) => handleContainerLogs(logs, call),
-        },
-      ],
-    ),
-    subtree(
-      '/runningpods/',
-      ['pods', 'proxy'],
-      [
-        {
-          methods: ['GET'],
-          pattern: '',
-          produces: json,
-          handle: async ({ response }) => {
-            sendJSON(response, await runningPodList(runtime), '\n');
-          },
-        },
-      ],
-    ),
-    ...(options.checkpoints
-      ? [
-          subtree(
-            '/checkpoint/',
-            ['checkpoint'],
-            [
-              {
-                methods: ['POST'],
-                pattern: '{namespace}/{pod}/{container}',
-                produces: json,
-                handle: (call) => checkpointContainer(deps, call),
-              },
-            ],
-          ),
-        ]
-      : []),
+    ...proxied('/run', ['POST'], inContainer, (call) => runCommand(deps, call)),
+    ...proxied('/exec', both, inContainer, (call) => handleExec(streaming, call)),
+    ...proxied('/attach', both, inContainer, (call) => handleAttach(streaming, call)),
+    ...proxied('/portForward', both, inPod, (call) => handlePortForward(streaming, call)),
+    ...proxied('/containerLogs', ['GET'], [containerPattern], (call) => handleContainerLogs(logs, call)),
+  ];
+}
+
+/** Debug handlers of the runtime, the agent and the system. */
+function debugHandlerMounts(deps: MountDeps): Mount[] {
+  const { options } = deps;
+  return [
+    runningPodsMount(deps),
+    ...(options.checkpoints ? [checkpointMount(deps)] : []),
     configzMount(deps.configuration),
     options.enableDebugFlagsHandler
       ? debugFlagsMount(deps.setVerbosity)
@@ -182,6 +130,19 @@ function debugMounts(deps: MountDeps): Mount[] {
       ? systemLogsMount({ folder: deps.systemLogs, hasQuery: options.logQueries })
       : disabled('/logs/', 'logs endpoint is disabled.', ['log']),
   ];
+}
+
+function runningPodsMount({ runtime }: MountDeps): Mount {
+  const handle: Handler = async ({ response }) => {
+    sendJSON(response, await runningPodList(runtime), '\n');
+  };
+  return subtree('/runningpods/', ['pods', 'proxy'], [{ methods: ['GET'], pattern: '', produces: json, handle }]);
+}
+
+function checkpointMount(deps: MountDeps): Mount {
+  const handle: Handler = (call) => checkpointContainer(deps, call);
+  const route = { methods: ['POST'], pattern: containerPattern, produces: json, handle };
+  return subtree('/checkpoint/', ['checkpoint'], [route]);
 }
 
 /** The paths that answer 405 where there are no debug handlers. */
@@ -210,3 +171,12 @@ const service = (path: string, subresources: Mount['subresources'], routes: read
   { path, subresources, routes },
   { path: `${path}/`, subresources, routes },
 ];
+
+/** A service that needs the subresource proxy, with the same handler for each of the patterns. */
+function proxied(path: string, methods: readonly string[], patterns: readonly string[], handle: Handler): Mount[] {
+  return service(
+    path,
+    ['proxy'],
+    patterns.map((pattern) => ({ methods, pattern, handle })),
+  );
+}

@@ -1,5 +1,5 @@
 import { parseInt64 } from '../../api/values/go-numbers.ts';
-import { findContainer } from '../../api/values/sidecars.ts';
+import { findContainer } from '../../api/values/containers.ts';
 import type { Clock } from '../../clock.ts';
 import { writeCheckpoint } from '../../engine/host/checkpoint-archive.ts';
 import { rpcText } from '../../rpc-text.ts';

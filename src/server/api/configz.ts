@@ -1,7 +1,7 @@
 import { kubeletConfigurationFields, type FieldRow } from '../../api/kubelet-configuration/fields.ts';
 import { configurationObject } from '../../api/kubelet-configuration/schema.ts';
 import type { KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
-import { formatDuration } from '../../api/values/duration.ts';
+import { formatDurationMs } from '../../api/values/duration.ts';
 import { send } from './answers.ts';
 import type { Mount } from './route-table.ts';
 
@@ -43,7 +43,7 @@ function isEmpty(kind: string, value: unknown): boolean {
 const isZero = (value: unknown): boolean => value === '' || value === 0 || value === false;
 
 function shownValue(kind: string, value: unknown): unknown {
-  if (kind.startsWith('duration')) return formatDuration(BigInt(Math.round(Number(value) * 1_000_000)));
+  if (kind.startsWith('duration')) return formatDurationMs(Number(value));
   if (kind.startsWith('[]') && Array.isArray(value)) {
     return value.map((one: unknown) => shownValue(kind.slice(2), one));
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Pod } from '../../api/types.ts';
 import { parseInt64 } from '../../api/values/go-numbers.ts';
 import { goQuote } from '../../api/values/go-quote.ts';
-import { findContainer } from '../../api/values/sidecars.ts';
+import { findContainer } from '../../api/values/containers.ts';
 import { parseRfc3339Ms } from '../../api/values/time.ts';
 import type { Clock } from '../../clock.ts';
 import { pathSteps } from '../../engine/host/path-steps.ts';
@@ -54,7 +54,7 @@ export function parsePodLogOptions(
     tail !== null && tail !== '' ? (tail === 'all' ? undefined : tail) : (query.get('tailLines') ?? undefined);
   const tailLines = integer(tailText);
   const limitBytes = integer(query.get('limitBytes') ?? undefined);
-  const sinceSeconds = integer(query.get('sinceSeconds') ?? undefined);
+  const sinceSeconds = int64(query.get('sinceSeconds') ?? undefined);
   const sinceTime = query.get('sinceTime') ?? undefined;
   if (tailLines === 'bad' || limitBytes === 'bad' || sinceSeconds === 'bad') return undecodable;
   const hasTime = sinceTime !== undefined && !noTimes.includes(sinceTime);
@@ -63,26 +63,34 @@ export function parsePodLogOptions(
   const stream = query.get('stream') ?? 'All';
   if (tailLines !== undefined && tailLines < 0) return invalid;
   if (limitBytes !== undefined && limitBytes < 1) return invalid;
-  if (sinceSeconds !== undefined && (sinceSeconds < 1 || sinceTime !== undefined)) return invalid;
+  if (sinceSeconds !== undefined && (sinceSeconds < 1n || sinceTime !== undefined)) return invalid;
   if (!streams.includes(stream) || (stream !== 'All' && tailLines !== undefined)) return invalid;
   return {
     follow: boolean(query.get('follow')),
     previous: boolean(query.get('previous')),
     timestamps: boolean(query.get('timestamps')),
     stream,
-    ...(sinceSeconds !== undefined && { sinceMs: now - sinceSeconds * 1000 }),
+    ...(sinceSeconds !== undefined && { sinceMs: now - goMilliseconds(sinceSeconds) }),
     ...(hasTime && sinceTimeMs !== undefined && { sinceMs: sinceTimeMs, sinceExtraNs: nanosecondsOf(sinceTime) }),
     ...(tailLines !== undefined && { tailLines }),
     ...(limitBytes !== undefined && { limitBytes }),
   };
 }
 
-/** Returns `bad` for what Go's ParseInt of 64 bits refuses. */
 function integer(text: string | undefined): number | 'bad' | undefined {
+  const value = int64(text);
+  return typeof value === 'bigint' ? Number(value) : value;
+}
+
+/** Returns `bad` for what Go's ParseInt of 64 bits refuses. */
+function int64(text: string | undefined): bigint | 'bad' | undefined {
   if (text === undefined) return undefined;
   const value = parseInt64(text);
-  return typeof value === 'string' ? 'bad' : Number(value);
+  return typeof value === 'string' ? 'bad' : value;
 }
+
+/** The milliseconds of a Go duration of so many seconds. Its nanoseconds wrap in 64 bits. */
+const goMilliseconds = (seconds: bigint): number => Number(BigInt.asIntN(64, seconds * 1_000_000_000n)) / 1e6;
 
 /** kubelet: apimachinery/pkg/conversion/queryparams Convert_Slice_string_To_bool */
 const boolean = (value: string | null): boolean => value !== null && value !== '0' && value.toLowerCase() !== 'false';

@@ -1,10 +1,11 @@
 import { goQuote } from '../../api/values/go-quote.ts';
 import { send } from './answers.ts';
-import { readBody } from './request-body.ts';
+import { readBodyStart } from './request-body.ts';
 import type { Call, Mount } from './route-table.ts';
 
 const path = '/debug/flags/v';
-const maxLevel = 2 ** 32 - 1;
+const maxUint32 = 2 ** 32 - 1;
+const maxInt32 = 2 ** 31 - 1;
 /** A level is shorter. More of a body is not read. */
 const maxBytes = 4096;
 
@@ -23,16 +24,22 @@ async function setFlag(setVerbosity: (level: number) => void, { request, respons
     answer(406, 'unsupported http method');
     return;
   }
-  const { bytes, isWhole } = await readBody(request, maxBytes);
+  const { bytes, isWhole } = await readBodyStart(request, maxBytes);
   const text = bytes.toString();
-  const refuse = (reason: string): void => {
-    // The connection cannot go on behind a body whose end is not read.
-    answer(400, `strconv.ParseUint: parsing ${goQuote(text)}: ${reason}`, isWhole ? {} : { connection: 'close' });
-  };
-  if (!/^\d+$/.test(text)) refuse('invalid syntax');
-  else if (!isWhole || Number(text) > maxLevel) refuse('value out of range');
+  const problem = levelProblem(text, isWhole);
+  // The connection cannot go on behind a body whose end is not read.
+  if (problem !== undefined) answer(400, problem, isWhole ? {} : { connection: 'close' });
   else {
     setVerbosity(Number(text));
     answer(200, `successfully set klog.logging.verbosity to ${text}`);
   }
+}
+
+/** Why a level is refused, once as a number without a sign and once as one with a sign. kubelet: klog Level.Set */
+function levelProblem(text: string, isWhole: boolean): string | undefined {
+  const parsing = `parsing ${goQuote(text)}`;
+  if (!/^\d+$/.test(text)) return `strconv.ParseUint: ${parsing}: invalid syntax`;
+  if (!isWhole || Number(text) > maxUint32) return `strconv.ParseUint: ${parsing}: value out of range`;
+  if (Number(text) <= maxInt32) return undefined;
+  return `failed set klog.logging.verbosity ${text}: strconv.ParseInt: ${parsing}: value out of range`;
 }

@@ -49,8 +49,11 @@ function answerAll(checks: readonly HealthCheck[], note: NoteResult, { response,
     return [{ line: `[-]${name} failed: ${isShownOnlyFailing ? problem : 'reason withheld'}`, ok }];
   });
   const lines = results.map(({ line }) => `${line}\n`).join('');
-  const names = [...excluded].map(goQuote).join(', ');
-  const warning = excluded.size === 0 ? '' : `warn: some health checks cannot be excluded: no matches for ${names}\n`;
+  const unknown = [...excluded]
+    .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+    .map(goQuote)
+    .join(',');
+  const warning = unknown === '' ? '' : `warn: some health checks cannot be excluded: no matches for ${unknown}\n`;
   if (!results.every(({ ok }) => ok)) {
     sendError(response, 500, `${lines}${warning}healthz check failed`);
     return;

@@ -115,32 +115,55 @@ function serviceProblem(service: string): string[] {
 }
 
 const classItem = String.raw`(?:\[:\w+:\]|\\.|[^\]\\])`;
-/** A quoted text, an escape, a class or one character of a regular expression. A class may begin with its end. */
+const repetition = String.raw`(?:[*+?]|\{(?:0|[1-9]\d*)(?:,(?:0|[1-9]\d*)?)?\})\??`;
+/** A quoted text, an escape, a class, a repetition or one character. A class may begin with its end. */
 const regexpPart = new RegExp(
-  String.raw`\\Q.*?(?:\\E|$)|\\.|\[(?:\^|(?!\^))(?:\]|${classItem})${classItem}*\]|.`,
+  String.raw`\\Q.*?(?:\\E|$)|\\.|\[(?:\^|(?!\^))(?:\]|${classItem})${classItem}*\]|${repetition}|.`,
   'gsu',
 );
+const wholeRepetition = new RegExp(`^${repetition}$`);
+const maxRepeats = 1000;
+/** Escapes that Go does not know. A digit alone would refer to a group. */
+const invalidEscape = /^\\(?:[1-7](?![0-7])|\P{ASCII}|[^\W_abdfnprstvwxzABDPQSWE0-7])/u;
 
-/** A mistake of brackets, or of a repetition of nothing. Others the journal finds. kubelet: Go's regexp Compile */
+/** A mistake of brackets, escapes, names or repetitions. Others the journal finds. kubelet: Go's regexp Compile */
 function regexpProblem(pattern: string): string | undefined {
   let depth = 0;
   // The start is as that of any alternative.
   let before = '|';
   for (const { 0: part, index } of pattern.matchAll(regexpPart)) {
-    if (isRepetition(part) && (before === '|' || (before === '(' && part !== '?'))) {
-      return `missing argument to repetition operator: \`${pattern[index + 1] === '?' ? `${part}?` : part}\``;
-    }
-    if (part === '\\') return 'trailing backslash at end of expression: ``';
-    if (part === '[') return `missing closing ]: \`${pattern.slice(index)}\``;
+    const isOfGroup = before === '(' && part.startsWith('?');
+    const problem = isOfGroup
+      ? undefined
+      : (repetitionProblem(part, before) ?? partProblem(part, pattern.slice(index)));
+    if (problem !== undefined) return problem;
     if (part === '(') depth += 1;
     if (part === ')') depth -= 1;
     if (depth < 0) return `unexpected ): \`${pattern}\``;
-    before = part;
+    before = isOfGroup ? 'a group' : part;
   }
   return depth > 0 ? `missing closing ): \`${pattern}\`` : undefined;
 }
 
-const isRepetition = (part: string): boolean => part === '*' || part === '+' || part === '?';
+function repetitionProblem(part: string, before: string): string | undefined {
+  if (!wholeRepetition.test(part)) return undefined;
+  const [count = '', min, max = min] = /^\{(\d+)(?:,(\d+))?,?\}/.exec(part) ?? [];
+  if (Math.max(Number(min), Number(max)) > maxRepeats || Number(min) > Number(max)) {
+    return `invalid repeat count: \`${count}\``;
+  }
+  if (wholeRepetition.test(before)) return `invalid nested repetition operator: \`${before}${part}\``;
+  return before === '|' || before === '(' ? `missing argument to repetition operator: \`${part}\`` : undefined;
+}
+
+/** A mistake of a part at the start of the rest of an expression. */
+function partProblem(part: string, rest: string): string | undefined {
+  if (part === '\\') return 'trailing backslash at end of expression: ``';
+  if (invalidEscape.test(rest)) return `invalid escape sequence: \`${part}\``;
+  if (part === '[') return `missing closing ]: \`${rest}\``;
+  const [capture, name = '', end] = /^\(\?P?<(?=.)([^>]*)(>?)/s.exec(rest) ?? [];
+  if (capture === undefined || (end !== '' && /^\w+$/.test(name))) return undefined;
+  return `invalid named capture: \`${end === '' ? rest : capture}\``;
+}
 
 const invalid = (field: string, value: string, reason: string): string =>
   `${field}: Invalid value: ${value}: ${reason}`;
@@ -148,13 +171,13 @@ const invalid = (field: string, value: string, reason: string): string =>
 /** An RFC 3339 time on a machine in UTC. kubelet: Go's time Time.String */
 function goTime(text: string): string {
   const [, day = '', time = '', fraction = '', zone = ''] =
-    /^(.{10})T(.{8})(?:[.,](\d{1,9})\d*)?(.*)$/.exec(text) ?? [];
+    /^(.{10})T([\d:]+)(?:[.,](\d{1,9})\d*)?(.*)$/.exec(text) ?? [];
   const digits = fraction.replace(/0+$/, '');
   const [hours = 0, minutes = 0] = zone.slice(1).split(':').map(Number);
   const offsetMinutes = 60 * hours + minutes;
   const offset = `${zone.slice(0, 1)}${twoDigits(Math.floor(offsetMinutes / 60))}${twoDigits(offsetMinutes % 60)}`;
   const shownZone = offsetMinutes === 0 ? '+0000 UTC' : `${offset} ${offset}`;
-  return `${day} ${time}${digits === '' ? '' : `.${digits}`} ${shownZone}`;
+  return `${day} ${time.padStart(8, '0')}${digits === '' ? '' : `.${digits}`} ${shownZone}`;
 }
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');

@@ -15,7 +15,7 @@ export function askForBodyLater(request: IncomingMessage, response: ServerRespon
 }
 
 /** The first bytes of a body, and whether they are all of it. Rejects with a `Refusal` if the body ends early. */
-export async function readBody(
+export async function readBodyStart(
   request: IncomingMessage,
   maxBytes: number,
 ): Promise<{ bytes: Buffer; isWhole: boolean }> {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { goQuote } from '../../api/values/go-quote.ts';
 import { Refusal } from './answers.ts';
 import { goQuery } from './go-text.ts';
-import { readBody } from './request-body.ts';
+import { readBodyStart } from './request-body.ts';
 
 /** The kubelet reads 10 MB. A longer form is refused, because a part of a command must not run. */
 const maxFormBytes = 64 * 1024;
@@ -33,7 +33,7 @@ function isForm({ headers }: IncomingMessage): boolean {
 }
 
 async function formBody(request: IncomingMessage): Promise<string> {
-  const { bytes, isWhole } = await readBody(request, maxFormBytes);
+  const { bytes, isWhole } = await readBodyStart(request, maxFormBytes);
   if (!isWhole) throw new Refusal(413, 'http: POST too large', { connection: 'close' });
   return bytes.toString();
 }

@@ -83,7 +83,7 @@ async function readPair(certFile: string, keyFile: string): Promise<ServingPair>
 }
 
 /** `now` in milliseconds since the epoch. */
-export function shouldRenew(cert: string, now: number): boolean {
+function shouldRenew(cert: string, now: number): boolean {
   return Date.parse(new X509Certificate(cert).validTo) - now < renewBeforeMs;
 }
 
@@ -91,7 +91,7 @@ export function shouldRenew(cert: string, now: number): boolean {
  * A pair for a host name, signed by an authority that is made for it and forgotten. kubelet: client-go cert.go
  * GenerateSelfSignedCertKeyWithFixtures
  */
-export async function makeServingPair(host: string, now: number): Promise<ServingPair> {
+async function makeServingPair(host: string, now: number): Promise<ServingPair> {
   const validity = {
     algorithm: 'sha256',
     keySize: 2048,

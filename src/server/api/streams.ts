@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { goQuote } from '../../api/values/go-quote.ts';
-import { findContainer } from '../../api/values/sidecars.ts';
+import { podFullName } from '../../api/values/pod-names.ts';
+import { findContainer } from '../../api/values/containers.ts';
 import type { Clock } from '../../clock.ts';
 import { criLabels } from '../../engine/container/labels.ts';
 import { codes } from '../../cri/errors.ts';
@@ -43,7 +44,7 @@ export async function handleAttach(deps: Deps, call: Call): Promise<void> {
   const name = params['container'] ?? '';
   const asked = streamsOf((await requestForm(call.request)).values);
   const pod = declaredPod(engine, params);
-  const fullName = `${pod.metadata.name}_${pod.metadata.namespace}`;
+  const fullName = podFullName(pod.metadata);
   const containerId = runningContainerID(pod, name);
   if (containerId === undefined) throw new Refusal(500, `container ${name} not found in pod ${fullName}`);
   if (params['uid'] !== undefined && params['uid'] !== pod.metadata.uid) {
@@ -61,11 +62,11 @@ export async function handlePortForward(deps: Deps, call: Call): Promise<void> {
   const port = isWebSocket(request) ? portsOf(query) : [];
   const pod = declaredPod(engine, params);
   if (params['uid'] !== undefined && params['uid'] !== pod.metadata.uid) throw new Refusal(404, 'pod not found');
-  const { uid, name, namespace } = pod.metadata;
+  const { uid } = pod.metadata;
   const filter = { labelSelector: { [criLabels.podUID]: uid }, state: { state: 'SANDBOX_READY' } } as const;
   const { items } = await prepared(runtime.listPodSandbox({ filter }));
   const [newest] = items.sort((a, b) => Number(b.createdAt - a.createdAt));
-  if (newest === undefined) throw new Refusal(500, `pod not found (${goQuote(`${name}_${namespace}`)})`);
+  if (newest === undefined) throw new Refusal(500, `pod not found (${goQuote(podFullName(pod.metadata))})`);
   const { url } = await prepared(runtime.portForward({ podSandboxId: newest.id, port }));
   await forward(call, url, deps);
 }

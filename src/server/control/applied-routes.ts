@@ -1,9 +1,9 @@
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { appliedObject, type AppliedResult, kindMeant } from '../../engine/applied/applied-object.ts';
 import { errorMessage, isSystemError, RequestRefused } from '../../errors.ts';
-import { Refusal, sendJSON, unlessRefused } from './control-answer.ts';
+import { ControlRefusal, sendJSON, unlessRefused } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlledEngine, ControlRoutes } from './control-route.ts';
-import { readBody } from './read-body.ts';
+import { readWholeBody } from './read-body.ts';
 
 /**
  * Manifests that operators apply. With `dryRun` nothing changes.
@@ -16,7 +16,7 @@ export function appliedRoutes(context: ControlContext): ControlRoutes {
   const remove = async (call: ControlCall): Promise<void> => {
     const { kind: word = '', namespace = '', name = '' } = call.params;
     const kind = kindMeant(word);
-    if (kind === undefined) throw new Refusal(404, `there is no kind ${word}`);
+    if (kind === undefined) throw new ControlRefusal(404, `there is no kind ${word}`);
     const { applied, options, settled } = await prepared(context, call);
     const result = await unlessRefusedOrFull(() =>
       applied.delete(appliedObject(kind, namespace || 'default', name), options),
@@ -33,7 +33,7 @@ export function appliedRoutes(context: ControlContext): ControlRoutes {
       sendJSON(context, call.response, { objects });
     },
     'PUT /v1/applied': async (call) => {
-      const body = await readBody(call.request, maxManifestBytes);
+      const body = await readWholeBody(call.request, maxManifestBytes);
       const { applied, options, settled } = await prepared(context, call);
       const namespace = call.query.get('namespace') ?? undefined;
       const objects = await unlessRefusedOrFull<AppliedResult[]>(() => applied.apply(body, { ...options, namespace }));
@@ -55,7 +55,7 @@ interface Prepared {
 
 async function prepared(context: ControlContext, call: ControlCall): Promise<Prepared> {
   const { applied } = context;
-  if (applied === undefined) throw new Refusal(409, 'this kubelet-ts takes no manifests: it is run-once');
+  if (applied === undefined) throw new ControlRefusal(409, 'this kubelet-ts takes no manifests: it is run-once');
   const engine = await context.engineFor(call);
   // Just after a start, files may not be read yet.
   await engine.settled();
@@ -98,10 +98,10 @@ function currentRevision(engine: ControlledEngine, pod: { namespace: string; nam
   }
 }
 
-/** Throws a `Refusal` for an error of the disk too. */
+/** Throws a `ControlRefusal` for an error of the disk too. */
 function unlessRefusedOrFull<T>(work: () => Promise<T>): Promise<T> {
   return unlessRefused(work).catch((error: unknown) => {
-    if (isSystemError(error)) throw new Refusal(409, `the manifests cannot be kept: ${errorMessage(error)}`);
+    if (isSystemError(error)) throw new ControlRefusal(409, `the manifests cannot be kept: ${errorMessage(error)}`);
     throw error;
   });
 }

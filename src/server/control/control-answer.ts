@@ -4,8 +4,8 @@ import { sendText } from '../http-server.ts';
 import type { ControlContext } from './control-route.ts';
 
 /** A refused request: one sentence, and possibly the way out. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
+export class ControlRefusal extends Error {
+  override readonly name = 'ControlRefusal';
 
   constructor(
     readonly status: number,
@@ -18,18 +18,18 @@ export class Refusal extends Error {
 
 const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
 
-/** Throws a `Refusal` in place of a `RequestRefused`. */
+/** Throws a `ControlRefusal` in place of a `RequestRefused`. */
 export async function unlessRefused<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof RequestRefused) throw new Refusal(statuses[error.kind], error.message, error.hint);
+    if (error instanceof RequestRefused) throw new ControlRefusal(statuses[error.kind], error.message, error.hint);
     throw error;
   }
 }
 
 /** Answers with the sentence, and with its hint in a second line. */
-export function sendRefusal(response: ServerResponse, { status, message, hint }: Refusal): void {
+export function sendRefusal(response: ServerResponse, { status, message, hint }: ControlRefusal): void {
   sendText(response, status, hint === undefined ? message : `${message}\n${hint}`);
 }
 

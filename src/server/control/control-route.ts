@@ -28,13 +28,13 @@ export interface ControlCall {
 
 /**
  * Handlers by `METHOD /v1/path`, where `{name}` in the path stands for one part. A handler answers, or throws a
- * `Refusal`.
+ * `ControlRefusal`.
  */
 export type ControlRoutes = Readonly<Record<string, (call: ControlCall) => unknown>>;
 
 /** What routes use. */
 export interface ControlContext {
-  /** Resolves with the engine. Throws a `Refusal` during an unbounded wait, unless the client asked to wait. */
+  /** Resolves with the engine. Throws a `ControlRefusal` during an unbounded wait, unless the client asked to wait. */
   engineFor: (call: ControlCall) => Promise<ControlledEngine>;
   /** The engine, once it is built. */
   view: Promise<ControlledEngine>;

@@ -3,7 +3,7 @@ import type { Routes } from '../http-server.ts';
 import type { ActionLog } from './action-log.ts';
 import { agentRoutes } from './agent-routes.ts';
 import { appliedRoutes } from './applied-routes.ts';
-import { Refusal, sendRefusal } from './control-answer.ts';
+import { ControlRefusal, sendRefusal } from './control-answer.ts';
 import type { ControlContext, ControlRoutes } from './control-route.ts';
 import { eventRoutes } from './event-routes.ts';
 import { podRoutes } from './pod-routes.ts';
@@ -14,7 +14,9 @@ type RoutesPart = (context: ControlContext) => ControlRoutes;
 /** All routes of the control socket. Each file lists its own. */
 const allParts: readonly RoutesPart[] = [agentRoutes, stateRoutes, eventRoutes, podRoutes, appliedRoutes];
 
-/** The routes as the server takes them. Answers a `Refusal` of a route, and logs each request that is not a read. */
+/**
+ * The routes as the server takes them. Answers a `ControlRefusal` of a route, and logs each request that is not a read.
+ */
 export function controlRoutes(
   context: ControlContext,
   { actions, logger }: { actions: ActionLog; logger: Logger },
@@ -31,7 +33,7 @@ export function controlRoutes(
         try {
           await handle(call);
         } catch (error) {
-          if (!(error instanceof Refusal) || response.headersSent) throw error;
+          if (!(error instanceof ControlRefusal) || response.headersSent) throw error;
           sendRefusal(response, error);
         }
       },

@@ -1,5 +1,6 @@
-import { operationActions, type PodName } from '../../engine/operations/operation.ts';
-import { Refusal, sendJSON, unlessRefused } from './control-answer.ts';
+import type { PodName } from '../../api/values/pod-names.ts';
+import { operationActions } from '../../engine/operations/operation.ts';
+import { ControlRefusal, sendJSON, unlessRefused } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlledEngine, ControlRoutes } from './control-route.ts';
 import { readOptions } from './read-body.ts';
 
@@ -21,8 +22,9 @@ export function podRoutes(context: ControlContext): ControlRoutes {
     // Before the actions, because the first route that fits is taken.
     'POST /v1/pods/{namespace}/{name}/ephemeralcontainers': async (call) => {
       const { container, removesAtEnd = false } = await readOptions(call.request);
-      if (typeof container !== 'object' || container === null) throw new Refusal(400, 'container must be an object');
-      if (typeof removesAtEnd !== 'boolean') throw new Refusal(400, 'removesAtEnd must be true or false');
+      if (typeof container !== 'object' || container === null)
+        throw new ControlRefusal(400, 'container must be an object');
+      if (typeof removesAtEnd !== 'boolean') throw new ControlRefusal(400, 'removesAtEnd must be true or false');
       const engine = await settledEngine(context, call);
       const request = { json: JSON.stringify(container), removesAtEnd };
       sendJSON(context, call.response, {
@@ -37,10 +39,11 @@ export function podRoutes(context: ControlContext): ControlRoutes {
     },
     'POST /v1/pods/{namespace}/{name}/{action}': async (call) => {
       const action = operationActions.find((known) => known === call.params['action']);
-      if (action === undefined) throw new Refusal(404, `there is no action ${call.params['action'] ?? ''}`);
+      if (action === undefined) throw new ControlRefusal(404, `there is no action ${call.params['action'] ?? ''}`);
       const { container, to } = await readOptions(call.request);
-      if (container !== undefined && typeof container !== 'string') throw new Refusal(400, 'container must be a text');
-      if (to !== undefined && typeof to !== 'number') throw new Refusal(400, 'to must be a number');
+      if (container !== undefined && typeof container !== 'string')
+        throw new ControlRefusal(400, 'container must be a text');
+      if (to !== undefined && typeof to !== 'number') throw new ControlRefusal(400, 'to must be a number');
       const engine = await settledEngine(context, call);
       const request = {
         action,

@@ -4,7 +4,7 @@ import { sharedWork } from '../../flow/shared-work.ts';
 import { loadedOnce } from '../../loaded-once.ts';
 import { isPlain, visible } from '../../visible-text.ts';
 import { metricsContentType, metricsPaths } from '../metrics/agent-metrics.ts';
-import { bytesOfLongJSON, Refusal, sendBytes, sendJSON } from './control-answer.ts';
+import { bytesOfLongJSON, ControlRefusal, sendBytes, sendJSON } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';
 
 /** The table of `ps` in texts that are safe for a terminal, and the lines that it prints on stderr. */
@@ -71,7 +71,7 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
     'GET /v1/metrics': async (call) => {
       await context.engineFor(call);
       const path = metricsPaths.find((known) => known === (call.query.get('path') ?? '/metrics'));
-      if (path === undefined) throw new Refusal(404, 'not found');
+      if (path === undefined) throw new ControlRefusal(404, 'not found');
       const page = await context.metrics.text(path);
       call.response.writeHead(200, { 'content-type': metricsContentType });
       call.response.end(page);
@@ -80,11 +80,11 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
   };
 }
 
-/** Throws a `Refusal` if the request lacks it. */
+/** Throws a `ControlRefusal` if the request lacks it. */
 function parameter({ query }: ControlCall, name: string): string {
   const value = query.get(name);
   if (value) return value;
-  throw new Refusal(400, `the parameter ${name} is missing`);
+  throw new ControlRefusal(400, `the parameter ${name} is missing`);
 }
 
 async function loadListing() {

@@ -1,4 +1,5 @@
 import type { PodSpec } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 import { volumePlugin } from '../../api/values/volume-plugin.ts';
 import type { DiskUsage, LogUsage } from '../../engine/stats/stats-provider.ts';
 import type { FsStats, VolumeStats } from '../../engine/stats/summary.ts';
@@ -150,7 +151,7 @@ const knownPlugins = new WeakMap<PodSpec, readonly string[]>();
 function mountedPlugins(spec: PodSpec): readonly string[] {
   let plugins = knownPlugins.get(spec);
   if (plugins === undefined) {
-    const containers = [...(spec.initContainers ?? []), ...spec.containers];
+    const containers = initAndRegularContainers(spec);
     const names = new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
     plugins = (spec.volumes ?? []).filter(({ name }) => names.has(name)).map(volumePlugin);
     knownPlugins.set(spec, plugins);

@@ -99,6 +99,18 @@ describe('of a file, drop-ins and flags', () => {
       },
     ],
     [
+      'a zero of a flag stays, and one of a file is the default',
+      {
+        file: 'maxPods: 0\nregistryBurst: 0\nimageMinimumGCAge: 0s\nauthentication: {webhook: {cacheTTL: 0s}}',
+        flags: { registryBurst: 0, imageMinimumGCAge: 0, logging: { flushFrequency: 0 } },
+        differs: {
+          registryBurst: 0,
+          imageMinimumGCAge: 0,
+          logging: { ...defaultConfiguration.logging, flushFrequency: 0 },
+        },
+      },
+    ],
+    [
       'flags alone decide the defaults that depend on others',
       { flags: { cgroupsPerQOS: false }, differs: { cgroupsPerQOS: false, enforceNodeAllocatable: [] } },
     ],

@@ -43,8 +43,16 @@ describe('a configuration is refused for', () => {
     ['containerLogMaxFiles: 1', 'containerLogMaxFiles: 1 must be at least 2'],
     ['containerLogMaxWorkers: 0', 'containerLogMaxWorkers: 0 must be at least 1'],
     ['containerLogMonitorInterval: 2s', 'containerLogMonitorInterval: 2s must be at least 3s'],
-    ['containerLogMaxSize: ten', 'containerLogMaxSize: "ten" must be a whole number of bytes such as "10Mi"'],
-    ['containerLogMaxSize: "0.5"', 'containerLogMaxSize: "0.5" must be a whole number of bytes such as "10Mi"'],
+    [
+      'containerLogMaxSize: ten',
+      'containerLogMaxSize: "ten" must be a whole number of bytes such as "10Mi", below 100Ti',
+    ],
+    ...['0.5', '1.5Mi', '0.5Ki', '1.0Ki', '1000m', '1Ei', '1Pi', '100Ti', '10E', '1000000000000000000'].map(
+      (size): [string, string] => [
+        `containerLogMaxSize: "${size}"`,
+        `containerLogMaxSize: "${size}" must be a whole number of bytes such as "10Mi", below 100Ti`,
+      ],
+    ),
     ['memoryThrottlingFactor: 0', 'memoryThrottlingFactor: 0 must be greater than 0 and at most 1'],
     ['memoryThrottlingFactor: 1.5', 'memoryThrottlingFactor: 1.5 must be greater than 0 and at most 1'],
     ['syncFrequency: -1m', 'syncFrequency: -1m0s must be positive'],

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
   ageText,
-  humanDuration,
   lastExitText,
   podStatusText,
   readyText,
@@ -264,35 +263,5 @@ describe('ageText', () => {
       { ...started, metadata: { ...pod.metadata, creationTimestamp, annotations } },
     ];
     expect(pods.map((one) => ageText(one, now))).toEqual(['<unknown>', '2d', '30s', '60s']);
-  });
-});
-
-describe('humanDuration', () => {
-  const second = 1000;
-  const minute = 60 * second;
-  const hour = 60 * minute;
-  const day = 24 * hour;
-  test.each([
-    [-2 * second, '<invalid>'],
-    [-second, '0s'],
-    [-1, '0s'],
-    [0, '0s'],
-    [119 * second, '119s'],
-    [2 * minute, '2m'],
-    [9 * minute + 59 * second, '9m59s'],
-    [10 * minute + 59 * second, '10m'],
-    [179 * minute, '179m'],
-    [3 * hour, '3h'],
-    [7 * hour + 59 * minute, '7h59m'],
-    [47 * hour + 59 * minute, '47h'],
-    [2 * day, '2d'],
-    [7 * day + 23 * hour, '7d23h'],
-    [8 * day + 23 * hour, '8d'],
-    [729 * day, '729d'],
-    [2 * 365 * day, '2y'],
-    [2 * 365 * day + 9 * day, '2y9d'],
-    [8 * 365 * day + 9 * day, '8y'],
-  ])('prints %i ms as %s', (durationMs, expected) => {
-    expect(humanDuration(durationMs)).toBe(expected);
   });
 });

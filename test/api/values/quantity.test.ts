@@ -41,6 +41,7 @@ test.each([
   ['1.0', undefined],
   ['9E', 9_000_000_000_000_000_000n],
   ['10E', undefined],
+  ['', undefined],
   ['x', undefined],
 ])('Go keeps %s as the integer %s', (text, expected) => {
   expect(quantityAsInt64(text)).toBe(expected);

@@ -1,7 +1,6 @@
-import { UserError } from '../../../src/errors.ts';
 import { comparingCase } from '../replay-case.ts';
 import { inNoTable } from '../replay.ts';
-import type { StartCase } from '../start-case.ts';
+import { exitOf, type StartCase } from '../start-case.ts';
 import { RecordedAgent } from './recorded-agent.ts';
 import type { ServerFile } from './server-file.ts';
 
@@ -31,8 +30,7 @@ async function outcomeOf(flags: readonly string[]): Promise<string> {
     await agent.serve();
     return 'runs';
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    return `exit ${error.exitCode}`;
+    return exitOf(error);
   } finally {
     await agent?.end();
   }

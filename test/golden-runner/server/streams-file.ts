@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { request as askHTTPS } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { status as grpcStatus } from '@grpc/grpc-js';
 import { WebSocket } from 'ws';
-import { codes, Refusal } from '../../fakes/fake-calls.ts';
+import { Refusal } from '../../fakes/fake-calls.ts';
 import { comparingCase } from '../replay-case.ts';
 import { inNoTable } from '../replay.ts';
 import { openRig, recordedFlags } from './open-rig.ts';
@@ -65,7 +66,7 @@ function answerOf(one: StreamCase): unknown {
 
 async function replay(one: StreamCase, started: () => Promise<RecordedAgent>): Promise<unknown> {
   const agent = await started();
-  if (one.url === undefined) return one.headers === undefined ? runFails(one, agent) : readLogs(agent);
+  if (one.url === undefined) return one.headers === undefined ? runCommand(one, agent) : readLogs(agent);
   const runtime = await RecordedRuntime.open(one);
   agent.world.runtime.scriptStreams(() => runtime.url);
   try {
@@ -116,13 +117,23 @@ async function spdy({ url = '', offered, headers }: StreamCase, { ports }: Recor
   return { status, headers: got };
 }
 
-async function runFails({ body = '' }: StreamCase, agent: RecordedAgent): Promise<unknown> {
-  const message = body.replace(/^rpc error: code = Unknown desc = /, '');
+/** Runs a command that ends in the runtime as the recorded answer says. */
+async function runCommand({ status, body = '' }: StreamCase, agent: RecordedAgent): Promise<unknown> {
+  const [, code = '', problem] = /^rpc error: code = (\w+) desc = ([^]*)$/.exec(body) ?? [];
+  const [, cmd = '/nosuch', exitCode, stderr = ''] = /^command '([^]*?)' exited with (\d+): ([^]*)$/.exec(body) ?? [];
   agent.world.runtime.scriptExec(() => {
-    throw new Refusal(codes.unknown, message);
+    if (problem !== undefined) throw new Refusal(codeOf(code), problem);
+    if (exitCode !== undefined) return { exitCode: Number(exitCode), stderr: Buffer.from(stderr) };
+    return { exitCode: 0, stdout: Buffer.from(status === 200 ? body : '') };
   });
-  const answer = await ask(agent, 'POST', '/run/default/web-edge1/a?cmd=/nosuch');
+  const answer = await ask(agent, 'POST', `/run/default/web-edge1/a?cmd=${encodeURIComponent(cmd)}`);
   return { status: answer.statusCode, body: await text(answer) };
+}
+
+/** The number of a code of gRPC that Go names, such as `NotFound`. */
+function codeOf(name: string): number {
+  const constant = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase();
+  return (grpcStatus as unknown as Record<string, number>)[constant] ?? grpcStatus.UNKNOWN;
 }
 
 async function readLogs(agent: RecordedAgent): Promise<unknown> {

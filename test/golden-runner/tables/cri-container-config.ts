@@ -1,4 +1,6 @@
 import type { Pod } from '../../../src/api/types.ts';
+import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
+import { withoutDisabledFields } from '../../../src/api/values/pod-level-resources.ts';
 import type { EnvironmentVariable } from '../../../src/engine/kuberuntime/request/environment.ts';
 import { generateContainerConfig } from '../../../src/engine/kuberuntime/request/generate-container-config.ts';
 import { makeNodeResources } from '../../engine/kuberuntime/node-resources.ts';
@@ -23,8 +25,9 @@ type Out = { ok: false } | { ok: true; config: RecordedConfig };
 
 export const criContainerConfig = tableAdapter<In, Out>(
   'cri-container-config',
-  ({ pod, container, restartCount, imageRef, envs, imageUID, imageUser, ...node }) =>
+  ({ pod: recorded, container, restartCount, imageRef, envs, imageUID, imageUser, ...node }) =>
     orRefused(() => {
+      const pod = withoutDisabledFields(recorded, defaultFeatureGates);
       const config = generateContainerConfig({
         pod,
         container: containerNamed(pod, container),

@@ -31,6 +31,7 @@ function shownValue(value: ThresholdValue): object {
 
 /** Of the texts that stand for one 32-bit float the shortest. */
 function fewestDigits(float: number): string {
+  if (Object.is(float, -0)) return '-0';
   const precisions = Array.from({ length: 9 }, (_, index) => index + 1);
   const texts = precisions.map((precision) => String(Number(float.toPrecision(precision))));
   return texts.find((text) => Math.fround(Number(text)) === float) ?? String(float);

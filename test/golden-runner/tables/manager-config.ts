@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { KubeletConfiguration } from '../../../src/api/kubelet-configuration/types.ts';
 import type { ResourceList } from '../../../src/api/types.ts';
-import { formatDuration } from '../../../src/api/values/duration.ts';
+import { formatDurationMs } from '../../../src/api/values/duration.ts';
 import { resolveFeatureGates } from '../../../src/api/values/feature-gates.ts';
 import { CPUTopology, type DescribedMachine } from '../../../src/engine/container-manager/cpu-topology/cpu-topology.ts';
 import { nodeAllocatableReservation } from '../../../src/engine/container-manager/node-allocatable.ts';
@@ -67,7 +67,7 @@ export const managerConfig = tableAdapter<In, Out>(
 
 function defaultsOf(configuration: KubeletConfiguration): object {
   const { cpuManagerPolicy, memoryManagerPolicy, topologyManagerPolicy, topologyManagerScope } = configuration;
-  const cpuManagerReconcilePeriod = formatDuration(BigInt(configuration.cpuManagerReconcilePeriod) * 1_000_000n);
+  const cpuManagerReconcilePeriod = formatDurationMs(configuration.cpuManagerReconcilePeriod);
   return {
     ...{ cpuManagerPolicy, cpuManagerReconcilePeriod, memoryManagerPolicy },
     ...{ topologyManagerPolicy, topologyManagerScope },

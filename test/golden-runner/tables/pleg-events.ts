@@ -1,7 +1,7 @@
 import { systemClock } from '../../../src/clock.ts';
 import { GenericPleg } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';
-import type { RuntimePod } from '../../../src/engine/container/pod-records.ts';
+import type { RuntimePod } from '../../../src/engine/container/runtime-pod.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { tableAdapter } from '../table-adapter.ts';
 

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
 import { addNodeOptions } from '../../../src/node/options/node-flags.ts';
 import { type NodeFlags, type NodeOptions, nodeOptions } from '../../../src/node/options/node-options.ts';
+import { UserError } from '../../../src/errors.ts';
 import { defaultConfiguration } from '../../builders/default-configuration.ts';
 import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -240,6 +241,72 @@ describe('a flag', () => {
     ['--hostname-override', 'a'.repeat(254)],
   ])('%s refuses "%s"', async (flag, value) => {
     await expect(optionsOf(flag, value)).rejects.toThrow();
+  });
+
+  test.each([
+    ['--port=0', 'port: 0 must be between 1 and 65535, inclusive'],
+    ['--authorization-mode=', 'authorization.mode: "" must be one of: "AlwaysAllow", "Webhook"'],
+    ['--hairpin-mode=', 'hairpinMode: "" must be one of: "none", "hairpin-veth", "promiscuous-bridge"'],
+    [
+      '--topology-manager-policy=',
+      'topologyManagerPolicy: "" must be one of: "none", "best-effort", "restricted", "single-numa-node"',
+    ],
+    ['--topology-manager-scope=', 'topologyManagerScope: "" must be one of: "container", "pod"'],
+    [
+      '--container-log-max-size=',
+      'containerLogMaxSize: "" must be a whole number of bytes such as "10Mi", below 100Ti',
+    ],
+    ['--logging-format=', 'logging.format: "" must be one of: "text", "json"'],
+    ['--sync-frequency=0', 'syncFrequency: 0s must be positive'],
+  ])('of zero is not as though it were absent: %s', async (flag, problem) => {
+    const [name = ''] = flag.split('=');
+    const message = `the configuration is wrong\n${name}: error: ${problem}`;
+    await expect(optionsOf(flag)).rejects.toThrow(new UserError(message));
+  });
+
+  test.each([
+    ['0x10', 16],
+    ['0X1f', 31],
+    ['010', 8],
+    ['0o10', 8],
+    ['0b11', 3],
+    ['1_0', 10],
+    ['0x_1_0', 16],
+    ['+7', 7],
+    ['2147483647', 2_147_483_647],
+  ])('of a number takes %s', async (text, maxPods) => {
+    expect(await optionsOf(`--max-pods=${text}`)).toMatchObject({ maxPods });
+  });
+
+  test.each(['', '08', '0x', '0b2', '1__0', '_1', '1_', '1.0', '1e3', ' 1', '2147483648', '-2147483649', '0x80000000'])(
+    'of a number with 32 bits refuses "%s"',
+    async (text) => {
+      await expect(optionsOf(`--max-pods=${text}`)).rejects.toThrow('It must be a whole number of 32 bits.');
+    },
+  );
+
+  test('of a number with 64 bits takes more', async () => {
+    expect(await optionsOf('--pod-max-pids=2147483648')).toMatchObject({ podPidsLimit: 2_147_483_648 });
+    const tooMany = optionsOf('--pod-max-pids=9223372036854775808');
+    await expect(tooMany).rejects.toThrow('It must be a whole number of 64 bits.');
+  });
+
+  test('of zero stays where zero is allowed', async () => {
+    const flags = ['max-pods', 'registry-burst', 'minimum-image-ttl-duration', 'streaming-connection-idle-timeout'];
+    expect(await optionsOf(...flags.map((flag) => `--${flag}=0`))).toMatchObject({
+      maxPods: 0,
+      registryBurst: 0,
+      imageMinimumGCAge: 0,
+      streamingConnectionIdleTimeout: 0,
+    });
+  });
+
+  test('of an address without a value changes nothing', async () => {
+    expect(await optionsOf('--address=', '--healthz-bind-address=', '--cgroup-driver=')).toMatchObject({
+      address: '0.0.0.0',
+      healthzBindAddress: '127.0.0.1',
+      cgroupDriver: 'cgroupfs',
+    });
   });
 
   test('that is true or false takes no value from the next word', async () => {

@@ -66,7 +66,7 @@ test.each([
 async function ofShortLivedIssuer({ rig, clock }: { rig: ApiRig; clock: FakeClock }): Promise<Certificate> {
   const [notBefore, notAfter] = [new Date(clock.now() - hour), new Date(clock.now() + hour)];
   const teams = await rig.authority.authority('teams', { notBefore, notAfter });
-  const { cert, key } = await teams.issue('carol');
+  const { cert, key } = await teams.issue('carol', { notBefore, notAfter: new Date(clock.now() + 2 * hour) });
   return { cert: `${cert}\n${teams.own.cert}`, key };
 }
 

@@ -30,6 +30,8 @@ test('the query of a log is read as the kubelet reads it', () => {
     ['tailLines=-1', invalid],
     ['limitBytes=0', invalid],
     ['sinceSeconds=5', { ...plain, sinceMs: 5000 }],
+    // Go's nanoseconds wrap in 64 bits.
+    ['sinceSeconds=9223372036854775807', { ...plain, sinceMs: 11_000 }],
     ['sinceSeconds=5&sinceTime=2024-01-02T03:04:07Z', invalid],
     ['sinceSeconds=5&sinceTime=', invalid],
     ['sinceSeconds=5&sinceTime=null', invalid],
@@ -37,6 +39,7 @@ test('the query of a log is read as the kubelet reads it', () => {
     ['sinceTime=', plain],
     ['sinceTime=null', plain],
     ['sinceTime=2024-01-02T03:04:07.12345679Z', { ...plain, sinceMs, sinceExtraNs: 456_790 }],
+    ['sinceTime=2024-01-02T3:04:07.123Z', { ...plain, sinceMs, sinceExtraNs: 0 }],
     ['sinceTime=2024-01-02T05:04:07,123%2B02:00', { ...plain, sinceMs, sinceExtraNs: 0 }],
     ['sinceTime=2024-01-03T03:04:07.123%2B24:00', { ...plain, sinceMs, sinceExtraNs: 0 }],
     ['sinceTime=2024-01-02T05:04:07.123%2B01:60', { ...plain, sinceMs, sinceExtraNs: 0 }],

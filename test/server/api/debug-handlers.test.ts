@@ -110,12 +110,17 @@ test('the log level is set over the API', async () => {
   const rig = await ApiRig.open({ setVerbosity: (level) => levels.push(level) });
   const client = await rig.authority.issue('carol');
   const put = (body: string): Promise<string> => rig.short('PUT /debug/flags/v', { client, body });
-  expect([await put('4'), await put('-1'), await put('4294967296')]).toEqual([
+  const outOfRange = (text: string): string =>
+    `400 failed set klog.logging.verbosity ${text}: strconv.ParseInt: parsing "${text}": value out of range\n`;
+  expect(await Promise.all(['4', '2147483647', '2147483648', '4294967295', '-1', '4294967296'].map(put))).toEqual([
     '200 successfully set klog.logging.verbosity to 4\n',
+    '200 successfully set klog.logging.verbosity to 2147483647\n',
+    outOfRange('2147483648'),
+    outOfRange('4294967295'),
     '400 strconv.ParseUint: parsing "-1": invalid syntax\n',
     '400 strconv.ParseUint: parsing "4294967296": value out of range\n',
   ]);
-  expect(levels).toEqual([4]);
+  expect(levels).toEqual([4, 2147483647]);
 });
 
 test('a level that is too long is refused, and the answer ends the connection', async () => {

@@ -31,6 +31,16 @@ test('says ok while all is well, and else what is wrong', async () => {
   expect(await get(port, '/')).toBe('404 404 page not found\n');
 });
 
+test('names the exclusions that fit no check, each once and in order', async () => {
+  const port = await serve(() => undefined);
+  const query = ['z', 'a', 'ping', 'z', '\u{1f600}', '\uff5e'].map((name) => `exclude=${encodeURIComponent(name)}`);
+  expect(await get(port, `/healthz?verbose&${query.join('&')}`)).toBe(
+    '200 [+]ping excluded: ok\n' +
+      'warn: some health checks cannot be excluded: no matches for "a","z","\uff5e","\u{1f600}"\n' +
+      'healthz check passed\n',
+  );
+});
+
 test('listens on the address that it is given, and on no other', async () => {
   const port = await serve(() => undefined);
   await expect(get(port, '/healthz', '127.0.0.2')).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { ActionLog } from '../../../src/server/control/action-log.ts';
-import { Refusal, sendJSON } from '../../../src/server/control/control-answer.ts';
+import { ControlRefusal, sendJSON } from '../../../src/server/control/control-answer.ts';
 import { call } from '../../../src/server/control/control-call.ts';
 import type { ControlContext, ControlRoutes } from '../../../src/server/control/control-route.ts';
 import { controlRoutes } from '../../../src/server/control/control-routes.ts';
@@ -23,7 +23,7 @@ async function serve(): Promise<string> {
     },
     'POST /v1/things/{name}/{action}': async ({ params, request, response }) => {
       const options = await readOptions(request);
-      if (params['action'] === 'refuse') throw new Refusal(409, 'it is held', 'Release it.');
+      if (params['action'] === 'refuse') throw new ControlRefusal(409, 'it is held', 'Release it.');
       sendJSON(context, response, { ...params, options });
     },
   });

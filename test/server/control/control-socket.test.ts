@@ -6,13 +6,13 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { PodName } from '../../../src/api/values/pod-names.ts';
 import type { KubeletEvent } from '../../../src/engine/view/events.ts';
 import type { HistoryEntry } from '../../../src/engine/history/history-entry.ts';
 import type { SummaryRequest } from '../../../src/engine/stats/stats-provider.ts';
 import {
   type EphemeralRequest,
   type OperationRequest,
-  type PodName,
   type RevisionSummary,
 } from '../../../src/engine/operations/operation.ts';
 import type { Summary } from '../../../src/engine/stats/summary.ts';
