@@ -1,4 +1,5 @@
 import { reasons } from '../view/reasons.ts';
+import { awaitedPods } from '../view/recognized-texts.ts';
 import type { Finding, Stage } from './explanation.ts';
 import { commandName, type Subject } from './subject.ts';
 
@@ -13,18 +14,20 @@ export function explainAdmission({ rejection, ...subject }: Subject): Finding | 
 export function explainStartOrder({ pod }: Subject): Finding | undefined {
   const { reason, message = '' } = pod.status ?? {};
   if (reason !== reasons.waitingForPods) return undefined;
-  const [, names = ''] = /^Waiting for (.*?)(?: to be Ready|, which no manifest declares)/.exec(message) ?? [];
-  const first = names.split(', ')[0] ?? '';
-  const isUndeclared = message.includes('which no manifest declares');
+  const { unready, undeclared } = awaitedPods(message);
+  const [[missing], [awaited]] = [undeclared, unready];
   return {
     stage: 'start order',
     cause: message.replace(/^W/, 'w'),
     field: 'metadata.annotations[kubelet-ts.io/depends-on]',
     evidence: [{ from: 'status', text: `${reason}: ${message}` }],
-    ways: isUndeclared
-      ? [`Declare ${first} in a manifest, or correct its name in the annotation kubelet-ts.io/depends-on.`]
-      : [`Look at that pod: kubelet-ts explain ${first}`],
-    nextTryWhen: isUndeclared ? 'manifests change' : `${names} becomes Ready`,
+    ways: [
+      ...(missing === undefined
+        ? []
+        : [`Declare ${missing} in a manifest, or correct its name in the annotation kubelet-ts.io/depends-on.`]),
+      ...(awaited === undefined ? [] : [`Look at that pod: kubelet-ts explain ${awaited}`]),
+    ],
+    nextTryWhen: missing === undefined ? `${unready.join(', ')} becomes Ready` : 'manifests change',
   };
 }
 

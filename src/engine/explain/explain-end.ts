@@ -1,5 +1,6 @@
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { reasons } from '../view/reasons.ts';
+import { isStorageLimitText } from '../view/recognized-texts.ts';
 import type { Evidence, Finding } from './explanation.ts';
 import { lookAtRuntime } from './runtime-ways.ts';
 import {
@@ -35,12 +36,11 @@ export function explainFailedContainer(subject: Subject): Finding | undefined {
 function evicted(subject: Subject): Finding {
   const { message = '' } = subject.pod.status ?? {};
   const event = newestEvent(subject, [reasons.evicted]);
-  const isOwnUsage = /exceeds the limit|exceeded its local ephemeral storage|Usage of EmptyDir/i.test(message);
   return {
     stage: 'evicted',
     cause: message.trim(),
     evidence: event === undefined ? [{ from: 'status', text: message.trim() }] : [eventEvidence(event)],
-    ways: isOwnUsage
+    ways: isStorageLimitText(message)
       ? ['Raise the limit (sizeLimit, or limits of ephemeral-storage), or let the pod write less.']
       : [
           'Free what the node lacks: df -h; free -m; kubelet-ts top',

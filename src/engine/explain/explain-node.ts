@@ -50,7 +50,7 @@ export function explainManifest({ node, pod }: Subject): Finding | undefined {
     const cause = broken.find(({ lastGoodPods }) => lastGoodPods === undefined) ?? kept;
     return manifestFinding(cause, broken, 'Its last good revision runs on.');
   }
-  const repeated = errors.find(({ message }) => message.startsWith(`Pod ${namespace}/${name} is declared `));
+  const repeated = errors.find(({ repeatedPod }) => repeatedPod?.namespace === namespace && repeatedPod.name === name);
   return repeated && manifestFinding(repeated, [repeated], 'The pod of the first declaration runs on.');
 }
 

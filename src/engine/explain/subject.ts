@@ -1,6 +1,7 @@
 import type { Container, ContainerStatus, Pod } from '../../api/types.ts';
 import { manifestKey } from '../../api/values/depends-on.ts';
 import { parseDuration } from '../../api/values/duration.ts';
+import { podKey } from '../../api/values/pod-names.ts';
 import type { HistoryEntry } from '../history/history-entry.ts';
 import type { EngineSnapshot, PodSnapshot } from '../view/snapshot.ts';
 import type { Evidence, Finding } from './explanation.ts';
@@ -106,17 +107,15 @@ export function nextStart(subject: Subject, { status }: Part): Pick<Finding, 'ne
  */
 export function commandName({ pod, node }: Pick<Subject, 'pod' | 'node'>): string {
   const short = manifestKey(pod).replace(/^default\//, '');
-  const full = fullName(pod);
-  const others = (node?.pods ?? []).filter((other) => fullName(other.pod) !== full);
+  const full = podKey(pod.metadata);
+  const others = (node?.pods ?? []).filter((other) => podKey(other.pod.metadata) !== full);
   return others.some((other) => commandNames(other.pod).includes(short)) ? full : short;
 }
 
 /** All names by which a command line may mean the pod. */
 function commandNames(pod: Pod): string[] {
-  return [fullName(pod), manifestKey(pod)].flatMap((name) => [name, name.slice(name.indexOf('/') + 1)]);
+  return [podKey(pod.metadata), manifestKey(pod)].flatMap((name) => [name, name.slice(name.indexOf('/') + 1)]);
 }
-
-const fullName = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
 
 /** `kubelet-ts logs` for a container. Leaves its name out if the pod has only one. */
 export function logsCommand(subject: Subject, name: string, flags = ''): string {

@@ -1,4 +1,4 @@
-import { humanDuration } from '../../api/values/pod-printer.ts';
+import { humanDuration } from '../../api/values/duration.ts';
 import type { NodePressureSnapshot } from './snapshot.ts';
 
 /** Such as `DiskPressure for 5m: nodefs.available is 60Mi, threshold 100Mi`. `now` is milliseconds since the epoch. */
