@@ -5,7 +5,7 @@ import { errorMessage } from '../errors.ts';
 import { BackOff } from '../flow/back-off.ts';
 import { isFolder, makeFolder } from '../make-folder.ts';
 import type { ContainerManager } from './container-manager/container-manager.ts';
-import type { RuntimePod } from './container/pod-records.ts';
+import type { RuntimePod } from './container/runtime-pod.ts';
 import { mayBeRunning, type RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { SyncResult } from './container/sync-result.ts';
 import type { EphemeralContainers } from './ephemeral-containers/ephemeral-containers.ts';
@@ -40,7 +40,7 @@ interface Deps {
   podDirs: PodDirs;
   volumeManager: VolumeManager;
   statuses: PodStatuses;
-  revisions: AppliedRevisions;
+  appliedRevisions: AppliedRevisions;
   reasonCache: ReasonCache;
   containerManager: ContainerManager;
   prober: ProberManager;
@@ -57,7 +57,7 @@ interface Deps {
   ephemeral: Pick<EphemeralContainers, 'effective' | 'settle'>;
   /** True if no manifest declares the pod any more. */
   isPodGone: (uid: string) => boolean;
-  /** True if the pod was stopped by an operator and starts with its volumes again. */
+  /** True if the pod was stopped by an operator and starts again with the data of its own volumes. */
   keepsVolumes: (pod: Pod) => boolean;
   /** Removes the remains of a stopped pod from the runtime and the disk. */
   removePod: (uid: string) => Promise<void>;
@@ -184,8 +184,11 @@ export class KubeletPodSyncer implements PodSyncer {
     const { volumeManager, containerManager, isPodGone, keepsVolumes } = this.deps;
     const { uid } = pod.metadata;
     this.deps.statuses.update(pod, podStatus, true);
-    const claims = keepsVolumes(pod) ? [] : await volumeManager.unmountPodVolumes(uid);
-    if (isPodGone(uid)) this.reportKeptClaims(pod, claims);
+    if (keepsVolumes(pod)) await volumeManager.unmountStoppedPod(uid);
+    else {
+      const claims = await volumeManager.unmountPodVolumes(uid);
+      if (isPodGone(uid)) this.reportKeptClaims(pod, claims);
+    }
     this.mountBackOff.reset(uid);
     this.retriedAt.delete(uid);
     await containerManager.podCgroups.remove(uid);
@@ -200,7 +203,7 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /** Makes this revision the one that the pod runs. The event of a resize follows once it is carried out. */
   private async acceptRevision(pod: Pod, podStatus: RuntimePodStatus, recorder: PodEventRecorder): Promise<void> {
-    const change = await this.deps.revisions.accept(pod, podStatus);
+    const change = await this.deps.appliedRevisions.accept(pod, podStatus);
     if (change.kind !== 'inPlace') return;
     const restarting = [...change.images, ...change.resize.flatMap(({ name, restart }) => (restart ? [name] : []))];
     const what = restarting.length === 0 ? 'no container restarts' : `only ${restarting.join(', ')} restarts`;
@@ -209,15 +212,15 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /** Returns undefined if the pod's resources are those of its revision. */
   private resizeOf(uid: string): SyncedResize | undefined {
-    const { revisions } = this.deps;
-    if (!revisions.isResizing(uid)) return undefined;
+    const { appliedRevisions } = this.deps;
+    if (!appliedRevisions.isResizing(uid)) return undefined;
     const onResized = (containerID: string): void => {
-      revisions.containerResized(uid, containerID);
+      appliedRevisions.containerResized(uid, containerID);
     };
     const onFinished = (): void => {
-      void revisions.resized(uid);
+      void appliedRevisions.resized(uid);
     };
-    return { outdated: revisions.outdated(uid), onResized, onFinished };
+    return { outdated: appliedRevisions.outdated(uid), onResized, onFinished };
   }
 
   /** Mounts the volumes. A volume that keeps its old content after a failed update does not fail the sync. */

@@ -77,3 +77,52 @@ test('a pod that waits for a ReadWriteOncePod claim starts as soon as the other 
   await world.until(() => engine.isReady('b-edge1'));
   expect(world.clock.now() - ended).toBeLessThan(3000);
 });
+
+test('a stopped pod leaves its ReadWriteOncePod claim to another pod, and waits for it once it is started', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  source.setConfigObjects(makeClaim('data', { accessModes: ['ReadWriteOncePod'] }));
+  source.set(podWithClaim('a', 'u1'));
+  await world.until(() => engine.isReady('a-edge1'));
+  source.set(podWithClaim('a', 'u1'), podWithClaim('b', 'u2'));
+  await world.until(() => engine.messages('FailedMount').length > 0);
+
+  const a = { namespace: 'default', name: 'a-edge1' };
+  await engine.kubelet.operate({ action: 'stop', pod: a });
+  await world.until(() => engine.isReady('b-edge1'));
+  expect(world.runtime.running()).toEqual(['b-edge1/main#0']);
+
+  const refused = engine.messages('FailedMount').length;
+  await engine.kubelet.operate({ action: 'start', pod: a });
+  await world.until(() => engine.messages('FailedMount').length > refused);
+  source.set(podWithClaim('a', 'u1'));
+  await world.until(() => engine.isReady('a-edge1'));
+  expect(world.runtime.running()).toEqual(['a-edge1/main#1']);
+});
+
+test('the claim of a pod whose stop was cut short by a reboot is free for another pod', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  const claim = makeClaim('data', { accessModes: ['ReadWriteOncePod'] });
+  source.setConfigObjects(claim);
+  source.set(podWithClaim('a', 'u1'));
+  await world.until(() => engine.isReady('a-edge1'));
+  const release = world.runtime.hang('stopContainer');
+  await engine.kubelet.operate({ action: 'stop', pod: { namespace: 'default', name: 'a-edge1' } });
+  await world.until(() => world.runtime.requestsOf('stopContainer').length > 0);
+  engine.crash();
+  release();
+  world.runtime.reboot({ forgets: true });
+
+  const again = new ManualSource();
+  const next = await world.boot({ sources: [again] });
+  again.setConfigObjects(claim);
+  again.set(podWithClaim('a', 'u1'), podWithClaim('b', 'u2'));
+  await world.until(() => next.isReady('b-edge1'));
+  expect({ running: world.runtime.running(), reason: next.pod('a-edge1')?.pod.status?.reason }).toEqual({
+    running: ['b-edge1/main#0'],
+    reason: 'Stopped',
+  });
+});

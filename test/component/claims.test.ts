@@ -220,6 +220,39 @@ describe('ReadWriteOncePod', () => {
     expect(await mountData(podOf('data', 'u2'))).toEqual(mountedClaim());
   });
 
+  test('is free while its pod is stopped, and the data of the pod stay', async () => {
+    declare(makeClaim('data', { accessModes: ['ReadWriteOncePod'] }));
+    const volumeMounts = ['data', 'cache'].map((name) => ({ name, mountPath: `/${name}` }));
+    const pod = podOf('data', 'u1', { containers: [makeContainer({ volumeMounts })] });
+    pod.spec.volumes?.push({ name: 'cache', emptyDir: {} });
+    await mountData(pod);
+    const [podDir, cache] = [join(folder, 'pods', 'u1'), manager.emptyDirPath('u1', 'cache')];
+    await writeFile(join(cache, 'row'), '1');
+    const mounts = ['volumes/kubernetes.io~nfs/share', 'volume-subpaths/data/main/0'].map((path) => join(podDir, path));
+    onTestFinished(async () => {
+      for (const mountPoint of await mountPointsUnder(folder)) await execa('umount', ['-l', mountPoint]);
+    });
+    for (const path of mounts) {
+      await mkdir(path, { recursive: true });
+      await mountTmpfs(path, undefined);
+    }
+    expect(await mountData(podOf('data', 'u2'))).toBe(conflict);
+
+    await manager.unmountStoppedPod('u1');
+    expect({ freed, mounts: await mountPointsUnder(folder), files: await readdir(cache) }).toEqual({
+      freed: ['u2'],
+      mounts: [],
+      files: ['row'],
+    });
+    expect(await mountData(podOf('data', 'u2'))).toEqual(mountedClaim());
+    expect(await mountData(pod)).toBe(conflict);
+    await manager.unmountPodVolumes('u2');
+    expect({ mounted: await mountData(pod), files: await readdir(cache) }).toEqual({
+      mounted: mountedClaim(),
+      files: ['row'],
+    });
+  });
+
   test('goes to one of two pods that start at the same time', async () => {
     declare(makeClaim('data', { accessModes: ['ReadWriteOncePod'] }));
     const results = await Promise.all([mountData(podOf('data')), mountData(podOf('data', 'u2'))]);

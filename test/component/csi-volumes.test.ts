@@ -240,6 +240,32 @@ describe('a volume in the pod', () => {
     expect(driver.takeCalls()).toEqual([]);
   });
 
+  test('stays published while its pod is stopped, unlike a declared volume', async () => {
+    const csi = { driver: driverName, volumeHandle: 'disk-1' };
+    declare(
+      makeCSIDriver(driverName),
+      makeClaim('more', { storageClassName: '' }),
+      makeVolume('disk', { source: { csi } }),
+    );
+    const pod = inline();
+    pod.spec.containers[0]?.volumeMounts?.push({ name: 'more', mountPath: '/more' });
+    pod.spec.volumes?.push({ name: 'more', persistentVolumeClaim: { claimName: 'more' } });
+    const paths = new Map([
+      ['data', mounted(target('data'))],
+      ['more', mounted(target('disk'))],
+    ]);
+    expect(await node.manager.mountPodVolumes(pod)).toEqual({ mounted: paths, failures: new Map() });
+    driver.takeCalls();
+    await node.manager.unmountStoppedPod('u1');
+    expect({ calls: driver.takeCalls(), mounts: await mountPointsUnder(folder), staged: await stagedNames() }).toEqual({
+      calls: ['nodeUnpublishVolume', 'nodeUnstageVolume'],
+      mounts: [target('data')],
+      staged: [],
+    });
+    expect(await node.manager.mountPodVolumes(pod)).toEqual({ mounted: paths, failures: new Map() });
+    expect(driver.takeCalls()).toEqual(['nodeStageVolume', 'nodePublishVolume']);
+  });
+
   test('is published again at every sync where its driver wants that', async () => {
     declare(makeCSIDriver(driverName, { requiresRepublish: true }));
     await mountData(inline());

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pathExists } from '../../src/engine/host/path-exists.ts';
+import { pathExists } from '../../src/path-exists.ts';
 import { openPlugins } from '../../src/plugins/open-plugins.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { FakePlugin } from '../fakes/fake-plugin.ts';

@@ -182,6 +182,33 @@ describe('a node that runs short of memory', () => {
     expect(waits).toEqual([1, 2, 4]);
   });
 
+  test('the wait of a pod that found no room for long doubles all the same', async () => {
+    const resources = { requests: { memory: '600Mi' } };
+    const containers = [{ name: 'main', image: 'registry.example/app:1', resources }];
+    const large = pod('large', { containers });
+    const made = await node({ ...memoryBelow100Mi, transitionMs: 1000 }, large);
+    const { world, engine, source } = made;
+    uses(world, 'large', 700);
+    const waits: number[] = [];
+    for (const time of [1, 2]) {
+      world.stats.amounts.memoryAvailable = 60 * mebibyte;
+      await world.until(() => engine.messages('Evicted').length === time);
+      world.stats.amounts.memoryAvailable = 300 * mebibyte;
+      await world.until(() => pressures(made).length === 0);
+      const endedAt = world.clock.monotonic();
+      if (time === 1) {
+        source.set(large, pod('first', { containers }));
+        await world.until(() => running(made).includes('first-edge1/main#0'));
+        for (const minutes of [6, 6]) await world.pass(minutes * 60_000);
+        expect(running(made)).toEqual(['first-edge1/main#0']);
+        source.set(large);
+      }
+      await world.until(() => running(made).includes('large-edge1/main#0'));
+      waits.push(Math.round((world.clock.monotonic() - endedAt) / 10_000));
+    }
+    expect(waits).toEqual([72, 2]);
+  });
+
   test('ten quiet minutes after its return reset the wait of a pod', async () => {
     const made = await node({ ...memoryBelow100Mi, transitionMs: 1000 }, pod('large'));
     const { world, engine } = made;

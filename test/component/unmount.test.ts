@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { mountPointsUnder, mountTmpfs, unmountTree } from '../../src/engine/host/mounts.ts';
-import { pathExists } from '../../src/engine/host/path-exists.ts';
+import { pathExists } from '../../src/path-exists.ts';
 import { removeTree } from '../../src/engine/host/remove-tree.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 

@@ -98,7 +98,7 @@ export function shouldChangeOwnership(spec: CSIVolumeSpec, capabilities: Capabil
   return spec.accessModes.some((mode) => mode === 'ReadWriteOnce' || mode === 'ReadWriteOncePod');
 }
 
-export const fsGroupOf = ({ spec }: Pod): number | undefined => spec.securityContext?.fsGroup;
+const fsGroupOf = ({ spec }: Pod): number | undefined => spec.securityContext?.fsGroup;
 
 /** Why the driver cannot have such a volume. Returns undefined if it can. csi_mounter.go supportsVolumeLifecycleMode */
 export function unsupportedLifecycle({ lifecycle, driver: name }: CSIVolumeSpec, driver: CSIDriver | undefined) {

@@ -20,7 +20,11 @@ export interface CSIVolumeSpec {
   stageSecret: ClaimName | undefined;
 }
 
-/** A volume that lives as long as its pod. kubelet: csi_mounter.go SetUpAt, csi_plugin.go makeVolumeHandle */
+/** The handle of a volume that lives as long as its pod. kubelet: csi_plugin.go makeVolumeHandle */
+export const ephemeralHandle = (podUID: string, name: string): string =>
+  `csi-${createHash('sha256').update(`${podUID}${name}`).digest('hex')}`;
+
+/** A volume that lives as long as its pod. kubelet: csi_mounter.go SetUpAt */
 export function ephemeralSpec(pod: Pod, name: string, source: NonNullable<Volume['csi']>): CSIVolumeSpec {
   const { driver, fsType = '', readOnly = false, volumeAttributes = {}, nodePublishSecretRef } = source;
   const { uid, namespace } = pod.metadata;
@@ -29,7 +33,7 @@ export function ephemeralSpec(pod: Pod, name: string, source: NonNullable<Volume
     pod,
     specName: name,
     driver,
-    volumeHandle: `csi-${createHash('sha256').update(`${uid}${name}`).digest('hex')}`,
+    volumeHandle: ephemeralHandle(uid, name),
     lifecycle: 'Ephemeral',
     readOnly,
     fsType,

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import type { ClaimName, StorageLookup } from '../../api/values/persistent-volume.ts';
@@ -7,10 +6,10 @@ import type { CallOptions } from '../../cri/service.ts';
 import { allEnded } from '../../flow/all-ended.ts';
 import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import type { Logger } from '../../logger.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { isFolder, makeFolder } from '../../make-folder.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
 import { isMountPoint } from '../host/mounts.ts';
-import { namesIn } from '../host/names-in.ts';
+import { namesIn } from '../../names-in.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { removeTree } from '../host/remove-tree.ts';
 import type { CSIDrivers } from './csi-drivers.ts';
@@ -40,7 +39,7 @@ import {
   unsupportedLifecycle,
 } from './csi-requests.ts';
 import { csiUsage } from './csi-usage.ts';
-import type { CSIVolumeSpec } from './csi-volume-spec.ts';
+import { type CSIVolumeSpec, ephemeralHandle } from './csi-volume-spec.ts';
 
 interface Deps {
   rootDir: string;
@@ -128,8 +127,17 @@ export class CSIVolumes {
    */
   async tearDownPod(uid: string): Promise<void> {
     const podDir = this.deps.podDirs.podDir(uid);
-    const specNames = new Set([...(await namesIn(publishedFolder(podDir))), ...(await namesIn(usesFolder(podDir)))]);
-    await allEnded([...specNames].map((name) => this.tearDown(podDir, name)));
+    await allEnded((await specNamesOf(podDir)).map((name) => this.tearDown(podDir, name)));
+  }
+
+  /** As `tearDownPod`, but leaves the volumes that live as long as the pod. */
+  async tearDownPersistent(uid: string): Promise<void> {
+    const podDir = this.deps.podDirs.podDir(uid);
+    const tearDown = async (name: string): Promise<void> => {
+      const volume = await volumeOf(podDir, name);
+      if (volume?.volumeHandle !== ephemeralHandle(uid, name)) await this.tearDown(podDir, name);
+    };
+    await allEnded((await specNamesOf(podDir)).map(tearDown));
   }
 
   /** Unstages the volumes of a driver that no pod uses, such as those that a crash left. */
@@ -226,8 +234,7 @@ export class CSIVolumes {
 
   private async tearDown(podDir: string, specName: string): Promise<void> {
     const folder = join(publishedFolder(podDir), specName);
-    const published = await readData(folder);
-    const volume = published ?? (await readUse(podDir, specName));
+    const volume = await volumeOf(podDir, specName);
     if (volume === undefined) {
       // Without vol_data.json no driver can be asked.
       await removeTree(folder);
@@ -286,6 +293,16 @@ export class CSIVolumes {
   }
 }
 
+/** Names of the volumes that a pod has published or noted. */
+async function specNamesOf(podDir: string): Promise<string[]> {
+  return [...new Set([...(await namesIn(publishedFolder(podDir))), ...(await namesIn(usesFolder(podDir)))])];
+}
+
+/** The volume of this name as published, or else as noted. Resolves with undefined if neither is readable. */
+async function volumeOf(podDir: string, specName: string): Promise<CSIVolumeID | undefined> {
+  return (await readData(join(publishedFolder(podDir), specName))) ?? (await readUse(podDir, specName));
+}
+
 function stages({ lifecycle }: CSIVolumeSpec, capabilities: Capabilities): boolean {
   return lifecycle === 'Persistent' && capabilities.has('STAGE_UNSTAGE_VOLUME');
 }
@@ -303,12 +320,4 @@ function isFinal(error: unknown): boolean {
 async function isStaged(folder: string): Promise<boolean> {
   const staged = await readStaged(folder);
   return staged !== undefined && (!staged.isMountPoint || (await isMountPoint(stagingPath(folder))));
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isDirectory();
-  } catch {
-    return false;
-  }
 }

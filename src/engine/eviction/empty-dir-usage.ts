@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { VolumeStats } from '../stats/summary.ts';
-import { treeUsage } from '../volumes/disk-usage.ts';
+import { treeUsage, usedDisk } from '../volumes/disk-usage.ts';
 import type { VolumeManager } from '../volumes/volume-manager.ts';
 import { limitedEmptyDir } from './storage-limits.ts';
 
@@ -72,14 +72,15 @@ export class EmptyDirUsage {
       if (isOver()) break;
       try {
         const path = volumeManager.emptyDirPath(pod.metadata.uid, name);
-        const { bytes, inodes } = await treeUsage(
+        const usage = await treeUsage(
           path,
           (counted) => isOver() || (enoughBytes !== undefined && counted.bytes > enoughBytes),
           { maxNames },
         );
         if (isOver()) break;
         const time = new Date(clock.now()).toISOString();
-        measured.push({ name, time, usedBytes: Number(bytes), inodesUsed: inodes });
+        const before = this.limited.get(pod.metadata.uid)?.find((volume) => volume.name === name);
+        measured.push({ name, time, ...usedDisk(usage, before) });
       } catch (error) {
         // The volume is not set up yet, or was removed with its pod.
         if (hasCode(error, 'ENOENT')) continue;

@@ -31,6 +31,8 @@ export class PodEvictions {
   private readonly backOff: BackOff;
   /** When each pod that will start again was evicted, by UID; monotonic. */
   private readonly evicted = new Map<string, number>();
+  /** UIDs of pods that were due and have not started yet. */
+  private readonly due = new Set<string>();
   private relievedAtMonotonic = -Infinity;
 
   constructor(private readonly deps: Deps) {
@@ -77,7 +79,10 @@ export class PodEvictions {
     const due = [...this.evicted.keys()].filter(
       (uid) => workers.snapshot(uid).state === 'finished' && !this.isInBackOff(uid),
     );
-    for (const uid of due) this.evicted.delete(uid);
+    for (const uid of due) {
+      this.evicted.delete(uid);
+      this.due.add(uid);
+    }
     return due;
   }
 
@@ -85,15 +90,18 @@ export class PodEvictions {
   startsAfresh(uid: string): boolean {
     // The time without an eviction begins.
     this.backOff.touch(uid);
+    this.due.delete(uid);
     return this.evicted.delete(uid);
   }
 
   /** Forgets all other pods. */
   retain(podUIDs: ReadonlySet<string>): void {
-    for (const uid of this.evicted.keys()) {
-      // The back-off of a pod that waits does not expire.
-      if (podUIDs.has(uid)) this.backOff.touch(uid);
-      else this.evicted.delete(uid);
+    for (const uids of [this.evicted, this.due]) {
+      for (const uid of uids.keys()) {
+        // The back-off of a pod that waits, be it for admission, does not expire.
+        if (podUIDs.has(uid)) this.backOff.touch(uid);
+        else uids.delete(uid);
+      }
     }
     this.backOff.gc();
   }

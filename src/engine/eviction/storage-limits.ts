@@ -1,6 +1,7 @@
 import { formatQuantity, quantityValue, toQuantity } from '../../api/values/quantity.ts';
 import { podLimits } from '../../api/values/resource-totals.ts';
 import type { Pod, Volume } from '../../api/types.ts';
+import { storageLimitTexts } from '../view/recognized-texts.ts';
 import type { DiskLayout } from './disk-layout.ts';
 import type { PodUsage } from './node-summary.ts';
 
@@ -40,10 +41,7 @@ function exceededEmptyDir({ spec }: Pod, { volume = [] }: PodUsage): ExceededLim
     .flatMap((one) => limitedEmptyDir(one) ?? [])
     .find(({ name, limitBytes }) => BigInt(volume.find((stats) => stats.name === name)?.usedBytes ?? 0) > limitBytes);
   return (
-    exceeded && {
-      signal: 'emptydirfs.limit',
-      message: `Usage of EmptyDir volume "${exceeded.name}" exceeds the limit "${exceeded.sizeLimit}". `,
-    }
+    exceeded && { signal: 'emptydirfs.limit', message: storageLimitTexts.emptyDir(exceeded.name, exceeded.sizeLimit) }
   );
 }
 
@@ -51,8 +49,7 @@ function exceededPodLimit(pod: Pod, usage: PodUsage): ExceededLimit | undefined 
   const limit = podLimits(pod).get('ephemeral-storage');
   const used = BigInt(usage['ephemeral-storage']?.usedBytes ?? 0);
   if (limit === undefined || used <= quantityValue(limit)) return undefined;
-  const message = `Pod ephemeral local storage usage exceeds the total limit of containers ${formatQuantity(limit)}. `;
-  return { signal: 'ephemeralpodfs.limit', message };
+  return { signal: 'ephemeralpodfs.limit', message: storageLimitTexts.pod(formatQuantity(limit)) };
 }
 
 /** The writable layer counts only if it is on the node's disk. */
@@ -66,8 +63,10 @@ function exceededContainerLimit(
     const limit = toQuantity(resources?.limits?.['ephemeral-storage']);
     const used = (logs?.usedBytes ?? 0) + (dedicatedImageFs ? 0 : (rootfs?.usedBytes ?? 0));
     if (limit.nanos > 0n && BigInt(used) > quantityValue(limit)) {
-      const message = `Container ${name} exceeded its local ephemeral storage limit "${formatQuantity(limit)}". `;
-      return { signal: 'ephemeralcontainerfs.limit', message };
+      return {
+        signal: 'ephemeralcontainerfs.limit',
+        message: storageLimitTexts.container(name, formatQuantity(limit)),
+      };
     }
   }
   return undefined;

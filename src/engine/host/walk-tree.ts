@@ -43,7 +43,8 @@ interface WalkOptions extends Partial<WalkLimits> {
   beforeEntering?: BeforeEntering;
   /**
    * True: the walk goes on after a folder that was moved while it was in there. That folder is visited as `.` of
-   * itself. The rest of a folder above it that was moved too may be left out. By default the walk rejects.
+   * itself. The rest of a folder above it that was moved too may be left out: then the walk resolves with `partial`. By
+   * default the walk rejects.
    */
   survivesMoves?: boolean;
 }
@@ -53,23 +54,27 @@ interface WalkOptions extends Partial<WalkLimits> {
  * Files are visited while the folder is read. Of its folders few names are held: the walk reads on when it has entered
  * these. Follows no link and enters no mount inside. Enters no folder beyond `maxLevels`. Holds at most two folders
  * open, and those that are partly read. What comes and goes meanwhile may be visited twice or not at all. Rejects if it
- * cannot come back from a folder, because that was moved, unless it `survivesMoves`.
+ * cannot come back from a folder, because that was moved, unless it `survivesMoves`. Resolves with `partial` if it left
+ * out the rest of a folder.
  */
 export async function walkTree(
   path: string,
   visit: Visit,
   { beforeEntering = () => Promise.resolve(false), survivesMoves = false, ...limits }: WalkOptions = {},
-): Promise<void> {
+): Promise<'partial' | undefined> {
   const root = { path, folder: await OpenFolder.open(path) };
   const walk = new TreeWalk(root, { visit, beforeEntering, survivesMoves }, { ...walkLimits, ...limits });
   try {
     await walk.run();
+    return walk.isPartial ? 'partial' : undefined;
   } finally {
     await walk.close();
   }
 }
 
 class TreeWalk {
+  /** True if the rest of a folder was left out. */
+  isPartial = false;
   private readonly levels: WalkLevel[];
   private readonly rootMount: string;
   private namesHeld = 0;
@@ -184,6 +189,7 @@ class TreeWalk {
       const level = this.levels[index];
       if (level !== undefined && !(await this.isFoundAgain(level, above))) {
         for (const { left } of this.levels.splice(index)) this.namesHeld -= left.length;
+        this.isPartial = true;
       } else {
         await above?.leave();
       }

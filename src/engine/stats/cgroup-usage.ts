@@ -152,7 +152,7 @@ function readPressure(files: Pick<KeptFiles, 'read' | 'readNumber'>, folder: str
 }
 
 /** Parses a file of pressure. Returns undefined if the kernel does not measure it. */
-export function parsePressure(text: string | undefined): PSIStats | undefined {
+function parsePressure(text: string | undefined): PSIStats | undefined {
   const some = pressureLine(text, 'some');
   // Older kernels have no `full` for the CPU.
   return some && { some, full: pressureLine(text, 'full') ?? { total: 0, avg10: 0, avg60: 0, avg300: 0 } };

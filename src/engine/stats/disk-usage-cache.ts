@@ -5,7 +5,7 @@ import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
 import type { Meter } from '../view/meter.ts';
-import { blockBytes, treeUsage, type TreeUsage } from '../volumes/disk-usage.ts';
+import { blockBytes, treeUsage, type TreeUsage, usedDisk } from '../volumes/disk-usage.ts';
 import { flatUsage } from '../volumes/flat-usage.ts';
 import type { MeasuredVolume } from '../volumes/measured-volume.ts';
 import { diskStats } from './figures.ts';
@@ -133,7 +133,8 @@ export class DiskUsageCache {
       if (by === 'driver') continue;
       const filesystem = await filesystems.read(path);
       const disk = filesystem && { time: new Date(clock.now()).toISOString(), ...filesystem };
-      const used = by === 'files' ? await this.used(path, this.ofTree) : disk;
+      const before = this.of(uid)?.volumes?.find((volume) => volume.name === name);
+      const used = by === 'files' ? await this.used(path, this.ofTree, before) : disk;
       if (used === undefined) continue;
       volumes.push({ ...diskStats(used, filesystem), name, ...(pvcRef && { pvcRef }) });
     }
@@ -148,14 +149,19 @@ export class DiskUsageCache {
     return { time, usedBytes: file.blocks * Number(blockBytes), inodesUsed: 1 };
   }
 
-  private async used(path: string, measure: (path: string) => Promise<TreeUsage>): Promise<UsedDisk | undefined> {
+  /** `before`: the last usage, below which a partial one does not fall. */
+  private async used(
+    path: string,
+    measure: (path: string) => Promise<TreeUsage>,
+    before?: Partial<UsedDisk>,
+  ): Promise<UsedDisk | undefined> {
     const { clock, meter, logger } = this.deps;
     const startedAtMonotonic = clock.monotonic();
     try {
-      const { bytes, inodes } = await measure(path);
+      const usage = await measure(path);
       const seconds = (clock.monotonic() - startedAtMonotonic) / 1000;
       meter?.observe('kubelet_volume_metric_collection_duration_seconds', seconds, { metric_source: 'du' });
-      return { time: new Date(clock.now()).toISOString(), usedBytes: Number(bytes), inodesUsed: inodes };
+      return { time: new Date(clock.now()).toISOString(), ...usedDisk(usage, before) };
     } catch (error) {
       // The folder is not made yet, or was removed with its pod.
       if (!hasCode(error, 'ENOENT')) logger.warn({ err: errorMessage(error), path }, 'Measuring a folder failed');

@@ -1,5 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import type { Pod, Volume } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 import { type ByKind, byKind } from '../../api/values/by-kind.ts';
 import type { ClaimName, PersistentVolume, PersistentVolumeSource } from '../../api/values/persistent-volume.ts';
 import { hasCode, UserError } from '../../errors.ts';
@@ -115,7 +116,7 @@ class ClaimMounter implements VolumeMounter {
 
 /** kubelet: volumemanager/populator createVolumeSpec */
 function refuseDevices({ spec }: Pod, name: string): void {
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const containers = initAndRegularContainers(spec);
   if (!containers.some(({ volumeDevices = [] }) => volumeDevices.some((device) => device.name === name))) return;
   throw new UserError(`volume ${name} has volumeMode Filesystem, but is specified in volumeDevices`);
 }

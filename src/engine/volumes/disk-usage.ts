@@ -11,6 +11,24 @@ export interface TreeUsage {
   bytes: bigint;
   /** Number of files and folders, the folder itself included. */
   inodes: number;
+  /** True if folders were moved meanwhile, so that some of the content may not be counted. */
+  isPartial?: true;
+}
+
+/** Disk usage in the numbers of statistics. */
+interface UsedDisk {
+  usedBytes: number;
+  inodesUsed: number;
+}
+
+/** The usage in numbers. If it is partial, each one is at least that of `before`. */
+export function usedDisk({ bytes, inodes, isPartial }: TreeUsage, before: Partial<UsedDisk> = {}): UsedDisk {
+  const used = { usedBytes: Number(bytes), inodesUsed: inodes };
+  if (isPartial !== true) return used;
+  return {
+    usedBytes: Math.max(used.usedBytes, before.usedBytes ?? 0),
+    inodesUsed: Math.max(used.inodesUsed, before.inodesUsed ?? 0),
+  };
 }
 
 /** Limits of a count, because a container can make any number of files and links. */
@@ -24,7 +42,8 @@ export interface UsageLimits {
 /**
  * Disk usage of a folder and its content. Counts a file with several names once and ignores mounts inside. If there are
  * more such files than the limit, each further name counts as its share of the file. Stops counting when `isEnough`
- * returns true. kubelet: pkg/volume/util/fs/fs.go DiskUsage
+ * returns true. A folder that a container moves meanwhile is counted once, and the result may be partial. kubelet:
+ * pkg/volume/util/fs/fs.go DiskUsage
  */
 export async function treeUsage(
   path: string,
@@ -41,8 +60,8 @@ export async function treeUsage(
     return names >= maxNames || isEnough(usage) ? 'stop' : undefined;
   };
   // A container could escape its limits by moves otherwise.
-  await walkTree(path, visit, { survivesMoves: true });
-  return { ...usage, inodes: Math.round(usage.inodes) };
+  const result = await walkTree(path, visit, { survivesMoves: true });
+  return { ...usage, inodes: Math.round(usage.inodes), ...(result === 'partial' && { isPartial: true }) };
 }
 
 interface LinkedFiles {

@@ -4,7 +4,7 @@ import type { Pod, Volume } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { writeInPlace } from '../../regular-file.ts';
-import { pathExists } from '../host/path-exists.ts';
+import { pathExists } from '../../path-exists.ts';
 import { hugePageVolumePageBytes, memoryVolumeBytes } from './empty-dir-size.ts';
 import { isMountPoint, mountHugePages, mountTmpfs } from '../host/mounts.ts';
 import { setVolumeOwnership } from './ownership.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Volume } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
-import { pathExists } from '../host/path-exists.ts';
+import { pathExists } from '../../path-exists.ts';
 import { writeInPlace } from '../../regular-file.ts';
 import { setVolumeOwnership } from './ownership.ts';
 import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import type { Container, Pod } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 import { UserError } from '../../errors.ts';
 
 /**
@@ -7,7 +8,7 @@ import { UserError } from '../../errors.ts';
  * them in a read-only mount. kubelet: pkg/volume/util/nested_volumes.go getNestedMountpoints
  */
 export function nestedMountPoints({ spec }: Pod, volumeName: string): string[] {
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const containers = initAndRegularContainers(spec);
   return [...new Set(containers.flatMap((container) => nestedInContainer(container, volumeName)))];
 }
 

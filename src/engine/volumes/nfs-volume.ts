@@ -3,7 +3,7 @@ import type { Volume } from '../../api/types.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { isMountPoint, mountFileSystem } from '../host/mounts.ts';
-import { pathExists } from '../host/path-exists.ts';
+import { pathExists } from '../../path-exists.ts';
 import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 
 type NFSSource = NonNullable<Volume['nfs']>;
@@ -21,7 +21,9 @@ export function nfsVolume(source: NFSSource, { podDir, volume, signal }: VolumeR
   };
 }
 
-export const nfsPath = (podDir: string, name: string): string => join(podDir, 'volumes', 'kubernetes.io~nfs', name);
+/** Folder of the mounted shares of a pod. */
+export const nfsFolder = (podDir: string): string => join(podDir, 'volumes', 'kubernetes.io~nfs');
+export const nfsPath = (podDir: string, name: string): string => join(nfsFolder(podDir), name);
 
 interface Share {
   source: NFSSource;

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 import type { Clock } from '../../clock.ts';
 import { toError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { namesIn } from '../host/names-in.ts';
+import { namesIn } from '../../names-in.ts';
+import { pathExists } from '../../path-exists.ts';
 import { isFileName, type PodDirs } from '../host/pod-dirs.ts';
 import type { ClaimName } from '../../api/values/persistent-volume.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
@@ -16,6 +18,7 @@ import { removeTree } from '../host/remove-tree.ts';
 import type { Meter } from '../view/meter.ts';
 import { volumePlugin } from '../../api/values/volume-plugin.ts';
 import { type MeasuredVolume, measuredVolume } from './measured-volume.ts';
+import { nfsFolder } from './nfs-volume.ts';
 import { volumeMounter } from './volume-kinds.ts';
 import type { MountedVolume, VolumeMounter } from './volume-mounter.ts';
 import type { PayloadSources } from './volume-payload.ts';
@@ -89,6 +92,22 @@ export class VolumeManager {
     for (const folder of await foldersToRemove(podDir)) await removeTree(join(podDir, folder));
     this.podRemoved();
     return claims;
+  }
+
+  /**
+   * Unmounts the claims and shares of a stopped pod, so that other pods may use them. Volumes with data of the pod's
+   * own stay. The next set-up mounts the others again. Does nothing if they are missing.
+   */
+  async unmountStoppedPod(uid: string): Promise<void> {
+    if (!isFileName(uid)) return;
+    const podDir = this.deps.podDirs.podDir(uid);
+    // Parts of volumes come first, because a driver cannot release a volume in use.
+    await removeIfPresent(join(podDir, 'volume-subpaths'));
+    await this.deps.csi?.tearDownPersistent(uid);
+    await removeIfPresent(nfsFolder(podDir));
+    // The claims are in use until here.
+    await removeIfPresent(join(podDir, 'plugins', claimNotes));
+    this.podRemoved();
   }
 
   /** Wakes the pods that waited for a claim of another pod, after one pod less uses claims. */
@@ -172,9 +191,14 @@ async function foldersToRemove(podDir: string): Promise<string[]> {
   return ['volume-subpaths', ...order].filter((folder) => present.includes(folder) || markers.includes(folder));
 }
 
+/** Removes a folder. Reads the mounts of the machine only if it is there. */
+async function removeIfPresent(folder: string): Promise<void> {
+  if (await pathExists(folder)) await removeTree(folder);
+}
+
 /** Volumes that a container of the pod mounts. */
 function mountedVolumes({ spec }: Pod): Volume[] {
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const containers = initAndRegularContainers(spec);
   const mounts = containers.flatMap(({ volumeMounts = [], volumeDevices = [] }) => [...volumeMounts, ...volumeDevices]);
   const names = new Set(mounts.map(({ name }) => name));
   return (spec.volumes ?? []).filter(({ name }) => names.has(name));
@@ -182,7 +206,7 @@ function mountedVolumes({ spec }: Pod): Volume[] {
 
 /** True if a container propagates mounts in this volume, in either direction. Then runtimes require a shared mount. */
 function passesMountsOn({ spec }: Pod, volumeName: string): boolean {
-  return [...(spec.initContainers ?? []), ...spec.containers].some(({ volumeMounts = [] }) =>
+  return initAndRegularContainers(spec).some(({ volumeMounts = [] }) =>
     volumeMounts.some(({ name, mountPropagation = 'None' }) => name === volumeName && mountPropagation !== 'None'),
   );
 }

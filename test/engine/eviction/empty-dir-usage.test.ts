@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { renameSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { EmptyDirUsage, type VolumesByPod } from '../../../src/engine/eviction/empty-dir-usage.ts';
@@ -9,21 +10,22 @@ import { tickingClock } from '../../fakes/ticking-clock.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { withoutDescriptors } from '../../without-descriptors.ts';
 
-const volumesOfPod = [
-  { name: 'cache', emptyDir: { sizeLimit: '64Ki' } },
+const volumesWith = (sizeLimit: string) => [
+  { name: 'cache', emptyDir: { sizeLimit } },
   { name: 'other', emptyDir: {} },
   { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '64Ki' } },
 ];
+const volumesOfPod = volumesWith('64Ki');
 
 /** Volumes of pod `u1`, all in one folder with a file of 100,000 bytes. */
-async function emptyDirs(limits: { maxNames?: number } = {}) {
+async function emptyDirs({ sizeLimit = '64Ki', ...limits }: { maxNames?: number; sizeLimit?: string } = {}) {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'file'), Buffer.alloc(100_000, 1));
   const said: string[] = [];
   const clock = new FakeClock();
   const usage = new EmptyDirUsage({
     ...limits,
-    pods: () => [makePod({ metadata: { uid: 'u1' }, spec: { volumes: volumesOfPod } })],
+    pods: () => [makePod({ metadata: { uid: 'u1' }, spec: { volumes: volumesWith(sizeLimit) } })],
     volumeManager: { emptyDirPath: () => folder },
     clock,
     logger: {
@@ -86,4 +88,29 @@ test('a volume with more files than the limit counts as one with so many', async
   const inodes = async (measured: Promise<VolumesByPod>): Promise<unknown[]> =>
     [...(await measured).values()].flat().map(({ inodesUsed }) => inodesUsed);
   expect(await inodes(usage.ofAll(new AbortController().signal))).toEqual([3, 3]);
+});
+
+test('a volume whose folders are moved while it is measured counts as before if that is more', async () => {
+  const { usage, folder } = await emptyDirs({ sizeLimit: '1Gi' });
+  for (const path of ['a/x', 'a/y']) {
+    await mkdir(join(folder, path), { recursive: true });
+    await writeFile(join(folder, path, 'large'), Buffer.alloc(100_000, 1));
+  }
+  const before = (await usage.ofLimited()).get('u1');
+  let looks = 0;
+  const signal: AbortSignal = Object.defineProperty(new AbortController().signal, 'aborted', {
+    get: () => {
+      looks += 1;
+      // The walk has visited the file beside `a`, and that of the first folder in `a`.
+      if (looks === 3) for (const [from, to] of moves) renameSync(join(folder, from), join(folder, to));
+      return false;
+    },
+  });
+  const moves = [
+    ['a/x', 'x'],
+    ['a/y', 'y'],
+    ['a', 'b'],
+  ] as const;
+  expect((await usage.ofAll(signal)).get('u1')?.[0]).toEqual(before?.[0]);
+  expect(before?.[0]?.inodesUsed).toBe(7);
 });

@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs';
 import { link, lstat, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { treeUsage, type TreeUsage } from '../../../src/engine/volumes/disk-usage.ts';
+import { treeUsage, type TreeUsage, usedDisk } from '../../../src/engine/volumes/disk-usage.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
@@ -80,7 +80,7 @@ describe('a folder that is moved while its content is counted', () => {
 
   const pathsIn = (path: string, [from, to]: [string, string]): [string, string] => [join(path, from), join(path, to)];
 
-  test.each<[title: string, moves: Record<string, string>, left: string[]]>([
+  test.each<[title: string, moves: Record<string, string>, left: string[], isPartial?: true]>([
     [
       'counts once, with what comes after it',
       { 'a/moved': 'b/deep/moved' },
@@ -95,15 +95,33 @@ describe('a folder that is moved while its content is counted', () => {
       'counts without a folder above it that leaves the volume',
       { 'a/moved': 'b/deep/moved', a: '../elsewhere' },
       ['b', 'b/deep', 'b/deep/er', 'b/deep/moved', 'b/deep/moved/large', 'c', 'c/file'],
+      true,
+    ],
+    [
+      'counts without a folder above it that was renamed, and says so',
+      { 'a/moved': '../elsewhere', a: 'renamed' },
+      ['../elsewhere', '../elsewhere/large', 'b', 'b/deep', 'b/deep/er', 'c', 'c/file'],
+      true,
     ],
     [
       'counts if it leaves the volume',
       { 'a/moved': '../elsewhere' },
       ['../elsewhere', '../elsewhere/large', 'a', 'b', 'b/deep', 'b/deep/er', 'c', 'c/file'],
     ],
-  ])('%s', async (_title, moves, left) => {
+  ])('%s', async (_title, moves, left, isPartial) => {
     const usage = await usageWith(moves);
     const bytes = await blocksOf(volume, ...left.map((path) => join(volume, path)));
-    expect(usage).toEqual({ bytes, inodes: left.length + 1 });
+    expect(usage).toEqual({ bytes, inodes: left.length + 1, ...(isPartial && { isPartial }) });
   });
+});
+
+test('of a partial usage each figure is at least the one before', () => {
+  const [usage, before] = [
+    { bytes: 4096n, inodes: 5 },
+    { usedBytes: 8192, inodesUsed: 2 },
+  ];
+  expect([usedDisk(usage, before), usedDisk({ ...usage, isPartial: true }, before)]).toEqual([
+    { usedBytes: 4096, inodesUsed: 5 },
+    { usedBytes: 8192, inodesUsed: 5 },
+  ]);
 });
