@@ -39,7 +39,7 @@ const rooms = {
     ['api/values', 'cri', 'containerd/pause'],
   ],
   'engine/host': ['files that others can replace, mounts, system bus, folders of pods', []],
-  'engine/network': ['DNS, hosts file, HTTP and TCP probes', []],
+  'engine/network': ['DNS, IP addresses, hosts file, HTTP and TCP probes', []],
   'engine/container': [
     'what rooms share of pods in the runtime: status, labels, hash, log paths',
     ['api/values', 'cri'],
@@ -47,7 +47,7 @@ const rooms = {
   'engine/logs': ['reading and rotating container logs', ['cri', 'flow', 'engine/host']],
   'engine/pod-manager': ['the declared pods', ['api/values']],
   'engine/userns': ['user ids for user namespaces', ['cri', 'engine/host']],
-  'engine/config/last-good': ['the last good manifests on disk', ['api/values', 'engine/host', 'api/decoding']],
+  'engine/config/last-good': ['the last good manifests on disk', ['api/values', 'api/decoding']],
   'engine/in-place': [
     'which changes of a manifest keep its pod, and the revision that each pod runs',
     ['api/values', 'engine/host', 'engine/container'],
@@ -62,7 +62,7 @@ const rooms = {
   ],
   'engine/container-manager/cpu-topology': [
     'lists of CPUs; sockets, cores and NUMA nodes of the machine',
-    ['api/values', 'engine/host'],
+    ['api/values'],
   ],
   'engine/container-manager/topology-manager': [
     'on which NUMA nodes the resources of a container are allocated',
@@ -70,7 +70,7 @@ const rooms = {
   ],
   'engine/container-manager/checkpoint': [
     'state files of the resource managers, as the kubelet reads them',
-    ['api/values', 'engine/container-manager/topology-manager'],
+    ['api/values'],
   ],
   'engine/container-manager/cpu-manager': [
     'on which CPUs containers run',
@@ -85,13 +85,7 @@ const rooms = {
   ],
   'engine/container-manager/memory-manager': [
     'on which NUMA nodes the memory of containers is',
-    [
-      'api/values',
-      'engine/host',
-      'engine/view',
-      'engine/container-manager/checkpoint',
-      'engine/container-manager/topology-manager',
-    ],
+    ['api/values', 'engine/view', 'engine/container-manager/checkpoint', 'engine/container-manager/topology-manager'],
   ],
   'engine/container-manager/device-manager': [
     'which containers have which devices of plugins',
@@ -124,7 +118,7 @@ const rooms = {
     'registers the plugins whose sockets are in plugins_registry',
     ['flow', 'plugins', 'engine/host'],
   ],
-  'engine/history': ['what happened to pods, on disk', ['api/values', 'engine/host', 'engine/view']],
+  'engine/history': ['what happened to pods, on disk', ['api/values', 'engine/view']],
   'engine/explain': [
     'why a pod is where it is, and what to do (pure)',
     ['api/text', 'api/values', 'engine/history', 'engine/view'],
@@ -163,6 +157,7 @@ const rooms = {
     'containers that operators added to running pods, on disk',
     [
       'api/text',
+      'api/values',
       'api/decoding',
       'api/validation',
       'api/objects',
@@ -262,10 +257,7 @@ const rooms = {
       'engine/stats',
     ],
   ],
-  'engine/service-names': [
-    'names of pods by Services, in hosts files',
-    ['api/values', 'engine/network', 'engine/status', 'flow'],
-  ],
+  'engine/service-names': ['names of pods by Services, in hosts files', ['api/values', 'engine/network', 'flow']],
   'engine/kuberuntime': [
     'carries actions out: sandboxes, containers, hooks, removal',
     [
@@ -357,11 +349,12 @@ const rooms = {
   ],
   tui: ['the screen', ['api/values', 'engine/view', 'engine/explain']],
   'server/metrics': ["metrics under the kubelet's names", ['api/values', 'cri', 'engine/view', 'engine/stats']],
-  server: ['the HTTP server, healthz', ['flow']],
+  server: ['the HTTP server, and its limits on clients', ['flow']],
   'server/control': [
     'the control socket: its routes, its client, the engine of another process',
     [
       'api/decoding',
+      'api/values',
       'flow',
       'engine/view',
       'engine/history',
@@ -374,7 +367,7 @@ const rooms = {
     ],
   ],
   'server/api': [
-    'the HTTPS API of the kubelet: clients, certificates, routes',
+    'the HTTPS API of the kubelet, and healthz: clients, certificates, routes',
     [
       'api/kubelet-configuration',
       'api/text',
@@ -521,7 +514,6 @@ const rooms = {
       'engine/container-manager',
       'engine/kuberuntime/actions',
       'engine/logs',
-      'engine/status',
       'engine/view',
       'engine/config',
       'engine/lifecycle',
@@ -542,7 +534,6 @@ const rooms = {
       'cri',
       'flow',
       'containerd',
-      'engine/host',
       'engine/container-manager',
       'server/control',
       'server/api',

@@ -14,6 +14,15 @@ export function deniedToUser(error: unknown, uid = process.getuid?.()): UserErro
   return needsRoot('path' in error && typeof error.path === 'string' ? error.path : 'a file', error);
 }
 
+/** Throws a `UserError` unless run as root. By default it says that the program needs root. */
+export function requireRoot(
+  message = 'kubelet-ts must run as root',
+  hint = 'It makes mounts and cgroups; start it with sudo.',
+  uid = process.geteuid?.(),
+): void {
+  if (uid !== 0) throw new UserError(message, { hint });
+}
+
 /** True for a permission error, or for a `UserError` made from one. */
 export function isDenied(error: unknown): boolean {
   return hasCode(error, 'EACCES', 'EPERM') || (error instanceof UserError && hasCode(error.cause, 'EACCES', 'EPERM'));

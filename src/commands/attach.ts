@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Container } from '../api/types.ts';
-import { findContainer } from '../api/values/sidecars.ts';
+import { findContainer } from '../api/values/containers.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { defaultDetachKeys } from './io/detach-keys.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';

@@ -9,7 +9,7 @@ import { visible } from '../visible-text.ts';
 import { defaultDetachKeys } from './io/detach-keys.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { type DebugProfile, debugProfiles } from './pod/debug-profiles.ts';
-import { declaredPods } from './pod/declared-pods.ts';
+import { podsOfAgent } from './pod/pods-of-agent.ts';
 import type { PodFlags } from './pod/open-pod.ts';
 import { untilEphemeralStarted } from './pod/until-ephemeral-started.ts';
 
@@ -79,7 +79,7 @@ async function debug(deps: CommandDeps, podName: string, command: string[], flag
     throw new UserError('-t needs -i', { hint: 'kubelet-ts debug -it POD opens a terminal.' });
   }
   const socket = controlSocketPath(flags.rootDir);
-  const [pod] = await declaredPods(flags.rootDir, [podName], flags.namespace);
+  const [pod] = await podsOfAgent(flags.rootDir, [podName], flags.namespace);
   if (pod === undefined) throw new UserError(`no pod "${podName}"`);
   if (flags.remove !== undefined) {
     const message = answered(await removeEphemeralContainer(socket, pod, flags.remove));

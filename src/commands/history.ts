@@ -4,7 +4,7 @@ import { addRuntimeOptions } from '../node/options/flags.ts';
 import { fetchRevisions } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { declaredPods } from './pod/declared-pods.ts';
+import { podsOfAgent } from './pod/pods-of-agent.ts';
 
 interface HistoryFlags {
   rootDir: string;
@@ -19,7 +19,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .addHelpText('after', '\nThe last ten are kept. * marks the one that runs.\n\nExample:\n  kubelet-ts history web')
     .action(async (name: string, { rootDir, namespace }: HistoryFlags) => {
       const socket = controlSocketPath(rootDir);
-      const [pod] = await declaredPods(rootDir, [name], namespace);
+      const [pod] = await podsOfAgent(rootDir, [name], namespace);
       const revisions = pod && (await fetchRevisions(socket, pod));
       if (revisions === undefined) throw new UserError('kubelet-ts ended');
       const { formatTable } = await import('./io/format-table.ts');

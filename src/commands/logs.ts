@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { podKey } from '../api/values/pod-names.ts';
 import { isRfc3339Time, parseRfc3339Ms } from '../api/values/time.ts';
 import type { Container } from '../cri/types.ts';
 import { nanosecondsOf } from '../engine/logs/log-formatter.ts';
@@ -8,7 +9,7 @@ import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addRuntimeOptions, duration, wholeNumber } from '../node/options/flags.ts';
 import type { OpenPod, PodFlags } from './pod/open-pod.ts';
-import { type PodContainer, podTitle, type SelectedPod } from './pod/select-pod.ts';
+import type { PodContainer, SelectedPod } from './pod/select-pod.ts';
 
 export interface LogsFlags extends PodFlags {
   selector?: string;
@@ -235,7 +236,7 @@ function noAttempt({ pod, why }: OpenPod, name: string, { previous = false }: Lo
   const reason = why(name);
   const because = reason === undefined ? '' : `: ${reason}`;
   return new UserError(`container "${name}" in pod "${pod.name}" is waiting to start${because}`, {
-    hint: `Show its events: kubelet-ts describe ${podTitle(pod)}`,
+    hint: `Show its events: kubelet-ts describe ${podKey(pod)}`,
   });
 }
 

@@ -8,7 +8,7 @@ import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { readBareFlags } from './io/bare-flags.ts';
-import { declaredPods } from './pod/declared-pods.ts';
+import { podsOfAgent } from './pod/pods-of-agent.ts';
 import { untilEnded } from './pod/until-ended.ts';
 
 interface OperateFlags {
@@ -120,7 +120,7 @@ async function operateAll(
 ): Promise<void> {
   const socket = controlSocketPath(rootDir);
   const options = { ...(container !== undefined && { container }), ...(to !== undefined && { to }) };
-  const pods = await declaredPods(rootDir, names, namespace);
+  const pods = await podsOfAgent(rootDir, names, namespace);
   for (const pod of pods) {
     const message = await operate(socket, pod, action, options);
     if (message === undefined) throw endedBefore(`${pod.namespace}/${pod.name}`);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { podKey } from '../api/values/pod-names.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
@@ -35,9 +36,8 @@ async function portForward(
   portTexts: readonly string[],
   flags: PortForwardFlags,
 ): Promise<void> {
-  const [{ withPod }, { podTitle }, { parsePorts, portNumberIn }, { PodPorts }, { listenOnPorts }] = await Promise.all([
+  const [{ withPod }, { parsePorts, portNumberIn }, { PodPorts }, { listenOnPorts }] = await Promise.all([
     import('./pod/open-pod.ts'),
-    import('./pod/select-pod.ts'),
     import('./forward/parse-ports.ts'),
     import('./forward/pod-ports.ts'),
     import('./forward/port-listeners.ts'),
@@ -49,7 +49,7 @@ async function portForward(
   for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
   await withPod(deps, podName, flags, async ({ runtime, pod, declaredPod }) => {
     if (pod.sandbox.state !== 'SANDBOX_READY') {
-      const title = podTitle(pod);
+      const title = podKey(pod);
       throw new UserError(`pod ${title} does not run`, { hint: `Its state: kubelet-ts describe ${title}` });
     }
     const declared = asked.some(({ remote }) => typeof remote === 'string') ? await declaredPod() : undefined;

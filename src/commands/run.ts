@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../clock.ts';
@@ -11,9 +10,10 @@ import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
 import { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
-import { openAPI, type OpenAPI } from '../node/open-api.ts';
-import { openHealthz } from '../node/open-healthz.ts';
+import { requireRoot } from '../needs-root.ts';
+import { openAPI } from '../node/open-api.ts';
 import { AgentEnd, endOfPodsMs, endsItsPods } from '../node/agent-end.ts';
+import { AgentHealth } from '../node/agent-health.ts';
 import { addShortHelp } from './io/short-help.ts';
 import { canShowScreen } from './run/can-show-screen.ts';
 import type { Theme } from './run/theme-option.ts';
@@ -33,7 +33,7 @@ import { startQuickly } from '../node/start-quickly.ts';
 import { takeScreenAgent } from './run/screen-agent.ts';
 import { endedByDownCode } from './service/systemd-unit.ts';
 import { keepWatchdog } from '../node/watchdog.ts';
-import { requireRoot, ShutdownRequest, withAgent } from '../node/with-agent.ts';
+import { ShutdownRequest, withAgent } from '../node/with-agent.ts';
 
 interface RunFlags extends NodeFlags, LogFlags {
   tui: boolean;
@@ -116,28 +116,25 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
   const sources = (): PodSource[] => nodeSources(options, logger, { hasApplied: true });
   const { rootDir, nodeName, featureGates } = options;
   const applied = new AppliedManifests({ rootDir, nodeName, featureGates, clock: systemClock, logger });
-  let healthz: Server | undefined;
-  let api: OpenAPI | undefined;
-  let unhealthyBecause = (): string | undefined => undefined;
+  const health = new AgentHealth({ options, faults });
   const onWaiting = async ({ message, hint = '' }: UserError): Promise<void> => {
-    unhealthyBecause = () => `waiting for the runtime: ${message}`;
-    healthz = await openHealthz(options, () => unhealthyBecause(), faults);
+    health.because(() => `waiting for the runtime: ${message}`);
+    await health.open();
     logger.warn({ err: message, hint }, 'Waiting for the container runtime');
     void service.status(`Waiting for the container runtime: ${message}`);
   };
   const onStarting: OnStarting = async (doing) => {
-    const text = (): string => doing() ?? 'the runtime is there';
-    unhealthyBecause = () => `starting: ${text()}`;
-    healthz ??= await openHealthz(options, () => unhealthyBecause(), faults);
+    health.because(() => `starting: ${doing() ?? 'the runtime is there'}`);
+    await health.open();
   };
   try {
     const onServing = screen?.reportReady;
     const agent = { options, sources, applied, logger, faults, stopping, onWaiting, onStarting, onServing };
     await withAgent(agent, async (kubelet, runtime, metrics) => {
       if (!options.protectKernelDefaults) await setKernelTunables(logger);
-      unhealthyBecause = () => kubelet.unhealthyBecause();
-      healthz ??= await openHealthz(options, () => unhealthyBecause(), faults);
-      api = await openAPI(options, {
+      health.because(() => kubelet.unhealthyBecause());
+      await health.open();
+      const api = await openAPI(options, {
         engine: kubelet,
         runtime,
         metrics,
@@ -146,24 +143,27 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
         logger,
         setVerbosity,
       });
-      reload.addAPI(api.prepareReload);
-      if (endsItsPods(options)) ending.podsOf(kubelet);
-      const ended = kubelet.run(stopping.signal);
-      void service.ready('Running');
-      if (options.featureGates.SystemdWatchdog) {
-        const watchdog = { service, stuckBecause: () => kubelet.stuckBecause(), clock: systemClock, logger };
-        // Ends with the agent.
-        keepWatchdog(watchdog, stopping.signal).catch(() => undefined);
+      try {
+        reload.addAPI(api.prepareReload);
+        if (endsItsPods(options)) ending.podsOf(kubelet);
+        const ended = kubelet.run(stopping.signal);
+        void service.ready('Running');
+        if (options.featureGates.SystemdWatchdog) {
+          const watchdog = { service, stuckBecause: () => kubelet.stuckBecause(), clock: systemClock, logger };
+          // Ends with the agent.
+          keepWatchdog(watchdog, stopping.signal).catch(() => undefined);
+        }
+        await withLog(kubelet, ended, logger);
+      } finally {
+        api.close();
       }
-      await withLog(kubelet, ended, logger);
     });
   } catch (error) {
     // A stop during the start is no failure.
     if (!stopping.signal.aborted) throw error;
   } finally {
     if (stopping.signal.aborted) await stopped;
-    healthz?.close();
-    api?.close();
+    await health.close();
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   }
   return service.isThere && stopping.signal.reason instanceof ShutdownRequest ? endedByDownCode : 0;

@@ -1,4 +1,4 @@
-import { access, readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa, type ExecaError } from 'execa';
 import { searchFolders } from './find-containerd.ts';
@@ -7,6 +7,7 @@ import { subnetOf, SubnetClaims } from './subnet-claims.ts';
 import { systemClock } from '../clock.ts';
 import { exclusively } from '../exclusively.ts';
 import type { Logger } from '../logger.ts';
+import { pathExists } from '../path-exists.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 
 export interface CNIOptions {
@@ -129,7 +130,7 @@ async function interfaceNames(file: string): Promise<string[]> {
 }
 
 /** Generates a bridge network in which pods reach each other, the host, and other machines through it. */
-export function generateBridgeConfig(options: {
+function generateBridgeConfig(options: {
   readonly subnet: string;
   readonly ipMasq: boolean;
   readonly chained: readonly string[];
@@ -196,16 +197,10 @@ async function freeSubnet(
   return subnet === undefined ? undefined : formatSubnet(subnet);
 }
 
+/** Skips folders that cannot be looked into: they are of PATH. */
 async function hasProgram(name: string, folders: readonly string[]): Promise<boolean> {
-  const found = await Promise.all(folders.map((folder) => exists(join(folder, name))));
+  const found = await Promise.all(folders.map((folder) => pathExists(join(folder, name)).catch(() => false)));
   return found.includes(true);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function listFolder(dir: string): Promise<string[]> {

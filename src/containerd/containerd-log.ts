@@ -1,13 +1,13 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, rename, stat, truncate } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { hasCode } from '../errors.ts';
+import { ifPresent } from '../if-present.ts';
 
 /** Limit of the log. A longer log is moved away at a start, or cut while containerd runs. */
 export const maxLogBytes = 10 * 1024 * 1024;
 
 /** Moves the end of a log above its limit to `<file>.1`. No process may be writing it. */
-export async function rotateLog(file: string, maxBytes = maxLogBytes): Promise<void> {
+export async function rotateContainerdLog(file: string, maxBytes = maxLogBytes): Promise<void> {
   const size = await sizeOf(file);
   if (size <= maxBytes) return;
   const moved = `${file}.1`;
@@ -59,10 +59,5 @@ export async function readLastLines(
 
 /** Size of a file in bytes; 0 if it is missing. */
 export async function sizeOf(file: string): Promise<number> {
-  try {
-    return (await stat(file)).size;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return 0;
-    throw error;
-  }
+  return (await ifPresent(stat(file)))?.size ?? 0;
 }

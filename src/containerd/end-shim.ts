@@ -1,7 +1,8 @@
-import { access, readdir, readFile, readlink, rm, rmdir } from 'node:fs/promises';
+import { readdir, readFile, readlink, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { hasCode } from '../errors.ts';
+import { ifPresent } from '../if-present.ts';
+import { pathExists } from '../path-exists.ts';
 import { isRunning, listPIDs, readStat, signalProcess, type ProcessIdentity } from '../process-identity.ts';
 import type { ContainerdShim } from './containerd-shims.ts';
 import { criNamespace } from './cri-namespace.ts';
@@ -23,7 +24,7 @@ export async function endShim(
 ): Promise<void> {
   const bundle = join(paths.state, bundles, shim.id);
   const sockets = await socketsOf(shim.process);
-  if (await exists(bundle)) await deleteContainer(shim, bundle, paths.socket);
+  if (await pathExists(bundle).catch(() => false)) await deleteContainer(shim, bundle, paths.socket);
   // Kills the rest: a container still being created, or one without a bundle.
   for (const process of await descendantsOf(shim.process)) await signalProcess(process, 'SIGKILL');
   await signalProcess(shim.process, 'SIGKILL');
@@ -48,12 +49,8 @@ async function deleteContainer({ program, id }: ContainerdShim, bundle: string, 
 async function removeBundle(bundle: string): Promise<void> {
   const rootfs = join(bundle, 'rootfs');
   await execa('umount', ['-l', rootfs], { reject: false });
-  try {
-    // Fails while something is mounted there, whose content must not be deleted.
-    await rmdir(rootfs);
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error;
-  }
+  // Fails while something is mounted there, whose content must not be deleted.
+  await ifPresent(rmdir(rootfs));
   await rm(bundle, { recursive: true, force: true });
 }
 
@@ -84,11 +81,4 @@ async function socketsOf(process: ProcessIdentity): Promise<string[]> {
     .filter((row) => inodes.has(row[6]))
     .flatMap((row) => row[7] ?? [])
     .filter((path) => shimSocketPath.test(path));
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -110,7 +110,7 @@ export function computeCgroupMode(mounts: string): CgroupMode {
 }
 
 /** The cgroup mode of this machine. */
-export async function readCgroupMode(): Promise<CgroupMode> {
+async function readCgroupMode(): Promise<CgroupMode> {
   return computeCgroupMode(await readFile('/proc/self/mounts', 'utf8'));
 }
 

@@ -8,7 +8,7 @@ import { exclusively } from '../exclusively.ts';
 import { identify, isRunning, type ProcessIdentity, signalProcess } from '../process-identity.ts';
 import { type ContainerdEnd, describeEnd } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
-import { readLastLines, rotateLog, sizeOf } from './containerd-log.ts';
+import { readLastLines, rotateContainerdLog, sizeOf } from './containerd-log.ts';
 import { containerdArguments, findContainerdProcess, writePidFile } from './containerd-process.ts';
 import { searchFolders } from './find-containerd.ts';
 import { withoutOwnPriority } from '../own-priority.ts';
@@ -34,7 +34,7 @@ export class LinuxContainerdHost implements ContainerdHost {
   launch(containerd: string, signal: AbortSignal): Promise<LaunchedContainerd | undefined> {
     return this.#unlessOneRuns(async () => {
       await this.#rmTraces();
-      await rotateLog(this.#paths.logFile);
+      await rotateContainerdLog(this.#paths.logFile);
       this.#logStart = await sizeOf(this.#paths.logFile);
       const { child, ended } = await spawnDetached(containerd, this.#paths, signal);
       const process = child.pid === undefined ? undefined : await identify(child.pid);

@@ -2,9 +2,9 @@ import { chmod, readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
-import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../make-folder.ts';
+import { requireRoot } from '../needs-root.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 import { type CNISetup, ensureCNIConfig, removeBridge } from './cni-config.ts';
 import { generateContainerdConfig } from './containerd-config.ts';
@@ -100,7 +100,10 @@ export class ManagedContainerd {
   /** Adopts the containerd of an earlier run or starts one. Resolves when its CRI is ready and has the pause image. */
   async start(signal: AbortSignal = new AbortController().signal): Promise<StartedContainerd> {
     assertSocketsFit(this.paths);
-    requireRoot();
+    requireRoot(
+      'Only root can run a managed containerd',
+      'Run kubelet-ts as root, or name the socket of a runtime that you may use with --container-runtime-endpoint.',
+    );
     const { process, adopted, warnings } = await this.#supervisor.start(signal);
     try {
       await this.#images.ensurePauseImage(this.#bounded(signal));
@@ -203,13 +206,6 @@ export class ManagedContainerd {
     });
     signal.addEventListener('abort', cancel, { once: true });
   }
-}
-
-function requireRoot(): void {
-  if (process.geteuid?.() === 0) return;
-  throw new UserError('Only root can run a managed containerd', {
-    hint: 'Run kubelet-ts as root, or name the socket of a runtime that you may use with --container-runtime-endpoint.',
-  });
 }
 
 /** Bit of CAP_SYS_RESOURCE, required to lower an oom_score_adj or raise a hard limit. See capabilities(7). */

@@ -33,9 +33,9 @@ const wellKnownEndpoints: readonly string[] = [
 ];
 
 /**
- * Chooses the container runtime: the flag, the environment, that of the agent, the managed containerd that already runs our pods, the
- * first well-known socket that answers, a managed containerd. An endpoint named by the user must answer. So must a
- * well-known one with a listener, because a second runtime would run the pods of a busy one twice.
+ * Chooses the container runtime: the flag, the environment, that of the agent, the managed containerd that already runs
+ * our pods, the first well-known socket that answers, a managed containerd. An endpoint named by the user must answer.
+ * So must a well-known one with a listener, because a second runtime would run the pods of a busy one twice.
  */
 export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Promise<RuntimeEndpoint> {
   const { flag, env, ofAgent, recorded, probe, probeNamed = probe } = options;

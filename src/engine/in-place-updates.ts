@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { ContainerStartError } from './container/container-start-error.ts';
-import { isPodRunning, type RuntimePod } from './container/pod-records.ts';
+import { isPodRunning, type RuntimePod } from './container/runtime-pod.ts';
 import { ImagesAhead } from './images-ahead.ts';
 import { computePodChange } from './in-place/compute-pod-change.ts';
 import { amountOf, describeInsufficient, insufficientResources, insufficientWords } from './lifecycle/node-fit.ts';
@@ -40,6 +40,8 @@ interface Deps {
 interface Waiting {
   current: Pod;
   next: Pod;
+  /** True if the next revision requests more of a resource. */
+  isRaise: boolean;
   /** The next revision with the containers whose image must be pulled first. Undefined if there are none. */
   toPull: Pod | undefined;
   shown: WaitingUpdate;
@@ -47,7 +49,7 @@ interface Waiting {
 
 /**
  * Changes of running pods that are carried out in place. The current revision runs on until the node has room for the
- * next one and its images are present, as `PodRevisions` does it for whole pods.
+ * next one and its images are present, as `PodReplacements` does it for whole pods.
  *
  * INVARIANT: only the newest declared revision of a pod waits.
  */
@@ -62,7 +64,7 @@ export class InPlaceUpdates {
 
   /**
    * Takes declared revisions. Returns the revisions to run now, in the same order. A pod whose revision waits runs its
-   * current one. Raised requests are judged last, beside all that the other pods of the list request from now on.
+   * current one. Raised requests are judged last, beside all that the running pods of the list request from now on.
    */
   declared(pods: readonly Pod[]): Pod[] {
     const taken = new Map<string, Pod>();
@@ -72,7 +74,7 @@ export class InPlaceUpdates {
       if (change === undefined) taken.set(uidOf(next), next);
       else changes.push(change);
     }
-    for (const change of changes.toSorted((a, b) => Number(isRaise(a)) - Number(isRaise(b)))) {
+    for (const change of changes.toSorted((a, b) => Number(a.isRaise) - Number(b.isRaise))) {
       const uid = uidOf(change.next);
       this.waiting.set(uid, change);
       const follows = this.mayFollow(change, taken);
@@ -126,7 +128,7 @@ export class InPlaceUpdates {
     const change = computePodChange(current, next, node.inPlace);
     if (change.kind !== 'inPlace') return undefined;
     const toPull = withContainers(next, (name) => change.images.includes(name) && isContainerRunning(running, name));
-    return { current, next, toPull, shown: before?.shown ?? pulling };
+    return { current, next, isRaise: isRaise(current, next), toPull, shown: before?.shown ?? pulling };
   }
 
   /**
@@ -149,7 +151,10 @@ export class InPlaceUpdates {
   }
 
   /** Resources that are raised and do not fit beside the other pods. kubelet: kubelet.go canResizePod */
-  private misfitOf({ current, next }: Waiting, taken: ReadonlyMap<string, Pod>): WaitingUpdate | undefined {
+  private misfitOf(waiting: Waiting, taken: ReadonlyMap<string, Pod>): WaitingUpdate | undefined {
+    // Each sync of any pod comes here for each revision that waits.
+    if (!waiting.isRaise) return undefined;
+    const { current, next } = waiting;
     const others = this.podsWithRoom(taken).filter((other) => uidOf(other) !== uidOf(next));
     const before = podRequests(current);
     const [missing] = insufficientResources(next, others, this.deps.node.allocatable).filter(
@@ -203,7 +208,7 @@ export class InPlaceUpdates {
 const pulling: WaitingUpdate = { reason: reasons.pulling, message: `its images are pulled; ${runsOnUntilThen}` };
 
 /** True if the change requests more of a resource. */
-function isRaise({ current, next }: Waiting): boolean {
+function isRaise(current: Pod, next: Pod): boolean {
   const before = podRequests(current);
   const after = podRequests(next);
   return [...after.keys()].some((resource) => amountOf(after, resource) > amountOf(before, resource));

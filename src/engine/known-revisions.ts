@@ -9,7 +9,7 @@ interface Parts {
   podManager: Pick<PodManager, 'pods'>;
   workers: Pick<PodWorkers, 'pods' | 'isPodTerminationRequested'>;
   statusManager: Pick<StatusManager, 'get'>;
-  revisions: Pick<AppliedRevisions, 'named'>;
+  appliedRevisions: Pick<AppliedRevisions, 'named'>;
 }
 
 /**
@@ -17,7 +17,7 @@ interface Parts {
  * those of this agent, then those of an earlier agent.
  */
 export function knownRevisions(
-  { podManager, workers, statusManager, revisions }: Parts,
+  { podManager, workers, statusManager, appliedRevisions }: Parts,
   { metadata: { namespace, name } }: Pod,
   previous: Pod | undefined,
 ): KnownPod[] {
@@ -29,7 +29,7 @@ export function knownRevisions(
   };
   const own = [...(previous === undefined ? [] : [previous]), ...podManager.pods(), ...workers.pods()].filter(isNamed);
   const uids = new Set(own.map(({ metadata }) => metadata.uid));
-  const earlier = revisions.named({ namespace, name }).filter(({ metadata }) => !uids.has(metadata.uid));
+  const earlier = appliedRevisions.named({ namespace, name }).filter(({ metadata }) => !uids.has(metadata.uid));
   return [
     ...own.map((pod) => ({ pod, isOver: isOver(pod) })),
     // Pods with another restartPolicy may have ended meanwhile.

@@ -10,7 +10,7 @@ import type { EngineOfManagers } from './container-manager/resource-managers/res
 import type { AsyncQueue } from '../flow/async-queue.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { WallClockHistory } from '../flow/wall-clock-history.ts';
-import type { ImageFilesystem } from './images/image-gc.ts';
+import type { FilesystemSize } from './host/filesystem-size.ts';
 import type { DockerConfig } from './images/docker-config.ts';
 import type { ForeignPods } from './kuberuntime/owned-runtime.ts';
 import type { ReadTerminationMessage } from './kuberuntime/runtime-pods.ts';
@@ -67,7 +67,7 @@ export interface KubeletDeps {
   /** Number of the device with the file system at a path. */
   deviceOf: (path: string) => Promise<bigint>;
   /** Size and free space of the file system at a path. */
-  readFilesystem: (path: string) => Promise<ImageFilesystem>;
+  readFilesystem: (path: string) => Promise<FilesystemSize>;
   readTerminationMessage: ReadTerminationMessage;
   /** Checks the health of a gRPC server, for probes. */
   checkHealth: CheckHealth;

@@ -1,19 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { defaultInPlacePolicy } from '../api/values/in-place.ts';
+import type { PodName } from '../api/values/pod-names.ts';
 import type { FaultSnapshot } from '../flow/faults.ts';
 import { inTime } from '../flow/in-time.ts';
 import { textLimits } from '../text-limits.ts';
 import type { EngineHistory, HistoryEntry } from './history/history-entry.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
 import { type KubeletParts, newKubelet } from './new-kubelet.ts';
-import type {
-  EngineOperations,
-  EphemeralRequest,
-  OperationRequest,
-  PodName,
-  RevisionSummary,
-} from './operations/operation.ts';
+import type { EngineOperations, EphemeralRequest, OperationRequest, RevisionSummary } from './operations/operation.ts';
 import type { MeasuredCgroup } from './stats/measured-cgroups.ts';
 import type { DiskUsage, StatsProvider, SummaryRequest } from './stats/stats-provider.ts';
 import type { Summary } from './stats/summary.ts';
@@ -73,7 +68,7 @@ export class Kubelet
     try {
       const earlier = await deps.faults.untilDone('pod folders', () => parts.podDirs.podUIDs(), stopped);
       // First, because the sources compare their manifests with them.
-      await Promise.all([parts.revisions.load(earlier), parts.evictionRecords.load(earlier)]);
+      await Promise.all([parts.appliedRevisions.load(earlier), parts.evictionRecords.load(earlier)]);
       await deps.faults.untilDone('ephemeral containers', () => parts.ephemeral.load(earlier), stopped);
       await deps.faults.untilDone('operations', () => parts.records.load(), stopped);
       parts.handlers.adopt(earlier);
@@ -97,7 +92,7 @@ export class Kubelet
         parts.histories.close(),
         parts.statusRecords.close(),
         parts.records.close(),
-        parts.revisions.close(),
+        parts.appliedRevisions.close(),
         parts.wallClockStore.close(),
         parts.podResources?.close(),
         parts.devices?.close(),

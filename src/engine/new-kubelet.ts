@@ -1,4 +1,6 @@
 import type { Pod } from '../api/types.ts';
+import { isPodReady } from '../api/values/pod-conditions.ts';
+import { podFullName } from '../api/values/pod-names.ts';
 import { AsyncQueue } from '../flow/async-queue.ts';
 import { WallClockHistory } from '../flow/wall-clock-history.ts';
 import type { KubeletBase, KubeletDeps } from './kubelet-deps.ts';
@@ -17,7 +19,6 @@ import { newSources, type Sources } from './new-sources.ts';
 import { newVolumes } from './new-volumes.ts';
 import { PodOperations } from './operations/pod-operations.ts';
 import { OutgoingText } from './outgoing/outgoing-text.ts';
-import { isReady } from './status/status-manager.ts';
 import { SyncHandlers } from './sync-handlers.ts';
 import { runsAsDeclared } from './take-snapshot.ts';
 import { EventBus } from './view/event-bus.ts';
@@ -122,12 +123,12 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const isAsDeclared = (pod: Pod): boolean => runsAsDeclared({ ...parts, handlers }, pod);
   const operations: PodOperations = new PodOperations({
     records,
-    declaredPod: ({ namespace, name }) => podManager.getByFullName(`${name}_${namespace}`),
+    declaredPod: (pod) => podManager.getByFullName(podFullName(pod)),
     declarers: (pod) => config.declarers(pod),
     isTerminating: (uid) => workers.isPodTerminationRequested(uid) && !workers.isPodKnownTerminated(uid),
     podStatus: (uid) => cache.get(uid),
     lookAtPod: (uid) => news.relist(uid),
-    isReadyAsDeclared: (pod) => isReady(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
+    isReadyAsDeclared: (pod) => isPodReady(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
     redeclare: () => {
       config.redeclare();
     },

@@ -1,5 +1,5 @@
 import type { NodeConditions } from './eviction/node-conditions.ts';
-import { isPodRunning } from './container/pod-records.ts';
+import { isPodRunning } from './container/runtime-pod.ts';
 import { revisionOf } from './in-place/identify-pod.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import { admissionNews } from './lifecycle/admission-news.ts';

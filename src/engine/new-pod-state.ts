@@ -1,4 +1,5 @@
 import type { Pod } from '../api/types.ts';
+import { podFullName } from '../api/values/pod-names.ts';
 import { EphemeralContainers } from './ephemeral-containers/ephemeral-containers.ts';
 import { AppliedRevisions } from './in-place/applied-revisions.ts';
 import { EvictionRecords } from './eviction/eviction-records.ts';
@@ -32,7 +33,7 @@ export function newPodState({ clock, emit, events, inputs, logger, node, outgoin
       statusRecords.startOver(uid);
     },
   });
-  const revisions = new AppliedRevisions({
+  const appliedRevisions = new AppliedRevisions({
     podDir,
     policy: node.inPlace,
     logger: logger.child({ component: 'in-place' }),
@@ -42,7 +43,7 @@ export function newPodState({ clock, emit, events, inputs, logger, node, outgoin
   const ephemeral = new EphemeralContainers({
     ...engine,
     podDir,
-    declaredPod: ({ namespace, name }) => podManager.getByFullName(`${name}_${namespace}`),
+    declaredPod: (pod) => podManager.getByFullName(podFullName(pod)),
     syncPod: (podUID) => {
       inputs.push({ type: 'sync', podUID });
     },
@@ -55,11 +56,11 @@ export function newPodState({ clock, emit, events, inputs, logger, node, outgoin
       const pod = podManager.get(podUID);
       return pod && variableTexts(ephemeral.effective(pod));
     },
-    isDeclared: ({ namespace, name }) => podManager.getByFullName(`${name}_${namespace}`) !== undefined,
+    isDeclared: (pod) => podManager.getByFullName(podFullName(pod)) !== undefined,
     clock,
     logger: logger.child({ component: 'history' }),
   });
   events.subscribe(histories.record);
-  const onDisk = { statusRecords, revisions, evictionRecords, records, ephemeral, histories };
+  const onDisk = { statusRecords, appliedRevisions, evictionRecords, records, ephemeral, histories };
   return { podManager, podDirs, statusManager, ...onDisk };
 }

@@ -14,7 +14,7 @@ import type { PodState } from './new-pod-state.ts';
 import type { RuntimeWatch } from './new-runtime-watch.ts';
 import type { Sources } from './new-sources.ts';
 import type { Volumes } from './new-volumes.ts';
-import type { RuntimePod } from './container/pod-records.ts';
+import type { RuntimePod } from './container/runtime-pod.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import { PodStatuses } from './pod-statuses.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
@@ -41,7 +41,7 @@ interface Engine extends Pick<
 export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, workers, ...engine }: Engine) {
   const { clock, emit, events, inputs, logger, meter, node, runtime, secrets, wallClock } = base;
   const { configObjects, containerManager, devices, podDirs, runtimePods, runtimeState } = earlier;
-  const { statusManager, statusRecords, revisions } = earlier;
+  const { statusManager, statusRecords, appliedRevisions } = earlier;
   const supportsRecursiveReadOnly = (): boolean => runtimeState.supportsRecursiveReadOnly;
   const prober = new ProberManager({
     runtime,
@@ -132,7 +132,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, wor
     podDirs,
     volumeManager: earlier.volumeManager,
     statuses,
-    revisions,
+    appliedRevisions,
     ephemeral: earlier.ephemeral,
     prober,
     reasonCache,
@@ -142,7 +142,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, wor
     networkError: () => runtimeState.networkError,
     getPodStatus: (uid) => runtimePods.getPodStatus(uid),
     removePod: async (uid) => {
-      await Promise.all([statusRecords.release(uid), revisions.release(uid)]);
+      await Promise.all([statusRecords.release(uid), appliedRevisions.release(uid)]);
       await remains().removePod(uid);
     },
   });

@@ -26,7 +26,8 @@ interface Engine {
 /** Makes the workers of pods, and the parts that decide what a worker does next: news, updates, remains. */
 export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPods }: Engine) {
   const { clock, emit, events, faults, foreignPods, inputs, logger, meter, node, random, stopped, wallClock } = base;
-  const { cache, ephemeral, evictionRecords, histories, pleg, podDirs, podManager, revisions, runtimePods } = earlier;
+  const { appliedRevisions, cache, ephemeral, evictionRecords, histories, pleg, podDirs, podManager, runtimePods } =
+    earlier;
   const { revisionImages, statusRecords, syncer, volumeManager, workQueue } = earlier;
   const syncSoon = (podUID: string): void => {
     inputs.push({ type: 'sync', podUID });
@@ -56,7 +57,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     },
     onPodRemoved: (uid, pod) => {
       // Their files went with the folder. If the pod starts over, they are written again.
-      revisions.forget(uid);
+      appliedRevisions.forget(uid);
       ephemeral.forget(uid);
       evictionRecords.forget(uid);
       histories.podRemoved(uid, pod);
@@ -97,7 +98,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     node,
     podManager,
     workers,
-    runningRevision: (uid) => revisions.of(uid),
+    runningRevision: (uid) => appliedRevisions.of(uid),
     runtimePods: () => pleg.pods(),
     reservedPods,
     pullForUpdate: (pod, signal) => revisionImages.pullForUpdate(pod, signal),

@@ -15,12 +15,12 @@ import type { InPlaceUpdates } from './in-place-updates.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { PodLifecycleEvent } from './container/pod-lifecycle-event.ts';
-import { isPodRunning, type RuntimePod } from './container/pod-records.ts';
+import { isPodRunning, type RuntimePod } from './container/runtime-pod.ts';
 import type { ProbeChange, ProberManager } from './prober/prober-manager.ts';
 import type { PodOperations } from './operations/pod-operations.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
 import { podFullName, podRef } from '../api/values/pod-names.ts';
-import { PodRevisions } from './pod-revisions.ts';
+import { PodReplacements } from './pod-replacements.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
@@ -65,12 +65,14 @@ interface Deps {
 export class SyncHandlers implements SyncHandler {
   /** Ids of the sources whose first list was handled. */
   private readonly sourcesSeen = new Set<string>();
-  /** UIDs of pods that were started while they still stopped. They start again with their volumes. */
+  /** UIDs of pods that were started while they still stopped. They start again with their data. */
   private readonly starting = new Set<string>();
-  private readonly revisions: PodRevisions;
+  /** UIDs of pods of an earlier agent that may hold volumes although they are stopped. */
+  private readonly unreleased = new Set<string>();
+  private readonly replacements: PodReplacements;
 
   constructor(private readonly deps: Deps) {
-    this.revisions = new PodRevisions({
+    this.replacements = new PodReplacements({
       ...deps,
       mayBeDeclared: (uid) => this.mayBeDeclared(uid),
       removePod: (pod, source) => {
@@ -81,7 +83,8 @@ export class SyncHandlers implements SyncHandler {
 
   /** Sets the pods of an earlier agent. Called before the first input. */
   adopt(earlierPods: readonly string[]): void {
-    this.revisions.adopt(earlierPods);
+    this.replacements.adopt(earlierPods);
+    for (const uid of earlierPods) this.unreleased.add(uid);
   }
 
   /** True once the first list of every source was handled. kubelet: config/config.go SeenAllSources */
@@ -91,10 +94,10 @@ export class SyncHandlers implements SyncHandler {
 
   /** True if the pod is no longer declared, but runs until its next revision may start. */
   isOutgoing(pod: Pod): boolean {
-    return this.revisions.isOutgoing(pod);
+    return this.replacements.isOutgoing(pod);
   }
 
-  /** True if the declared pod was stopped by an operator and starts with its volumes again. */
+  /** True if the declared pod was stopped by an operator and starts again with the data of its own volumes. */
   keepsVolumes({ metadata: { uid } }: Pod): boolean {
     const pod = this.deps.podManager.get(uid);
     if (pod?.spec.restartPolicy !== 'Always') return false;
@@ -114,7 +117,7 @@ export class SyncHandlers implements SyncHandler {
       switch (op) {
         case 'ADD':
           emit({ type: 'PodAdded', pod: podRef(pod), source });
-          this.revisions.declared(pod);
+          this.replacements.declared(pod);
           this.startPod(pod);
           break;
         case 'UPDATE':
@@ -125,7 +128,7 @@ export class SyncHandlers implements SyncHandler {
           break;
         case 'REMOVE':
           inPlaceUpdates.forget(pod.metadata.uid);
-          this.revisions.retire(podManager.get(pod.metadata.uid) ?? pod, source);
+          this.replacements.retire(podManager.get(pod.metadata.uid) ?? pod, source);
           break;
         case 'RECONCILE':
           break;
@@ -267,7 +270,7 @@ export class SyncHandlers implements SyncHandler {
 
     // Step 4: remove our orphans in the runtime and on disk.
     const isSpared = (uid: string): boolean =>
-      known.has(uid) || this.mayBeDeclared(uid) || this.revisions.isRunningOn(uid) || this.isLeft(uid);
+      known.has(uid) || this.mayBeDeclared(uid) || this.replacements.isRunningOn(uid) || this.isLeft(uid);
     remains.startOrphanCleanUp(isSpared);
     // A pod that ended may have left room.
     this.deps.inPlaceUpdates.proceed();
@@ -283,7 +286,7 @@ export class SyncHandlers implements SyncHandler {
   private isLeft(uid: string): boolean {
     if (!this.deps.leaveOrphans) return false;
     const orphan = this.deps.runtimePods().find((pod) => pod.uid === uid);
-    return orphan === undefined || !this.deps.isNameDeclared(podFullName({ metadata: orphan }));
+    return orphan === undefined || !this.deps.isNameDeclared(podFullName(orphan));
   }
 
   private unreadSources(): SourceId[] {
@@ -313,7 +316,7 @@ export class SyncHandlers implements SyncHandler {
     }
     const { workers, statusManager, admission, evictions, remains } = this.deps;
     const { uid } = pod.metadata;
-    if (!this.revisions.replaceEarlier(pod) || !admission.admit(pod)) return;
+    if (!this.replacements.replaceEarlier(pod) || !admission.admit(pod)) return;
     if (!workers.has(uid)) {
       // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
       statusManager.forget(uid);
@@ -329,22 +332,22 @@ export class SyncHandlers implements SyncHandler {
     const { admission, operations, workers } = this.deps;
     const { uid } = pod.metadata;
     const isDown = operations.isStopped(pod) && !workers.has(uid);
-    return isDown || admission.isWaiting(uid) || this.revisions.isHeldBack(pod);
+    return isDown || admission.isWaiting(uid) || this.replacements.isHeldBack(pod);
   }
 
-  /** Ends what runs of a stopped pod. Its data stays. */
+  /** Ends what runs of a stopped pod, and releases its claims. Its data stays. */
   private keepStopped(pod: Pod): void {
     const { statusManager, workers, runtimePods, admission, clock } = this.deps;
     const { uid, name } = pod.metadata;
     admission.forget(uid);
-    this.revisions.endEarlier(pod);
+    this.replacements.endEarlier(pod);
     if (statusManager.get(uid)?.reason !== reasons.stopped) {
       const message = `Stopped by an operator. To start it: kubelet-ts start ${name}`;
       statusManager.evict(pod, { reason: reasons.stopped, message, now: clock.now() });
     }
     const runs = runtimePods().some((running) => running.uid === uid && isPodRunning(running));
-    // Without a worker it is of an earlier agent.
-    if (!workers.has(uid) && runs) workers.updatePod({ type: 'create', pod });
+    // Without a worker it is of an earlier agent, which may have ended before it released the volumes.
+    if (!workers.has(uid) && (this.unreleased.delete(uid) || runs)) workers.updatePod({ type: 'create', pod });
     if (workers.has(uid) && !workers.isPodTerminationRequested(uid)) workers.updatePod({ type: 'kill', pod });
   }
 
@@ -353,9 +356,10 @@ export class SyncHandlers implements SyncHandler {
     const { uid } = pod.metadata;
     podManager.removePod(uid);
     this.starting.delete(uid);
+    this.unreleased.delete(uid);
     admission.removed(uid);
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
-    if (!this.deps.isNameDeclared(podFullName(pod))) this.deps.operations.removed(pod.metadata);
+    if (!this.deps.isNameDeclared(podFullName(pod.metadata))) this.deps.operations.removed(pod.metadata);
     workers.updatePod({ type: 'kill', pod });
     // A finished pod has no worker to remove its remains.
     if (workers.snapshot(uid).state === 'finished') remains.startRemoval(uid);

@@ -1,7 +1,7 @@
 import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../api/types.ts';
 import { sourceOf } from '../api/values/config-annotations.ts';
-import { podFullName } from '../api/values/pod-names.ts';
-import { findContainer } from '../api/values/sidecars.ts';
+import { podFullName, podKey } from '../api/values/pod-names.ts';
+import { findContainer } from '../api/values/containers.ts';
 import { containerHash } from './container/container-hash.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
 import { containerResize } from './in-place/container-resize.ts';
@@ -70,9 +70,13 @@ export function runsAsDeclared(parts: KubeletParts, declared: Pod): boolean {
 }
 
 /** The pod as its worker carried it out last. */
-function runsOf({ cache, revisions }: KubeletParts, declared: Pod): Parameters<typeof outdatedContainers>[2] {
+function runsOf({ appliedRevisions, cache }: KubeletParts, declared: Pod): Parameters<typeof outdatedContainers>[2] {
   const { uid } = declared.metadata;
-  return { podStatus: cache.get(uid), applied: revisions.of(uid) ?? declared, resources: revisions.outdated(uid) };
+  return {
+    podStatus: cache.get(uid),
+    applied: appliedRevisions.of(uid) ?? declared,
+    resources: appliedRevisions.outdated(uid),
+  };
 }
 
 /** Of several revisions of a pod the declared one comes last. */
@@ -82,14 +86,14 @@ function podSnapshots(parts: KubeletParts, options: SnapshotOptions): PodSnapsho
     parts.podManager
       .pods()
       .filter((pod) => !parts.handlers.isOutgoing(pod))
-      .map((pod) => [podFullName(pod), pod.metadata.uid]),
+      .map((pod) => [podFullName(pod.metadata), pod.metadata.uid]),
   );
   return pods
     .map((pod) => {
-      const next = declared.get(podFullName(pod));
+      const next = declared.get(podFullName(pod.metadata));
       return podSnapshot(parts, pod, next === pod.metadata.uid ? undefined : next, options);
     })
-    .sort((a, b) => compare(sortKey(a.pod), sortKey(b.pod)) || Number(isLast(a)) - Number(isLast(b)));
+    .sort((a, b) => compare(podKey(a.pod.metadata), podKey(b.pod.metadata)) || Number(isLast(a)) - Number(isLast(b)));
 }
 
 /** Declared pods, and undeclared ones that still terminate. */
@@ -145,8 +149,6 @@ function shownWorker<W extends { lastSyncError?: string }>(worker: W, outgoing: 
   const { lastSyncError } = worker;
   return lastSyncError === undefined ? worker : { ...worker, lastSyncError: outgoing.text(lastSyncError) };
 }
-
-const sortKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
 
 /**
  * Names of running containers with the image or the resources of an earlier manifest of the same UID. `newest`: the pod

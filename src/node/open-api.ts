@@ -2,18 +2,14 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
 import type { Clock } from '../clock.ts';
-import { errorMessage } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
-import { untilTick } from '../flow/ticks.ts';
 import type { Logger } from '../logger.ts';
 import { ownCommandLine } from '../own-program.ts';
 import type { ApiEngine, ApiRuntime } from '../server/api/api-engine.ts';
-import { type AccessOptions, authorizationOf, closedBecause } from '../server/api/api-access.ts';
-import type { Access } from '../server/api/api-handler.ts';
+import { type AccessOptions, closedBecause } from '../server/api/api-access.ts';
 import type { Mount } from '../server/api/route-table.ts';
 import { type TLSLimits, tlsLimits } from '../server/api/tls-options.ts';
 import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
-import { readClientCA } from './client-ca.ts';
 import type { NodeOptions } from './options/node-options.ts';
 import type { PrepareReload } from './reload.ts';
 
@@ -29,9 +25,6 @@ interface Deps {
   /** Normally /var/log. */
   systemLogs?: string;
 }
-
-/** Milliseconds between two looks at the certificates, as a renewal by another program replaces several files. */
-const certificatePeriodMs = 60_000;
 
 export interface OpenAPI {
   close(): void;
@@ -63,13 +56,20 @@ export async function openAPI(options: NodeOptions, deps: Deps): Promise<OpenAPI
       const secure = await openSecure(options, { access, limits }, deps);
       opened.push(secure);
       prepareReload = secure.prepareReload;
-    }
+    } else if (options.enableServer) await refuseUnusablePair(options, deps);
     if (options.readOnlyPort > 0) opened.push(await openReadOnly(options, deps));
   } catch (error) {
     closeAll();
     throw error;
   }
   return { close: closeAll, prepareReload };
+}
+
+/** A given pair that cannot be used ends the start also while the API is off, as in the kubelet. */
+async function refuseUnusablePair(options: NodeOptions, { clock }: Deps): Promise<void> {
+  if (options.tlsCertFile === '' && options.tlsPrivateKeyFile === '') return;
+  const { servingPair } = await import('../server/api/serving-certificate.ts');
+  await servingPair(options, clock);
 }
 
 export function accessOptions(options: NodeOptions): AccessOptions {
@@ -91,27 +91,13 @@ async function openSecure(
   deps: Deps,
 ): Promise<OpenAPI> {
   const { clock, faults, logger } = deps;
-  const [{ serveSecure }, { servingPair }, { readTokenFile, TokenUsers }, { readPolicyFile }] = await Promise.all([
+  const [{ serveSecure }, { ServedCredentials }] = await Promise.all([
     import('../server/api/api-server.ts'),
-    import('../server/api/serving-certificate.ts'),
-    import('../server/api/token-file.ts'),
-    import('../server/api/policy-file.ts'),
+    import('./served-credentials.ts'),
   ]);
-  const readAccess = async (hasClientCA: boolean): Promise<Access> => {
-    const { authorizationPolicyFile, tokenAuthFile } = access;
-    const rules = authorizationPolicyFile === '' ? undefined : await readPolicyFile(authorizationPolicyFile);
-    const tokens = tokenAuthFile === '' ? new TokenUsers(new Map()) : await readTokenFile(tokenAuthFile);
-    // Without a policy, anonymous clients could run commands.
-    const anonymous = access.anonymousAuth && rules !== undefined;
-    return { authentication: { hasClientCA, tokens, anonymous }, authorization: authorizationOf(access, rules) };
-  };
   warnOfAccess(access, logger);
-  const read = async (): Promise<{ pair: { cert: string; key: string }; clientCA: string | undefined }> => {
-    const pair = await servingPair(options, clock);
-    return { pair, clientCA: access.clientCAFile === '' ? undefined : await readClientCA(access.clientCAFile) };
-  };
-  let current = await read();
-  let currentAccess = await readAccess(current.clientCA !== undefined);
+  const credentials = await ServedCredentials.read({ files: options, access, clock, logger });
+  const { pair, clientCA } = credentials.certificates;
   const secure = await serveSecure({
     address: options.address,
     port: options.port,
@@ -119,44 +105,21 @@ async function openSecure(
     faults,
     counts: deps.metrics.http,
     program: ownCommandLine(),
-    access: () => currentAccess,
-    pair: current.pair,
-    ...(current.clientCA !== undefined && { clientCA: current.clientCA }),
+    access: () => credentials.access,
+    pair,
+    ...(clientCA !== undefined && { clientCA }),
     limits,
   });
   logger.info({ address: options.address, port: options.port }, 'Serving the HTTPS API');
   const closed = new AbortController();
-  const take = (next: typeof current): void => {
-    if (JSON.stringify(next) === JSON.stringify(current)) return;
-    secure.replace(next.pair, next.clientCA);
-    current = next;
-    logger.info({}, 'The HTTPS API took another certificate');
-  };
-  const look = async (): Promise<void> => {
-    take(await read());
-  };
-  const keepLooking = async (): Promise<void> => {
-    while (!closed.signal.aborted) {
-      await clock.sleep(untilTick(clock, certificatePeriodMs), { signal: closed.signal });
-      await look().catch((error: unknown) => {
-        logger.warn({ err: errorMessage(error) }, 'The HTTPS API keeps its certificate');
-      });
-    }
-  };
   // Ends with the server.
-  keepLooking().catch(() => undefined);
+  credentials.keepLooking(secure, closed.signal).catch(() => undefined);
   return {
     close: () => {
       closed.abort();
       secure.close();
     },
-    prepareReload: async () => {
-      const [next, nextAccess] = await Promise.all([read(), readAccess(current.clientCA !== undefined)]);
-      return () => {
-        take(next);
-        currentAccess = nextAccess;
-      };
-    },
+    prepareReload: () => credentials.prepareReload(secure),
   };
 }
 

@@ -14,9 +14,9 @@ import { nodeAllocatableReservation } from '../engine/container-manager/node-all
 import { meteredCgroups } from '../engine/container-manager/metered-cgroups.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { openKernelLog } from '../engine/oom/kernel-log.ts';
+import { readFilesystemSize } from '../engine/host/filesystem-size.ts';
 import { readMountInfo } from '../engine/host/mount-info.ts';
 import { systemBusSocket } from '../engine/host/system-bus-socket.ts';
-import { readFilesystem } from '../engine/images/image-collector.ts';
 import { Kubelet } from '../engine/kubelet.ts';
 import type { KubeletDeps } from '../engine/kubelet-deps.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
@@ -110,7 +110,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     plugins: openPlugins({ faults, clock: systemClock }),
     newStats,
     deviceOf: async (path) => (await stat(path, { bigint: true })).dev,
-    readFilesystem,
+    readFilesystem: readFilesystemSize,
     readTerminationMessage,
     checkHealth: async (check) => {
       const { grpcHealthCheck } = await import('../cri/grpc-health-check.ts');

@@ -1,6 +1,7 @@
 import { loadManifests } from '../api/objects/load-manifests.ts';
 import type { Pod } from '../api/types.ts';
 import { defaultFeatureGates } from '../api/values/feature-gates.ts';
+import { podKey } from '../api/values/pod-names.ts';
 import { formatTime } from '../api/values/time.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { readLastGood } from '../engine/config/last-good/last-good-manifests.ts';
@@ -30,7 +31,7 @@ export async function podsFromRuntime(runtime: RuntimeService, rootDir: string):
   const statuses = await Promise.all(found.map((listed) => runtimePods.getPodStatus(listed.uid, { listed })));
   const podDirs = new PodDirs({ rootDir });
   const pods = statuses.map(async (status) => toPod(status, runtimeName, await kept(podDirs, status.uid)));
-  return (await Promise.all(pods)).sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+  return (await Promise.all(pods)).sort((a, b) => (podKey(a.metadata) < podKey(b.metadata) ? -1 : 1));
 }
 
 /** The record of a pod. Without one, the pod's age is that of its oldest sandbox. */
@@ -68,8 +69,6 @@ function toPod(podStatus: RuntimePodStatus, runtimeName: string, record: StatusR
   const isOlder = record === undefined && Number.isFinite(createdAt);
   return { ...pod, status: { ...status, ...(isOlder && { startTime: new Date(createdAt).toISOString() }) } };
 }
-
-const sortKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
 
 /** The values of the Secrets of the last agent of this root-dir. Rejects without permission to read them. */
 async function secretsOnDisk(rootDir: string): Promise<SecretValues> {

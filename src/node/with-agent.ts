@@ -3,10 +3,11 @@ import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { AppliedManifests } from '../engine/applied/applied-manifests.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
-import { UserError } from '../errors.ts';
+import type { UserError } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../make-folder.ts';
+import { requireRoot } from '../needs-root.ts';
 import { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import { ownCommandLine } from '../own-program.ts';
 import { serveControlSocket } from '../server/control/control-socket.ts';
@@ -40,12 +41,6 @@ export interface AgentRequest {
 export class ShutdownRequest extends Error {
   override readonly name = 'ShutdownRequest';
   override readonly message = 'a shutdown was asked for';
-}
-
-/** Throws a `UserError` unless run as root. */
-export function requireRoot(): void {
-  if (process.getuid?.() === 0) return;
-  throw new UserError('kubelet-ts must run as root', { hint: 'It makes mounts and cgroups; start it with sudo.' });
 }
 
 /**

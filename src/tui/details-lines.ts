@@ -1,12 +1,14 @@
-import { eachContainer } from '../api/values/sidecars.ts';
-import { ageText, humanDuration, podStatusText, readyText, restartsText } from '../api/values/pod-printer.ts';
+import { eachContainer } from '../api/values/containers.ts';
+import { isSidecar } from '../api/values/sidecars.ts';
+import { humanDuration } from '../api/values/duration.ts';
+import { ageText, podStatusText, readyText, restartsText } from '../api/values/pod-printer.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../api/types.ts';
 import { explainPod } from '../engine/explain/explain-pod.ts';
+import { isWell } from '../engine/view/is-well.ts';
 import type { EngineSnapshot, PodSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
 import { fitToWidth } from '../display-width.ts';
 import { podEventLine } from './event-lines.ts';
 import { type Line, type Span, textLine } from './line.ts';
-import { isWell } from './pod-reason.ts';
 import { nextSyncText, pullBarText, workerText } from './pod-row.ts';
 
 /** All details of one pod: why it is not well, containers with their ends, events newest first, environment, mounts. */
@@ -45,7 +47,7 @@ function factLines(entry: PodSnapshot, now: number): Line[] {
 
 /** The explanation of a pod that is not well. */
 function reasonLines(entry: PodSnapshot, node: EngineSnapshot): Line[] {
-  if (isWell(entry)) return [];
+  if (isWell(entry, node)) return [];
   const { stage, cause, ways } = explainPod({ ...entry, node });
   if (stage === 'running') return [];
   return [fact('Reason', cause, { color: 'yellow' }), ...ways.map((way) => fact('To do', way, { color: 'cyan' }))];
@@ -127,7 +129,7 @@ function containerLines(pod: Pod, now: number): Line[] {
 }
 
 function initKind(container: Container): string {
-  return container.restartPolicy === 'Always' ? 'sidecar' : 'init';
+  return isSidecar(container) ? 'sidecar' : 'init';
 }
 
 function containerLine(

@@ -19,7 +19,7 @@ interface ForwardList extends Pages {
 export const maxForwards = 9;
 
 /** True if the page can be closed and its command keeps running. */
-export function isForward({ words, exitCode }: OutputPage): boolean {
+function isForward({ words, exitCode }: OutputPage): boolean {
   return words[0] === 'port-forward' && exitCode === undefined;
 }
 

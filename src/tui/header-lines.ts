@@ -1,10 +1,10 @@
-import { humanDuration } from '../api/values/pod-printer.ts';
+import { isPodReady } from '../api/values/pod-conditions.ts';
+import { humanDuration } from '../api/values/duration.ts';
 import type { EngineSnapshot, RuntimeSnapshot, Silence, SourceSnapshot } from '../engine/view/snapshot.ts';
 import { displayWidth } from '../display-width.ts';
 import { printable } from '../visible-text.ts';
 import { type Line, type Span, textLine } from './line.ts';
 import { wrapped } from './output-page.ts';
-import { isPodReady } from './pod-row.ts';
 
 /** Maximum lines of the header. */
 export const headerLineLimit = 2;
@@ -48,7 +48,7 @@ export function startingLines(silence: Silence | undefined, columns: number): Li
 
 function headerSpans(snapshot: EngineSnapshot, now: number): Span[] {
   const { pods, pleg } = snapshot;
-  const readyCount = pods.filter((entry) => isPodReady(entry.pod)).length;
+  const readyCount = pods.filter((entry) => isPodReady(entry.pod.status)).length;
   const relist =
     pleg.lastRelistAt === undefined ? 'no relist yet' : `relist ${humanDuration(now - pleg.lastRelistAt)} ago`;
   return [

@@ -9,7 +9,7 @@ import { podReason } from './pod-reason.ts';
 const maxEventLines = 20;
 
 /** A pod in one line of text, for a screen reader. */
-export function podLine(entry: PodSnapshot, node: EngineSnapshot, now: number): string {
+function podLine(entry: PodSnapshot, node: EngineSnapshot, now: number): string {
   const reason = podReason(entry, node, now);
   return printable(`${stateOf(entry)}${reason === '' ? '' : `: ${reason}`}`);
 }

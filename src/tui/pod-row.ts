@@ -1,7 +1,8 @@
 import type { Pod } from '../api/types.ts';
+import { isPodReady } from '../api/values/pod-conditions.ts';
+import { humanDuration } from '../api/values/duration.ts';
 import {
   ageText,
-  humanDuration,
   lastExitText,
   podStatusText,
   pullText,
@@ -75,11 +76,6 @@ export function pullBarText(pull: PullSnapshot): string {
 
 const barWidth = 10;
 
-/** True if the pod's Ready condition is true. */
-export function isPodReady(pod: Pod): boolean {
-  return (pod.status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
-}
-
 /** State of the worker, with `*` during a sync and `+` if an update waits. */
 export function workerText(worker: WorkerSnapshot): string {
   return `${worker.state}${worker.working ? '*' : ''}${worker.pending ? '+' : ''}`;
@@ -112,7 +108,7 @@ function statusSpan({ pod, worker, pulls: [pull] = [] }: PodSnapshot): Span {
 
 function statusColor(pod: Pod, status: string): Color {
   if (status === 'Running') {
-    return isPodReady(pod) ? 'green' : 'yellow';
+    return isPodReady(pod.status) ? 'green' : 'yellow';
   }
   if (status === 'Completed' || status === 'Succeeded') {
     return 'gray';

@@ -1,5 +1,6 @@
 import { podStatusText } from '../api/values/pod-printer.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
+import { isWell } from '../engine/view/is-well.ts';
 import type { EngineSnapshot, PodSnapshot, PodUsage, Silence } from '../engine/view/snapshot.ts';
 import { describeEvent } from './describe-event.ts';
 import { detailsLines } from './details-lines.ts';
@@ -8,7 +9,6 @@ import { selectForward, withEnd, withoutPage, withoutSelected, withOutput, withS
 import { headerLineLimit, headerLines, silenceLines, startingLines } from './header-lines.ts';
 import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts';
 import type { Line } from './line.ts';
-import { isWell } from './pod-reason.ts';
 import { firstRow, nextMatch, openPage, type OutputPage, pageRows } from './output-page.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
 import { nextUsages, type UsageHistories } from './usage-history.ts';
@@ -209,7 +209,8 @@ export function visiblePods(state: ViewState): PodSnapshot[] {
     const { namespace, name } = pod.metadata;
     return `${namespace}/${name} ${podStatusText(pod, worker)} ${worker.state}`.toLowerCase().includes(wanted);
   });
-  return [...matching.filter((entry) => !isWell(entry)), ...matching.filter(isWell)];
+  const unwell = new Set(matching.filter((entry) => !isWell(entry, state.snapshot)));
+  return [...unwell, ...matching.filter((entry) => !unwell.has(entry))];
 }
 
 /** Events that match kind and filter, oldest first. While paused, those at the time of the pause. */

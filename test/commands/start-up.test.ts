@@ -46,7 +46,7 @@ test('the agent starts without what only few nodes need', async () => {
     ...['ink', 'react', 'dbus-native', 'execa', 'ws', 'tar-stream'],
     ...['src/tui/screen.ts', 'src/containerd/managed-containerd.ts', 'src/containerd/managed-images.ts'],
     ...['src/engine/container-manager/systemd-cgroup-manager.ts', 'src/engine/lifecycle/dbus-logind.ts'],
-    ...['src/engine/images/credential-plugin.ts', 'src/cri/generated/health.ts', 'src/commands/log-text.ts'],
+    ...['src/engine/images/credential-plugin.ts', 'src/cri/generated/health.ts', 'src/node/log/log-text.ts'],
   ];
   expect(loaded.filter((module) => rarelyNeeded.includes(module))).toEqual([]);
 });

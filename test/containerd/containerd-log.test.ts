@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cutLog, readLastLines, rotateLog } from '../../src/containerd/containerd-log.ts';
+import { cutLog, readLastLines, rotateContainerdLog } from '../../src/containerd/containerd-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 /** Contents of the log and of the one that was moved away. */
@@ -11,11 +11,11 @@ const contentsOf = (log: string): Promise<string[]> =>
 test('a long log is moved away at a start', async () => {
   const log = join(await temporaryFolder(), 'containerd.log');
   await writeFile(log, 'long');
-  await rotateLog(log, 4);
+  await rotateContainerdLog(log, 4);
   expect(await contentsOf(log)).toEqual(['long', 'missing']);
-  await rotateLog(log, 3);
+  await rotateContainerdLog(log, 3);
   expect(await contentsOf(log)).toEqual(['missing', 'ong']);
-  await rotateLog(log, 3);
+  await rotateContainerdLog(log, 3);
   expect(await contentsOf(log)).toEqual(['missing', 'ong']);
 });
 
@@ -32,7 +32,7 @@ test('a long log of a running containerd is emptied in place', async () => {
 const megabytes = Buffer.from(Array.from({ length: 500_000 }, (_, index) => `line ${String(index)}\n`).join(''));
 
 test.each([
-  ['at a start', rotateLog],
+  ['at a start', rotateContainerdLog],
   ['while containerd runs', cutLog],
 ])('the end of a log of any size is kept %s, for root alone', async (_, shorten) => {
   const log = join(await temporaryFolder(), 'containerd.log');

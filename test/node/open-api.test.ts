@@ -242,6 +242,28 @@ test('without client CA, tokens and policy the API is off, and the log says why'
   expect(logged).toEqual([[{ because }, 'The HTTPS API is off']]);
 });
 
+test('a serving pair that cannot be used ends the start also while the API is off', async () => {
+  const folder = await temporaryFolder();
+  const { own } = await CertificateAuthority.make('ca');
+  const cert = join(folder, 'tls.crt');
+  await writeFile(cert, own.cert);
+  const refused = async (...flags: string[]): Promise<unknown> =>
+    serve(folder, ...flags).catch((error: unknown) => error);
+  const missing = (path: string): UserError =>
+    new UserError(`the serving certificate cannot be used: ENOENT: no such file or directory, open '${path}'`, {
+      hint: 'It is named by tlsCertFile (--tls-cert-file), its key by tlsPrivateKeyFile (--tls-private-key-file).',
+    });
+  expect([
+    await refused('--tls-cert-file=/nosuch', '--tls-private-key-file=/nosuch'),
+    await refused(`--tls-cert-file=${cert}`),
+  ]).toEqual([missing('/nosuch'), missing('')]);
+});
+
+test('without a server, a serving pair is not looked at', async () => {
+  const flags = ['--enable-server=false', '--tls-cert-file=/nosuch.crt', '--tls-private-key-file=/nosuch.key'];
+  expect(await serve(await temporaryFolder(), ...flags)).toEqual(['The HTTPS API is off']);
+});
+
 test('an API does not start with a client CA that has no usable certificate', async () => {
   const folder = await temporaryFolder();
   const { own } = await CertificateAuthority.make('ca');

@@ -5,7 +5,7 @@ import type { FieldError } from '../values/field-errors.ts';
 import { decodeObject, maxFindings } from './decode-object.ts';
 import type { ManifestDocument } from './manifest-document.ts';
 import type { ObjectSchema } from './object-schema.ts';
-import { podSchema } from './pod-field.ts';
+import { manifestSchema } from './manifest-schema.ts';
 
 /** One object of a manifest: a whole document, or an item of a list in it. */
 export interface ManifestObject {
@@ -53,7 +53,7 @@ export interface PartialObject {
 export function decodeManifestObject(
   typeName: string,
   { document, node, path }: ManifestObject,
-  schema: ObjectSchema = podSchema,
+  schema: ObjectSchema = manifestSchema,
 ): DecodedObject {
   const { value, findings } = decodeObject(schema, typeName, node);
   const problems = findings.map(({ start, field, ...finding }) => ({

@@ -5,6 +5,7 @@ import { defaultFeatureGates, type FeatureGates } from '../values/feature-gates.
 import { podLevelRequests } from '../values/resource-totals.ts';
 import { formatQuantity, roundUpToMilli, toQuantity } from '../values/quantity.ts';
 import type { RawPod, ResourceList } from '../types.ts';
+import { initAndRegularContainers } from '../values/containers.ts';
 
 /** A pod with all defaults, but without the name, namespace and UID that `toStaticPod` sets. */
 export type DefaultedPod = Omit<RawPod, 'metadata' | 'spec'> & {
@@ -44,7 +45,7 @@ function setSpecDefaults(spec: core.PodSpec, gates: FeatureGates): void {
   if (spec.overhead) spec.overhead = roundResources(spec.overhead);
   if (spec.resources) spec.resources = defaultResources(spec.resources, false);
   for (const volume of spec.volumes ?? []) setVolumeDefaults(volume, gates);
-  for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+  for (const container of initAndRegularContainers(spec)) {
     setContainerDefaults(container, spec.hostNetwork ?? false);
     if (container.resources) container.resources = defaultResources(container.resources, true);
   }

@@ -1,5 +1,5 @@
 import { type FieldKind, type ObjectField, scalarZeros } from '../decoding/object-schema.ts';
-import { podSchema } from '../decoding/pod-field.ts';
+import { manifestSchema } from '../decoding/manifest-schema.ts';
 import { formatQuantity, parseQuantity, zeroQuantity } from '../values/quantity.ts';
 import { canonicalTime } from '../values/time.ts';
 
@@ -21,7 +21,10 @@ export function canonicalObject(objectName: string, object: object): Record<stri
 
 /** The fields of every object as a list, for quick iteration. */
 const fieldLists: ReadonlyMap<string, readonly (ObjectField & { name: string })[]> = new Map(
-  [...podSchema].map(([objectName, fields]) => [objectName, [...fields].map(([name, field]) => ({ name, ...field }))]),
+  [...manifestSchema].map(([objectName, fields]) => [
+    objectName,
+    [...fields].map(([name, field]) => ({ name, ...field })),
+  ]),
 );
 
 function canonicalField(field: ObjectField, written: unknown): unknown {

@@ -135,10 +135,9 @@ function repeatedName(names: DeclaredNames, object: ManifestObject, loaded: Load
   const { pod, configObject } = loaded;
   if (pod) {
     const { namespace, name, uid } = pod.metadata;
-    return (
-      names.claim(`Pod ${namespace}/${name}`, object, 'metadata.name') ??
-      names.claim(`uid ${uid}`, object, 'metadata.uid')
-    );
+    const repeated = names.claim(`Pod ${namespace}/${name}`, object, 'metadata.name');
+    if (repeated) return { ...repeated, repeatedPod: { namespace, name } };
+    return names.claim(`uid ${uid}`, object, 'metadata.uid');
   }
   if (!configObject) return undefined;
   return names.claim(nameOf(configObject), object, 'metadata.name');

@@ -18,6 +18,8 @@ export interface ManifestProblem {
   lastGoodAt?: number;
   /** The pods of that revision. */
   lastGoodPods?: { namespace: string; name: string; uid: string }[];
+  /** The pod that another manifest, or another part of this one, has declared before. */
+  repeatedPod?: { namespace: string; name: string };
 }
 
 /** Shortens a text of a manifest for a quote in a message. */

@@ -7,10 +7,10 @@ import { ManifestLimitError } from './manifest-node.ts';
 export const maxManifestLines = 500_000;
 
 /** Texts with more YAML tokens are refused. This many take half a second; no pod has a tenth of them. */
-export const maxYamlTokens = 500_000;
+const maxYamlTokens = 500_000;
 
 /** Texts with more values are refused. This many take a second to decode and validate. Copies made by aliases count. */
-export const maxManifestValues = 200_000;
+const maxManifestValues = 200_000;
 
 /** Texts with more documents and list items are refused. No node runs a tenth of that many pods. */
 export const maxManifestObjects = 5000;

@@ -2,6 +2,7 @@ import type * as core from 'kubernetes-types/core/v1.js';
 import type { Pod } from '../types.ts';
 import { type FieldError, FieldErrors } from '../values/field-errors.ts';
 import { checkDNS1123Label, checkPortName, checkPortNumber } from '../values/names.ts';
+import { isSidecar } from '../values/sidecars.ts';
 import { validateEnvironment } from './validate-env.ts';
 import { validateProbesAndHooks } from './validate-handlers.ts';
 import { validateMounts } from './validate-mounts.ts';
@@ -82,7 +83,7 @@ function validateInitContainers(errors: FieldErrors, spec: core.PodSpec, context
     // Init containers do not run at the same time, so each is only compared with itself. The path is that of the
     // first.
     validateHostPorts(errors, 'spec.initContainers[0].ports', container.ports ?? [], new Set());
-    if (container.restartPolicy === 'Always') {
+    if (isSidecar(container)) {
       validateProbesAndHooks(errors, field, container, context.graceSeconds);
     } else {
       for (const name of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {

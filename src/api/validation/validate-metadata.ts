@@ -1,7 +1,7 @@
 import type { Toleration } from 'kubernetes-types/core/v1.js';
 import type { ObjectMeta, OwnerReference } from 'kubernetes-types/meta/v1.js';
 import { decodeObject } from '../decoding/decode-object.ts';
-import { podSchema } from '../decoding/pod-field.ts';
+import { manifestSchema } from '../decoding/manifest-schema.ts';
 import { ManifestSyntaxError } from '../text/manifest-node.ts';
 import { readJson } from '../text/read-json.ts';
 import { ReadingBudget } from '../text/reading-budget.ts';
@@ -13,7 +13,7 @@ import {
   checkDNS1123SubdomainPrefix,
   checkQualifiedName,
 } from '../values/names.ts';
-import { eachContainer } from '../values/sidecars.ts';
+import { eachContainer } from '../values/containers.ts';
 import { validateAnnotations, validateLabels } from './labels.ts';
 import { validateDescendingPath } from './paths.ts';
 import { validateTolerations } from './validate-scheduling.ts';
@@ -157,7 +157,7 @@ function decodeTolerations(text: string): Toleration[] | undefined {
     const { root: node } = readJson(text, new ReadingBudget());
     if (node.kind === 'null') return [];
     if (node.kind !== 'list') return undefined;
-    const decoded = node.items.map((item) => decodeObject(podSchema, 'Toleration', item));
+    const decoded = node.items.map((item) => decodeObject(manifestSchema, 'Toleration', item));
     const isBroken = decoded.some(({ findings }) => findings.some(({ severity }) => severity === 'error'));
     return isBroken ? undefined : decoded.map(({ value }) => value);
   } catch (error) {

@@ -1,6 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import type { FieldErrors } from '../values/field-errors.ts';
-import { eachContainer } from '../values/sidecars.ts';
+import { eachContainer } from '../values/containers.ts';
 
 /**
  * Validates spec.os and the fields that the named system forbids. kubelet: validation.go validateOS, validateLinux,

@@ -2,7 +2,7 @@ import type * as core from 'kubernetes-types/core/v1.js';
 import type { Pod } from '../types.ts';
 import type { FieldErrors } from '../values/field-errors.ts';
 import { byteLength, checkDNS1123Subdomain, checkID, checkSysctlName } from '../values/names.ts';
-import { eachContainer } from '../values/sidecars.ts';
+import { eachContainer } from '../values/containers.ts';
 import { normalizeSysctlName, sysctlNamespace } from '../values/sysctl-names.ts';
 import { validateDescendingPath } from './paths.ts';
 

@@ -49,6 +49,42 @@ export function formatDuration(nanoseconds: bigint): string {
   return minutes > 0n ? `${sign}${minutes}m${seconds}` : `${sign}${seconds}`;
 }
 
+/** Milliseconds, also with a fraction, as Go prints a duration. */
+export function formatDurationMs(milliseconds: number): string {
+  const whole = Math.trunc(milliseconds);
+  return formatDuration(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1_000_000)));
+}
+
+/** A duration in at most two units, as in `kubectl`: `45s`, `5m30s`, `3h`, `2d4h`. apimachinery: HumanDuration */
+export function humanDuration(durationMs: number): string {
+  const seconds = Math.trunc(durationMs / 1000);
+  const minutes = Math.trunc(seconds / 60);
+  const hours = Math.trunc(minutes / 60);
+  const days = Math.trunc(hours / 24);
+  if (seconds < 0) {
+    // The clocks of a runtime and its reader may differ a little.
+    return seconds < -1 ? '<invalid>' : '0s';
+  }
+  if (seconds < 120) {
+    return `${seconds}s`;
+  }
+  if (minutes < 180) {
+    return minutes < 10 ? twoUnits(minutes, 'm', seconds % 60, 's') : `${minutes}m`;
+  }
+  if (hours < 48) {
+    return hours < 8 ? twoUnits(hours, 'h', minutes % 60, 'm') : `${hours}h`;
+  }
+  if (days < 2 * 365) {
+    return days < 8 ? twoUnits(days, 'd', hours % 24, 'h') : `${days}d`;
+  }
+  const years = Math.trunc(days / 365);
+  return years < 8 ? twoUnits(years, 'y', days % 365, 'd') : `${years}y`;
+}
+
+function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
+}
+
 /** `value` with its last `places` digits after a point, trailing zeros dropped. */
 function decimal(value: bigint, places: number): string {
   const digits = value.toString().padStart(places + 1, '0');

@@ -89,7 +89,7 @@ export const checkID = (value: number): string | undefined =>
 
 /** An IPv4 address, leading zeros allowed, or an IPv6 address without a zone. kubelet: utils/net ParseIPSloppy */
 export const checkIP: NameCheck = (value) =>
-  unless(isIPv4(value) || isIPv6(value), 'must be a valid IP address, such as 10.9.8.7 or 2001:db8::ffff');
+  unless(isIPv4(value) || isValidIPv6(value), 'must be a valid IP address, such as 10.9.8.7 or 2001:db8::ffff');
 
 export const maxInt32 = 2 ** 31 - 1;
 
@@ -143,7 +143,7 @@ function isIPv4(value: string): boolean {
   return parts.length === 4 && parts.every((part) => /^[0-9]{1,10}$/.test(part) && Number(part) <= 255);
 }
 
-function isIPv6(value: string): boolean {
+function isValidIPv6(value: string): boolean {
   const halves = value.split('::');
   if (halves.length > 2) return false;
   const groups = halves.map((half) => (half === '' ? [] : half.split(':')));

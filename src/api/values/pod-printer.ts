@@ -1,5 +1,8 @@
-import type { Container, ContainerStatus, Pod } from '../types.ts';
+import type { ContainerStatus, Pod } from '../types.ts';
 import { configAnnotations } from './config-annotations.ts';
+import { humanDuration } from './duration.ts';
+import { isConditionTrue, isPodReady } from './pod-conditions.ts';
+import { sidecarsOf } from './sidecars.ts';
 
 /** The facts of a pod worker that the printer needs; the engine's `WorkerSnapshot` has this form. */
 export interface PrintedWorker {
@@ -21,7 +24,7 @@ export function podStatusText(pod: Pod, worker?: PrintedWorker): string {
   }
   const phaseText = (pod.status?.reason ?? '') || phase;
   const initText = initStatusText(pod);
-  if (initText !== undefined && !isConditionTrue(pod, 'Initialized')) {
+  if (initText !== undefined && !isConditionTrue(pod.status, 'Initialized')) {
     return initText;
   }
   return mainStatusText(pod, initText ?? phaseText);
@@ -76,36 +79,6 @@ export function ageText({ metadata, status }: Pod, now: number): string {
   return Number.isNaN(since) ? '<unknown>' : humanDuration(now - since);
 }
 
-/** A duration in at most two units, as in `kubectl`: `45s`, `5m30s`, `3h`, `2d4h`. apimachinery: HumanDuration */
-export function humanDuration(durationMs: number): string {
-  const seconds = Math.trunc(durationMs / 1000);
-  const minutes = Math.trunc(seconds / 60);
-  const hours = Math.trunc(minutes / 60);
-  const days = Math.trunc(hours / 24);
-  if (seconds < 0) {
-    // The clocks of a runtime and its reader may differ a little.
-    return seconds < -1 ? '<invalid>' : '0s';
-  }
-  if (seconds < 120) {
-    return `${seconds}s`;
-  }
-  if (minutes < 180) {
-    return minutes < 10 ? twoUnits(minutes, 'm', seconds % 60, 's') : `${minutes}m`;
-  }
-  if (hours < 48) {
-    return hours < 8 ? twoUnits(hours, 'h', minutes % 60, 'm') : `${hours}h`;
-  }
-  if (days < 2 * 365) {
-    return days < 8 ? twoUnits(days, 'd', hours % 24, 'h') : `${days}d`;
-  }
-  const years = Math.trunc(days / 365);
-  return years < 8 ? twoUnits(years, 'y', days % 365, 'd') : `${years}y`;
-}
-
-function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
-  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
-}
-
 function isTerminating(pod: Pod, worker: PrintedWorker | undefined): boolean {
   return (
     pod.metadata.deletionTimestamp !== undefined ||
@@ -140,7 +113,7 @@ function mainStatusText(pod: Pod, fallback: string): string {
   const text = statuses.map(notRunningText).find((candidate) => candidate !== undefined) ?? fallback;
   const hasRunning = statuses.some((status) => status.ready && status.state?.running);
   if (text === 'Completed' && hasRunning) {
-    return isConditionTrue(pod, 'Ready') ? 'Running' : 'NotReady';
+    return isPodReady(pod.status) ? 'Running' : 'NotReady';
   }
   return text;
 }
@@ -162,7 +135,7 @@ function terminationText(terminated: { reason?: string; signal?: number; exitCod
 
 function countedStatuses(pod: Pod): ContainerStatus[] {
   const initStatuses = pod.status?.initContainerStatuses ?? [];
-  if (initStatusText(pod) !== undefined && !isConditionTrue(pod, 'Initialized')) {
+  if (initStatusText(pod) !== undefined && !isConditionTrue(pod.status, 'Initialized')) {
     return initStatuses;
   }
   const sidecars = sidecarNames(pod);
@@ -170,15 +143,7 @@ function countedStatuses(pod: Pod): ContainerStatus[] {
 }
 
 function sidecarNames(pod: Pod): Set<string> {
-  return new Set((pod.spec.initContainers ?? []).filter(isSidecar).map((container) => container.name));
-}
-
-function isSidecar(container: Container): boolean {
-  return container.restartPolicy === 'Always';
-}
-
-function isConditionTrue(pod: Pod, type: string): boolean {
-  return (pod.status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
+  return new Set(sidecarsOf(pod.spec).map((container) => container.name));
 }
 
 /** The facts of a pull that the printer needs; the engine's `PullSnapshot` has this form. */

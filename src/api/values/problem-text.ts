@@ -1,5 +1,5 @@
 import type { ManifestProblem } from '../text/manifest-problem.ts';
-import { humanDuration } from './pod-printer.ts';
+import { humanDuration } from './duration.ts';
 import { visible } from '../../visible-text.ts';
 
 /**

@@ -99,6 +99,7 @@ export function divideAwayFromZero(a: bigint, b: bigint): bigint {
  * `1000m` and `100Ti`, though two of them are whole numbers. kubelet: quantity.go ParseQuantity, AsInt64
  */
 export function quantityAsInt64(text: string): bigint | undefined {
+  if (text === '' || text.length > maxTextLength) return undefined;
   const match = quantityPattern.exec(text);
   const [, sign = '', leading = '', fraction = '', suffixText = ''] = match ?? [];
   const suffix = parseSuffix(suffixText);

@@ -1,10 +1,16 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { podLevelAmounts, podLevelResourceNames } from './pod-level-resources.ts';
 import { addQuantities, formatQuantity, maxQuantity, type Quantity, toQuantity, zeroQuantity } from './quantity.ts';
+import { isSidecar } from './sidecars.ts';
 import type { Pod, ResourceList } from '../types.ts';
 
 /** Amounts by resource name. */
 export type ResourceTotals = ReadonlyMap<string, Quantity>;
+
+/** A resource list as quantities. A resource that is not declared is absent, which differs from zero. */
+export function toTotals(list: ResourceList = {}): ResourceTotals {
+  return new Map(Object.entries(list).map(([name, text]) => [name, toQuantity(text)]));
+}
 
 /**
  * Caches of totals by spec, which does not change: each new pod is compared with all others, and each sample of the
@@ -67,17 +73,13 @@ function totalOf(spec: core.PodSpec, part: 'requests' | 'limits'): ResourceTotal
   let initPeak: ResourceTotals = new Map();
   for (const container of spec.initContainers ?? []) {
     const withSidecars = sumResources(sidecars, amountsOf(container));
-    if (container.restartPolicy === 'Always') {
+    if (isSidecar(container)) {
       running = sumResources(running, amountsOf(container));
       sidecars = withSidecars;
     }
     initPeak = maxResources(initPeak, withSidecars);
   }
   return maxResources(running, initPeak);
-}
-
-function toTotals(resources: ResourceList | undefined): ResourceTotals {
-  return new Map(Object.entries(resources ?? {}).map(([name, text]) => [name, toQuantity(text)]));
 }
 
 function sumResources(a: ResourceTotals, b: ResourceTotals): ResourceTotals {

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
+import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
 import type { EngineSnapshot, NodePressureSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { errorMessage, UserError } from '../../errors.ts';
@@ -12,7 +13,7 @@ import type { PodFlags } from '../pod/open-pod.ts';
 import { otherResourceHint } from '../pod/other-resources.ts';
 import { podList } from '../pod/pod-list.ts';
 import { podsMeant, podsOfOtherNodes } from '../pod/pods-meant.ts';
-import { pastOf, type PodName, recordedPods } from '../pod/recorded-pods.ts';
+import { pastOf, recordedPods } from '../pod/recorded-pods.ts';
 
 /** A pod as found in the agent, the runtime and the history. */
 export interface FoundPod {
@@ -51,7 +52,7 @@ export async function findPods(
   const own = known.pods.filter(
     ({ pod }) => flags.namespace === undefined || pod.metadata.namespace === flags.namespace,
   );
-  const wanted = references.length > 0 ? references : new Set(own.map(({ pod: { metadata } }) => fullName(metadata)));
+  const wanted = references.length > 0 ? references : new Set(own.map(({ pod: { metadata } }) => podKey(metadata)));
   const found: FoundPod[] = [];
   for (const reference of wanted) found.push(await findKnownPod(known, reference, flags, snapshot));
   return found;
@@ -121,9 +122,9 @@ function choose(
     lists.map((list) => meant(list, { ...reference, nodeName }, (pod) => pod)),
   );
   for (const pods of found) {
-    const fullNames = [...new Set(pods.map(fullName))];
-    if (fullNames.length > 1) {
-      throw new UserError(`several pods match "${reference.pod}": ${fullNames.sort().join(', ')}`, {
+    const keys = [...new Set(pods.map(podKey))];
+    if (keys.length > 1) {
+      throw new UserError(`several pods match "${reference.pod}": ${keys.sort().join(', ')}`, {
         hint: 'Name one as namespace/name.',
       });
     }
@@ -133,11 +134,11 @@ function choose(
   const written = new Map(
     lists.flat().flatMap((pod) => {
       const short = pod.name.endsWith(`-${nodeName}`) ? pod.name.slice(0, -nodeName.length - 1) : pod.name;
-      return [short, pod.name, fullName(pod)].map((text) => [text, text === short ? pod.name : text] as const);
+      return [short, pod.name, podKey(pod)].map((text) => [text, text === short ? pod.name : text] as const);
     }),
   );
   const near = nearestName(reference.pod, written.keys());
-  const all = lists.flat().map(fullName);
+  const all = lists.flat().map(podKey);
   const others = otherResourceHint(reference.pod) ?? (all.length === 0 ? reference.cause : undefined) ?? podList(all);
   throw new UserError(`no pod "${reference.pod}"`, {
     hint: near === undefined ? others : `Did you mean ${written.get(near) ?? near}?`,
@@ -145,4 +146,3 @@ function choose(
 }
 
 const isSame = (a: PodName, b: PodName): boolean => a.namespace === b.namespace && a.name === b.name;
-const fullName = ({ namespace, name }: PodName): string => `${namespace}/${name}`;

@@ -1,4 +1,4 @@
-import { humanDuration } from '../../api/values/pod-printer.ts';
+import { humanDuration } from '../../api/values/duration.ts';
 import type { EndEntry, EventEntry, HistoryEntry } from '../../engine/history/history-entry.ts';
 import { printable } from '../../visible-text.ts';
 import { formatTable } from '../io/format-table.ts';

@@ -1,4 +1,4 @@
-import { humanDuration } from '../../api/values/pod-printer.ts';
+import { humanDuration } from '../../api/values/duration.ts';
 import { formatTable } from '../io/format-table.ts';
 import type { ListedEvent } from './past-events.ts';
 

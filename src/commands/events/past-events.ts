@@ -1,9 +1,10 @@
+import type { PodName } from '../../api/values/pod-names.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
 import { findPod } from '../describe/find-pod.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { agentSnapshot } from '../pod/agent-snapshot.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
-import { pastOf, type PodName, recordedPods } from '../pod/recorded-pods.ts';
+import { pastOf, recordedPods } from '../pod/recorded-pods.ts';
 
 /** An event with its object, once for all its repeats. Times are in milliseconds since the epoch. */
 export interface ListedEvent {

@@ -1,4 +1,4 @@
-import { humanDuration } from '../../api/values/pod-printer.ts';
+import { humanDuration } from '../../api/values/duration.ts';
 import type { Evidence } from '../../engine/explain/explanation.ts';
 import { printable } from '../../visible-text.ts';
 import { paint, type Painter } from '../io/paint.ts';

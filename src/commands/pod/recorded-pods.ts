@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises';
+import type { PodName } from '../../api/values/pod-names.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
 import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../../engine/history/history-file.ts';
 import { historyOf } from '../../engine/history/pod-history.ts';
@@ -7,11 +8,6 @@ import { hasCode } from '../../errors.ts';
 import { isDenied, needsRoot } from '../../needs-root.ts';
 import { fetchHistory } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
-
-export interface PodName {
-  namespace: string;
-  name: string;
-}
 
 /** The history of a pod, from the agent if it runs, else from the disk. */
 export async function pastOf(pod: PodName, rootDir: string, hasAgent: boolean): Promise<HistoryEntry[]> {

@@ -1,7 +1,8 @@
+import { podKey } from '../../api/values/pod-names.ts';
 import { UserError } from '../../errors.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import type { OpenPod } from './open-pod.ts';
-import { defaultContainer, isRunning, namedContainer, podTitle } from './select-pod.ts';
+import { defaultContainer, isRunning, namedContainer } from './select-pod.ts';
 
 /**
  * Name and id of the running container for a command: this one, or the default one of the pod with a note on stderr.
@@ -20,9 +21,9 @@ export function runningContainer(
   const reason = why(container.name);
   const because = reason === undefined ? '' : `: ${reason}`;
   const hasRun = container.attempts.some(({ state }) => state !== 'CONTAINER_CREATED');
-  throw new UserError(`container "${container.name}" of pod ${podTitle(pod)} is not running${because}`, {
+  throw new UserError(`container "${container.name}" of pod ${podKey(pod)} is not running${because}`, {
     hint: hasRun
-      ? `Show its output: kubelet-ts logs ${podTitle(pod)} -c ${container.name}`
-      : `Show its events: kubelet-ts describe ${podTitle(pod)}`,
+      ? `Show its output: kubelet-ts logs ${podKey(pod)} -c ${container.name}`
+      : `Show its events: kubelet-ts describe ${podKey(pod)}`,
   });
 }

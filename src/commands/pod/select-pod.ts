@@ -1,6 +1,7 @@
 import { criLabels } from '../../engine/container/labels.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
 import type { Pod } from '../../api/types.ts';
+import { podKey } from '../../api/values/pod-names.ts';
 import { newestFirst } from '../../cri/newest-first.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Container, PodSandbox } from '../../cri/types.ts';
@@ -166,7 +167,7 @@ export function defaultContainer(pod: SelectedPod): { container: PodContainer; n
   const regular = containers.filter(({ isInit, isEphemeral }) => !isInit && !isEphemeral);
   // Without the manifest init containers are included. Finished ones do not run.
   const container = pod.isDeclared ? regular[0] : (regular.find(isRunning) ?? regular[0]);
-  if (container === undefined) throw new UserError(`pod ${podTitle(pod)} has no container yet`);
+  if (container === undefined) throw new UserError(`pod ${podKey(pod)} has no container yet`);
   const absent = visible(`Default container name "${annotated}" not found in pod ${pod.name}`);
   const missing = annotated === '' ? '' : `${absent}\n`;
   if (containers.length === 1) return { container, note: missing };
@@ -184,17 +185,13 @@ export function namedContainer(pod: SelectedPod, name: string): PodContainer {
   const container = pod.containers.find((candidate) => candidate.name === name);
   if (container !== undefined) return container;
   const names = pod.containers.map((candidate) => candidate.name);
-  throw new UserError(`container "${name}" not found in pod ${podTitle(pod)}`, {
+  throw new UserError(`container "${name}" not found in pod ${podKey(pod)}`, {
     hint: names.length === 0 ? 'The pod has no container yet.' : `Its containers are: ${names.join(', ')}.`,
   });
 }
 
 export function isRunning(container: PodContainer): boolean {
   return container.attempts[0]?.state === 'CONTAINER_RUNNING';
-}
-
-export function podTitle({ namespace, name }: SelectedPod): string {
-  return `${namespace}/${name}`;
 }
 
 function unknownPod(

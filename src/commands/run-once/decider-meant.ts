@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 import { UserError } from '../../errors.ts';
 import type { RunEnd } from '../../node/run-once/until-decided.ts';
 import { podsMeant } from '../pod/pods-meant.ts';
@@ -30,7 +31,7 @@ function podAndContainer(text: string, pods: readonly Pod[], nodeName: string): 
   if (cut <= 0) return [];
   const container = text.slice(cut + 1);
   return meant(text.slice(0, cut), pods, nodeName)
-    .filter(({ spec }) => [...(spec.initContainers ?? []), ...spec.containers].some(({ name }) => name === container))
+    .filter(({ spec }) => initAndRegularContainers(spec).some(({ name }) => name === container))
     .map(({ metadata }) => ({ podUID: metadata.uid, container }));
 }
 

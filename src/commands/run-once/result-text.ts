@@ -20,7 +20,7 @@ function lastLines({ pod, container = '', log = '' }: PodResult, _index: number,
 }
 
 /** A row for each pod, with a header. */
-export function resultRows(results: readonly PodResult[]): string[][] {
+function resultRows(results: readonly PodResult[]): string[][] {
   const rows = results.map(({ pod, outcome, exitCode, containers, message }) => [
     pod,
     outcome,

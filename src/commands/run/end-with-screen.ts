@@ -3,7 +3,7 @@
  * `screenFD` closes, because a screen that is killed cannot end it.
  */
 export const endWithScreenVariable = 'KUBELET_TS_END_WITH_SCREEN';
-export const screenFD = 3;
+const screenFD = 3;
 
 /** Removes the variable, so that no child inherits it. Does not keep the process alive. */
 export function endWithScreen(environment: NodeJS.ProcessEnv): void {

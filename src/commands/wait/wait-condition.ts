@@ -1,3 +1,4 @@
+import { isPodReady } from '../../api/values/pod-conditions.ts';
 import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { Pod } from '../../api/types.ts';
 import { reasons } from '../../engine/view/reasons.ts';
@@ -54,7 +55,7 @@ export function isConditionMet(
   if (typeof condition !== 'string') return isCurrent && hasField(pod, condition);
   switch (condition) {
     case 'ready':
-      return isCurrent && isReady(pod);
+      return isCurrent && isPodReady(pod.status);
     case 'completed':
       return pod.status?.phase === 'Succeeded';
     case 'updated':
@@ -98,8 +99,5 @@ function hasField(pod: Pod, { path, value }: FieldCondition): boolean {
 export function wantedText(condition: WaitCondition | FieldCondition): string {
   return typeof condition === 'string' ? `were ${condition}` : `had ${condition.text}`;
 }
-
-const isReady = ({ status }: Pod): boolean =>
-  status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 
 const hasStarted = ({ status }: Pod): boolean => (status?.phase ?? 'Pending') !== 'Pending';

@@ -1,8 +1,8 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { hasCode } from '../../errors.ts';
 import { exclusively } from '../../exclusively.ts';
+import { ifPresent } from '../../if-present.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
@@ -137,12 +137,7 @@ export class AppliedFolder {
 
 /** Returns undefined if there is no file. */
 async function readText(path: string): Promise<string | undefined> {
-  try {
-    return (await readRegularFile(path, maxFileBytes)).toString('utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+  return (await ifPresent(readRegularFile(path, maxFileBytes)))?.toString('utf8');
 }
 
 /** Returns undefined if the text is no journal. */

@@ -7,7 +7,7 @@ import { withoutDisabledFields } from '../../api/values/pod-level-resources.ts';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
-import type { PodRef } from '../../api/values/pod-names.ts';
+import { podFullName, type PodName, type PodRef } from '../../api/values/pod-names.ts';
 import type { ManifestProblem } from '../view/events.ts';
 import type { Faults } from '../../flow/faults.ts';
 import { publicNames, secretsOf } from '../outgoing/declared-secrets.ts';
@@ -42,8 +42,6 @@ interface Deps {
    */
   onConfigObjectsChanged: (keys: readonly string[]) => void;
 }
-
-type PodName = Pick<PodRef, 'namespace' | 'name'>;
 
 /** A source and the state of its last read. */
 interface Read {
@@ -260,14 +258,14 @@ export class ConfigReader {
       this.record('Warning', reasons.manifestBroken, message, pod);
     }
     for (const [uid, { pod, origin }] of stoodBefore) {
-      if (standsNow.has(uid) || !this.podConfig.declares(`${pod.name}_${pod.namespace}`)) continue;
+      if (standsNow.has(uid) || !this.podConfig.declares(podFullName(pod))) continue;
       this.record('Normal', reasons.manifestGood, `Its manifest is good again: ${origin}`, pod);
     }
   }
 
   /** Emits an event of the declared pod of this name. Its UID may be from an earlier revision. */
   private record(eventType: 'Normal' | 'Warning', reason: string, message: string, pod: PodRef): void {
-    const uid = this.podConfig.uidOf(`${pod.name}_${pod.namespace}`) ?? pod.uid;
+    const uid = this.podConfig.uidOf(podFullName(pod)) ?? pod.uid;
     this.deps.emit({ type: 'Recorded', eventType, reason, message, pod: { ...pod, uid } });
   }
 }

@@ -21,13 +21,14 @@ export function isGood({ problems }: Pick<Manifests, 'problems'>): boolean {
 
 /** A declared name or UID that belongs to another owner. `key` is one of `claimedKeys`. */
 export function declaredAlready(origin: string, key: string, owner: string, hint: string): ManifestProblem {
-  const field = key.startsWith('UID/') ? 'metadata.uid' : 'metadata.name';
+  const [kind, namespace = '', name = ''] = key.split('/');
   return {
     origin,
     severity: 'error',
-    field,
+    field: kind === 'UID' ? 'metadata.uid' : 'metadata.name',
     message: `${key.replace('/', ' ')} is declared by ${owner} already`,
     hint,
+    ...(kind === 'Pod' && { repeatedPod: { namespace, name } }),
   };
 }
 

@@ -38,7 +38,7 @@ export class PodConfig {
   /** UID under which the pod of this full name is declared. Returns undefined if it is not. */
   uidOf(fullName: string): string | undefined {
     const entries = [...this.sources.values()].flatMap((pods) => [...pods.values()]);
-    return entries.find(({ merged }) => podFullName(merged) === fullName)?.merged.metadata.uid;
+    return entries.find(({ merged }) => podFullName(merged.metadata) === fullName)?.merged.metadata.uid;
   }
 
   /**
@@ -54,14 +54,14 @@ export class PodConfig {
     const known = this.sources.get(id);
     const entries = [...(known?.values() ?? [])];
     const unchanged = new Map(entries.map((entry) => [entry.declared, entry.merged]));
-    const named = new Map(entries.map(({ merged }) => [podFullName(merged), merged]));
+    const named = new Map(entries.map(({ merged }) => [podFullName(merged.metadata), merged]));
     // In one list the first pod of a full name wins. kubelet: config/config.go filterInvalidPods
-    const unique = new Map([...incoming].reverse().map((pod) => [podFullName(pod), pod]));
-    const isFirst = (pod: Pod): boolean => unique.get(podFullName(pod)) === pod;
+    const unique = new Map([...incoming].reverse().map((pod) => [podFullName(pod.metadata), pod]));
+    const isFirst = (pod: Pod): boolean => unique.get(podFullName(pod.metadata)) === pod;
     const next = new Map<string, Entry>();
     const changed: Record<PodOperation, Pod[]> = { ADD: [], UPDATE: [], REMOVE: [], RECONCILE: [], DELETE: [] };
     for (const declared of incoming.filter(isFirst)) {
-      const pod = unchanged.get(declared) ?? identify(declared, named.get(podFullName(declared)));
+      const pod = unchanged.get(declared) ?? identify(declared, named.get(podFullName(declared.metadata)));
       const uid = pod.metadata.uid;
       const entry = known?.get(uid);
       const annotated = (more = {}): Pod => withAnnotations(pod, { [configAnnotations.source]: source, ...more });

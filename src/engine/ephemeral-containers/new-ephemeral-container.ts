@@ -1,6 +1,6 @@
 import { RequestRefused } from '../../errors.ts';
 import { decodeObject } from '../../api/decoding/decode-object.ts';
-import { podSchema } from '../../api/decoding/pod-field.ts';
+import { manifestSchema } from '../../api/decoding/manifest-schema.ts';
 import { setEphemeralContainerDefaults } from '../../api/objects/apply-defaults.ts';
 import { ManifestSyntaxError } from '../../api/text/manifest-node.ts';
 import { readJson } from '../../api/text/read-json.ts';
@@ -47,7 +47,7 @@ export function newEphemeralContainer(pod: Pod, json: string): EphemeralContaine
 
 /** Unknown fields are errors, because a client that misspells one must not get another container. */
 function decoded(json: string): EphemeralContainer {
-  const { value, findings } = decodeObject(podSchema, 'EphemeralContainer', rootOf(json));
+  const { value, findings } = decodeObject(manifestSchema, 'EphemeralContainer', rootOf(json));
   const [finding] = findings;
   if (finding === undefined) return { name: '', ...value };
   const place = finding.field === '' ? 'the container' : finding.field;

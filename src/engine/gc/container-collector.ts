@@ -3,7 +3,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Emit } from '../view/event-bus.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
-import type { RuntimePod } from '../container/pod-records.ts';
+import type { RuntimePod } from '../container/runtime-pod.ts';
 import { reasons } from '../view/reasons.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import { untilTick } from '../../flow/ticks.ts';

@@ -7,7 +7,7 @@ import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { Meter } from '../view/meter.ts';
-import { isPodRunning, type RuntimePod } from '../container/pod-records.ts';
+import { isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { type PodRemover, surplusContainers } from '../kuberuntime/pod-remover.ts';
 import type { ContainerGCPolicy } from './container-gc.ts';

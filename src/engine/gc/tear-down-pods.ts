@@ -6,7 +6,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { inTime, TimeoutError } from '../../flow/in-time.ts';
 import { RenewedLimits } from '../../flow/renewed-limits.ts';
-import type { RuntimePod } from '../container/pod-records.ts';
+import type { RuntimePod } from '../container/runtime-pod.ts';
 import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { containerGracePeriodSeconds } from '../kuberuntime/actions/termination-grace-period.ts';

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
+import { ifPresent } from '../../if-present.ts';
 import { readRegularFile } from '../../regular-file.ts';
 import { makeFolder } from '../../make-folder.ts';
 
@@ -73,13 +74,8 @@ export async function appendHistory(path: string, lines: string, carried: () => 
 
 /** Resolves when the newer file is on disk, or was removed. Rejects with the error of the file system. */
 export async function syncHistory(path: string): Promise<void> {
-  let file: FileHandle;
-  try {
-    file = await open(path, syncFlags);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return;
-    throw error;
-  }
+  const file = await ifPresent(open(path, syncFlags));
+  if (file === undefined) return;
   try {
     await file.datasync();
   } finally {
@@ -120,10 +116,5 @@ async function isTorn(file: FileHandle, size: number): Promise<boolean> {
 }
 
 async function readOrEmpty(path: string): Promise<string> {
-  try {
-    return (await readRegularFile(path, maxReadBytes)).toString('utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return '';
-    throw error;
-  }
+  return (await ifPresent(readRegularFile(path, maxReadBytes)))?.toString('utf8') ?? '';
 }

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../api/types.ts';
-import type { PodRef } from '../../api/values/pod-names.ts';
+import type { PodName, PodRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
@@ -46,8 +46,6 @@ interface Kept {
   /** True if it leaves memory once all of it is on disk. */
   isReleased: boolean;
 }
-
-type PodName = Pick<PodRef, 'namespace' | 'name'>;
 
 /**
  * The past of pods on disk: events, ends of containers, restart counts. It survives the agent, the runtime, the machine

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode } from '../../errors.ts';
+import { ifPresent } from '../../if-present.ts';
 import { fileTimeLagMs } from './pull-watch.ts';
 import type { PullProgress } from './stalled-pull.ts';
 
@@ -59,12 +60,7 @@ async function lacksData(ingest: string, since: number): Promise<boolean> {
 
 /** Size of the complete data of an ingest. Infinity if the registry did not report it. */
 async function totalOf(ingest: string): Promise<number> {
-  try {
-    return Number(await readFile(join(ingest, 'total'), 'utf8')) || Infinity;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return Infinity;
-    throw error;
-  }
+  return Number(await ifPresent(readFile(join(ingest, 'total'), 'utf8'))) || Infinity;
 }
 
 /** Total size of the entries of a folder, or of one file in each. Resolves with undefined if the folder is missing. */
@@ -81,12 +77,7 @@ async function bytesIn(folder: string, file = ''): Promise<number | undefined> {
 
 /** Resolves with 0 if the file is missing, because an ingest may become a blob meanwhile. */
 async function sizeOf(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return 0;
-    throw error;
-  }
+  return (await ifPresent(stat(path)))?.size ?? 0;
 }
 
 /**

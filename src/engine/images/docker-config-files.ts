@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { errorMessage, hasCode } from '../../errors.ts';
+import { errorMessage } from '../../errors.ts';
+import { ifPresent } from '../../if-present.ts';
 import { readRegularFile } from '../../regular-file.ts';
 import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';
 
@@ -48,10 +49,5 @@ function candidates({
 
 /** Resolves with undefined if there is no file. Does not wait for a named pipe. */
 async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return (await readRegularFile(path, maxBytes, { followLinks: true })).toString('utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
+  return (await ifPresent(readRegularFile(path, maxBytes, { followLinks: true }), 'ENOTDIR'))?.toString('utf8');
 }

@@ -1,6 +1,5 @@
-import { statfs } from 'node:fs/promises';
 import type { Pod } from '../../api/types.ts';
-import { formatDuration } from '../../api/values/duration.ts';
+import { formatDurationMs } from '../../api/values/duration.ts';
 import type { Clock } from '../../clock.ts';
 import type { ImageService } from '../../cri/image-service.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
@@ -8,13 +7,13 @@ import type { Image } from '../../cri/types.ts';
 import { errorMessage } from '../../errors.ts';
 import { untilTick } from '../../flow/ticks.ts';
 import type { Logger } from '../../logger.ts';
+import type { FilesystemSize } from '../host/filesystem-size.ts';
 import type { Emit } from '../view/event-bus.ts';
 import type { Meter } from '../view/meter.ts';
 import { reasons } from '../view/reasons.ts';
 import { runtimeSetting } from './content-store.ts';
 import {
   computeImageGC,
-  type ImageFilesystem,
   type ImageGCPlan,
   type ImageGCPolicy,
   type ImageRecord,
@@ -36,7 +35,7 @@ interface Deps {
   /** Further images that stay, such as those from archives. */
   keptImages: readonly string[];
   /** Size and free space of the file system at a path. */
-  readFilesystem: (path: string) => Promise<ImageFilesystem>;
+  readFilesystem: (path: string) => Promise<FilesystemSize>;
   clock: Clock;
   emit: Emit;
   meter?: Pick<Meter, 'count'> | undefined;
@@ -131,7 +130,7 @@ export class ImageCollector {
     const isOld = (image: ImageRecord): boolean => isTooOld(image, policy, time);
     const because = (image: ImageRecord): string =>
       isOld(image)
-        ? `unused for longer than ${formatDuration(BigInt(policy.maxAgeMs) * 1_000_000n)}`
+        ? `unused for longer than ${formatDurationMs(policy.maxAgeMs)}`
         : `the disk of images is ${String(usagePercent(filesystem))} % full`;
     const removal: Removal = { because, isOld, names, freedBytes: 0n, stayed: new Set(), errors: [] };
     const plan = (): ImageGCPlan => {
@@ -217,7 +216,7 @@ export class ImageCollector {
     return keys.some((key) => declared.has(key));
   }
 
-  private async imageFilesystem(signal: AbortSignal): Promise<ImageFilesystem> {
+  private async imageFilesystem(signal: AbortSignal): Promise<FilesystemSize> {
     const { imageFilesystems } = await this.deps.imageService.imageFsInfo({}, { signal });
     const mountpoint = imageFilesystems[0]?.fsId?.mountpoint ?? '';
     if (mountpoint === '') throw new Error('the runtime does not report where its images are');
@@ -249,10 +248,4 @@ function nextImageRecords(
       lastUsedAtMonotonic: inUse ? nowMonotonic : lastUsedAtMonotonic,
     };
   });
-}
-
-/** Size of the file system at a path, and its free space for users other than root. */
-export async function readFilesystem(path: string): Promise<ImageFilesystem> {
-  const { blocks, bavail, bsize } = await statfs(path, { bigint: true });
-  return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize };
 }

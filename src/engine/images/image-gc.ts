@@ -1,3 +1,5 @@
+import type { FilesystemSize } from '../host/filesystem-size.ts';
+
 /** When images are removed, and how many. kubelet: images/image_gc_manager.go ImageGCPolicy */
 export interface ImageGCPolicy {
   /** Removal starts at this usage of the file system. */
@@ -22,11 +24,6 @@ export interface ImageRecord {
   lastUsedAtMonotonic: number;
 }
 
-export interface ImageFilesystem {
-  capacityBytes: bigint;
-  availableBytes: bigint;
-}
-
 export interface ImageGCPlan {
   /** In the order of removal. */
   imagesToRemove: ImageRecord[];
@@ -48,7 +45,7 @@ interface GCTime {
  */
 export function computeImageGC(
   images: readonly ImageRecord[],
-  filesystem: ImageFilesystem,
+  filesystem: FilesystemSize,
   policy: ImageGCPolicy,
   time: GCTime,
 ): ImageGCPlan {
@@ -70,7 +67,7 @@ export function computeImageGC(
 }
 
 /** Usage of a file system with a capacity above 0, in whole percent, rounded up. */
-export function usagePercent({ capacityBytes, availableBytes }: ImageFilesystem): number {
+export function usagePercent({ capacityBytes, availableBytes }: FilesystemSize): number {
   return availableBytes < capacityBytes ? 100 - Number((availableBytes * 100n) / capacityBytes) : 0;
 }
 

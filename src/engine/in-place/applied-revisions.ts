@@ -4,7 +4,7 @@ import type { Container, Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { PodRef } from '../../api/values/pod-names.ts';
-import { findContainer } from '../../api/values/sidecars.ts';
+import { findContainer } from '../../api/values/containers.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';

@@ -179,13 +179,13 @@ async function removeOldLogs(paths: readonly string[]): Promise<void> {
 
 /**
  * The subpath of a mount. Empty for the whole volume. Throws a `UserError` if it uses a missing or empty variable, or
- * leaves the volume. kubelet: kubelet_pods.go makeMounts, container/helpers.go ExpandContainerVolumeMounts
+ * leaves the volume. kubelet: kubelet_pods.go makeMounts
  */
 export function expandSubPath(
   { subPath = '', subPathExpr = '' }: VolumeMount,
   envs: readonly EnvironmentVariable[],
 ): string {
-  const path = subPathExpr === '' ? subPath : expandStrictly(subPathExpr, envs);
+  const path = subPathExpr === '' ? subPath : expandSubPathExpr(subPathExpr, envs);
   if (path.startsWith('/')) throw new UserError(`error SubPath \`${path}\` must not be an absolute path`);
   if (path.split('/').includes('..')) {
     throw new UserError(`unable to provision SubPath \`${path}\`: must not contain '..'`);
@@ -193,7 +193,11 @@ export function expandSubPath(
   return path;
 }
 
-function expandStrictly(text: string, envs: readonly EnvironmentVariable[]): string {
+/**
+ * The text with the values of its variables, which may lead out of a volume. Throws a `UserError` if a variable is
+ * missing or empty. kubelet: container/helpers.go ExpandContainerVolumeMounts
+ */
+export function expandSubPathExpr(text: string, envs: readonly EnvironmentVariable[]): string {
   const values = new Map(envs.map(({ name, value }) => [name, value]));
   const missing = new Set<string>();
   const expanded = expand(text, (name) => {

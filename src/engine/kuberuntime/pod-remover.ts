@@ -10,9 +10,9 @@ import {
   podLogsName,
   podUIDOfLogsDirectory,
 } from '../container/log-paths.ts';
-import type { RuntimePod } from '../container/pod-records.ts';
+import type { RuntimePod } from '../container/runtime-pod.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { namesIn } from '../host/names-in.ts';
+import { namesIn } from '../../names-in.ts';
 import { isFileName } from '../host/pod-dirs.ts';
 import { stopPodSandbox } from './kill-pod.ts';
 import type { ForeignPods } from './owned-runtime.ts';

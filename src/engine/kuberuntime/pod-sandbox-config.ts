@@ -55,7 +55,7 @@ function withDottedSysctls(pod: Pod): Pod {
 }
 
 /** The pod's cgroup in the driver's form. Empty if pods have no cgroups of their own. */
-export function podCgroupParent(pod: Pod, node: RuntimeSettings): string {
+function podCgroupParent(pod: Pod, node: RuntimeSettings): string {
   if (!node.cgroupsPerQOS) return '';
   return cgroupPath(podCgroupName(node.cgroupRoot, podQOSClass(pod), pod.metadata.uid), node.cgroupDriver);
 }

@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { pullImageVolumesAhead } from './image-volumes.ts';
@@ -16,7 +17,7 @@ export async function pullAhead(
 ): Promise<SyncResult[]> {
   const results: SyncResult[] = [];
   const sandboxConfig = await podSandboxConfig(pod, 0, node, undefined, undefined);
-  for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+  for (const container of initAndRegularContainers(pod.spec)) {
     const target = container.name;
     try {
       const request = { pod, container, sandboxConfig, recorder, signal };

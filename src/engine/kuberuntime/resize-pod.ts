@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 import type { Clock } from '../../clock.ts';
 import { isUnimplemented } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
@@ -67,7 +68,7 @@ async function resizeContainer(
   { pod, recorder, signal, onResized, onRefused }: PodResize,
   { containerID, name, changes }: ContainerToResize,
 ): Promise<SyncResult> {
-  const container = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].find((other) => other.name === name);
+  const container = initAndRegularContainers(pod.spec).find((other) => other.name === name);
   if (container === undefined) return { action: 'resizePod', target: name };
   const linux = containerResources(pod, container, node.containerNode.resources);
   const result = await attempt(name, () =>

@@ -8,7 +8,7 @@ import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '.
 import { textLimits } from '../../text-limits.ts';
 import { configAnnotations, isSourceName } from '../../api/values/config-annotations.ts';
 import { ContainerEnds } from '../container/container-ends.ts';
-import type { RuntimeContainer, RuntimePod } from '../container/pod-records.ts';
+import type { RuntimeContainer, RuntimePod } from '../container/runtime-pod.ts';
 import { criAnnotations, criLabels } from '../container/labels.ts';
 import type {
   RuntimeContainerState,

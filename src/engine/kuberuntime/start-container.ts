@@ -1,14 +1,10 @@
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Container, Pod } from '../../api/types.ts';
-import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
+import type { Pod } from '../../api/types.ts';
 import { type PodRef, podRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import type { ContainerConfig, Image, PodSandboxConfig } from '../../cri/types.ts';
-import { errorMessage, hasCode, UserError } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
-import { allEnded } from '../../flow/all-ended.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
 import {
@@ -17,46 +13,29 @@ import {
   containerLogSymlinkName,
   podLogsDirectory,
 } from '../container/log-paths.ts';
-import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { findContainerStatus } from '../container/runtime-pod-status.ts';
 import type { SyncResult } from '../container/sync-result.ts';
-import type { ContainerDevices } from '../container-manager/device-manager/container-devices.ts';
-import type { NodeDevices } from '../container-manager/device-manager/node-devices.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
-import type { ContainerSets } from '../container-manager/resource-managers/resource-managers.ts';
-import { namesIn } from '../host/names-in.ts';
-import type { PodDirs } from '../host/pod-dirs.ts';
+import { namesIn } from '../../names-in.ts';
 import type { AskedImages, ImageManager } from '../images/image-manager.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
-import type { MountedVolume } from '../volumes/volume-mounter.ts';
-import { containerMounts } from './container-mounts.ts';
-import type { ServiceNames } from '../service-names/service-names.ts';
+import { type ConfiguredContainer, containerConfig, type ContainerConfigDeps } from './container-config.ts';
 import { withImageVolumes } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { makingCall } from './making-call.ts';
-import { makeEnvironment } from './request/environment.ts';
-import { generateContainerConfig } from './request/generate-container-config.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
 import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
 import { runHook } from './run-hook.ts';
 
-export interface StartContainerDeps {
+export interface StartContainerDeps extends ContainerConfigDeps {
   runtime: RuntimeService;
   imageManager: ImageManager;
-  podDirs: PodDirs;
-  configObjects: ConfigObjectLookup;
-  node: RuntimeSettings;
-  /** True if the runtime can make mounts read-only recursively. */
-  supportsRecursiveReadOnly: () => boolean;
   /** Restart counts that survive a loss of the runtime's data. */
   restartCounts: RestartCounts;
   /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
   podResources?: Pick<PodResources, 'setsOf' | 'preStart'> | undefined;
-  /** Devices of plugins. Undefined if the node takes none. */
-  devices?: Pick<NodeDevices, 'containerDevices'> | undefined;
-  serviceNames: Pick<ServiceNames, 'writeHostsFile'>;
   clock: Clock;
-  logger: Logger;
 }
 
 /** Restart counts of containers, in addition to those in the runtime and in the logs. */
@@ -67,14 +46,8 @@ export interface RestartCounts {
   containerCreated(pod: PodRef, containerName: string, restartCount: number): Promise<void>;
 }
 
-interface ContainerStart {
-  pod: Pod;
-  container: Container;
-  podStatus: RuntimePodStatus;
-  podIPs: readonly string[];
+interface ContainerStart extends ConfiguredContainer {
   podSandboxID: string;
-  sandboxConfig: PodSandboxConfig;
-  volumes: ReadonlyMap<string, MountedVolume>;
   recorder: PodEventRecorder;
   signal: AbortSignal;
   askedImages: AskedImages | undefined;
@@ -103,11 +76,9 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
 
   // Step 2: create the container.
   const restartCount = await counting;
-  const { config, sets } = await failingWith(reasons.createContainerConfigError, start, async () => {
-    const devices = await deps.devices?.containerDevices(pod, container);
-    const made = await containerConfig(deps, { ...start, volumes }, { image, restartCount, devices });
-    return withContainerSets(made, deps.podResources?.setsOf(pod, container));
-  });
+  const { config, sets } = await failingWith(reasons.createContainerConfigError, start, () =>
+    containerConfig(deps, { ...start, volumes }, { image, restartCount }),
+  );
   const { containerId } = await failingWith(reasons.createContainerError, start, () =>
     makingCall(clock, signal, (options) =>
       runtime.createContainer({ podSandboxId: podSandboxID, config, sandboxConfig }, options),
@@ -156,94 +127,6 @@ async function postStart(deps: StartContainerDeps, start: ContainerStart, contai
   }
 }
 
-async function containerConfig(
-  { podDirs, configObjects, node, supportsRecursiveReadOnly, serviceNames, logger }: StartContainerDeps,
-  { pod, container, podStatus, podIPs, volumes, sandboxConfig }: ContainerStart,
-  { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
-): Promise<ReturnType<typeof generateContainerConfig>> {
-  const targetContainerID = targetID(pod, container, podStatus);
-  const { nodeIPs, allocatable } = node;
-  const own = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
-  const envs = [...(devices?.envs ?? []), ...own];
-  const request = {
-    pod,
-    container,
-    podIPs,
-    envs,
-    volumes,
-    recursiveReadOnly: {
-      isEnabled: node.featureGates.RecursiveReadOnlyMounts,
-      isSupported: supportsRecursiveReadOnly(),
-    },
-    podDir: podDirs.podDir(pod.metadata.uid),
-    clusterDomain: node.clusterDomain,
-    selinuxEnabled: node.selinuxEnabled,
-  };
-  const writeHostsFile: ServiceNames['writeHostsFile'] = (of, content) => serviceNames.writeHostsFile(of, content);
-  const making = containerMounts(request, writeHostsFile).catch((error: unknown) => {
-    // The cause contains host details, so it is logged and left out of the pod's status.
-    if (error instanceof UserError && error.cause !== undefined) {
-      const facts = { pod: pod.metadata.name, containerName: container.name, err: error.cause };
-      logger.warn(facts, 'Making the mounts of a container failed');
-    }
-    throw error;
-  });
-  const logs = makeFolder(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), 0o755);
-  const [mounts] = await allEnded([making, logs]);
-  return generateContainerConfig({
-    pod,
-    container,
-    restartCount,
-    imageRef: image.id,
-    imageUser:
-      image.uid === undefined ? { username: image.username } : { uid: image.uid.value, username: image.username },
-    envs,
-    mounts: [...(devices?.mounts ?? []), ...mounts],
-    ...(devices !== undefined && {
-      devices: devices.devices,
-      cdiDevices: devices.cdiDevices,
-      annotations: devices.annotations,
-    }),
-    // All containers of a pod share its sandbox's user namespace.
-    security: {
-      userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
-      targetContainerID,
-    },
-    node: node.containerNode,
-  });
-}
-
-/**
- * The request with the CPUs and memory nodes of the container. Without sets it is unchanged. kubelet:
- * cm/internal_container_lifecycle_linux.go PreCreateContainer
- */
-function withContainerSets(
-  config: ContainerConfig,
-  sets: ContainerSets | undefined,
-): { config: ContainerConfig; sets: ContainerSets | undefined } {
-  if (sets === undefined) return { config, sets };
-  const { cpusetCpus, cpusetMems } = sets;
-  const resources = {
-    ...config.linux?.resources,
-    ...(cpusetCpus !== '' && { cpusetCpus }),
-    ...(cpusetMems !== '' && { cpusetMems }),
-  };
-  return { config: { ...config, linux: { ...config.linux, resources } }, sets };
-}
-
-/**
- * Id of the container whose processes this ephemeral one sees. Returns undefined if it names none. kubelet:
- * kuberuntime_container.go startSpec.getTargetID
- */
-function targetID({ spec }: Pod, { name }: Container, podStatus: RuntimePodStatus): string | undefined {
-  const ephemeral = spec.ephemeralContainers?.find((container) => container.name === name);
-  const target = ephemeral?.targetContainerName ?? '';
-  if (target === '') return undefined;
-  const status = findContainerStatus(podStatus, target);
-  if (status === undefined) throw new UserError(`unable to find target container ${target}`);
-  return status.id;
-}
-
 /** The restart count. It never falls if the runtime, the logs or the history lose data. */
 async function nextRestartCount({ node, restartCounts }: StartContainerDeps, start: ContainerStart): Promise<number> {
   const { pod, container, podStatus } = start;
@@ -255,7 +138,7 @@ async function nextRestartCount({ node, restartCounts }: StartContainerDeps, sta
 /** kubelet: kuberuntime_container.go calcRestartCountByLogDir */
 async function restartCountFromLogs(node: RuntimeSettings, { pod, container }: ContainerStart): Promise<number> {
   const logs = await namesIn(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name));
-  return restartCountFromLogFiles(logs) ?? 0;
+  return restartCountFromLogFiles(logs);
 }
 
 async function linkLog(node: RuntimeSettings, pod: Pod, name: string, restartCount: number, id: string): Promise<void> {

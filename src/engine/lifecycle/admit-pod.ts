@@ -4,6 +4,7 @@ import { isStaticPod } from '../../api/values/config-annotations.ts';
 import { isCriticalPod } from '../../api/values/critical-pod.ts';
 import { type EvictionPolicy, isEvictable } from '../../api/values/eviction-policy.ts';
 import { type LabelledNode, matchesNodeSelector } from '../../api/values/node-selector.ts';
+import { podKey } from '../../api/values/pod-names.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { asksForAppArmor } from '../kuberuntime/request/apparmor-profile.ts';
 import type { Rejection } from '../view/snapshot.ts';
@@ -147,12 +148,10 @@ function preempt(
     missing.map((one) => `${describeInsufficient(one)} (${insufficientWords(one)})`).join('; '),
   ].join(': ');
   const whole = podsToPreempt(pod, others, requirements);
-  const wanted = 'victims' in whole ? whole.victims.filter(isNeeded).map(podKey) : [];
+  const wanted = 'victims' in whole ? whole.victims.filter(isNeeded).map(({ metadata }) => podKey(metadata)) : [];
   const why = wanted.length === 0 ? '' : `. It would have to end ${wanted.join(', ')}, which it waits for`;
   return { refusal: { reason: 'UnexpectedAdmissionError', message: `${message}${why}` } };
 }
-
-const podKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
 
 function outOf(missing: InsufficientResource): Refusal {
   return {

@@ -1,7 +1,6 @@
-import { podRequests, type ResourceTotals } from '../../api/values/resource-totals.ts';
+import { podRequests, type ResourceTotals, toTotals } from '../../api/values/resource-totals.ts';
 import { quantityMilliValue, quantityValue, zeroQuantity } from '../../api/values/quantity.ts';
 import type { Pod, ResourceList } from '../../api/types.ts';
-import { toTotals } from '../../api/values/resource-amounts.ts';
 
 /** A resource that is short on the node. Amounts are whole numbers; for cpu in thousandths. */
 export interface InsufficientResource {

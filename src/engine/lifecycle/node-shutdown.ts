@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/types.ts';
+import { podKey } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import { inTime } from '../../flow/in-time.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
@@ -81,7 +82,10 @@ export class NodeShutdown {
     signal: AbortSignal,
   ): Promise<void> {
     const { clock, logger } = this.deps;
-    logger.info({ priority, pods: pods.map(nameOf), seconds }, 'Stopping pods for the shutdown of the node');
+    logger.info(
+      { priority, pods: pods.map(({ metadata }) => podKey(metadata)), seconds },
+      'Stopping pods for the shutdown of the node',
+    );
     const endsAtMonotonic = startedAtMonotonic + seconds * 1000;
     const steps = computeStopOrder(pods);
     for (const [index, step] of steps.entries()) {
@@ -105,7 +109,7 @@ export class NodeShutdown {
     );
     if (!isLate) return;
     const late = running.filter(({ metadata }) => workers.snapshot(metadata.uid).state !== 'finished');
-    logger.warn({ pods: late.map(nameOf) }, 'Pods did not end in the time of their group');
+    logger.warn({ pods: late.map(({ metadata }) => podKey(metadata)) }, 'Pods did not end in the time of their group');
   }
 
   private stopPod(pod: Pod, forSeconds: number): void {
@@ -120,5 +124,3 @@ export class NodeShutdown {
     workers.updatePod({ type: 'kill', pod, killPodOptions: { gracePeriodSecondsOverride } });
   }
 }
-
-const nameOf = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;

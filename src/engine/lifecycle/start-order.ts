@@ -1,7 +1,8 @@
 import { cycleOf, cycleText, dependsOn, findDependency } from '../../api/values/depends-on.ts';
 import type { Pod, PodStatus } from '../../api/types.ts';
+import { isPodReady } from '../../api/values/pod-conditions.ts';
 import { reasons } from '../view/reasons.ts';
-import { isReady } from '../status/status-manager.ts';
+import { awaitedPodsText } from '../view/recognized-texts.ts';
 import type { Rejection } from '../view/snapshot.ts';
 
 /** Decision for a pod that does not run yet: start, wait, or be rejected until manifests change. */
@@ -35,15 +36,12 @@ export function computeStartOrder(
     if (dependency === undefined) undeclared.push(shownKey(key, pod));
     else if (!isReadyOrDone(statusOf(dependency))) unready.push(shownKey(key, pod));
   }
-  const waits = [
-    ...(unready.length > 0 ? [`Waiting for ${unready.join(', ')} to be Ready`] : []),
-    ...(undeclared.length > 0 ? [`Waiting for ${undeclared.join(', ')}, which no manifest declares`] : []),
-  ];
-  return waits.length === 0 ? { decision: 'start' } : { decision: 'wait', message: waits.join('. ') };
+  if (unready.length + undeclared.length === 0) return { decision: 'start' };
+  return { decision: 'wait', message: awaitedPodsText({ unready, undeclared }) };
 }
 
 function isReadyOrDone(status: PodStatus | undefined): boolean {
-  return isReady(status) || status?.phase === 'Succeeded';
+  return isPodReady(status) || status?.phase === 'Succeeded';
 }
 
 /** Without the namespace if it is the pod's own. */

@@ -1,3 +1,4 @@
+import { goQuote } from '../../api/values/go-quote.ts';
 import { normalizeSysctlName, type SysctlNamespace, sysctlNamespace } from '../../api/values/sysctl-names.ts';
 import type { PodSpec } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
@@ -25,23 +26,36 @@ const safeSysctls: readonly (readonly [name: string, sinceKernel?: string])[] = 
   ['net.ipv4.tcp_wmem', '4.15'],
 ];
 
+/** kubelet: apis/core/validation SysctlMaxLength */
+const maxPatternLength = 253;
+/** Names, also with slashes, and prefixes with a `*`. kubelet: apis/policy/validation SysctlContainSlashPatternFmt */
+const patternForm = String.raw`([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]`;
+const patternRegExp = new RegExp(`^${patternForm}$`);
+
 /**
- * The safe sysctls of this kernel and those that the node allows. Throws a `UserError` if a pattern may affect more
- * than a pod. kubelet: sysctl/allowlist.go NewAllowlist
+ * The safe sysctls of this kernel and those that the node allows. Throws a `UserError` if a pattern is invalid or may
+ * affect more than a pod. kubelet: sysctl/allowlist.go NewAllowlist
  */
 export function sysctlAllowlist(kernelRelease: string, allowedUnsafe: readonly string[]): SysctlAllowlist {
   const safe = safeSysctls.filter(([, since]) => since === undefined || isAtLeast(kernelRelease, since));
   const names = new Map<string, SysctlNamespace>();
   const prefixes = new Map<string, SysctlNamespace>();
   for (const pattern of [...safe.map(([name]) => name), ...allowedUnsafe]) {
-    const [name = '', ...rest] = normalizeSysctlName(pattern).split('*');
+    if (pattern.length > maxPatternLength || !patternRegExp.test(pattern)) {
+      throw new UserError(
+        `--allowed-unsafe-sysctls: sysctl ${goQuote(pattern)} must have at most ${maxPatternLength} characters and ` +
+          `match regex ${patternForm}`,
+        { hint: 'Write a name such as net.core.somaxconn, or the beginning of names with a * at its end.' },
+      );
+    }
+    const name = normalizeSysctlName(pattern).replace('*', '');
     const namespace = sysctlNamespace(name);
-    if (namespace === undefined || rest.some((part) => part !== '')) {
+    if (namespace === undefined) {
       throw new UserError(`--allowed-unsafe-sysctls: "${pattern}" would reach beyond pods`, {
         hint: 'Allowed are net.*, kernel.sem, kernel.shm*, kernel.msg* and fs.mqueue.*, and names that begin so.',
       });
     }
-    (rest.length > 0 ? prefixes : names).set(name, namespace);
+    (pattern.endsWith('*') ? prefixes : names).set(name, namespace);
   }
   return { names, prefixes };
 }

@@ -1,7 +1,8 @@
 import { boundedText } from '../../bounded-text.ts';
-import { humanDuration } from '../../api/values/pod-printer.ts';
+import { humanDuration } from '../../api/values/duration.ts';
+import { isWell } from '../view/is-well.ts';
 import type { EngineSnapshot } from '../view/snapshot.ts';
-import type { ListedPod, ShownPod } from './shown-revisions.ts';
+import type { ShownPod } from './shown-revisions.ts';
 
 /** Longest reason where no terminal bounds it, in characters. */
 const maxReasonLength = 200;
@@ -15,10 +16,10 @@ export async function podReasons(
   node: EngineSnapshot | undefined,
   now: number,
 ): Promise<string[]> {
-  if (node === undefined || pods.every((shown) => isWell(shown, node))) return pods.map(() => '');
+  if (node === undefined || pods.every((shown) => isShownWell(shown, node))) return pods.map(() => '');
   const { explainPod } = await import('../explain/explain-pod.ts');
   return pods.map((shown) => {
-    if (isWell(shown, node)) return '';
+    if (isShownWell(shown, node)) return '';
     const { listed, update } = shown;
     const { stage, cause, ways, nextTryAt } = explainPod({ ...(update ?? listed), node });
     if (stage === 'running' || (stage === 'finished' && ways.length === 0)) return '';
@@ -27,26 +28,7 @@ export async function podReasons(
   });
 }
 
-/** True if nothing about the pod needs an explanation. */
-function isWell({ listed, update }: ShownPod, node: EngineSnapshot): boolean {
-  if (update !== undefined || listed.waitingUpdate !== undefined || node.runtime.error !== undefined) return false;
-  return isReady(listed) && !hasManifestError(listed, node);
-}
-
-function isReady({ pod, worker }: ListedPod): boolean {
-  if (pod.status?.phase === 'Succeeded') return true;
-  if (pod.status?.phase !== 'Running' || worker?.state !== 'sync') return false;
-  return pod.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-}
-
-function hasManifestError({ pod }: ListedPod, { sources }: EngineSnapshot): boolean {
-  const { namespace, name } = pod.metadata;
-  return sources.some(({ problems }) =>
-    problems.some(
-      ({ severity, lastGoodPods = [], message }) =>
-        severity === 'error' &&
-        (lastGoodPods.some((one) => one.namespace === namespace && one.name === name) ||
-          message.startsWith(`Pod ${namespace}/${name} is declared `)),
-    ),
-  );
+/** True if neither the pod nor its update needs an explanation. */
+function isShownWell({ listed, update }: ShownPod, node: EngineSnapshot): boolean {
+  return update === undefined && isWell(listed, node);
 }

@@ -1,3 +1,4 @@
+import { isPodReady } from '../../api/values/pod-conditions.ts';
 import {
   ageText,
   lastExitText,
@@ -57,10 +58,9 @@ export async function podTable(
 }
 
 function statusColour({ listed: { pod, worker } }: ShownPod): StatusColour {
-  const isReady = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
   const text = podStatusText(pod, worker);
   if (text === 'Completed' || text === 'Succeeded') return 'gray';
-  if (isReady && text === 'Running') return 'green';
+  if (isPodReady(pod.status) && text === 'Running') return 'green';
   return /^(Running|NotReady|Pending|ContainerCreating|PodInitializing|Terminating|WaitingForPods|Init:\d)/.test(text)
     ? 'yellow'
     : 'red';

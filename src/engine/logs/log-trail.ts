@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
-import { namesIn } from '../host/names-in.ts';
+import { ifPresent } from '../../if-present.ts';
+import { namesIn } from '../../names-in.ts';
 import { NotARegularFile } from '../../regular-file.ts';
 import { findTailOffset } from './find-tail-offset.ts';
 import { LogFile } from './log-file.ts';
@@ -192,13 +193,8 @@ export class LogTrail {
 
   /** Resolves with undefined if the log is missing, as while it is rotated. */
   private async openLog(): Promise<LogFile | undefined> {
-    try {
-      // cri-dockerd makes logs links.
-      return await LogFile.open(this.path, { followLinks: true });
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return undefined;
-      throw error;
-    }
+    // cri-dockerd makes logs links.
+    return ifPresent(LogFile.open(this.path, { followLinks: true }));
   }
 
   /** Resolves with undefined if the file was deleted, or is no regular file. */

@@ -7,7 +7,7 @@ export interface GoURL {
   opaque: string;
   /** Unchanged, without the `@`. */
   userinfo: string;
-  /** `name:port` */
+  /** `name:port`, without escapes. */
   host: string;
   /** Unchanged if it is a valid encoding of the path. */
   escapedPath: string;
@@ -39,7 +39,7 @@ export function parseGoURL(text: string): GoURL | undefined {
   const { userinfo, host } = splitUserinfo(authority);
   const escapedPath = escaped(path, 'path');
   if (escapedPath === undefined || !isHost(host)) return undefined;
-  return { ...url, userinfo, host, escapedPath, escapedFragment };
+  return { ...url, userinfo, host: unescape(host).toString(), escapedPath, escapedFragment };
 }
 
 /** A URL from a path that cannot be parsed as a URL, taken literally. */
@@ -93,13 +93,20 @@ function splitUserinfo(authority: string): { userinfo: string; host: string } {
 function isHost(host: string): boolean {
   const [, bracketed, after = ''] = /^\[(.*)\](.*)$/.exec(host) ?? [];
   if (bracketed !== undefined) {
-    const [address = '', zone] = bracketed.split('%25', 2);
-    return isIPv6(address) && zone !== '' && /^(:\d*)?$/.test(after);
+    const [address = ''] = bracketed.split('%25', 1);
+    const zone = bracketed.slice(address.length);
+    return isIPv6(address) && (zone === '' || isZone(zone)) && /^(:\d*)?$/.test(after);
   }
   const colon = host.lastIndexOf(':');
   if (colon !== -1 && !/^:\d*$/.test(host.slice(colon))) return false;
   // Go allows escapes here only for bytes beyond ASCII.
   return /^(?:[\w\-.~!$&'()*+,;=:<>"]|[^\0-\x7f]|%[89a-fA-F][\da-fA-F]|%25)*$/.test(host);
+}
+
+/** True if it is the zone of an address, which begins with an escaped `%`. Go: net/url unescape encodeZone */
+function isZone(text: string): boolean {
+  if (/%(?![\da-fA-F]{2})/.test(text)) return false;
+  return /^%[ %\w\-.~!$&'()*+,;=:[\]<>"]+$/.test(unescape(text).toString());
 }
 
 /** The part unchanged if it is a valid encoding, else escaped. Returns undefined if an escape in it is broken. */

@@ -6,7 +6,7 @@ import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { abortWith } from '../../abort-with.ts';
 import { GrowingBytes } from '../../growing-bytes.ts';
 import { addressText, dialErrorText } from './dial-error.ts';
-import { type GoURL, parseGoURL } from './go-url.ts';
+import { formatGoURL, type GoURL, parseGoURL, pathURL } from './go-url.ts';
 import type { HTTPProbeRequest } from './http-action-request.ts';
 
 /** The limit of Go's client, which the kubelet uses. */
@@ -76,7 +76,7 @@ async function follow(request: HTTPProbeRequest, signal: AbortSignal): Promise<H
   for (let requests = 1; ; requests++) {
     const target = targetOf(url);
     const answer = await send(target, { ...request, hostHeader }, signal).catch((error: unknown) => {
-      const text = signal.aborted ? awaitingHeaders : dialErrorText(error, target);
+      const text = signal.aborted ? awaitingHeaders : dialErrorText(error, { ...target, host: asciiHost(target.host) });
       throw new Error(`Get "${urlOf(target)}": ${text}`, { cause: error });
     });
     const location = locationOf(answer);
@@ -125,7 +125,7 @@ function send(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const options = {
-      host,
+      host: asciiHost(host),
       port,
       path: utf8(path),
       agent: false,
@@ -164,13 +164,14 @@ function sentHeaders({ headers, hostHeader }: HTTPProbeRequest): Record<string, 
 /** The bytes of a text, each as one character, which is how Node sends and receives heads. */
 const utf8 = (text: string): string => Buffer.from(text).toString('latin1');
 
-/** Go: net/http/internal/httpguts PunycodeHostPort */
+/** A name or address, with or without a port, in ASCII. Go: net/http/internal/httpguts PunycodeHostPort */
 function asciiHost(text: string): string {
   const [, host = '', port = ''] = /^(.*?)(:\d*)?$/s.exec(text) ?? [];
   return /^[\0-\x7f]*$/.test(host) ? text : `${domainToASCII(host) || utf8(host)}${port}`;
 }
 
-const urlOf = ({ scheme, host, port, path }: Target): string => `${scheme}://${addressText(host, port)}${path}`;
+const urlOf = ({ scheme, host, port, path }: Target): string =>
+  formatGoURL({ ...pathURL(''), scheme, host: addressText(host, port), escapedPath: path });
 
 /** Empty if the answer is not a redirect. */
 function locationOf({ statusCode = 0, headers: { location = '' } }: IncomingMessage): string {

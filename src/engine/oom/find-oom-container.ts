@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 import { type PodRef, podRef } from '../../api/values/pod-names.ts';
-import type { RuntimePod } from '../container/pod-records.ts';
+import type { RuntimePod } from '../container/runtime-pod.ts';
 import type { OOMContainer } from './oom-watcher.ts';
 
 interface Deps {
@@ -42,7 +43,6 @@ export function oomContainers(deps: Deps): {
 }
 
 function memoryLimit(pod: Pod | undefined, containerName: string): string | undefined {
-  const { initContainers = [], containers = [] } = pod?.spec ?? {};
-  const container = [...initContainers, ...containers].find(({ name }) => name === containerName);
+  const container = pod && initAndRegularContainers(pod.spec).find(({ name }) => name === containerName);
   return container?.resources?.limits?.['memory'];
 }

@@ -1,16 +1,10 @@
 import type { Pod } from '../../api/types.ts';
+import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import { RequestRefused } from '../../errors.ts';
 
 /** Actions on a declared pod. */
 export const operationActions = ['restart', 'stop', 'start', 'retry', 'hold', 'unhold', 'rollback'] as const;
 export type OperationAction = (typeof operationActions)[number];
-
-export interface PodName {
-  namespace: string;
-  name: string;
-}
-
-export const podKey = ({ namespace, name }: PodName): string => `${namespace}/${name}`;
 
 /** An operator's request for a declared pod. */
 export interface OperationRequest {

@@ -1,5 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import type { Pod } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
+import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import { progressDeadlineMs } from '../../api/values/update-annotations.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode, RequestRefused } from '../../errors.ts';
@@ -19,7 +21,7 @@ import {
 import { inTime, TimeoutError } from '../../flow/in-time.ts';
 import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import { computeRestart } from './compute-restart.ts';
-import { declaredOrRefused, type OperationRequest, podKey, type PodName, type RevisionSummary } from './operation.ts';
+import { declaredOrRefused, type OperationRequest, type RevisionSummary } from './operation.ts';
 import {
   currentRevision,
   emptyRecord,
@@ -368,10 +370,11 @@ function withoutRestart({ restart: _restart, ...rest }: PodRecord): PodRecord {
 }
 
 function imagesOf({ pod: { spec } }: PodRevision): Record<string, string> {
-  const all = [...(spec.initContainers ?? []), ...spec.containers];
+  const all = initAndRegularContainers(spec);
   return Object.fromEntries(all.map(({ name, image = '' }) => [name, image]));
 }
 
+/** True also if that is unknown: the lock of a pod must hold. */
 async function exists(path: string): Promise<boolean> {
   try {
     await lstat(path);

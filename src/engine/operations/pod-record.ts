@@ -85,6 +85,7 @@ function bounded(revisions: readonly PodRevision[]): PodRevision[] {
   return revisions.filter((revision) => !dropped.includes(revision));
 }
 
+/** The revision that runs, or starts. Returns undefined for a pod that was never taken. */
 export function currentRevision({ revisions, current }: PodRecord): PodRevision | undefined {
   return revisions.find(({ number }) => number === current);
 }

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
-import { readdir, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
-import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
+import { errorMessage, isOutOfResources } from '../../errors.ts';
 import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
+import { namesIn } from '../../names-in.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import { readRegularFile } from '../../regular-file.ts';
-import { podKey, type PodName } from './operation.ts';
 import { emptyRecord, parseRecord, type PodRecord } from './pod-record.ts';
 
 interface Deps {
@@ -34,7 +35,7 @@ export async function readRecords(rootDir: string): Promise<PodRecord[]> {
       return [];
     }
   };
-  const files = (await filesIn(folder)).filter((file) => file.endsWith('.json'));
+  const files = (await namesIn(folder, 'ENOTDIR')).filter((file) => file.endsWith('.json'));
   return (await Promise.all(files.map(read))).flat();
 }
 
@@ -64,7 +65,7 @@ export class PodRecords {
   async load(): Promise<void> {
     // Made again before each write, so a disk that is full now does not matter.
     await makeFolder(this.folder, 0o700).catch(() => undefined);
-    for (const file of await filesIn(this.folder)) {
+    for (const file of await namesIn(this.folder, 'ENOTDIR')) {
       if (file.endsWith('.tmp')) await rm(join(this.folder, file), { force: true });
       else if (file.endsWith('.json')) await this.read(join(this.folder, file));
     }
@@ -185,15 +186,5 @@ export class PodRecords {
   private pathOf({ namespace, name }: PodName): string {
     const hash = createHash('sha256').update(podKey({ namespace, name })).digest('hex').slice(0, 16);
     return join(this.folder, `${`${namespace}_${name}`.slice(0, 180)}-${hash}.json`);
-  }
-}
-
-/** Returns an empty list if there is no folder. */
-async function filesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
   }
 }

@@ -1,5 +1,6 @@
 import type { ConfigObject } from '../../api/values/config-object.ts';
 import type { Pod } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 
 /** The values of the Secrets among these objects. */
 export function secretsOf(objects: readonly ConfigObject[]): Uint8Array[] {
@@ -13,7 +14,7 @@ export function publicNames(pods: readonly Pod[]): string[] {
     namespace,
     ...(spec.nodeName === undefined ? [] : [spec.nodeName]),
     ...(spec.volumes ?? []).map((volume) => volume.name),
-    ...[...(spec.initContainers ?? []), ...spec.containers].flatMap((container) => [
+    ...initAndRegularContainers(spec).flatMap((container) => [
       container.name,
       ...(container.image === undefined ? [] : [container.image]),
     ]),

@@ -4,7 +4,7 @@ import type { ClaimName } from '../../api/values/persistent-volume.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { syncFolder } from '../../write-file-atomic.ts';
 import { ifPresent } from '../../if-present.ts';
-import { namesIn } from '../host/names-in.ts';
+import { namesIn } from '../../names-in.ts';
 import { removeTree } from '../host/remove-tree.ts';
 
 /** Any user of a container may write, as local-path does it. Only root reaches the folder above. */

@@ -3,8 +3,8 @@ import type { ClaimName } from '../../api/values/persistent-volume.ts';
 import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
-import { namesIn } from '../host/names-in.ts';
-import { pathExists } from '../host/path-exists.ts';
+import { namesIn } from '../../names-in.ts';
+import { pathExists } from '../../path-exists.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { readRegularFile } from '../../regular-file.ts';
 

@@ -10,7 +10,7 @@ import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import type { Logger } from '../../logger.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
-import { namesIn } from '../host/names-in.ts';
+import { namesIn } from '../../names-in.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { readRegularFile } from '../../regular-file.ts';
 import { claimFolder, hasClaimFolder, makeClaimFolder } from './claim-folders.ts';

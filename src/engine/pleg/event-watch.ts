@@ -3,7 +3,7 @@ import { isUnimplemented } from '../../cri/errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { ContainerEnds } from '../container/container-ends.ts';
 import { type GenericPleg, relistPeriodMs } from './generic-pleg.ts';
-import type { RuntimePod } from '../container/pod-records.ts';
+import type { RuntimePod } from '../container/runtime-pod.ts';
 import type { Meter } from '../view/meter.ts';
 import type { RuntimeEvent, RuntimeEventStream } from './runtime-event-stream.ts';
 

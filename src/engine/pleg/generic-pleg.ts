@@ -9,7 +9,8 @@ import type { Meter } from '../view/meter.ts';
 import { Lane } from './lane.ts';
 import type { PodCache } from './pod-cache.ts';
 import type { PodLifecycleEvent } from '../container/pod-lifecycle-event.ts';
-import { computePodLifecycleEvents, type RuntimePod } from '../container/pod-records.ts';
+import type { RuntimePod } from '../container/runtime-pod.ts';
+import { computePodLifecycleEvents } from './compute-pod-lifecycle-events.ts';
 
 /** Time from one relist to the next. kubelet: kubelet.go genericPlegRelistPeriod */
 export const relistPeriodMs = 1000;

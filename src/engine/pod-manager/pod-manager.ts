@@ -19,7 +19,7 @@ export class PodManager {
   }
 
   getByFullName(fullName: string): Pod | undefined {
-    return this.pods().find((pod) => podFullName(pod) === fullName);
+    return this.pods().find((pod) => podFullName(pod.metadata) === fullName);
   }
 
   pods(): Pod[] {

@@ -3,10 +3,10 @@ import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
-import { type PodRef, podRef } from '../../api/values/pod-names.ts';
+import { podFullName, type PodRef, podRef } from '../../api/values/pod-names.ts';
 import type { Faults } from '../../flow/faults.ts';
 import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import type { RuntimePod } from '../container/pod-records.ts';
+import type { RuntimePod } from '../container/runtime-pod.ts';
 import type { WorkerSnapshot } from '../view/snapshot.ts';
 import { isStaticPod } from '../../api/values/config-annotations.ts';
 import { effectiveGracePeriod } from './effective-grace-period.ts';
@@ -89,7 +89,7 @@ export class PodWorker {
     podStatus: RuntimePodStatus,
   ) {
     this.uid = ref.uid;
-    this.fullName = `${ref.name}_${ref.namespace}`;
+    this.fullName = podFullName(ref);
     this.isStatic = pod !== undefined && isStaticPod(pod);
     // An ended pod with nothing running only needs its terminated sync.
     const isOver = pod !== undefined && isPodPhaseTerminal(pod) && !mayBeRunning(podStatus);

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/types.ts';
-import type { RuntimePod } from '../container/pod-records.ts';
+import type { RuntimePod } from '../container/runtime-pod.ts';
 
 /** kubelet: types/pod_update.go SyncPodType */
 export type SyncPodType = 'create' | 'update' | 'sync' | 'kill';

@@ -1,4 +1,5 @@
 import type { Pod, PodStatus } from '../../api/types.ts';
+import { isPodReady } from '../../api/values/pod-conditions.ts';
 import type { Service } from '../../api/values/service.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Faults } from '../../flow/faults.ts';
@@ -7,7 +8,6 @@ import type { Logger } from '../../logger.ts';
 import { ifPresent } from '../../if-present.ts';
 import { readRegularFile, writeInPlace } from '../../regular-file.ts';
 import { hostsFilePath } from '../network/hosts-file.ts';
-import { isReady } from '../status/status-manager.ts';
 import { type NamedPod, serviceLines, withServiceLines } from './service-lines.ts';
 
 /** Larger files were written by a container. They get no names until its next start. */
@@ -137,7 +137,7 @@ export class ServiceNames {
       if (status === undefined || hasEnded || isTerminating(uid)) return [];
       const ips = spec.hostNetwork === true ? nodeIPs : (status.podIPs ?? []).flatMap(({ ip = '' }) => ip);
       const { hostname = '', subdomain = '' } = spec;
-      return [{ namespace, name, labels, hostname, subdomain, ips, isReady: isReady(status) }];
+      return [{ namespace, name, labels, hostname, subdomain, ips, isReady: isPodReady(status) }];
     });
   }
 

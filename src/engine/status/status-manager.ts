@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod, PodStatus } from '../../api/types.ts';
+import { isPodReady } from '../../api/values/pod-conditions.ts';
 import { podRef } from '../../api/values/pod-names.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { formatTime } from '../../api/values/time.ts';
@@ -34,7 +35,7 @@ export class StatusManager {
     const status = outgoing.status({ ...newStatus, ...this.evicted.get(uid) });
     if (isDeepStrictEqual(this.statuses.get(uid), status)) return;
     this.statuses.set(uid, status);
-    emit({ type: 'PodStatusChanged', pod: podRef(pod), phase: status.phase ?? 'Pending', ready: isReady(status) });
+    emit({ type: 'PodStatusChanged', pod: podRef(pod), phase: status.phase ?? 'Pending', ready: isPodReady(status) });
   }
 
   /** Applies a result of a readiness probe. `containerID` is that of the status. */
@@ -106,8 +107,4 @@ export class StatusManager {
     if (this.statuses.get(uid)?.startTime !== undefined) this.deps.onStartOver?.(uid);
     this.evicted.delete(uid);
   }
-}
-
-export function isReady(status: PodStatus | undefined): boolean {
-  return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 }

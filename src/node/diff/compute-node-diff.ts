@@ -3,7 +3,7 @@ import { containerHash } from '../../engine/container/container-hash.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
-import { podFullName } from '../../api/values/pod-names.ts';
+import { podFullName, podKey } from '../../api/values/pod-names.ts';
 import { computePodChange } from '../../engine/in-place/compute-pod-change.ts';
 import { revisionOf } from '../../engine/in-place/identify-pod.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
@@ -37,13 +37,13 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
   const declared = desired.pods.map((pod) => {
     const running = runningPod(current.pods, pod);
     const change =
-      operatedChange(current.records.get(podFullName(pod)), pod, desired.updateGates?.(pod) ?? {}) ??
+      operatedChange(current.records.get(podFullName(pod.metadata)), pod, desired.updateGates?.(pod) ?? {}) ??
       (running ? changeOf(running, pod, current.inPlace, desired) : planned('start', pod, 'no pod of this name runs'));
     return { pod, change };
   });
-  const names = new Set(desired.pods.map(podFullName));
+  const names = new Set(desired.pods.map(({ metadata }) => podFullName(metadata)));
   const others = current.pods
-    .filter(({ pod }) => !names.has(podFullName(pod)))
+    .filter(({ pod }) => !names.has(podFullName(pod.metadata)))
     .map(({ pod, source, origin = '' }) => {
       if (source === 'applied') return planned('stay', pod, 'kubelet-ts apply declared it');
       return source === 'http' && !desired.urls.includes(origin)
@@ -53,7 +53,7 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
   const goingOn = declared.filter((entry) => entry.change.action === 'stay' || entry.change.action === 'update');
   const users = goingOn.map(({ pod }) => pod);
   return {
-    pods: [...declared.map((entry) => entry.change), ...others].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1)),
+    pods: [...declared.map((entry) => entry.change), ...others].sort((a, b) => (podKey(a) < podKey(b) ? -1 : 1)),
     configObjects: computeConfigObjectChanges(current.configObjects, desired.configObjects, users),
   };
 }
@@ -62,7 +62,7 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
  * The current pod of this name. Prefers the one with the same UID, because a pod that it replaced may still be ending.
  */
 function runningPod(pods: readonly CurrentPod[], desired: Pod): CurrentPod | undefined {
-  const named = pods.filter(({ pod }) => podFullName(pod) === podFullName(desired));
+  const named = pods.filter(({ pod }) => podFullName(pod.metadata) === podFullName(desired.metadata));
   return named.find(({ pod }) => pod.metadata.uid === desired.metadata.uid) ?? named.at(-1);
 }
 
@@ -196,5 +196,3 @@ function allRunning({ metadata: { uid, name, namespace }, spec }: Pod): RuntimeP
 function planned(action: PodChange['action'], { metadata: { namespace, name } }: Pod, because: string): PodChange {
   return { action, namespace, name, because, containers: [], differences: [] };
 }
-
-const sortKey = ({ namespace, name }: PodChange): string => `${namespace}/${name}`;

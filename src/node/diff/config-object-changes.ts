@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ConfigData, type ConfigObject, configObjectKey, isConfigData } from '../../api/values/config-object.ts';
 import { configObjectReferences } from '../../api/values/config-object-references.ts';
 import type { Container, Pod, Volume } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 
 /** The planned change of a ConfigMap, Secret, class or object about storage. Never contains a value. */
 export interface ConfigObjectChange {
@@ -70,7 +71,7 @@ function valuesOf(object: ConfigObject | undefined): Map<string, string> {
 
 function effectsOn(pod: Pod, object: ConfigData, keys: ConfigObjectChange['keys']): ConfigObjectEffect[] {
   const { metadata, spec } = pod;
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const containers = initAndRegularContainers(spec);
   const volumes = (spec.volumes ?? []).filter((volume) => isMadeFrom(volume, object)).map(({ name }) => name);
   const on = (effect: ConfigObjectEffect['effect'], what: string): ConfigObjectEffect => ({
     pod: `${metadata.namespace}/${metadata.name}`,

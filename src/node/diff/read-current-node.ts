@@ -40,7 +40,7 @@ export async function readCurrentNode(request: Request): Promise<CurrentNode> {
     pods: snapshot ? snapshotPods(snapshot, kept) : await runtimePods(request, kept),
     configObjects: kept.flatMap(({ configObjects }) => configObjects),
     inPlace: snapshot?.inPlace ?? defaultInPlacePolicy,
-    records: new Map((await readRecords(rootDir)).map((record) => [podFullName({ metadata: record }), record])),
+    records: new Map((await readRecords(rootDir)).map((record) => [podFullName(record), record])),
   };
 }
 

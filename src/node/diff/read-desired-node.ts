@@ -26,14 +26,17 @@ export async function readDesiredNode(request: Request): Promise<DesiredNode & S
   const texts = isBroken ? [] : await manifestTexts(request.manifests, request.stdin);
   const podsOf = (text: Uint8Array, origin: string): Pod[] => loadManifest(text, origin, request).pods;
   const textOf = new Map(
-    texts.flatMap(({ bytes }) => podsOf(bytes, stdinOrigin).map((pod) => [podFullName(pod), bytes] as const)),
+    texts.flatMap(({ bytes }) => podsOf(bytes, stdinOrigin).map((pod) => [podFullName(pod.metadata), bytes] as const)),
   );
   return {
     ...withNodeClasses(joined([files, ...remote]), request.runtimeClasses),
     urls: remote.map(({ where }) => where),
     uidUnder: (pod, origin) => {
-      const text = textOf.get(podFullName(pod));
-      return text && podsOf(text, origin).find((other) => podFullName(other) === podFullName(pod))?.metadata.uid;
+      const text = textOf.get(podFullName(pod.metadata));
+      return (
+        text &&
+        podsOf(text, origin).find((other) => podFullName(other.metadata) === podFullName(pod.metadata))?.metadata.uid
+      );
     },
   };
 }

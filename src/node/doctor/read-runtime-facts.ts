@@ -4,7 +4,7 @@ import { openChannel } from '../../cri/grpc-channel.ts';
 import { grpcImageService } from '../../cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../../cri/grpc-runtime-service.ts';
 import { reportedCgroupDriver } from '../../engine/container-manager/read-cgroup-driver.ts';
-import { pathExists } from '../../engine/host/path-exists.ts';
+import { pathExists } from '../../path-exists.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { isDenied } from '../../needs-root.ts';
 import { findRuntimeEndpoint } from '../find-runtime.ts';

@@ -23,7 +23,7 @@ const maxFailures = 1000;
  * Returns the number of repetitions left out before this line, or undefined if this one is left out too, and the new
  * state.
  */
-export function nextRepetition(
+function nextRepetition(
   known: Repetition | undefined,
   now: number,
   intervalMs = firstIntervalMs,

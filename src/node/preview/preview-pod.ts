@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import type { NodeClassLookup } from '../../api/values/node-class.ts';
 import type { StorageLookup } from '../../api/values/persistent-volume.ts';
@@ -45,7 +46,7 @@ const sandboxConfigAbove = '<config of RunPodSandbox>';
 export async function previewPod(pod: Pod, deps: PreviewDeps): Promise<PodPreview> {
   const sandbox = await orRefused(() => podSandboxConfig(pod, 0, deps.node));
   const { metadata, spec } = pod;
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const containers = initAndRegularContainers(spec);
   const requests = await Promise.all(
     containers.map(async (container) => [
       ...pullRequests(pod, container),

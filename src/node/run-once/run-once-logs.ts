@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import type { Container, Pod } from '../../api/types.ts';
+import type { Pod } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
 import type { Clock } from '../../clock.ts';
 import { writeFully } from '../../cri/streaming/write-fully.ts';
 import { findWriters } from '../../engine/host/file-writers.ts';
@@ -69,7 +70,7 @@ export class RunOnceLogs {
 
   /** Follows the containers whose start was not noticed, if they have a log. */
   followAll(): void {
-    for (const pod of this.deps.pods) for (const { name } of containersOf(pod)) this.show(pod, name);
+    for (const pod of this.deps.pods) for (const { name } of initAndRegularContainers(pod.spec)) this.show(pod, name);
   }
 
   /** True if each line starts with its container. */
@@ -148,7 +149,7 @@ export class RunOnceLogs {
 
   private prefixOf(key: string, name: string): string {
     const all = this.deps.pods.flatMap((pod) =>
-      containersOf(pod).map((container) => keyOf(pod.metadata.uid, container.name)),
+      initAndRegularContainers(pod.spec).map((container) => keyOf(pod.metadata.uid, container.name)),
     );
     const colour = colours[all.indexOf(key) % colours.length] ?? 'cyan';
     return `${this.deps.isColoured ? styleText(colour, name, { validateStream: false }) : name} `;
@@ -200,8 +201,6 @@ function endedContainers(pod: Pod): { pod: Pod; name: string; attempt: number }[
 }
 
 const newline = Buffer.from('\n');
-
-const containersOf = ({ spec }: Pod): Container[] => [...(spec.initContainers ?? []), ...spec.containers];
 
 const keyOf = (podUID: string, container: string): string => `${podUID}/${container}`;
 

@@ -15,7 +15,7 @@ import { Faults } from '../../flow/faults.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { withAgent } from '../with-agent.ts';
-import { type DeclaredRequest, declaredPods, fixedSource } from './declared-pods.ts';
+import { type DeclaredRequest, readDeclarations, fixedSource } from './read-declarations.ts';
 import { type Cut, podResult, type PodResult, runExitCode, undecidedOutcome } from './pod-result.ts';
 import type { PodOverrides } from './pod-overrides.ts';
 import { RunOnceLogs } from './run-once-logs.ts';
@@ -79,7 +79,7 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   };
   start.addEventListener('abort', endStart);
   const declare = async (): Promise<SourceUpdate[]> =>
-    declaredPods({ ...request, overrides: await request.overrides(start) });
+    readDeclarations({ ...request, overrides: await request.overrides(start) });
   const updates = await unlessAborted(declare(), start);
   const pods = updates.flatMap((update) => update.pods);
   const decider = request.decider?.(pods);

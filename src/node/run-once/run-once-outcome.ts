@@ -1,8 +1,8 @@
 import type { ContainerState, ContainerStatus, Pod } from '../../api/types.ts';
+import { isPodReady } from '../../api/values/pod-conditions.ts';
 import { sidecarsOf } from '../../api/values/sidecars.ts';
 import { startFailureExitCode } from '../../cri/errors.ts';
 import { computeStartOrder } from '../../engine/lifecycle/start-order.ts';
-import { isReady } from '../../engine/status/status-manager.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 import { firstInstance } from './container-instances.ts';
 
@@ -63,7 +63,7 @@ export function podOutcome(
   const isOver = regular.length > 0 && regular.every((container) => firstEnd(container) !== undefined);
   if (spec.restartPolicy === 'Always' && isOver) return { outcome: 'completed', exitCode: 0, message: '' };
   if (until === 'completed' || (until === 'auto' && spec.restartPolicy !== 'Always')) return undefined;
-  return isReady(status) ? { outcome: 'ready', exitCode: 0, message: '' } : undefined;
+  return isPodReady(status) ? { outcome: 'ready', exitCode: 0, message: '' } : undefined;
 }
 
 /** The container that failed first. A sidecar counts only if it alone failed, because the end of its pod ends it. */

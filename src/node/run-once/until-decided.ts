@@ -1,8 +1,9 @@
 import type { Pod } from '../../api/types.ts';
+import { isPodReady } from '../../api/values/pod-conditions.ts';
 import type { Clock } from '../../clock.ts';
-import { isReady } from '../../engine/status/status-manager.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import { reasons } from '../../engine/view/reasons.ts';
+import { isFailedPullText } from '../../engine/view/recognized-texts.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
 import {
   containerOutcome,
@@ -136,7 +137,7 @@ class RunWatch {
     return ({ metadata }) => {
       const status = statuses.get(metadata.uid);
       const isOver = status?.phase === 'Failed' || status?.phase === 'Succeeded';
-      return !isOver && !isReady(status) && this.outcomes.get(metadata.uid)?.outcome !== 'not started';
+      return !isOver && !isPodReady(status) && this.outcomes.get(metadata.uid)?.outcome !== 'not started';
     };
   }
 }
@@ -146,8 +147,7 @@ function countPulls(event: KubeletEvent, failures: Map<string, number>): void {
   if (event.type !== 'Recorded' || event.pod === undefined) return;
   const key = `${event.pod.uid}/${event.containerName ?? ''}`;
   if (event.reason === reasons.pulled) failures.delete(key);
-  // The reason `Failed` has several causes; only the message distinguishes them.
-  if (event.reason === reasons.failed && event.message.startsWith('Failed to pull image')) {
+  if (event.reason === reasons.failed && isFailedPullText(event.message)) {
     failures.set(key, (failures.get(key) ?? 0) + 1);
   }
 }

@@ -5,7 +5,7 @@ import packageJSON from '../../../package.json' with { type: 'json' };
 import { managedPaths } from '../../containerd/managed-paths.ts';
 import { readFileTail } from '../../regular-file.ts';
 import { readMountInfo } from '../../engine/host/mount-info.ts';
-import { namesIn } from '../../engine/host/names-in.ts';
+import { namesIn } from '../../names-in.ts';
 import { historyFolder } from '../../engine/history/history-file.ts';
 import { parseProcessCgroup } from '../../engine/stats/process-cgroup.ts';
 import { listPIDs } from '../../process-identity.ts';

@@ -1,4 +1,3 @@
-import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
@@ -12,6 +11,7 @@ import type {
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
 import { readRegularFile } from '../../regular-file.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
+import { ifPresent } from '../../if-present.ts';
 import { manifestsOf, noManifest } from './user-data.ts';
 
 /** Runs a program of this machine. Resolves with its output, and rejects if it fails. */
@@ -62,7 +62,7 @@ export class NoCloudOrigin implements ManifestOrigin {
     const { labelFolder = '/dev/disk/by-label' } = this.options;
     for (const label of folders === seedFolders ? labels : []) {
       const disk = join(labelFolder, label);
-      const found = await statIfThere(disk);
+      const found = await ifPresent(stat(disk), 'ENOTDIR');
       if (found === undefined) continue;
       const identity = `${disk} ${found.rdev} ${found.ctimeMs}`;
       if (isKnown && identity === this.readDisk) return undefined;
@@ -93,15 +93,6 @@ mount -t iso9660,vfat -o ro,nosuid,nodev,noexec "$0" /run
 cd /run
 if [ -L user-data ] || [ ! -f user-data ]; then echo 'user-data is not a regular file' >&2; exit 1; fi
 exec head -c "$1" user-data`;
-
-async function statIfThere(path: string): Promise<Stats | undefined> {
-  try {
-    return await stat(path);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
-}
 
 async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fieldsOfObject, type FieldKind } from '../../../src/api/decoding/object-schema.ts';
-import { podSchema } from '../../../src/api/decoding/pod-field.ts';
+import { manifestSchema } from '../../../src/api/decoding/manifest-schema.ts';
 import type { Pod } from '../../../src/api/types.ts';
 import { unsafeTexts } from '../../../src/api/validation/unsafe-texts.ts';
 import { podUIDHash } from '../../../src/engine/config/load-manifest.ts';
@@ -32,7 +32,9 @@ function textPaths(kind: FieldKind, path: readonly string[] = []): (readonly str
   if (kind.type === 'list') return textPaths(kind.element, [...path, '0']);
   if (kind.type === 'map') return textPaths(kind.element, [...path, 'k']);
   if (kind.type !== 'object') return [];
-  return [...fieldsOfObject(podSchema, kind.name)].flatMap(([name, field]) => textPaths(field.kind, [...path, name]));
+  return [...fieldsOfObject(manifestSchema, kind.name)].flatMap(([name, field]) =>
+    textPaths(field.kind, [...path, name]),
+  );
 }
 
 function put(path: readonly string[], value: unknown): unknown {

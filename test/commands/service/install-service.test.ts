@@ -60,7 +60,7 @@ test.each([
   [['--max-pod', '20'], 'unknown flag: --max-pod', 'Did you mean --max-pods?'],
   [
     ['--max-pods', 'x'],
-    "option '--max-pods <n>' argument 'x' is invalid. It must be a whole number.",
+    "option '--max-pods <n>' argument 'x' is invalid. It must be a whole number of 32 bits.",
     'kubelet-ts run --help shows the flags.',
   ],
   [['/srv/pods', '--config'], "option '--config <path>' argument missing", 'kubelet-ts run --help shows the flags.'],

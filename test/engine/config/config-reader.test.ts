@@ -136,10 +136,12 @@ test('of two sources with one pod the first one has it, and the other one gets i
   expect(news()).toEqual(['ADD web-edge1', 'ADD db-edge1']);
   const hint = 'This one is used once the other source no longer declares it.';
   const from = { origin: 'https://box.example/pods', severity: 'error', hint };
+  const repeatedPod = { namespace: 'default', name: 'web-edge1' };
+  const message = 'Pod default/web-edge1 is declared by /manifests already';
   expect(reader.snapshot()[1]).toMatchObject({
     pods: 1,
     problems: [
-      { ...from, field: 'metadata.name', message: 'Pod default/web-edge1 is declared by /manifests already' },
+      { ...from, field: 'metadata.name', message, repeatedPod },
       { ...from, field: 'metadata.uid', message: `UID ${web.metadata.uid} is declared by /manifests already` },
     ],
   });

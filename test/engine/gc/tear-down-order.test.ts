@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RuntimePod } from '../../../src/engine/container/pod-records.ts';
+import type { RuntimePod } from '../../../src/engine/container/runtime-pod.ts';
 import { computeTearDownOrder } from '../../../src/engine/gc/tear-down-pods.ts';
 
 /** A pod with its name for UID. */

@@ -9,6 +9,7 @@ test('starts at zero without logs', () => {
   expect(restartCountFromLogFiles([])).toBe(0);
 });
 
-test('is undefined when a number is too large to be a count', () => {
-  expect(restartCountFromLogFiles(['1.log', '99999999999999999999.log'])).toBeUndefined();
+test('ignores a number that is too large to be a count', () => {
+  expect(restartCountFromLogFiles(['99999999999999999999.log'])).toBe(0);
+  expect(restartCountFromLogFiles(['99999999999999999999.log', '2.log'])).toBe(3);
 });

@@ -3,6 +3,8 @@ import type { Container, Pod } from '../../../src/api/types.ts';
 import type { Rejection } from '../../../src/engine/view/snapshot.ts';
 import { type AdmissionNode, admitPod } from '../../../src/engine/lifecycle/admit-pod.ts';
 import { sysctlAllowlist } from '../../../src/engine/lifecycle/sysctl-allowlist.ts';
+import { normalizeSysctlName } from '../../../src/api/values/sysctl-names.ts';
+import { UserError } from '../../../src/errors.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 
 const admitted = { admit: true, preempt: [] };
@@ -276,7 +278,34 @@ describe('sysctlAllowlist', () => {
     expect(sysctlAllowlist(release, []).names.has('net.ipv4.tcp_syncookies')).toBe(true);
   });
 
-  test.each(['vm.swappiness', '*', 'net.*.conf', 'kernel.*'])('refuses %s', (pattern) => {
+  test.each(['vm.swappiness', '*', 'kernel.*'])('refuses %s', (pattern) => {
     expect(() => sysctlAllowlist('6.1.0', [pattern])).toThrow(`"${pattern}" would reach beyond pods`);
   });
+
+  test.each([
+    'net.*.conf',
+    'net.core.*.*',
+    'net.Core.somaxconn',
+    'net..core',
+    'net.core.',
+    'net.core-.somaxconn',
+    'net.core somaxconn',
+    'net.core.somaxconn\n',
+    `net.${'a'.repeat(250)}`,
+  ])('refuses %j, which is no pattern', (pattern) => {
+    const message =
+      `--allowed-unsafe-sysctls: sysctl ${JSON.stringify(pattern)} must have at most 253 characters and match regex ` +
+      '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]';
+    const hint = 'Write a name such as net.core.somaxconn, or the beginning of names with a * at its end.';
+    expect(() => sysctlAllowlist('6.1.0', [pattern])).toThrow(new UserError(message, { hint }));
+  });
+
+  test.each(['net.core*', 'net/core/*', 'net/ipv4/conf/eth0.1/forwarding', `net.${'a'.repeat(249)}`])(
+    'takes %s',
+    (pattern) => {
+      const { names, prefixes } = sysctlAllowlist('6.1.0', [pattern]);
+      const known = normalizeSysctlName(pattern).replace('*', '');
+      expect(names.has(known) !== prefixes.has(known)).toBe(true);
+    },
+  );
 });

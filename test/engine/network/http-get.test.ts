@@ -1,6 +1,6 @@
 import { EventEmitter, getEventListeners, once } from 'node:events';
-import type { ClientRequest } from 'node:http';
-import { createServer, type Socket } from 'node:net';
+import { type ClientRequest, createServer as createHTTPServer } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { sendRequest } from '../../../src/origins/http/http-request.ts';
 import { httpGet, limitInformational } from '../../../src/engine/network/http-get.ts';
@@ -50,6 +50,33 @@ test('of a body without end a probe reads the beginning', async () => {
     statusCode: 200,
     body: 'x'.repeat(10_240),
   });
+});
+
+test.each([
+  ['%EF%BD%8Cocalhost', 'localhost'],
+  ['ｌocalhost', 'localhost'],
+])('a probe of the host %s asks for %s', async (host, asked) => {
+  const server = createHTTPServer((request, response) => response.end(request.headers.host)).listen(0, 'localhost');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const request = { url: `http://${host}:${port}/`, headers: {}, hostHeader: '' };
+  expect(await httpGet(request, { clock: new FakeClock(), signal: neverAborted })).toEqual({
+    statusCode: 200,
+    body: `${asked}:${port}`,
+  });
+});
+
+test('a probe that no server takes names its host as Go does', async () => {
+  const server = createServer().listen(0, 'localhost');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  const request = { url: `http://ｌocalhost:${port}/`, headers: {}, hostHeader: '' };
+  await expect(httpGet(request, { clock: new FakeClock(), signal: neverAborted })).rejects.toThrow(
+    `Get "http://%EF%BD%8Cocalhost:${port}/": `,
+  );
 });
 
 test('a probe leaves nothing in the signal that ends all probes of its container', async () => {

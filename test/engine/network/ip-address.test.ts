@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { canonicalIP, isIPv6Address } from '../../../src/engine/network/dns.ts';
+import { canonicalIP, isIPv6Address } from '../../../src/engine/network/ip-address.ts';
 
 test.each([
   ['10.0.0.1', '10.0.0.1'],

@@ -4,7 +4,7 @@ import { GenericPleg, type PlegRuntime } from '../../../src/engine/pleg/generic-
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import type { PodLifecycleEvent } from '../../../src/engine/container/pod-lifecycle-event.ts';
-import type { RuntimePod } from '../../../src/engine/container/pod-records.ts';
+import type { RuntimePod } from '../../../src/engine/container/runtime-pod.ts';
 import type { RuntimeEvent } from '../../../src/engine/pleg/runtime-event-stream.ts';
 import { AsyncQueue } from '../../../src/flow/async-queue.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';

@@ -53,7 +53,7 @@ describe('what becomes of a pod', () => {
     const web = pod('web', '1', image('1'));
     const revision = { number: 1, name: 'r1', takenAt: 1, from: '', isDerivedUID: true, wasReady: true, pod: web };
     const record = (name: string, more: Partial<PodRecord>): [string, PodRecord] => [
-      podFullName(pod(name, '')),
+      podFullName(pod(name, '').metadata),
       { version: 1, namespace: 'default', name, current: 1, revisions: [revision], ...more },
     ];
     const records = new Map([

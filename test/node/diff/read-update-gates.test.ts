@@ -28,7 +28,7 @@ test('an update waits for its window and its lock file, and the report has the t
   const records = running.map((pod): [string, PodRecord] => {
     const revision = { number: 1, name: 'r1', takenAt: 1, from: '', isDerivedUID: true, wasReady: true, pod };
     const { name } = pod.metadata;
-    return [podFullName(pod), { version: 1, namespace: 'default', name, current: 1, revisions: [revision] }];
+    return [podFullName(pod.metadata), { version: 1, namespace: 'default', name, current: 1, revisions: [revision] }];
   });
   const desired = names.map((name) => podOf(name, '2', annotations[name]));
   // A Wednesday.

@@ -5,7 +5,7 @@ import { errorMessage, hasCode, isOutOfResources } from '../../../errors.ts';
 import type { Logger } from '../../../logger.ts';
 import { replaceFile, syncFolder } from '../../../write-file-atomic.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
-import { namesIn } from '../../host/names-in.ts';
+import { namesIn } from '../../../names-in.ts';
 import { readRegularFile } from '../../../regular-file.ts';
 import { decodeLastGood, encodeLastGood, type LastGood, maxLastGoodBytes, sha256 } from './last-good-format.ts';
 import { makeFolder } from '../../../make-folder.ts';

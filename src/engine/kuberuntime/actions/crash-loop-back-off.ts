@@ -1,3 +1,4 @@
+import { formatDurationMs } from '../../../api/values/duration.ts';
 import { maxRestartPeriodMs } from '../../../api/values/max-restart-period.ts';
 import type { Container, Pod } from '../../../api/types.ts';
 import { type BackOff, type BackOffLimits, defaultBackOffLimits } from '../../../flow/back-off.ts';
@@ -86,7 +87,4 @@ function stableKey({ metadata: { name, namespace, uid } }: Pod, container: Conta
 }
 
 /** Whole seconds as Go prints a duration: 10s, 1m20s, 5m0s. */
-function goDuration(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
-}
+const goDuration = (ms: number): string => formatDurationMs(Math.round(ms / 1000) * 1000);

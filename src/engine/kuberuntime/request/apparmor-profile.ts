@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../../../api/types.ts';
+import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import type { ContainerConfig } from '../../../cri/types.ts';
 import { UserError } from '../../../errors.ts';
 
@@ -37,9 +38,7 @@ export function appArmorProfile(
 
 /** True if a container of the pod has a confining profile. kubelet: pkg/security/apparmor isRequired */
 export function asksForAppArmor(pod: Pod): boolean {
-  const profiles = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map((container) =>
-    effectiveProfile(pod, container),
-  );
+  const profiles = initAndRegularContainers(pod.spec).map((container) => effectiveProfile(pod, container));
   return profiles.some((profile) => profile !== undefined && profile.type !== 'Unconfined');
 }
 

@@ -1,7 +1,8 @@
 import type { ContainerPort, Pod } from '../../../api/types.ts';
 import type { PodSandboxConfig } from '../../../cri/types.ts';
 import { podLogsDirectory } from '../../container/log-paths.ts';
-import { type DNSConfig, isIPv6Address } from '../../network/dns.ts';
+import type { DNSConfig } from '../../network/dns.ts';
+import { isIPv6Address } from '../../network/ip-address.ts';
 import { identityLabels } from './container-annotations.ts';
 import { kernelHostname, type PodHostname } from './hostname.ts';
 import { type NodeResources, overheadResources, sandboxResources } from './linux-resources.ts';

@@ -1,13 +1,13 @@
 import { hasSystemPriority } from '../../../api/values/critical-pod.ts';
 import { podQOSClass } from '../../../api/values/qos.ts';
 import { podLevelAmounts } from '../../../api/values/pod-level-resources.ts';
-import { podLimits, podRequests, type ResourceTotals } from '../../../api/values/resource-totals.ts';
+import { podLimits, podRequests, type ResourceTotals, toTotals } from '../../../api/values/resource-totals.ts';
 import type { Container, Pod, ResourceList } from '../../../api/types.ts';
 import type { ContainerConfig } from '../../../cri/types.ts';
 import { milliCPUToQuota, milliCPUToShares } from '../../container-manager/cpu-conversion.ts';
 import { hugePageLimits, hugePageSizeName } from '../../container-manager/huge-pages.ts';
 import { containerOOMScoreAdj } from '../../container-manager/oom-score-adj.ts';
-import { memoryBytes, milliCPU, toTotals } from '../../../api/values/resource-amounts.ts';
+import { memoryBytes, milliCPU } from '../../../api/values/resource-amounts.ts';
 
 type LinuxContainerResources = NonNullable<NonNullable<ContainerConfig['linux']>['resources']>;
 

@@ -23,12 +23,13 @@ export function namespacesForPod({ spec }: Pod, userNamespace?: UserNamespace): 
 }
 
 /**
- * Namespaces of one container. `targetID`: the container whose processes it sees. kubelet:
- * kuberuntime_container_linux.go generateLinuxContainerConfig
+ * Namespaces of one container. `targetID`: the container whose processes it sees, unless the pod shares its process
+ * namespace. kubelet: kuberuntime_container_linux.go generateLinuxContainerConfig
  */
 export function namespacesForContainer(pod: Pod, userNamespace?: UserNamespace, targetID?: string): NamespaceOption {
   const namespaces = namespacesForPod(pod, userNamespace);
-  return targetID === undefined ? namespaces : { ...namespaces, pid: 'TARGET', targetId: targetID };
+  if (targetID === undefined || namespaces.pid !== 'CONTAINER') return namespaces;
+  return { ...namespaces, pid: 'TARGET', targetId: targetID };
 }
 
 function pidNamespace({ hostPID, shareProcessNamespace }: Pod['spec']): 'NODE' | 'POD' | 'CONTAINER' {

@@ -169,7 +169,7 @@ function seccompProfile(pod: Pod, container: Container, node: SecurityNode): Sec
 }
 
 function localhostProfile(name: string | undefined, container: Container): string {
-  if (name !== undefined) return name;
+  if (name) return name;
   throw new UserError(`Container "${container.name}": a seccompProfile of type Localhost needs localhostProfile`, {
     hint: 'Name a file below the seccomp folder of the root directory.',
   });
@@ -184,7 +184,11 @@ function hasPrivilegedContainer({ spec }: Pod): boolean {
 function groupsPolicy({
   supplementalGroupsPolicy: policy,
 }: PodSecurityContext): Pick<ContainerSecurityContext, 'supplementalGroupsPolicy'> {
-  return policy === 'Merge' || policy === 'Strict' ? { supplementalGroupsPolicy: policy } : {};
+  if (policy === undefined) return {};
+  if (policy === 'Merge' || policy === 'Strict') return { supplementalGroupsPolicy: policy };
+  throw new UserError(`unsupported supplementalGroupsPolicy: ${policy}`, {
+    hint: 'Set securityContext.supplementalGroupsPolicy of the pod to Merge or Strict, or leave it out.',
+  });
 }
 
 function int64(value: bigint | number | undefined): { value: bigint | number } | undefined {

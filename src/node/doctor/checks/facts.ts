@@ -4,7 +4,7 @@ import type { Swap } from '../../../engine/container-manager/machine.ts';
 import type { CgroupMode } from '../../../containerd/find-containerd.ts';
 import type { Fact } from './finding.ts';
 
-/** All facts that the checks judge. One reader collects them (`read-facts.ts`). */
+/** All facts that the checks judge. `node/doctor/diagnose.ts` collects them. */
 export interface Facts {
   settings: Settings;
   configuration: { error?: Trouble; warnings: string[] };

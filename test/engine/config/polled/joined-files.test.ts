@@ -50,6 +50,7 @@ test('two files with one pod are an error', () => {
       field: 'metadata.name',
       message: `Pod default/web-edge1 is declared by ${where}//a.yaml already`,
       hint: 'Remove one of them, or give it another name.',
+      repeatedPod: { namespace: 'default', name: 'web-edge1' },
     },
   ]);
 });

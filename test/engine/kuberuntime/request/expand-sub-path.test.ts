@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { expandSubPath } from '../../../../src/engine/kuberuntime/container-mounts.ts';
+import { expandSubPath, expandSubPathExpr } from '../../../../src/engine/kuberuntime/container-mounts.ts';
 
 const envs = [
   { name: 'POD', value: 'web-edge1' },
@@ -33,4 +33,12 @@ describe('the part of a volume that a mount is about', () => {
   ])('%j is refused: %s', (mount, message) => {
     expect(() => expanded(mount)).toThrow(message);
   });
+});
+
+test.each([
+  ['$(ROOT)', '/etc'],
+  ['../x', '../x'],
+  ['x/$(UP)/y', 'x/../../y'],
+])('the expansion alone of %s is %s', (subPathExpr, path) => {
+  expect(expandSubPathExpr(subPathExpr, envs)).toBe(path);
 });

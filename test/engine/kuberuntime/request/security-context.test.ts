@@ -8,6 +8,7 @@ import {
   type SecurityNode,
   verifyRunAsNonRoot,
 } from '../../../../src/engine/kuberuntime/request/security-context.ts';
+import { UserError } from '../../../../src/errors.ts';
 import { makeContainer, makePod } from '../../../builders/pods.ts';
 
 const node: SecurityNode = { seccompProfileRoot: '/var/lib/kubelet/seccomp', seccompDefault: false };
@@ -88,6 +89,11 @@ describe('profiles', () => {
     expect(contextOf({}).seccomp).toEqual({ profileType: 'Unconfined' });
   });
 
+  it('refuses a Localhost profile with an empty name', () => {
+    const seccompProfile = { type: 'Localhost', localhostProfile: '' };
+    expect(() => contextOf({ container: { seccompProfile } })).toThrow('needs localhostProfile');
+  });
+
   it('refuses a Localhost profile without a name', () => {
     expect(() => contextOf({ container: { seccompProfile: { type: 'Localhost' } } })).toThrow('needs localhostProfile');
     expect(() => contextOf({ container: { appArmorProfile: { type: 'Localhost' } } })).toThrow(
@@ -123,6 +129,14 @@ describe('groups and paths', () => {
       supplementalGroups: [1, 2, 3, 9],
       supplementalGroupsPolicy: 'Strict',
     });
+  });
+
+  it.each(['', 'merge', 'Relaxed'])('refuses the policy "%s" for supplemental groups', (policy) => {
+    const context = { pod: { supplementalGroupsPolicy: policy } };
+    const hint = 'Set securityContext.supplementalGroupsPolicy of the pod to Merge or Strict, or leave it out.';
+    const error = new UserError(`unsupported supplementalGroupsPolicy: ${policy}`, { hint });
+    expect(() => sandboxSecurityContext(podOf(context).pod, {})).toThrow(error);
+    expect(() => contextOf(context)).toThrow(error);
   });
 
   it('hides nothing from a container with an unmasked /proc', () => {

@@ -4,7 +4,7 @@ import type { Housekeeping } from './housekeeping.ts';
 import type { ImagesAhead } from './images-ahead.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { Replacement } from './lifecycle/port-exchange.ts';
-import { hasRunningContainer, isPodRunning, type RuntimePod } from './container/pod-records.ts';
+import { hasRunningContainer, isPodRunning, type RuntimePod } from './container/runtime-pod.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
 import { podFullName } from '../api/values/pod-names.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
@@ -27,13 +27,14 @@ interface Deps {
 }
 
 /**
- * Replaces one revision of a pod by the next. The kubelet stops a pod as soon as its manifest changes. Here it runs
- * until the next revision is admitted and has its images. So a lack of room or a failed pull stops no running pod.
+ * Replaces a pod by its next revision, which has another UID. The kubelet stops a pod as soon as its manifest changes.
+ * Here it runs until the next revision is admitted and has its images. So a lack of room or a failed pull stops no
+ * running pod.
  *
  * INVARIANTS: the running revision stays declared, so that it is maintained. The next revision has no worker until
  * then.
  */
-export class PodRevisions {
+export class PodReplacements {
   /** Running revisions that are no longer declared, by full name. */
   private readonly outgoing = new Map<string, { pod: Pod; source: SourceName }>();
   /** UIDs of pods of an earlier agent. */
@@ -48,13 +49,13 @@ export class PodRevisions {
 
   /** Handles a declared pod. It may be the outgoing revision, declared again. */
   declared(pod: Pod): void {
-    if (this.outgoingBefore(pod) === undefined) this.outgoing.delete(podFullName(pod));
+    if (this.outgoingBefore(pod) === undefined) this.outgoing.delete(podFullName(pod.metadata));
   }
 
   /** Handles a pod that is no longer declared. It ends unless its manifest only changed and it runs. */
   retire(pod: Pod, source: SourceName): void {
     const { imagesAhead, isNameDeclared, removePod } = this.deps;
-    const fullName = podFullName(pod);
+    const fullName = podFullName(pod.metadata);
     imagesAhead.forget(pod.metadata.uid);
     const outgoing = this.outgoingBefore(pod);
     const isReplaced = isNameDeclared(fullName);
@@ -110,8 +111,8 @@ export class PodRevisions {
   }
 
   /** True if the pod is no longer declared but still runs. */
-  isOutgoing({ metadata, ...pod }: Pod): boolean {
-    return this.outgoing.get(podFullName({ metadata, ...pod }))?.pod.metadata.uid === metadata.uid;
+  isOutgoing({ metadata }: Pod): boolean {
+    return this.outgoing.get(podFullName(metadata))?.pod.metadata.uid === metadata.uid;
   }
 
   /** True if the pod waits for its earlier revision. */
@@ -123,7 +124,7 @@ export class PodRevisions {
   isRunningOn(uid: string): boolean {
     const { podManager, runtimePods } = this.deps;
     const runningPod = runtimePods().find((pod) => pod.uid === uid);
-    const next = runningPod && podManager.getByFullName(`${runningPod.name}_${runningPod.namespace}`);
+    const next = runningPod && podManager.getByFullName(podFullName(runningPod));
     return next !== undefined && this.predecessorOf(next)?.uid === uid;
   }
 
@@ -141,12 +142,12 @@ export class PodRevisions {
   }
 
   private remove({ pod, source }: { pod: Pod; source: SourceName }): void {
-    this.outgoing.delete(podFullName(pod));
+    this.outgoing.delete(podFullName(pod.metadata));
     this.deps.removePod(pod, source);
   }
 
   private outgoingBefore(pod: Pod): { pod: Pod; source: SourceName } | undefined {
-    const outgoing = this.outgoing.get(podFullName(pod));
+    const outgoing = this.outgoing.get(podFullName(pod.metadata));
     return outgoing?.pod.metadata.uid === pod.metadata.uid ? undefined : outgoing;
   }
 

@@ -1,6 +1,6 @@
-// Writes src/api/generated/pod-schema.ts: the fields of every object in manifests, with their kinds. They come from
-// the declarations of kubernetes-types and the additions in src/api/types.ts. Facts of the Go types that TypeScript
-// cannot express (pointers, integer widths, bytes) are listed here by hand.
+// Writes src/api/generated/manifest-schema.ts: the fields of every object in manifests, with their kinds. They come
+// from the declarations of kubernetes-types and the additions in src/api/types.ts. Facts of the Go types that
+// TypeScript cannot express (pointers, integer widths, bytes) are listed here by hand.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -17,7 +17,7 @@ const sources = [
   path.join(types, 'storage/v1.d.ts'),
   path.join(root, 'src/api/types.ts'),
 ];
-const output = path.join(root, 'src/api/generated/pod-schema.ts');
+const output = path.join(root, 'src/api/generated/manifest-schema.ts');
 
 /** The objects a manifest may declare. */
 const roots = [
@@ -240,5 +240,5 @@ for (const field of [...int64Fields, ...pointerFields, ...alwaysFields, ...bytes
 mkdirSync(path.dirname(output), { recursive: true });
 writeFileSync(
   output,
-  `// Made by scripts/generate-pod-schema.mjs. Do not edit.\nexport const podSchema = ${JSON.stringify(schema, null, 2)};\n`,
+  `// Made by scripts/generate-manifest-schema.mjs. Do not edit.\nexport const manifestSchema = ${JSON.stringify(schema, null, 2)};\n`,
 );

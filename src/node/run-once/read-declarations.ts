@@ -24,7 +24,7 @@ export interface DeclaredRequest {
 }
 
 /** Reads the declarations of manifests and URLs. Throws a `UserError` for any error in them. */
-export async function declaredPods(request: DeclaredRequest): Promise<SourceUpdate[]> {
+export async function readDeclarations(request: DeclaredRequest): Promise<SourceUpdate[]> {
   const { manifests, options, stdin, logger } = request;
   const isBuilt = await Promise.all(manifests.map(async (path) => path !== '-' && (await isKustomization(path))));
   const files = await readManifests({

@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from './if-present.ts';
 
 /** True if the path exists. Rejects if that cannot be found out. */
 export async function pathExists(path: string): Promise<boolean> {

@@ -9,7 +9,7 @@ import { podsMeant } from './pods-meant.ts';
  * The pods that these references mean, of the agent on this root-dir. Rejects with a `UserError` if no agent runs, or
  * if a reference means no pod or several.
  */
-export async function declaredPods(
+export async function podsOfAgent(
   rootDir: string,
   references: readonly string[],
   namespace: string | undefined,

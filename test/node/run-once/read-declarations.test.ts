@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { afterEach, expect, test, vi } from 'vitest';
 import { addNodeOptions } from '../../../src/node/options/node-flags.ts';
 import { type NodeFlags, nodeOptions } from '../../../src/node/options/node-options.ts';
-import { declaredPods } from '../../../src/node/run-once/declared-pods.ts';
+import { readDeclarations } from '../../../src/node/run-once/read-declarations.ts';
 import { podText } from '../../builders/loaded-manifests.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { WebServer } from '../../fakes/web-server.ts';
@@ -20,7 +20,7 @@ async function declared({ manifests = [], flags = [] }: { manifests?: string[]; 
     from: 'user',
   });
   const warnings: unknown[] = [];
-  const updates = await declaredPods({
+  const updates = await readDeclarations({
     options: await nodeOptions(command.opts<NodeFlags>(), []),
     manifests,
     stdin: process.stdin,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { declaredPods } from '../../../src/commands/pod/declared-pods.ts';
+import { podsOfAgent } from '../../../src/commands/pod/pods-of-agent.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { makeEntry } from '../../tui/make-snapshot.ts';
 import { startFakeAgent } from '../fake-agent.ts';
@@ -10,7 +10,7 @@ async function meant(names: readonly string[], references: readonly string[]): P
   const rootDir = await temporaryFolder();
   const pods = names.map((name) => makeEntry(name));
   await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods } });
-  return declaredPods(rootDir, references, undefined);
+  return podsOfAgent(rootDir, references, undefined);
 }
 
 test('a pod is meant by its name, with or without that of the node', async () => {
@@ -37,5 +37,5 @@ test('a name near to that of a pod is suggested', async () => {
 
 test('without an agent the error names the root-dir', async () => {
   const rootDir = await temporaryFolder();
-  await expect(declaredPods(rootDir, ['web'], undefined)).rejects.toMatchObject(noAgentOn(rootDir));
+  await expect(podsOfAgent(rootDir, ['web'], undefined)).rejects.toMatchObject(noAgentOn(rootDir));
 });

@@ -1,0 +1,11 @@
+import type { PodStatus } from '../types.ts';
+
+/** True if the status has a condition of this type whose status is `True`. */
+export function isConditionTrue(status: PodStatus | undefined, type: string): boolean {
+  return (status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
+}
+
+/** kubelet: api/v1/pod/util.go IsPodReadyConditionTrue */
+export function isPodReady(status: PodStatus | undefined): boolean {
+  return isConditionTrue(status, 'Ready');
+}

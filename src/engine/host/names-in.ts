@@ -1,7 +1,0 @@
-import { readdir } from 'node:fs/promises';
-import { ifPresent } from '../../if-present.ts';
-
-/** The names in a folder. Empty if the folder is missing. Rejects with other errors of the file system. */
-export async function namesIn(folder: string): Promise<string[]> {
-  return (await ifPresent(readdir(folder))) ?? [];
-}

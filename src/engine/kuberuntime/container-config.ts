@@ -1,0 +1,147 @@
+import type { Container, Pod } from '../../api/types.ts';
+import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
+import type { ContainerConfig, Image, PodSandboxConfig } from '../../cri/types.ts';
+import { UserError } from '../../errors.ts';
+import { allEnded } from '../../flow/all-ended.ts';
+import type { Logger } from '../../logger.ts';
+import { makeFolder } from '../../make-folder.ts';
+import { containerLogsDirectory } from '../container/log-paths.ts';
+import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { ContainerDevices } from '../container-manager/device-manager/container-devices.ts';
+import type { NodeDevices } from '../container-manager/device-manager/node-devices.ts';
+import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
+import type { ContainerSets } from '../container-manager/resource-managers/resource-managers.ts';
+import type { PodDirs } from '../host/pod-dirs.ts';
+import type { ServiceNames } from '../service-names/service-names.ts';
+import type { MountedVolume } from '../volumes/volume-mounter.ts';
+import { containerMounts } from './container-mounts.ts';
+import { makeEnvironment } from './request/environment.ts';
+import { generateContainerConfig } from './request/generate-container-config.ts';
+import type { RuntimeSettings } from './request/runtime-settings.ts';
+
+export interface ContainerConfigDeps {
+  podDirs: PodDirs;
+  configObjects: ConfigObjectLookup;
+  node: RuntimeSettings;
+  /** True if the runtime can make mounts read-only recursively. */
+  supportsRecursiveReadOnly: () => boolean;
+  /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
+  podResources?: Pick<PodResources, 'setsOf'> | undefined;
+  /** Devices of plugins. Undefined if the node takes none. */
+  devices?: Pick<NodeDevices, 'containerDevices'> | undefined;
+  serviceNames: Pick<ServiceNames, 'writeHostsFile'>;
+  logger: Logger;
+}
+
+/** A container that is to be created, and its pod. */
+export interface ConfiguredContainer {
+  pod: Pod;
+  container: Container;
+  podStatus: RuntimePodStatus;
+  podIPs: readonly string[];
+  sandboxConfig: PodSandboxConfig;
+  volumes: ReadonlyMap<string, MountedVolume>;
+}
+
+/**
+ * The configuration of a container, and the CPUs and memory nodes in it. Asks plugins for devices, writes the hosts
+ * file and makes the folder of the logs. kubelet: kuberuntime_container.go generateContainerConfig
+ */
+export async function containerConfig(
+  deps: ContainerConfigDeps,
+  configured: ConfiguredContainer,
+  instance: { image: Image; restartCount: number },
+): Promise<{ config: ContainerConfig; sets: ContainerSets | undefined }> {
+  const { pod, container } = configured;
+  const devices = await deps.devices?.containerDevices(pod, container);
+  const made = await makeConfig(deps, configured, { ...instance, devices });
+  return withContainerSets(made, deps.podResources?.setsOf(pod, container));
+}
+
+async function makeConfig(
+  { podDirs, configObjects, node, supportsRecursiveReadOnly, serviceNames, logger }: ContainerConfigDeps,
+  { pod, container, podStatus, podIPs, volumes, sandboxConfig }: ConfiguredContainer,
+  { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
+): Promise<ContainerConfig> {
+  const targetContainerID = targetID(pod, container, podStatus);
+  const { nodeIPs, allocatable } = node;
+  const own = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
+  const envs = [...(devices?.envs ?? []), ...own];
+  const request = {
+    pod,
+    container,
+    podIPs,
+    envs,
+    volumes,
+    recursiveReadOnly: {
+      isEnabled: node.featureGates.RecursiveReadOnlyMounts,
+      isSupported: supportsRecursiveReadOnly(),
+    },
+    podDir: podDirs.podDir(pod.metadata.uid),
+    clusterDomain: node.clusterDomain,
+    selinuxEnabled: node.selinuxEnabled,
+  };
+  const writeHostsFile: ServiceNames['writeHostsFile'] = (of, content) => serviceNames.writeHostsFile(of, content);
+  const making = containerMounts(request, writeHostsFile).catch((error: unknown) => {
+    // The cause contains host details, so it is logged and left out of the pod's status.
+    if (error instanceof UserError && error.cause !== undefined) {
+      const facts = { pod: pod.metadata.name, containerName: container.name, err: error.cause };
+      logger.warn(facts, 'Making the mounts of a container failed');
+    }
+    throw error;
+  });
+  const logs = makeFolder(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), 0o755);
+  const [mounts] = await allEnded([making, logs]);
+  return generateContainerConfig({
+    pod,
+    container,
+    restartCount,
+    imageRef: image.id,
+    imageUser:
+      image.uid === undefined ? { username: image.username } : { uid: image.uid.value, username: image.username },
+    envs,
+    mounts: [...(devices?.mounts ?? []), ...mounts],
+    ...(devices !== undefined && {
+      devices: devices.devices,
+      cdiDevices: devices.cdiDevices,
+      annotations: devices.annotations,
+    }),
+    // All containers of a pod share its sandbox's user namespace.
+    security: {
+      userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
+      targetContainerID,
+    },
+    node: node.containerNode,
+  });
+}
+
+/**
+ * The request with the CPUs and memory nodes of the container. Without sets it is unchanged. kubelet:
+ * cm/internal_container_lifecycle_linux.go PreCreateContainer
+ */
+function withContainerSets(
+  config: ContainerConfig,
+  sets: ContainerSets | undefined,
+): { config: ContainerConfig; sets: ContainerSets | undefined } {
+  if (sets === undefined) return { config, sets };
+  const { cpusetCpus, cpusetMems } = sets;
+  const resources = {
+    ...config.linux?.resources,
+    ...(cpusetCpus !== '' && { cpusetCpus }),
+    ...(cpusetMems !== '' && { cpusetMems }),
+  };
+  return { config: { ...config, linux: { ...config.linux, resources } }, sets };
+}
+
+/**
+ * Id of the container whose processes this ephemeral one sees. Returns undefined if it names none. kubelet:
+ * kuberuntime_container.go startSpec.getTargetID
+ */
+function targetID({ spec }: Pod, { name }: Container, podStatus: RuntimePodStatus): string | undefined {
+  const ephemeral = spec.ephemeralContainers?.find((container) => container.name === name);
+  const target = ephemeral?.targetContainerName ?? '';
+  if (target === '') return undefined;
+  const status = findContainerStatus(podStatus, target);
+  if (status === undefined) throw new UserError(`unable to find target container ${target}`);
+  return status.id;
+}
