@@ -91,7 +91,7 @@ describe.each(['917a14a', '02ed8e7'])('pods that release %s left running', (comm
     ...(hasOperations ? [['applied-edge1', 'Running', 0]] : []),
     ['job-edge1', 'Succeeded', 0],
     ['named-edge1', 'Running', 0],
-    hasOperations ? ['stopped-edge1', 'Stopped'] : ['stopped-edge1', 'Running', 0],
+    ['stopped-edge1', hasOperations ? 'Stopped' : 'Running', 0],
     ['web-edge1', 'Running', 0, 1],
   ];
 
