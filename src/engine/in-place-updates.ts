@@ -116,7 +116,10 @@ export class InPlaceUpdates {
     this.imagesAhead.forget(uid);
   }
 
-  /** The change in place to this revision. Returns undefined if it is none. Forgets the revision that waits. */
+  /**
+   * The change in place to this revision. Returns undefined if the pod must be replaced or does not run. Forgets the
+   * revision that waits.
+   */
   private changeTo(next: Pod): Waiting | undefined {
     const { podManager, workers, runningRevision, node } = this.deps;
     const uid = uidOf(next);

@@ -59,7 +59,8 @@ test('data outlive the pod, its manifest, the claim and the agent', async () => 
   expect(await readFile(join(path, 'row'), 'utf8')).toBe('1');
 });
 
-test('a pod that waits for a ReadWriteOncePod claim starts as soon as the other one has ended', async () => {
+/** Pod a uses a ReadWriteOncePod claim, and pod b waits for it. */
+async function claimInUse() {
   const world = await World.make();
   const source = new ManualSource();
   const engine = await world.boot({ sources: [source] });
@@ -68,6 +69,11 @@ test('a pod that waits for a ReadWriteOncePod claim starts as soon as the other 
   await world.until(() => engine.isReady('a-edge1'));
   source.set(podWithClaim('a', 'u1'), podWithClaim('b', 'u2'));
   await world.until(() => engine.messages('FailedMount').length > 0);
+  return { world, source, engine };
+}
+
+test('a pod that waits for a ReadWriteOncePod claim starts as soon as the other one has ended', async () => {
+  const { world, source, engine } = await claimInUse();
   expect(world.runtime.running()).toEqual(['a-edge1/main#0']);
   // The back-off of failed mounts is minutes long by then.
   await world.pass(600_000);
@@ -79,14 +85,7 @@ test('a pod that waits for a ReadWriteOncePod claim starts as soon as the other 
 });
 
 test('a stopped pod leaves its ReadWriteOncePod claim to another pod, and waits for it once it is started', async () => {
-  const world = await World.make();
-  const source = new ManualSource();
-  const engine = await world.boot({ sources: [source] });
-  source.setConfigObjects(makeClaim('data', { accessModes: ['ReadWriteOncePod'] }));
-  source.set(podWithClaim('a', 'u1'));
-  await world.until(() => engine.isReady('a-edge1'));
-  source.set(podWithClaim('a', 'u1'), podWithClaim('b', 'u2'));
-  await world.until(() => engine.messages('FailedMount').length > 0);
+  const { world, source, engine } = await claimInUse();
 
   const a = { namespace: 'default', name: 'a-edge1' };
   await engine.kubelet.operate({ action: 'stop', pod: a });

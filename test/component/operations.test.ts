@@ -171,10 +171,16 @@ describe('stop and start', () => {
     return { one, first, path };
   }
 
-  test.each(['at once', 'later', 'after a restart of the agent'])(
-    'a pod that is stopped, and started %s, keeps its volumes',
-    async (when) => {
-      const { one, first, path } = await runningWithFile();
+  describe.each(['at once', 'later', 'after a restart of the agent'])('what is stopped, and started %s,', (when) => {
+    test.each([
+      ['a pod: it keeps its volumes', {}, { files: ['file'], running: ['web-edge1/main#1'] }],
+      [
+        'a job: it begins anew, without its data',
+        { restartPolicy: 'Never' },
+        { files: [], running: ['web-edge1/main#0'] },
+      ],
+    ] as const)('is %s', async (_title, spec, expected) => {
+      const { one, first, path } = await runningWithFile(spec);
       one.world.runtime.script('main', { stopAfterMs: 5000 });
       await ask(one, { action: 'stop' });
       if (when !== 'at once') await one.world.pass(60_000);
@@ -183,31 +189,9 @@ describe('stop and start', () => {
       await ask(next, { action: 'start' });
       await next.world.until(() => next.engine.isReady('web-edge1') && next.engine.phase('web-edge1') === 'Running');
       await next.world.pass(10_000);
-      expect({ files: await readdir(path), running: next.world.runtime.running() }).toEqual({
-        files: ['file'],
-        running: ['web-edge1/main#1'],
-      });
-    },
-  );
-
-  test.each(['at once', 'later', 'after a restart of the agent'])(
-    'a job that is stopped, and started %s, begins anew, without its data',
-    async (when) => {
-      const { one, first, path } = await runningWithFile({ restartPolicy: 'Never' });
-      one.world.runtime.script('main', { stopAfterMs: 5000 });
-      await ask(one, { action: 'stop' });
-      if (when !== 'at once') await one.world.pass(60_000);
-      const next = when === 'after a restart of the agent' ? await reboot(one, first) : one;
-      await next.world.until(() => next.engine.pod('web-edge1')?.pod.status?.reason === 'Stopped');
-      await ask(next, { action: 'start' });
-      await next.world.until(() => next.engine.isReady('web-edge1') && next.engine.phase('web-edge1') === 'Running');
-      await next.world.pass(10_000);
-      expect({ files: await readdir(path), running: next.world.runtime.running() }).toEqual({
-        files: [],
-        running: ['web-edge1/main#0'],
-      });
-    },
-  );
+      expect({ files: await readdir(path), running: next.world.runtime.running() }).toEqual(expected);
+    });
+  });
 
   test('a stopped pod leaves no volumes when its manifest goes', async () => {
     const { one, path } = await runningWithFile();
