@@ -26,16 +26,21 @@ interface Kept {
   record: StatusRecord;
   /** The record on disk, if known. */
   written: StatusRecord | undefined;
-  writtenAtMonotonic: number;
+  /** Times of the last writes, the newest last, at most `writesAPeriod`. */
+  writesMonotonic: number[];
   cancelWrite: (() => void) | undefined;
 }
 
 const fileName = 'status.json';
 /** Far more than any pod needs. */
 const maxFileBytes = 256 * 1024;
-/** Changes within `batchMs` are written together. A record that changes often is written every `rewriteMs`. */
+/**
+ * Changes within `batchMs` are written together. A record is written twice in `periodMs`: a pod that starts, and is ready
+ * soon after, needs both at once.
+ */
 const batchMs = 1000;
-const rewriteMs = 30_000;
+const writesAPeriod = 2;
+const periodMs = 60_000;
 
 /**
  * The lasting part of each pod's status: its start, its conditions and its probe results. It is stored in the pod's
@@ -118,7 +123,8 @@ export class StatusRecords {
 
   private writeLater(uid: string, kept: Kept): void {
     const { clock } = this.deps;
-    kept.cancelWrite ??= clock.after(Math.max(batchMs, kept.writtenAtMonotonic + rewriteMs - clock.monotonic()), () => {
+    const earliest = (kept.writesMonotonic.at(-writesAPeriod) ?? -Infinity) + periodMs;
+    kept.cancelWrite ??= clock.after(Math.max(batchMs, earliest - clock.monotonic()), () => {
       this.startWriting(uid, kept);
     });
   }
@@ -137,7 +143,7 @@ export class StatusRecords {
 
   /** Does not sync. After a power cut the file is current, older or broken, and a broken file counts as absent. */
   private async write(uid: string, kept: Kept): Promise<void> {
-    kept.writtenAtMonotonic = this.deps.clock.monotonic();
+    kept.writesMonotonic = [...kept.writesMonotonic, this.deps.clock.monotonic()].slice(-writesAPeriod);
     const { record } = kept;
     if (isDeepStrictEqual(record, kept.written)) return;
     try {
@@ -160,7 +166,7 @@ export function readStatusRecord(podDir: string): Promise<StatusRecord | undefin
 }
 
 function keep(record: StatusRecord, written: StatusRecord | undefined): Kept {
-  return { record, written, writtenAtMonotonic: -Infinity, cancelWrite: undefined };
+  return { record, written, writesMonotonic: [], cancelWrite: undefined };
 }
 
 function recordOf(status: PodStatus, acknowledgedAt: number): StatusRecord {

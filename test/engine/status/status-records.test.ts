@@ -44,6 +44,14 @@ test('what a status says is there for the next life', async () => {
   expect(await readdir(podDirs.podDir(uid))).toEqual(['status.json']);
 });
 
+test('a pod that becomes ready soon after its start is written a second later', async () => {
+  records.acknowledge(uid, 5);
+  records.note(uid, {});
+  await clock.advance(2000);
+  records.note(uid, readySince('2025-01-01T00:00:02Z'));
+  expect(clock.untilNextTimerMs).toBe(1000);
+});
+
 test('a readiness that comes and goes is written twice a minute', async () => {
   records.acknowledge(uid, 5);
   const texts = new Set<string>();
