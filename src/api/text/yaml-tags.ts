@@ -27,23 +27,24 @@ export class YamlTags {
   resolve({ offset, source }: CST.SourceToken): string {
     if (source === '!') return source;
     if (source.startsWith('!<')) {
-      if (!source.endsWith('>') || source === '!<!>' || source === '!<!!>') throw invalidTag(source, offset);
+      if (!source.endsWith('>') || source === '!<!>' || source === '!<!!>') throw invalidTag(offset);
       return source.slice(2, -1);
     }
     const handleEnd = source.lastIndexOf('!') + 1;
     const handle = source.slice(0, handleEnd);
     const prefix = this.#prefixes.get(handle);
-    if (handleEnd === source.length || (prefix === undefined && handle !== '!')) throw invalidTag(source, offset);
+    if (handleEnd === source.length || (prefix === undefined && handle !== '!')) throw invalidTag(offset);
     if (prefix === undefined) return source;
     try {
       return prefix + decodeURIComponent(source.slice(handleEnd));
     } catch {
       // Only an invalid percent escape makes the decoder throw.
-      throw invalidTag(source, offset);
+      throw invalidTag(offset);
     }
   }
 }
 
-function invalidTag(source: string, offset: number): ManifestSyntaxError {
-  return new ManifestSyntaxError(`Tag ${excerpt(source)} is not known`, offset, 'Remove it, or quote the value.');
+/** Does not quote the tag, because it may be a password that begins with an exclamation mark. */
+function invalidTag(offset: number): ManifestSyntaxError {
+  return new ManifestSyntaxError('The tag is not known', offset, 'Remove it, or quote the value.');
 }

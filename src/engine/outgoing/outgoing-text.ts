@@ -78,7 +78,7 @@ export class OutgoingText {
     const [first] = problems;
     if (leftOut > 0 && first !== undefined) {
       const { origin, severity } = first;
-      shown.push({ origin, severity, ...notShown(leftOut) });
+      shown.push({ origin: boundedText(origin, textLimits.message), severity, ...notShown(leftOut) });
     }
     this.listsSeen.set(problems, shown);
     return shown;
@@ -87,9 +87,10 @@ export class OutgoingText {
   private problem(problem: ManifestProblem): ManifestProblem {
     const seen = this.problemsSeen.get(problem);
     if (seen !== undefined) return seen;
-    const { message, field, hint } = problem;
+    const { origin, message, field, hint } = problem;
     const clean = {
       ...problem,
+      origin: boundedText(origin, textLimits.message),
       message: this.text(message),
       ...(field !== undefined && { field: this.text(field, textLimits.event) }),
       ...(hint !== undefined && { hint: this.text(hint, textLimits.event) }),

@@ -95,7 +95,10 @@ export async function git(
   if (!failed) return Buffer.from(stdout);
   if (exitCode === notFoundExitCode) throw failure('git is not installed', 'Install the package git.');
   if (tooLong.aborted) throw failure(`git was not done after ${timeoutMs / 1000} s`, repeated);
-  if (isMaxBuffer) throw failure('git printed more than a manifest may have', repeated);
+  if (isMaxBuffer) {
+    const message = 'git printed more than a repository of manifests has';
+    throw new OriginFailure('is no manifest', message, 'Name a folder with fewer files: …//FOLDER');
+  }
   const errors = Buffer.from(stderr).toString('utf8');
   if (/out of memory|attempting to allocate|cannot allocate memory/i.test(errors)) {
     const hint = 'It is probably no repository of manifests. Check the URL.';

@@ -16,8 +16,8 @@ import { git } from './git-command.ts';
 import type { GitPlace } from './git-url.ts';
 import { type FoundManifests, manifestBlobs } from './manifest-blobs.ts';
 
-/** The names of half a million files. Only manifests count towards other limits. */
-const maxListBytes = 64 * 1024 * 1024;
+/** The names of about a hundred thousand files. Only manifests count towards other limits. */
+const maxListBytes = 16 * 1024 * 1024;
 
 interface Options extends GitPlace {
   /** The URL as the operator wrote it. It has no secrets. */
@@ -34,6 +34,8 @@ export class GitOrigin implements ManifestOrigin {
   readonly where: string;
   readonly hasFiles = true;
   private readonly protocol: string;
+  /** The last commit that has no usable manifests. It is not fetched again, because a commit never changes. */
+  private refused: { commit: string; failure: OriginFailure } | undefined;
 
   constructor(private readonly options: Options) {
     this.where = options.url.href;
@@ -44,6 +46,7 @@ export class GitOrigin implements ManifestOrigin {
     const { ref } = this.options;
     const newest = isCommit(ref) ? { commit: ref, name: ref } : await this.newest(signal);
     if (known?.validators.version === newest.commit) return { validators: known.validators };
+    if (this.refused?.commit === newest.commit) throw this.refused.failure;
     const { version, files, links } = await this.inRepository((folder) => this.read(folder, newest.name, signal));
     notes.warnings.push(...linkWarnings(this.where, 'a repository', links));
     const body = joinFiles(files);
@@ -72,12 +75,25 @@ export class GitOrigin implements ManifestOrigin {
   }
 
   private async read(folder: string, name: string, signal: AbortSignal): Promise<FoundManifests & { version: string }> {
-    const { path, repository } = this.options;
+    const { repository } = this.options;
     const run = (...args: string[]): Promise<Buffer> => git(args, { protocol: this.protocol, signal });
     await run('init', '--quiet', '--bare', '--template=', folder);
     const fetch = ['fetch', '--quiet', '--depth=1', '--no-tags', '--no-recurse-submodules', '--no-write-commit-graph'];
     await run('-C', folder, ...fetch, repository, name);
     const version = (await run('-C', folder, 'rev-parse', '--verify', 'FETCH_HEAD^{commit}')).toString('latin1').trim();
+    try {
+      return { version, ...(await this.manifestsOf(folder, version, signal)) };
+    } catch (error) {
+      // Other failures may be over at the next check.
+      if (error instanceof OriginFailure && error.kind === 'is no manifest') {
+        this.refused = { commit: version, failure: error };
+      }
+      throw error;
+    }
+  }
+
+  private async manifestsOf(folder: string, version: string, signal: AbortSignal): Promise<FoundManifests> {
+    const { path } = this.options;
     const list = ['ls-tree', '-r', '-z', '-l', '--full-tree', version, ...(path === '' ? [] : [path])];
     const limits = { protocol: this.protocol, signal, maxOutputBytes: maxListBytes };
     const tree = await git(['-C', folder, ...list], limits);
@@ -95,7 +111,7 @@ export class GitOrigin implements ManifestOrigin {
       position = start + size + 1;
       return { path: file, bytes: contents.subarray(start, start + size) };
     });
-    return { version, files, links: blobs.links };
+    return { files, links: blobs.links };
   }
 
   /** A folder for one read. That of an earlier life is removed first. */

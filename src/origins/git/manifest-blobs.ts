@@ -1,6 +1,6 @@
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
-import { isManifestPath, type NamedManifest } from '../../engine/config/polled/joined-files.ts';
+import { isManifestPath, type NamedManifest, refuseBadPath } from '../../engine/config/polled/joined-files.ts';
 
 /** Manifests of a commit. */
 export interface FoundManifests {
@@ -25,11 +25,11 @@ const maxFiles = 1000;
 export function manifestBlobs(tree: string, below: string): ManifestBlobs {
   const blobs: ManifestBlobs = { files: [], links: [] };
   let total = 0;
-  for (const entry of tree.split('\0')) {
+  for (const entry of entriesOf(tree)) {
     const [, mode = '', id = '', size = '', full = ''] = /^(\d+) blob ([0-9a-f]+) +(\d+)\t(.+)$/s.exec(entry) ?? [];
     const path = full === below ? (full.split('/').at(-1) ?? '') : full.slice(below === '' ? 0 : below.length + 1);
     if (!isManifestPath(path)) continue;
-    if (/\p{Cc}/u.test(path)) throw noManifest('a file name has a control character', 'Rename the file.');
+    refuseBadPath(path);
     if (mode === linkMode) {
       blobs.links.push(path);
       continue;
@@ -44,6 +44,17 @@ export function manifestBlobs(tree: string, below: string): ManifestBlobs {
   if (blobs.files.length > 0) return blobs;
   const place = below === '' ? 'the repository' : below;
   throw noManifest(`there are no manifests in ${place}`, 'Only *.yaml, *.yml and *.json are read. Check path and ref.');
+}
+
+/** Yields one entry at a time, because a tree may have a hundred thousand. */
+function* entriesOf(tree: string): Generator<string> {
+  let start = 0;
+  for (;;) {
+    const end = tree.indexOf('\0', start);
+    if (end === -1) return;
+    yield tree.slice(start, end);
+    start = end + 1;
+  }
 }
 
 const linkMode = '120000';

@@ -9,6 +9,7 @@ import type {
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
 import { toOriginFailure } from './explain-failure.ts';
 import { type ManifestServer, type Visit, visitServer } from './manifest-server.ts';
+import { maxSignatureFileBytes, signatureLines } from './minisign.ts';
 import { type ManifestTrust, trustManifest } from './trust-manifest.ts';
 import { shownURL } from './url.ts';
 
@@ -52,8 +53,8 @@ export class HTTPOrigin implements ManifestOrigin {
     const url = new URL(this.options.url);
     url.pathname += '.minisig';
     try {
-      const answer = await visit.get(url);
-      return answer === 'not modified' ? '' : answer.body.toString('utf8');
+      const answer = await visit.get(url, {}, maxSignatureFileBytes);
+      return answer === 'not modified' ? '' : signatureLines(answer.body.toString('utf8'));
     } catch (error) {
       const { kind, message, retryAfterMs } = toOriginFailure(error);
       const hint = `It is read from ${shownURL(url)}.`;

@@ -9,7 +9,7 @@ import { request as requestHTTPS } from 'node:https';
 import { isIP } from 'node:net';
 import { connect as connectTLS } from 'node:tls';
 import { limitInformational } from '../../engine/network/http-get.ts';
-import { openTunnel, requestByProxy } from './proxy.ts';
+import { openTunnel, parseProxyURL, type Proxy, proxyFailure, requestByProxy } from './proxy.ts';
 
 /** Our client certificate and the authorities that we trust; PEM. */
 export interface TLSOptions {
@@ -34,28 +34,37 @@ export interface HTTPRequest {
 
 /**
  * Sends a request on its own connection. Resolves to the answer before its body is read. The body ends
- * with an error if the connection is cut. Rejects with the error of the connection, or with any error if the signal is
- * aborted. The connection ends with the signal.
+ * with an error if the connection is cut. Rejects with the error of the connection, with an OriginFailure if the proxy
+ * fails, or with any error if the signal is aborted. The connection ends with the signal.
  */
 export async function sendRequest(sent: HTTPRequest): Promise<IncomingMessage> {
-  const request = limitInformational(await open(sent));
+  const proxy = sent.proxy === undefined ? undefined : { url: parseProxyURL(sent.proxy), ca: sent.tls.ca };
+  const request = limitInformational(await open(sent, proxy));
+  // Without a tunnel the connection is that to the proxy.
+  const isOfProxy = proxy !== undefined && sent.url.protocol !== 'https:';
   return new Promise((resolve, reject) => {
-    request.on('response', resolve).on('error', reject).end(sent.body);
+    const fail = (error: Error): void => {
+      reject(isOfProxy ? proxyFailure(error) : error);
+    };
+    request.on('response', resolve).on('error', fail).end(sent.body);
   });
 }
 
-async function open({ method = 'GET', url, headers, tls, proxy, signal }: HTTPRequest): Promise<ClientRequest> {
+async function open(
+  { method = 'GET', url, headers, tls, signal }: HTTPRequest,
+  proxy: Proxy | undefined,
+): Promise<ClientRequest> {
   const options = { method, headers, signal };
   // `rejectUnauthorized` is set so that no environment variable can disable it.
   const trust = { ...tls, rejectUnauthorized: true };
-  if (proxy !== undefined && url.protocol === 'https:') return tunnelled(new URL(proxy), url, options, trust);
-  if (proxy !== undefined) return requestByProxy(new URL(proxy), url, options);
+  if (proxy !== undefined && url.protocol === 'https:') return tunnelled(proxy, url, options, trust);
+  if (proxy !== undefined) return requestByProxy(proxy, url, options);
   const send = url.protocol === 'https:' ? requestHTTPS : requestHTTP;
   return send(url, { ...trust, ...options, agent: false });
 }
 
 async function tunnelled(
-  proxy: URL,
+  proxy: Proxy,
   url: URL,
   options: RequestOptions & Pick<HTTPRequest, 'signal'>,
   trust: TLSOptions & { rejectUnauthorized: boolean },

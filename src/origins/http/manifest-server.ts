@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { unescape } from 'node:querystring';
+import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../../engine/view/events.ts';
 import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
@@ -21,8 +22,8 @@ export type Answer = 'not modified' | { body: Buffer; validators: Validators };
 
 /** Requests to the server with one set of credentials and one time limit. */
 export interface Visit {
-  /** Rejects with an OriginFailure. */
-  get(url: URL, known?: Validators): Promise<Answer>;
+  /** Rejects with an OriginFailure. `maxBytes`: the longest body. Defaults to 10 MiB. */
+  get(url: URL, known?: Validators, maxBytes?: number): Promise<Answer>;
   /** Problems of the credential files. */
   warnings: readonly ManifestProblem[];
 }
@@ -60,7 +61,8 @@ async function open(server: ManifestServer, limits: RequestLimits): Promise<Visi
   if (token !== undefined) server.secrets?.set(`token for ${server.url.origin}`, [token]);
   const headers = headersFor(server, token);
   if (headers.authorization !== undefined) warnings.push(...unencrypted(server.url));
-  return { warnings, get: (url, known = {}) => get(url, known, { server, headers, tls, limits }) };
+  const session = { server, headers, tls, limits };
+  return { warnings, get: (url, known = {}, maxBytes = maxManifestBytes) => get(url, known, maxBytes, session) };
 }
 
 /** Shared by all requests of a visit. */
@@ -71,7 +73,12 @@ interface Session {
   limits: RequestLimits;
 }
 
-async function get(url: URL, known: Validators, { server, headers, tls, limits }: Session): Promise<Answer> {
+async function get(
+  url: URL,
+  known: Validators,
+  maxBytes: number,
+  { server, headers, tls, limits }: Session,
+): Promise<Answer> {
   const conditions = {
     ...(known.etag !== undefined && { 'if-none-match': known.etag }),
     ...(known.lastModified !== undefined && { 'if-modified-since': known.lastModified }),
@@ -84,7 +91,7 @@ async function get(url: URL, known: Validators, { server, headers, tls, limits }
     limits.progress();
     const { statusCode = 0, headers: answered } = response;
     if (statusCode === 200) {
-      const body = await readBody(response, answered, limits, server.largeBodies);
+      const body = await readBody(response, answered, limits, server.largeBodies, { maxBytes });
       return { body, validators: { etag: answered.etag, lastModified: answered['last-modified'] } };
     }
     // The body is not needed. Without a listener its error would end the process.

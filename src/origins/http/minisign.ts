@@ -49,6 +49,14 @@ export function verifyMinisign(
   return { signedAtSeconds: seconds === undefined ? undefined : Number(seconds) };
 }
 
+/**
+ * The longest `.minisig` that is read. minisign writes at most 1 KiB of untrusted comment and 8 KiB of trusted comment.
+ */
+export const maxSignatureFileBytes = 16 * 1024;
+
+/** The four lines of a `.minisig`. Anybody may append others, which no signature covers. */
+export const signatureLines = (text: string): string => /^(?:[^\n]*\n?){4}/.exec(text)?.[0] ?? '';
+
 const algorithmBytes = 2;
 const keyIdBytes = 8;
 const publicKeyBytes = 32;
@@ -64,7 +72,7 @@ interface Signature {
 }
 
 function parseSignature(text: string): Signature | undefined {
-  const [untrusted = '', line = '', trusted = '', global = ''] = text.split(/\r?\n/);
+  const [untrusted = '', line = '', trusted = '', global = ''] = signatureLines(text).split(/\r?\n/);
   const bytes = decodeBase64(line, algorithmBytes + keyIdBytes + signatureBytes);
   const globalBytes = decodeBase64(global, signatureBytes);
   const trustedPrefix = 'trusted comment: ';

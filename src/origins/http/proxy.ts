@@ -7,25 +7,50 @@ import {
 import { request as requestHTTPS } from 'node:https';
 import type { Socket } from 'node:net';
 import { unescape } from 'node:querystring';
+import { rootCertificates } from 'node:tls';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { limitInformational } from '../../engine/network/http-get.ts';
+import { toOriginFailure } from './explain-failure.ts';
 
 /** The longest head of an answer. */
 const maxHeaderSize = 16 * 1024;
 
+/** A proxy of the environment. */
+export interface Proxy {
+  url: URL;
+  /** Authorities that may sign its certificate, besides the well-known ones; PEM. */
+  ca: string | undefined;
+}
+
+const environmentHint = 'The proxy is that of HTTPS_PROXY or HTTP_PROXY.';
+
+/** Parses the URL of a proxy. Throws an OriginFailure, which does not quote the URL because it may have a password. */
+export function parseProxyURL(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
+  const message = 'the proxy: its URL is not of the form http://HOST:PORT or https://HOST:PORT';
+  throw new OriginFailure('refused', message, environmentHint);
+}
+
+/** Explains an error of the connection to the proxy. */
+export function proxyFailure(error: unknown): OriginFailure {
+  const { kind, message, hint } = toOriginFailure(error);
+  return new OriginFailure(kind, `the proxy: ${message}`, `${hint} ${environmentHint}`, { cause: error });
+}
+
 /** A request for the whole URL, which a proxy sends on. For a server without TLS. */
-export function requestByProxy(proxy: URL, url: URL, options: HTTPOptions): ClientRequest {
-  const headers = { host: url.host, ...(options.headers as object), ...authorization(proxy) };
+export function requestByProxy(proxy: Proxy, url: URL, options: HTTPOptions): ClientRequest {
+  const headers = { host: url.host, ...(options.headers as object), ...authorization(proxy.url) };
   return requestOf(proxy, { ...options, path: url.href, headers });
 }
 
 /**
- * Opens a connection to the server of a URL by way of a proxy. Rejects with an OriginFailure if the proxy refuses, and
- * with the error of the connection to the proxy. That connection ends with the signal until this resolves.
+ * Opens a connection to the server of a URL by way of a proxy. Rejects with an OriginFailure if the proxy refuses, or
+ * the connection to it fails. That connection ends with the signal until this resolves.
  */
-export async function openTunnel(proxy: URL, url: URL, signal: AbortSignal): Promise<Socket> {
+export async function openTunnel(proxy: Proxy, url: URL, signal: AbortSignal): Promise<Socket> {
   const path = `${url.hostname}:${url.port === '' ? '443' : url.port}`;
-  const headers = { host: url.host, ...authorization(proxy) };
+  const headers = { host: url.host, ...authorization(proxy.url) };
   const request = limitInformational(requestOf(proxy, { method: 'CONNECT', path, headers, signal }));
   return new Promise((resolve, reject) => {
     const take = ({ statusCode = 0 }: IncomingMessage, socket: Socket, head: Buffer): void => {
@@ -39,16 +64,20 @@ export async function openTunnel(proxy: URL, url: URL, signal: AbortSignal): Pro
       const hint = 'Check the proxy of the environment: HTTPS_PROXY, with user and password if it wants them.';
       reject(new OriginFailure('refused', `the proxy answered ${statusCode}`, hint));
     };
-    request.on('connect', take).on('error', reject).end();
+    const fail = (error: Error): void => {
+      reject(proxyFailure(error));
+    };
+    request.on('connect', take).on('error', fail).end();
   });
 }
 
 /** The proxy gets none of the credentials for the server. */
-function requestOf({ protocol, hostname, port }: URL, options: HTTPOptions): ClientRequest {
+function requestOf({ url: { protocol, hostname, port }, ca }: Proxy, options: HTTPOptions): ClientRequest {
   const host = hostname.replace(/^\[|\]$/g, '');
   const all = { ...options, protocol, host, port, maxHeaderSize, agent: false } as const;
   // `rejectUnauthorized` is set so that no environment variable can disable it.
-  return protocol === 'https:' ? requestHTTPS({ ...all, rejectUnauthorized: true }) : requestHTTP(all);
+  const trust = { rejectUnauthorized: true, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) };
+  return protocol === 'https:' ? requestHTTPS({ ...all, ...trust }) : requestHTTP(all);
 }
 
 function authorization({ username, password }: URL): { 'proxy-authorization'?: string } {

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
-import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
+import { asOriginFailure, OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type {
   FetchNotes,
   KnownBody,
@@ -32,32 +32,31 @@ const labels = ['cidata', 'CIDATA'];
 
 /**
  * The user data of cloud-init's NoCloud: in a seed folder, else on a disk with the label `cidata`. A disk is mounted
- * for one read only, and read once in the life of the agent.
+ * for one read only, and read again only when it changed.
  */
 export class NoCloudOrigin implements ManifestOrigin {
   readonly where: string;
-  /** The disk that was read, with its last change. */
-  private readDisk: string | undefined;
+  /** The disk that was read, with its last change, and the failure of its user data. */
+  private readDisk: { identity: string; failure?: OriginFailure } | undefined;
 
   constructor(private readonly options: Options) {
     this.where = options.url.href;
   }
 
   async fetch(known: KnownBody | undefined, notes: FetchNotes): Promise<OriginAnswer> {
-    const userData = await this.read(known !== undefined);
-    if (userData === undefined) return { validators: {} };
-    const body = manifestsOf(userData);
+    const body = await this.read(known !== undefined);
+    if (body === undefined) return { validators: {} };
     notes.bodyBytes = body.length;
     return { validators: {}, ...(sha256(body) !== known?.digest && { news: { body } }) };
   }
 
-  /** Returns undefined if the disk was read already. */
+  /** The manifests. Returns undefined if they are those of a disk that was read already. */
   private async read(isKnown: boolean): Promise<Buffer | undefined> {
     const { url, seedFolders = seedFoldersOfCloudInit } = this.options;
     const folders = url.pathname === '' || url.pathname === '/' ? seedFolders : [decodeURIComponent(url.pathname)];
     for (const folder of folders) {
       const found = await readIfThere(join(folder, 'user-data'));
-      if (found !== undefined) return found;
+      if (found !== undefined) return manifestsOf(found);
     }
     const { labelFolder = '/dev/disk/by-label' } = this.options;
     for (const label of folders === seedFolders ? labels : []) {
@@ -65,10 +64,19 @@ export class NoCloudOrigin implements ManifestOrigin {
       const found = await ifPresent(stat(disk), 'ENOTDIR');
       if (found === undefined) continue;
       const identity = `${disk} ${found.rdev} ${found.ctimeMs}`;
-      if (isKnown && identity === this.readDisk) return undefined;
+      if (identity === this.readDisk?.identity) {
+        if (this.readDisk.failure !== undefined) throw this.readDisk.failure;
+        if (isKnown) return undefined;
+      }
       const userData = await this.readFrom(disk);
-      this.readDisk = identity;
-      return userData;
+      try {
+        const body = manifestsOf(userData);
+        this.readDisk = { identity };
+        return body;
+      } catch (error) {
+        this.readDisk = { identity, failure: asOriginFailure(error) };
+        throw error;
+      }
     }
     const hint = `It is looked for in ${folders.join(', ')}, and on a disk with the label cidata.`;
     throw noManifest('this machine has no user-data', hint);

@@ -1,4 +1,4 @@
-import { FAILSAFE_SCHEMA, load } from 'js-yaml';
+import { FAILSAFE_SCHEMA, load, mapTag, seqTag, strTag, YAMLException } from 'js-yaml';
 import { gunzipSync } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
@@ -44,13 +44,21 @@ function fromCloudConfig(text: string): Buffer {
   throw noManifest(`the cloud-config ${problem}`, 'Write the manifests as a block: kubelet-ts: {manifests: |…}');
 }
 
+/** Values with a tag are as without it, because other parts of a cloud-config may have any tag. */
+const schema = FAILSAFE_SCHEMA.withTags(
+  [strTag, seqTag, mapTag].map((tag) => ({ ...tag, tagName: '', matchByTagPrefix: true })),
+);
+
 /** Parses YAML with every scalar as its text. Throws an OriginFailure without a quote of the text. */
 export function loadYAML(text: string, what: string): unknown {
   try {
-    return load(text, { schema: FAILSAFE_SCHEMA });
+    return load(text, { schema });
   } catch (error) {
-    const [reason = ''] = errorMessage(error).split('\n');
-    throw noManifest(`${what} is no YAML: ${reason}`, 'Check its indentation and quotes.');
+    // The reason of the parser quotes tags and aliases, and a password may look like one.
+    const mark = error instanceof YAMLException ? error.mark : undefined;
+    const place = mark === undefined ? '' : ` at line ${mark.line + 1}, column ${mark.column + 1}`;
+    const hint = 'Check the indentation, the quotes, the tags and the aliases there.';
+    throw noManifest(`${what} is no YAML${place}`, hint);
   }
 }
 

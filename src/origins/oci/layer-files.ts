@@ -4,7 +4,7 @@ import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type { FetchNotes } from '../../engine/config/polled/manifest-origin.ts';
-import { isManifestPath, type NamedManifest } from '../../engine/config/polled/joined-files.ts';
+import { isManifestPath, type NamedManifest, refuseBadPath } from '../../engine/config/polled/joined-files.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Layer } from './artifact-manifest.ts';
 import { textOf } from './json-members.ts';
@@ -35,7 +35,9 @@ export class LayerFiles {
   /** Takes the manifests of a layer. Rejects with an OriginFailure if the layer is damaged or too large. */
   async add(layer: Layer, blob: Uint8Array, signal: AbortSignal): Promise<void> {
     if (kindOf(layer) === 'file') {
-      this.put(titleOf(layer) === '' ? `${layer.digest.slice(7, 19)}.yaml` : titleOf(layer), blob);
+      const path = titleOf(layer) === '' ? `${layer.digest.slice(7, 19)}.yaml` : titleOf(layer);
+      refuseBadPath(path);
+      this.put(path, blob);
       return;
     }
     const { readArchive } = await import('./read-archive.ts');
@@ -59,6 +61,7 @@ export class LayerFiles {
         this.entries += 1;
         if (this.entries > maxEntries) throw tooLarge(`the archives have more than ${maxEntries} entries`);
         if (!isManifestPath(path)) continue;
+        refuseBadPath(path);
         if (isLink) this.links.add(path);
         else this.put(path, await read());
       }
@@ -86,9 +89,6 @@ export class LayerFiles {
   }
 
   private put(path: string, bytes: Uint8Array): void {
-    if (/\p{Cc}/u.test(path)) {
-      throw new OriginFailure('is no manifest', 'a file name has a control character', 'Rename the file.');
-    }
     this.bytes += bytes.length - (this.files.get(path)?.length ?? 0);
     this.files.set(path, bytes);
     if (this.bytes > maxManifestBytes) throw tooLarge(`the manifests are larger than ${mebibytes(maxManifestBytes)}`);

@@ -76,6 +76,16 @@ test('messages of a status are, wherever they are', () => {
   expect(outgoing.status(clean)).toBe(clean);
 });
 
+test('the origin of a problem is bounded, because it may have a path of any server', () => {
+  const origin = 'a'.repeat(20_000);
+  const shown = outgoing.problems([
+    { origin, severity: 'error', message: 'bad' },
+    { origin, severity: 'error', message: '', notShown: 5 },
+  ]);
+  const short = `${'a'.repeat(4096)} … ${20_000 - 4096} bytes left out`;
+  expect(shown.map((shownProblem) => shownProblem.origin)).toEqual([short, short]);
+});
+
 test('problems stay the same ones, and are 200 at most', () => {
   const bad = Array.from({ length: 300 }, (_, line) => ({ ...problem, line, message: 'bad' }));
   // The source has left out some itself.

@@ -35,6 +35,16 @@ async function outputOf(script: string): Promise<string> {
   return (await git(['-c', `alias.script=!${script}`, 'script'], { protocol: 'https', signal })).toString();
 }
 
+test('output beyond its limit is that of no manifests', async () => {
+  const signal = new AbortController().signal;
+  const running = git(['-c', 'alias.print=!printf 12345', 'print'], { protocol: 'https', signal, maxOutputBytes: 4 });
+  await expect(running).rejects.toMatchObject({
+    kind: 'is no manifest',
+    message: 'git printed more than a repository of manifests has',
+    hint: 'Name a folder with fewer files: …//FOLDER',
+  });
+});
+
 test('git has limits of memory', async () => {
   // In KiB.
   expect(await outputOf('ulimit -d; echo $GIT_ALLOC_LIMIT')).toBe(`${512 * 1024}\n128m\n`);

@@ -1,4 +1,5 @@
 import { access, readdir } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
 import type { FetchNotes } from '../../../src/engine/config/polled/manifest-origin.ts';
 import { loadJoinedFiles } from '../../../src/engine/config/polled/joined-files.ts';
@@ -81,6 +82,23 @@ test('an unchanged commit is not fetched again', async () => {
   expect(asked.filter((url) => url === '/.git/git-upload-pack').length).toBeLessThan(2);
   await server.commit({ 'web.yaml': pod('web2') });
   expect(await fetched(origin, { digest: sha256('x'), validators: { version } })).toContain('{name: web2}');
+});
+
+test('a commit without manifests is fetched once', async () => {
+  const server = await GitServer.start();
+  await server.commit({ 'README.md': 'none' });
+  const { origin } = await originOf(server.url());
+  const fetches = (): number => server.web.requests.items.filter(isFetch).length;
+  const isFetch = ({ method, url }: IncomingMessage): boolean => method === 'POST' && url === '/.git/git-upload-pack';
+  const failure = expect.objectContaining({ message: 'there are no manifests in the repository' }) as unknown;
+  expect(await fetched(origin)).toEqual(failure);
+  const first = fetches();
+  expect(await fetched(origin)).toEqual(failure);
+  const second = fetches();
+  await server.commit({ 'web.yaml': pod('web') });
+  expect(await fetched(origin)).toContain('{name: web}');
+  // One POST lists the branches, two fetch a commit.
+  expect([first, second - first, fetches() - second]).toEqual([3, 1, 3]);
 });
 
 test('a commit with the same manifests brings nothing new', async () => {

@@ -16,6 +16,15 @@ test('a tree has at most 1000 manifests, and 10 MiB of them', () => {
   );
 });
 
+test.each([
+  [`${'a'.repeat(4092)}.yaml`, 'a file name is longer than 4096 bytes'],
+  ['a\u0007.yaml', 'a file name has a control character'],
+])('a file or link with such a name is refused: %#', (path, message) => {
+  for (const mode of ['100644', '120000']) {
+    expect(() => manifestBlobs(`${mode} blob ${'a'.repeat(40)} 1\t${path}\0`, '')).toThrow(message);
+  }
+});
+
 test('names and folders that begin with a dot are left out', () => {
   const entry = (path: string): string => `100644 blob ${'a'.repeat(40)} 1\t${path}\0`;
   const paths = ['a.yaml', 'b/c.yml', 'b/d.json', '.e.yaml', '.f/g.yaml', 'b/.h/i.yaml', 'README.md'];

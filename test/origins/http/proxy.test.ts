@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { createServer as createHTTPServer, type IncomingMessage } from 'node:http';
+import { createServer as createHTTPSServer } from 'node:https';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { Asking, podManifest } from '../../engine/config/polled/asking.ts';
-import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
+import { type Certificate, CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { WebServer } from '../../fakes/web-server.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -80,7 +81,7 @@ test('a proxy whose headers do not end is left after 16 KiB', async () => {
     endless.resume().on('drain', more).write('HTTP/1.1 200 OK\r\nx: ');
     more();
   });
-  expect(await agent.next()).toEqual({ pods: undefined, problems: ['error Parse Error: Header overflow'] });
+  expect(await agent.next()).toEqual({ pods: undefined, problems: ['error the proxy: Parse Error: Header overflow'] });
   await closed;
   // Buffers of the kernel have the rest.
   expect(socket.bytesWritten).toBeLessThan(32 * 1024 * 1024);
@@ -98,18 +99,40 @@ test.each([
   await closed;
 });
 
+test.each([
+  ['http://me:s3cret@[bad', 'its URL is not of the form http://HOST:PORT or https://HOST:PORT', ''],
+  ['socks5://127.0.0.1:1', 'its URL is not of the form http://HOST:PORT or https://HOST:PORT', ''],
+  ['http://127.0.0.1:1', 'connect ECONNREFUSED 127.0.0.1:1', 'Check the port, and that the server runs. '],
+])('a failure of the proxy %s is not one of the server', async (proxy, message, hint) => {
+  for (const url of [target, 'http://box.example/pods.yaml']) {
+    const agent = await Asking.start({ url, proxyFor: () => proxy });
+    await agent.next();
+    expect(agent.recorder.problems).toEqual([
+      {
+        origin: url,
+        severity: 'error',
+        message: `the proxy: ${message}`,
+        hint: `${hint}The proxy is that of HTTPS_PROXY or HTTP_PROXY.`,
+      },
+    ]);
+  }
+});
+
 /** A proxy that opens tunnels, and the requests that it got. */
-async function openProxy(): Promise<{ url: string; requests: IncomingMessage[] }> {
+async function openProxy(tls?: Certificate): Promise<{ url: string; requests: IncomingMessage[] }> {
   const requests: IncomingMessage[] = [];
-  const server = createHTTPServer().on('connect', (request: IncomingMessage, client: Socket) => {
-    requests.push(request);
-    const { hostname, port } = new URL(`http://${request.url ?? ''}`);
-    const server = connect(Number(port), hostname, () => {
-      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      server.pipe(client).pipe(server);
-    });
-    for (const end of [client, server]) end.on('error', () => undefined);
-  });
+  const server = (tls === undefined ? createHTTPServer() : createHTTPSServer(tls)).on(
+    'connect',
+    (request: IncomingMessage, client: Socket) => {
+      requests.push(request);
+      const { hostname, port } = new URL(`http://${request.url ?? ''}`);
+      const server = connect(Number(port), hostname, () => {
+        client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        server.pipe(client).pipe(server);
+      });
+      for (const end of [client, server]) end.on('error', () => undefined);
+    },
+  );
   return { url: await listening(server), requests };
 }
 
@@ -132,4 +155,24 @@ test('a tunnel leads to the server, whose certificate is verified', async () => 
   });
   await writeFile(caFile, theirs.own.cert);
   expect((await agent.askAgain()).problems).toContain('error unable to verify the first certificate');
+});
+
+test('the authorities for the server may sign the certificate of the proxy, too', async () => {
+  const ours = await CertificateAuthority.make('ours');
+  const server = await WebServer.start({ tls: await ours.issue('server'), host: '127.0.0.1' });
+  server.answer = web;
+  const caFile = join(await temporaryFolder(), 'ca.pem');
+  await writeFile(caFile, ours.own.cert);
+  const proxy = await openProxy(await ours.issue('proxy'));
+  const options = { url: server.url(), proxyFor: (): string => proxy.url.replace('http:', 'https:') };
+  const trusting = await Asking.start({ ...options, files: { caFile } });
+  expect(await trusting.next()).toEqual({ pods: ['web-edge1'], problems: [] });
+  const other = await Asking.start(options);
+  expect(await other.next()).toEqual({
+    pods: undefined,
+    problems: ['error the proxy: unable to verify the first certificate'],
+  });
+  expect(other.recorder.problems[0]?.hint).toBe(
+    'Name the authority that signed it with --manifest-url-ca-file. The proxy is that of HTTPS_PROXY or HTTP_PROXY.',
+  );
 });

@@ -83,7 +83,7 @@ test('a container restarts always by default', () => {
 test.each([
   ['two containers', 'spec: {containers: [{name: a}, {name: b}]}', /^the declaration must have exactly one container/],
   ['a text', 'hello', /^the declaration must have exactly one container/],
-  ['broken YAML', 'spec: {', /^the declaration is no YAML: /],
+  ['broken YAML', 'spec: {', /^the declaration is no YAML at line 1, column 8$/],
   [
     'a persistent disk',
     'spec: {containers: [{name: a}], volumes: [{name: pd, gcePersistentDisk: {pdName: d}}]}',

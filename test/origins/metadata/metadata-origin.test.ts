@@ -108,6 +108,15 @@ test.each<[string, string | Buffer, unknown]>([
     `#cloud-config\nusers: []\nkubelet-ts:\n  manifests: |\n    ${pod.replaceAll('\n', '\n    ')}\n`,
     pod,
   ],
+  [
+    'a cloud-config with tags of YAML and of others',
+    [
+      '#cloud-config',
+      'write_files: [{content: !!binary f0VM, at: !!int 5, on: !!bool yes, of: !!python/tuple [a], by: !user {a: b}}]',
+      `kubelet-ts:\n  manifests: |\n    ${pod.replaceAll('\n', '\n    ')}\n`,
+    ].join('\n'),
+    pod,
+  ],
   ['a cloud-config of others', '#cloud-config\nusers: []\n', failed('the cloud-config has no kubelet-ts.manifests')],
   [
     'a list',
@@ -127,7 +136,17 @@ test.each<[string, string | Buffer, unknown]>([
   expect(await read('openstack://')).toEqual(result);
 });
 
-test('user data that are broken YAML are not quoted', async () => {
-  server.answers.set('/openstack/latest/user_data', '#cloud-config\npassword: "secret\n');
-  expect(JSON.stringify(await read('openstack://'))).not.toContain('secret');
+test.each([
+  ['"s3cret', 'line 3, column 1'],
+  ['*s3cret', 'line 2, column 12'],
+  ['!s3cret!pw x', 'line 2, column 21'],
+  ['!s3cret pw\n  b: c', 'line 3, column 4'],
+  ['[', 'line 3, column 1'],
+])('user data that are broken YAML are not quoted: %s', async (value, place) => {
+  server.answers.set('/openstack/latest/user_data', `#cloud-config\npassword: ${value}\n`);
+  expect(await read('openstack://')).toEqual({
+    kind: 'is no manifest',
+    message: `the cloud-config is no YAML at ${place}`,
+    hint: 'Check the indentation, the quotes, the tags and the aliases there.',
+  });
 });

@@ -1,4 +1,4 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
@@ -46,6 +46,27 @@ test('a disk is read once', async () => {
   expect(await fetched(origin)).toBe(pod);
   expect(await fetched(origin, pod)).toBe('unchanged');
   expect(runs).toEqual(['unshare --mount --propagation private LABELS/cidata']);
+});
+
+test('a disk without manifests is read once, and its failure lasts until the disk changes', async () => {
+  const labelFolder = await temporaryFolder();
+  const disk = join(labelFolder, 'cidata');
+  await writeFile(disk, '');
+  let [userData, runs] = ['#!/bin/sh\n', 0];
+  const run: RunProgram = () => {
+    runs += 1;
+    return Promise.resolve(Buffer.from(userData));
+  };
+  const origin = new NoCloudOrigin({ url: new URL('nocloud://'), seedFolders: [], labelFolder, run });
+  const failure = expect.objectContaining({ message: 'the user data is a script' }) as unknown;
+  expect(await fetched(origin, pod)).toEqual(failure);
+  expect(await fetched(origin, pod)).toEqual(failure);
+  expect(runs).toBe(1);
+  userData = pod;
+  await utimes(disk, 1, 1);
+  expect(await fetched(origin, 'other')).toBe(pod);
+  expect(await fetched(origin, pod)).toBe('unchanged');
+  expect(runs).toBe(2);
 });
 
 test('what is no file system is refused with the reason', async () => {

@@ -298,6 +298,16 @@ describe('what is no artifact with manifests leaves the pods as they are', () =>
       (r) => r.push(Array.from({ length: 101 }, () => yaml('web'))),
       'the artifact has more than 100 layers',
     ],
+    [
+      'a long name',
+      (r) => r.push([{ mediaType: imageLayer, content: pod('a'), annotations: title(`${'a'.repeat(4092)}.yaml`) }]),
+      'a file name is longer than 4096 bytes',
+    ],
+    [
+      'a link whose name has a control character',
+      async (r) => r.push([{ mediaType: imageLayer, content: await tarOf({ 'a\u0007.yaml': '-> b' }) }]),
+      'a file name has a control character',
+    ],
     ['many files', (r) => pushFiles(r, 1001, 'yaml'), 'there are more than 1000 manifests'],
     ['many entries', (r) => pushFiles(r, 10_001, 'txt'), 'the archives have more than 10000 entries'],
     ['many entries in several archives', (r) => pushTwice(r, 5_001), 'the archives have more than 10000 entries'],

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
 import { isSourceName, type SourceName } from '../../../api/values/config-annotations.ts';
 
-/** A manifest with its metadata and signature. */
+/** The longest saved manifest, with its metadata and signature. */
 export const maxLastGoodBytes = maxManifestBytes + 1024 * 1024;
 
 /** The last good revision of a manifest. */
@@ -38,10 +38,20 @@ export function selectorDigest(selector: string | undefined, bodyDigest: string)
   return selector === undefined ? undefined : createHmac('sha256', bodyDigest).update(selector).digest('hex');
 }
 
-/** Format: a line with the hash of the rest, a line of JSON with the metadata, the manifest. */
+/** Thrown for a manifest that could not be read again, because it exceeds `maxLastGoodBytes`. */
+export class TooLargeToSave extends Error {
+  override readonly name = 'TooLargeToSave';
+}
+
+/**
+ * Format: a line with the hash of the rest, a line of JSON with the metadata, the manifest. Throws TooLargeToSave if
+ * the result is too long.
+ */
 export function encodeLastGood({ body, ...about }: LastGood): Uint8Array {
   const content = Buffer.concat([Buffer.from(`${JSON.stringify(about)}\n`), body]);
-  return Buffer.concat([Buffer.from(`${sha256(content)}\n`), content]);
+  const encoded = Buffer.concat([Buffer.from(`${sha256(content)}\n`), content]);
+  if (encoded.length <= maxLastGoodBytes) return encoded;
+  throw new TooLargeToSave(`the manifest of ${about.where} has ${encoded.length} bytes with its metadata`);
 }
 
 /** Throws if the bytes are damaged or not in this format. */

@@ -7,7 +7,14 @@ import { replaceFile, syncFolder } from '../../../write-file-atomic.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
 import { namesIn } from '../../../names-in.ts';
 import { readRegularFile } from '../../../regular-file.ts';
-import { decodeLastGood, encodeLastGood, type LastGood, maxLastGoodBytes, sha256 } from './last-good-format.ts';
+import {
+  decodeLastGood,
+  encodeLastGood,
+  type LastGood,
+  maxLastGoodBytes,
+  sha256,
+  TooLargeToSave,
+} from './last-good-format.ts';
 import { makeFolder } from '../../../make-folder.ts';
 
 interface Deps {
@@ -26,7 +33,8 @@ type Wanted = LastGood | undefined;
  * INVARIANTS: file names contain hashes of origin and content, so unchanged manifests are neither read nor written. A
  * new file is complete before the old one is removed. A full or read-only disk is logged once and delays no caller. A
  * failed write is repeated with the next change and at `retry`. A folder that cannot be listed is listed again at its
- * next use. Until then none of its files are removed.
+ * next use. Until then none of its files are removed. A manifest that is too large to be read again is not written. The
+ * revision before it stays, and other manifests are written.
  */
 export class LastGoodManifests {
   private readonly folder: string;
@@ -130,13 +138,21 @@ export class LastGoodManifests {
     try {
       const names = await this.readNames();
       this.dropOthers(names);
+      let tooLarge: TooLargeToSave | undefined;
       for (const [key, wanted] of this.wanted) {
-        await this.replace(key, wanted);
+        try {
+          await this.replace(key, wanted);
+        } catch (error) {
+          if (!(error instanceof TooLargeToSave)) throw error;
+          tooLarge = error;
+          continue;
+        }
         // It may have changed during the write.
         if (this.wanted.get(key) === wanted) this.wanted.delete(key);
         this.failed = false;
         this.dropOthers(names);
       }
+      if (tooLarge !== undefined) throw tooLarge;
     } catch (error) {
       const message = 'Manifests cannot be saved for the next start';
       if (!this.failed) this.deps.logger.warn({ err: error, path: this.folder }, message);

@@ -5,6 +5,7 @@ import type { SourceName } from '../../../api/values/config-annotations.ts';
 import { Claims, claimedKeys } from '../../../api/values/claims.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { declaredAlready, loadManifest } from '../load-manifest.ts';
+import { OriginFailure } from './origin-failure.ts';
 
 /** A manifest of several, as it is written. `path` is relative. */
 export interface NamedManifest {
@@ -15,11 +16,25 @@ export interface NamedManifest {
 /** True for *.yaml, *.yml and *.json whose name and folders do not begin with a dot. */
 export const isManifestPath = (path: string): boolean => /\.(ya?ml|json)$/.test(path) && !/(^|\/)\./.test(path);
 
+/** The longest path of Linux. */
+const maxPathBytes = 4096;
+
+/**
+ * Throws an OriginFailure for a path that is longer than any path of Linux, or has a control character. Every problem
+ * of the file has the path.
+ */
+export function refuseBadPath(path: string): void {
+  const isLong = Buffer.byteLength(path) > maxPathBytes;
+  if (!isLong && !/\p{Cc}/u.test(path)) return;
+  const because = isLong ? `is longer than ${maxPathBytes} bytes` : 'has a control character';
+  throw new OriginFailure('is no manifest', `a file name ${because}`, 'Rename the file.');
+}
+
 /** The line before each file. It separates YAML documents, so the text stays readable as one manifest. */
 const separator = '--- # file ';
 const separatorLine = new RegExp(`^${separator}(.+)$`, 'gm');
 
-/** One text of several files, for an origin with `hasFiles`. Paths must have no line breaks. */
+/** One text of several files, for an origin with `hasFiles`. Each path must pass `refuseBadPath`. */
 export function joinFiles(files: readonly NamedManifest[]): Buffer {
   return Buffer.concat(files.flatMap(({ path, bytes }) => [Buffer.from(`${separator}${path}\n`), bytes, newLine]));
 }

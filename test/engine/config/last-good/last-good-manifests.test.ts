@@ -2,6 +2,7 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile }
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { maxLastGoodBytes } from '../../../../src/engine/config/last-good/last-good-format.ts';
 import { LastGoodManifests, readLastGood } from '../../../../src/engine/config/last-good/last-good-manifests.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
@@ -157,6 +158,23 @@ test('says once that nothing can be written, and writes it when it can', async (
   await manifests.retry();
   expect((await open().list('file')).map(({ where }) => where).sort()).toEqual(['/m/a.yaml', '/m/b.yaml']);
   expect(warnings).toHaveLength(2);
+});
+
+test('writes nothing that the next life could not read, and keeps the revision before it', async () => {
+  const manifests = open();
+  await manifests.save('file', '/m/a.yaml', body('one'));
+  await Promise.all([
+    manifests.save('file', '/m/a.yaml', Buffer.alloc(maxLastGoodBytes)),
+    manifests.save('file', '/m/b.yaml', body('one')),
+  ]);
+  await manifests.retry();
+  expect(warnings).toEqual(['Manifests cannot be saved for the next start']);
+  expect(await manifests.isDurable('file', '/m/a.yaml')).toBe(false);
+  expect(await manifests.isDurable('file', '/m/b.yaml')).toBe(true);
+  expect(await load(open(), '/m/a.yaml')).toMatchObject({ body: 'one' });
+  expect(await load(open(), '/m/b.yaml')).toMatchObject({ body: 'one' });
+  await manifests.save('file', '/m/a.yaml', body('two'));
+  expect(await load(open(), '/m/a.yaml')).toMatchObject({ body: 'two' });
 });
 
 test('writes what is asked for in the very moment in which the writer ends', async () => {

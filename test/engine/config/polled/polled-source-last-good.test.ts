@@ -224,6 +224,23 @@ test('a signed body that no disk keeps is used, and a warning says what that mea
   expect(await agent.next()).toEqual({ pods: ['other-edge1'], problems: [tooOld, stays] });
 });
 
+test('only the signed lines of a signature are saved, and a long one is refused', async () => {
+  const signer = new MinisignSigner();
+  const key = parseMinisignPublicKey(signer.publicKey);
+  const signature = signer.sign(web, { comment: 'timestamp:1700000001' });
+  server.answers.set('/pods.yaml.minisig', `${signature}${'\u0001'.repeat(1024)}`);
+  const agent = await stopped({ sha256: [], publicKeys: key === undefined ? [] : [key] });
+  const [name = ''] = await readdir(agent.lastGoodFolder);
+  const [, about = ''] = (await readFile(join(agent.lastGoodFolder, name), 'utf8')).split('\n');
+  expect((JSON.parse(about) as { fetched: unknown }).fetched).toMatchObject({ signature });
+  server.answer = other;
+  const padded = `${signer.sign(other, { comment: 'timestamp:1700000003' })}${'\u0001'.repeat(2 * 1024 * 1024)}`;
+  server.answers.set('/pods.yaml.minisig', padded);
+  await agent.restart();
+  const problems = ['error no signature: the body is larger than 16 KiB', stays];
+  expect(await agent.next()).toEqual({ pods: ['web-edge1'], problems });
+});
+
 test('a signed body is on the disk before it is used', async () => {
   const signer = new MinisignSigner();
   const key = parseMinisignPublicKey(signer.publicKey);
