@@ -15,7 +15,7 @@ const page = join(import.meta.dirname, '..', 'docs', 'architecture.md');
 const ground = ['.', 'api'];
 
 const rooms = {
-  '.': ['errors, clock, logger, bounded and safe texts, files that outlive a crash', []],
+  '.': ['errors, clock, logger, bounded and safe texts, tables, files that outlive a crash', []],
   flow: ['queues, back-off, time-outs, supervised loops, history of the wall clock', []],
   cri: ['RuntimeService and ImageService: interfaces, gRPC clients, limits', ['flow']],
   plugins: ['gRPC of plugins: connections, registration, devices, pod resources', ['cri', 'flow']],
@@ -562,7 +562,7 @@ const rooms = {
     ],
   ],
   'commands/run': ['the screen around an agent', ['engine/view', 'tui', 'server/control', 'node/log']],
-  'commands/io': ['terminal, JSON, YAML and tables', ['api/text', 'cri/streaming', 'node']],
+  'commands/io': ['terminal, JSON and YAML', ['api/text', 'cri/streaming', 'node']],
   'commands/diff': ['text of `diff`', ['node/diff']],
   'commands/pod': [
     'finds the pod that a user means',
@@ -585,7 +585,7 @@ const rooms = {
   'commands/top': ['tables of `top`', ['engine/stats']],
   'commands/run-once': [
     'results of `run-once` for people and CI services',
-    ['api/values', 'node/sources', 'node/run-once', 'commands/io', 'commands/pod'],
+    ['api/values', 'node/sources', 'node/run-once', 'commands/pod'],
   ],
   'commands/validate': [
     'text of `validate`, and images that are absent',
@@ -596,7 +596,7 @@ const rooms = {
     ['api/text', 'api/values', 'engine/view', 'engine/history', 'node/log', 'node', 'commands/io', 'commands/pod'],
   ],
   'commands/doctor': ['text of `doctor`', ['node/doctor/checks', 'commands/io']],
-  'commands/output': ['jsonpath and custom columns, as by kubectl', ['commands/io']],
+  'commands/output': ['jsonpath and custom columns, as by kubectl', []],
   'commands/wait': ['conditions of `wait`', ['api/values', 'engine/view', 'commands/output']],
   'commands/ps': [
     'rows, choice and watch of `ps`',

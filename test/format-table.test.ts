@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatTable } from '../../../src/commands/io/format-table.ts';
+import { formatTable } from '../src/format-table.ts';
 
 describe('a table', () => {
   test('has aligned columns and no space at the end of a line', async () => {

@@ -22,7 +22,7 @@ export function register(program: Command, deps: CommandDeps): void {
       const [pod] = await podsOfAgent(rootDir, [name], namespace);
       const revisions = pod && (await fetchRevisions(socket, pod));
       if (revisions === undefined) throw new UserError('kubelet-ts ended');
-      const { formatTable } = await import('./io/format-table.ts');
+      const { formatTable } = await import('../format-table.ts');
       const rows = revisions.map(({ revision, takenAt, wasReady, isCurrent, from, images }, index) => [
         `${revision}${isCurrent ? '*' : ''}`,
         new Date(takenAt).toISOString(),

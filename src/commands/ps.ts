@@ -1,6 +1,7 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { nodeWarnings } from '../engine/listing/node-warnings.ts';
 import { podTable } from '../engine/listing/pod-table.ts';
+import { emptyText, linesText } from '../engine/listing/pod-table-text.ts';
 import { type ListedPod, shownRevisions } from '../engine/listing/shown-revisions.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
@@ -8,12 +9,12 @@ import { addRuntimeOptions } from '../node/options/flags.ts';
 import { withRuntime } from '../node/with-runtime.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { formatTable } from './io/format-table.ts';
+import { formatTable } from '../format-table.ts';
 import { objectText } from './io/json-text.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
 import { otherResourceHint } from './pod/other-resources.ts';
 import type { ChoiceFlags } from './ps/chosen-pods.ts';
-import { emptyText, linesText, printedTable } from './ps/table-text.ts';
+import { printedTable } from './ps/table-text.ts';
 
 interface PsFlags extends ChoiceFlags {
   rootDir: string;
@@ -30,7 +31,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .alias('get')
     .description('List the pods of this node')
     .usage('[options] [POD...]')
-    .argument('[pods...]', 'names of pods, after the word `pods` if you like (default: all)')
+    .argument('[pods...]', 'names of pods; the word `pods` may stand before them (default: all)')
     .option('-n, --namespace <namespace>', 'list only this namespace')
     .option('-A, --all-namespaces', 'list all namespaces (default)')
     .option('-l, --selector <selector>', 'list only pods with these labels, such as app=web,tier!=test')
@@ -38,7 +39,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-L, --label-columns <keys>', 'add a column for the label of each key (repeatable)', labelKeys)
     .option('--show-labels', 'add a column of all labels')
     .option('--sort-by <path>', 'sort by a field, such as .status.startTime')
-    .option('-o, --output <format>', 'wide, json, yaml, name, jsonpath=TEMPLATE or custom-columns=SPEC', 'table')
+    .addOption(outputOption())
     .option('--no-headers', 'leave out the line of column names')
     .option('-w, --watch', 'then print each pod that changes, until stopped')
     .addHelpText('after', examples)
@@ -53,7 +54,7 @@ export function register(program: Command, deps: CommandDeps): void {
         });
         return;
       }
-      const snapshot = await agentSnapshot(flags.rootDir, deps.stderr, 'nothing restarts or probes these pods');
+      const snapshot = await agentSnapshot(flags.rootDir, deps.stderr, 'nothing restarts or probes pods');
       const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
       const pods = await chosen(all, names, flags, snapshot?.nodeName ?? '');
       deps.stdout.write(await print(pods, snapshot, flags.headers));
@@ -62,6 +63,14 @@ export function register(program: Command, deps: CommandDeps): void {
         deps.stderr.write(warnings(snapshot, flags.output === 'wide'));
       }
     });
+}
+
+/** The choices are for the help and the completion. `printerFor` takes the formats with an argument. */
+function outputOption(): Option {
+  return new Option('-o, --output <format>', 'form of the list, also jsonpath=TEMPLATE or custom-columns=SPEC')
+    .choices(['wide', 'json', 'yaml', 'name', 'jsonpath=', 'custom-columns='])
+    .argParser((text) => text)
+    .default('table');
 }
 
 const examples = `
@@ -77,7 +86,7 @@ Examples:
   kubelet-ts ps -o jsonpath='{.items[*].status.podIP}'
   kubelet-ts ps -o custom-columns=NAME:.metadata.name,IP:.status.podIP
 
-Problems of manifests go to stderr, but not beside names, fields and columns of your choice. More than three are counted by file;
+Problems of manifests go to stderr. -o name, jsonpath and custom-columns leave them out. More than three are counted by file;
 -o wide prints each. kubelet-ts explain POD explains a reason.`;
 
 /** Keys may be separated by commas too. */

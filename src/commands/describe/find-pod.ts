@@ -4,7 +4,7 @@ import { nearestName } from '../../api/text/nearest-name.ts';
 import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
 import type { EngineSnapshot, NodePressureSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
-import { errorMessage, UserError } from '../../errors.ts';
+import { toError, UserError } from '../../errors.ts';
 import { isDenied } from '../../needs-root.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
@@ -41,7 +41,10 @@ export async function findPod(
   return findKnownPod(await knownPods(deps, flags, snapshot), reference, flags, snapshot);
 }
 
-/** The same for several references. Without one, all pods that there are now. */
+/**
+ * The same for several references. Without one, all pods that there are now. Rejects then with the error of a runtime
+ * that cannot be read, because an empty list would mean "no pods".
+ */
 export async function findPods(
   deps: CommandDeps,
   references: readonly string[],
@@ -49,6 +52,7 @@ export async function findPods(
   snapshot: EngineSnapshot | undefined,
 ): Promise<FoundPod[]> {
   const known = await knownPods(deps, flags, snapshot);
+  if (references.length === 0 && known.failure !== undefined) throw known.failure;
   const own = known.pods.filter(
     ({ pod }) => flags.namespace === undefined || pod.metadata.namespace === flags.namespace,
   );
@@ -59,7 +63,7 @@ export async function findPods(
 }
 
 async function findKnownPod(
-  { pods, runtimeError }: Awaited<ReturnType<typeof knownPods>>,
+  { pods, failure }: Awaited<ReturnType<typeof knownPods>>,
   reference: string,
   flags: PodFlags,
   snapshot: EngineSnapshot | undefined,
@@ -67,7 +71,7 @@ async function findKnownPod(
   const past = await recordedPods(flags.rootDir, snapshot);
   const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
   const namesNow = pods.map(({ pod: { metadata } }) => metadata);
-  const isUnseen = snapshot === undefined && runtimeError !== undefined;
+  const isUnseen = snapshot === undefined && failure !== undefined;
   const cause = isUnseen && !(await hasAgentProcess(flags.rootDir)) ? nothingRuns(flags.rootDir) : undefined;
   const chosen = choose([namesNow, past], { pod: reference, namespace: flags.namespace, cause }, nodeName);
   const own = pods.filter(({ pod: { metadata } }) => isSame(metadata, chosen));
@@ -80,7 +84,7 @@ async function findKnownPod(
     history: await pastOf(chosen, flags.rootDir, snapshot !== undefined),
     ...(problems.length === 0 ? {} : { manifestProblems: problems }),
     ...(pressures.length === 0 ? {} : { pressures }),
-    ...(runtimeError === undefined ? {} : { runtimeError }),
+    ...(failure === undefined ? {} : { runtimeError: failure.message }),
   };
 }
 
@@ -88,7 +92,7 @@ async function knownPods(
   deps: CommandDeps,
   flags: PodFlags,
   snapshot: EngineSnapshot | undefined,
-): Promise<{ pods: (FoundPod['pods'][number] & { events?: unknown })[]; runtimeError?: string }> {
+): Promise<{ pods: (FoundPod['pods'][number] & { events?: unknown })[]; failure?: Error }> {
   if (snapshot !== undefined) return { pods: snapshot.pods };
   const { podsFromRuntime } = await import('../../node/pods-from-runtime.ts');
   try {
@@ -98,7 +102,7 @@ async function knownPods(
     // Without permission for the runtime, an empty list would mean "no pods".
     if (isDenied(error)) throw error;
     // The history is available without the runtime.
-    return { pods: [], runtimeError: errorMessage(error) };
+    return { pods: [], failure: toError(error) };
   }
 }
 

@@ -1,7 +1,10 @@
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { systemClock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
+import { readFailure } from '../../file-failure.ts';
 import { visible } from '../../visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { type ImageFlags, openStore, startManaged, untilSignalled } from './open-images.ts';
@@ -11,7 +14,7 @@ type ImportArchive = (file: string, input: Readable | undefined) => Promise<stri
 
 /**
  * Imports archives into the containerd that the flags mean, and prints the names of their images. `-` is stdin. Rejects
- * with a `UserError` for another runtime, because the CRI has no import.
+ * with a `UserError` for another runtime, because the CRI has no import. Starts no containerd if a file cannot be read.
  */
 export async function loadImages(files: readonly string[], flags: ImageFlags, deps: CommandDeps): Promise<void> {
   const loadAll = async (importArchive: ImportArchive): Promise<void> => {
@@ -22,7 +25,20 @@ export async function loadImages(files: readonly string[], flags: ImageFlags, de
       for (const name of names) deps.stdout.write(`Loaded image: ${visible(name)}\n`);
     }
   };
+  for (const file of files) if (file !== '-') await requireReadable(resolve(file));
   await untilSignalled((signal) => withImporter(flags, signal, loadAll));
+}
+
+/** Does not open the file, because a named pipe can be read once. */
+async function requireReadable(file: string): Promise<void> {
+  const failed = `Could not import the image archive ${file}`;
+  try {
+    await access(file, constants.R_OK);
+    if (!(await stat(file)).isDirectory()) return;
+  } catch (cause) {
+    throw new UserError(`${failed}: ${readFailure(cause)}`, { cause });
+  }
+  throw new UserError(`${failed}: it is a folder`);
 }
 
 function pipedStdin({ stdin }: CommandDeps): Readable {

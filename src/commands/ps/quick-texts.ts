@@ -1,10 +1,11 @@
+import { emptyText, linesText, type Texts } from '../../engine/listing/pod-table-text.ts';
 import { rootDirNamed } from '../../root-dir.ts';
 import type { AgentTable } from '../../server/control/state-routes.ts';
 import { plainAnswer } from '../../server/control/plain-answer.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { isPlain } from '../../visible-text.ts';
-import { alignTable, type Letters, plainLetters } from '../io/align-table.ts';
-import { emptyText, linesText, printedTable, type Terminal } from './table-text.ts';
+import { alignTable, type Letters, plainLetters } from '../../align-table.ts';
+import { printedTable, type Terminal } from './table-text.ts';
 
 /** An agent that is slower may be stuck. */
 const timeoutMs = 1000;
@@ -15,32 +16,36 @@ interface QuickFlags {
   headers: boolean;
 }
 
-/** The output of a command. */
-interface Texts {
-  stdout: string;
-  stderr: string;
-}
-
 /**
- * The output of a common `ps`, for which the agent makes the table. Resolves to undefined if the whole command must
- * run: for other flags, without an agent, for one that does not answer or has no such table, and for other letters than
- * ASCII that the agent did not measure or that are to be cut.
+ * The output of a common `ps`, which the agent makes. For a terminal it makes the cells alone. Resolves to undefined if
+ * the whole command must run: for other flags, without an agent, for one that does not answer or has no such table, and
+ * on a terminal for other letters than ASCII that the agent did not measure or that are to be cut.
  */
-export async function quickTexts(words: readonly string[], terminal: () => Terminal): Promise<Texts | undefined> {
+export async function quickTexts(
+  words: readonly string[],
+  terminal: (() => Terminal) | undefined,
+): Promise<Texts | undefined> {
   const flags = quickFlags(words);
   if (flags === undefined) return undefined;
   const { wide, headers, rootDir = process.env['KUBELET_TS_ROOT_DIR'] ?? '' } = flags;
-  const answer = await plainAnswer(
-    controlSocketPath(rootDirNamed(rootDir)),
-    `/v1/pod-table${wide ? '?wide' : ''}`,
-    timeoutMs,
-  );
-  const table = answer === undefined ? undefined : parsed(answer);
+  const ask = (path: string): Promise<string | undefined> =>
+    plainAnswer(controlSocketPath(rootDirNamed(rootDir)), path, timeoutMs);
+  const options = `${wide ? 'wide' : ''}${headers ? '' : '&no-headers'}`;
+  if (terminal === undefined) return textsIn(await ask(`/v1/pod-table/text?${options}`));
+  const answer = await ask(`/v1/pod-table?${options}`);
+  const table = answer === undefined ? undefined : (parsed(answer) as AgentTable | undefined);
   if (table === undefined) return undefined;
   const letters = new MeasuredLetters(table);
   const { rows, ...printed } = await printedTable(table, { headers, stdout: terminal() });
   const stdout = table.rows.length === 0 ? emptyText(headers) : alignTable(rows, letters, printed);
   return letters.missed ? undefined : { stdout, stderr: linesText(table.warnings) };
+}
+
+/** Returns undefined if the answer has no such texts. */
+function textsIn(answer: string | undefined): Texts | undefined {
+  const texts = answer === undefined ? undefined : (parsed(answer) as Partial<Texts> | undefined);
+  const { stdout, stderr } = texts ?? {};
+  return typeof stdout === 'string' && typeof stderr === 'string' ? { stdout, stderr } : undefined;
 }
 
 /** The widths of texts, for letters other than ASCII as the agent measured them. */
@@ -67,9 +72,9 @@ class MeasuredLetters implements Letters {
   };
 }
 
-function parsed(answer: string): AgentTable | undefined {
+function parsed(answer: string): unknown {
   try {
-    return JSON.parse(answer) as AgentTable;
+    return JSON.parse(answer) as unknown;
   } catch {
     return undefined;
   }

@@ -35,8 +35,3 @@ async function painterFor(stdout: Terminal): Promise<Painter> {
   const [{ paint }, { isColoured }] = await Promise.all([import('../io/paint.ts'), import('../io/terminal.ts')]);
   return paint(isColoured(stdout));
 }
-
-/** In place of a table without rows. */
-export const emptyText = (headers: boolean): string => (headers ? 'No pods.\n' : '');
-
-export const linesText = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');

@@ -35,8 +35,8 @@ const fileName = 'status.json';
 /** Far more than any pod needs. */
 const maxFileBytes = 256 * 1024;
 /**
- * Changes within `batchMs` are written together. A record is written twice in `periodMs`: a pod that starts, and is ready
- * soon after, needs both at once.
+ * Changes within `batchMs` are written together. A record is written twice in `periodMs`, because a pod that starts is
+ * often ready soon after.
  */
 const batchMs = 1000;
 const writesAPeriod = 2;

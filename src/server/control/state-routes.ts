@@ -1,5 +1,6 @@
 import { systemClock } from '../../clock.ts';
 import type { PodTable } from '../../engine/listing/pod-table.ts';
+import type { Texts } from '../../engine/listing/pod-table-text.ts';
 import { sharedWork } from '../../flow/shared-work.ts';
 import { loadedOnce } from '../../loaded-once.ts';
 import { isPlain, visible } from '../../visible-text.ts';
@@ -25,6 +26,7 @@ const snapshotPauses = { pausePerRun: 5, maxPauseMs: 200 };
  * The state of the node.
  * - `GET /v1/snapshot`; with `settled`, once it includes what is on disk now.
  * - `GET /v1/pod-table`: the cells that `ps` prints; with `wide`, as for `-o wide`.
+ * - `GET /v1/pod-table/text`: the output of `ps` into a pipe; with `wide` too, and with `no-headers`.
  * - `GET /v1/history` of one pod.
  * - `GET /v1/stats`: the statistics, at most `maxAge` milliseconds old; with `cpuAndMemoryOnly`, these figures alone.
  * - `GET /v1/metrics`: for Prometheus, with `path` that of another page, such as `/metrics/resource`.
@@ -37,6 +39,13 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
   });
   // An import of a loaded module takes half a millisecond.
   const listing = loadedOnce(loadListing);
+  const podsOf = async (call: ControlCall): Promise<PodTable & { warnings: string[] }> => {
+    const engine = await context.engineFor(call);
+    const { podTable, nodeWarnings } = await listing();
+    const snapshot = engine.snapshot({ brief: true });
+    const options = { wide: call.query.has('wide'), now: systemClock.now() };
+    return { ...(await podTable(snapshot.pods, snapshot, options)), warnings: nodeWarnings(snapshot, options) };
+  };
   return {
     'GET /v1/snapshot': async (call) => {
       const engine = await context.engineFor(call);
@@ -44,17 +53,18 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
       sendBytes(context, call.response, await snapshot());
     },
     'GET /v1/pod-table': async (call) => {
-      const engine = await context.engineFor(call);
-      const { podTable, nodeWarnings } = await listing();
-      const snapshot = engine.snapshot({ brief: true });
-      const options = { wide: call.query.has('wide'), now: systemClock.now() };
-      const { columns, rows } = await podTable(snapshot.pods, snapshot, options);
-      const table: AgentTable = {
-        columns,
-        rows: await Promise.all(rows.map(measured)),
-        warnings: nodeWarnings(snapshot, options),
-      };
+      const { columns, rows, warnings } = await podsOf(call);
+      const table: AgentTable = { columns, rows: await Promise.all(rows.map(measured)), warnings };
       sendJSON(context, call.response, table);
+    },
+    'GET /v1/pod-table/text': async (call) => {
+      const { podTableText, linesText } = await listing();
+      const { warnings, ...table } = await podsOf(call);
+      const texts: Texts = {
+        stdout: await podTableText(table, { headers: !call.query.has('no-headers') }),
+        stderr: linesText(warnings),
+      };
+      sendJSON(context, call.response, texts);
     },
     'GET /v1/history': async (call) => {
       const pod = { namespace: parameter(call, 'namespace'), name: parameter(call, 'name') };
@@ -88,11 +98,12 @@ function parameter({ query }: ControlCall, name: string): string {
 }
 
 async function loadListing() {
-  const [table, warnings] = await Promise.all([
+  const [table, text, warnings] = await Promise.all([
     import('../../engine/listing/pod-table.ts'),
+    import('../../engine/listing/pod-table-text.ts'),
     import('../../engine/listing/node-warnings.ts'),
   ]);
-  return { ...table, ...warnings };
+  return { ...table, ...text, ...warnings };
 }
 
 /** A row as `ps` prints it. The library that measures it is loaded only for other letters than ASCII. */

@@ -60,7 +60,7 @@ interface Terminal {
 }
 
 const quick = (words: readonly string[], terminal: Terminal = {}): ReturnType<typeof quickTexts> =>
-  quickTexts(['--root-dir', rootDir, ...words], () => terminal);
+  quickTexts(['--root-dir', rootDir, ...words], terminal.isTTY === true ? () => terminal : undefined);
 
 /** The output of the whole command. */
 async function whole(words: readonly string[], terminal: Terminal = {}): Promise<unknown> {
@@ -207,7 +207,7 @@ test('a text with other letters than ASCII that a terminal has no room for is le
 test('an agent that does not measure its texts is left to the whole command', async () => {
   const rows = [{ cells: ['größe'], colour: 'green' }];
   await serve(sends(JSON.stringify({ columns: ['NAME'], rows, warnings: [] })));
-  expect(await quick([])).toBeUndefined();
+  expect(await quick([], { isTTY: true, columns: 80 })).toBeUndefined();
 });
 
 test('without an agent the whole command runs', async () => {
@@ -218,6 +218,7 @@ test.each<[string, (response: ServerResponse) => void]>([
   ['an agent without such a table', (response) => response.writeHead(404).end('not found')],
   ['an agent that starts', (response) => response.writeHead(202).end('reads manifests')],
   ['an answer that is not JSON', sends('hello')],
+  ['an answer without the output', sends('{"columns":[],"rows":[],"warnings":[]}')],
   ['an answer without its length', (response) => response.writeHead(200).end('{"columns":[],"rows":[],"warnings":[]}')],
   ['an endless answer', sends(' '.repeat(5 * 1024 * 1024))],
   ['an agent that does not answer', () => undefined],
