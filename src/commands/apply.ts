@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { checkDNS1123Label } from '../api/values/names.ts';
 import { appliedName } from '../engine/applied/applied-object.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions, collect } from '../node/options/flags.ts';
@@ -41,6 +42,8 @@ export function dryRunOption(): Option {
 export const isDryRun = (dryRun: string): boolean => dryRun !== 'none';
 
 async function apply(flags: ApplyFlags, deps: CommandDeps): Promise<void> {
+  const wrong = flags.namespace === undefined ? undefined : checkDNS1123Label(flags.namespace);
+  if (wrong !== undefined) throw new UserError(`--namespace "${visible(flags.namespace ?? '')}" ${wrong}`);
   const dryRun = isDryRun(flags.dryRun);
   const target = await appliedTarget({ ...flags, dryRun });
   const { filename: paths, namespace } = flags;

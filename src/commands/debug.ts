@@ -40,7 +40,13 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-i, --stdin', 'attach to it, and pass stdin')
     .option('-t, --tty', 'with a terminal, together with -i')
     .option('--env <name=value>', 'a variable; may be repeated', addVariable)
-    .option('--image-pull-policy <policy>', 'Always, IfNotPresent or Never')
+    .addOption(
+      new Option('--image-pull-policy <policy>', 'when its image is pulled').choices([
+        'Always',
+        'IfNotPresent',
+        'Never',
+      ]),
+    )
     .addOption(
       new Option('--profile <profile>', 'its privileges, as those of kubectl debug')
         .choices(Object.keys(debugProfiles))

@@ -26,7 +26,7 @@ interface DeleteFlags {
 export function register(program: Command, deps: CommandDeps): void {
   const command = addRuntimeOptions(program.command('delete'))
     .description('Remove applied objects, and end their pods')
-    .argument('[objects...]', 'pods, or KIND/NAME such as deployment/web; namespace/name names another namespace')
+    .argument('[objects...]', 'pods, as NAME or NAMESPACE/NAME, and other objects, as KIND/NAME or KIND/NAMESPACE/NAME')
     .option('-f, --filename <path>', 'file or folder whose objects are removed, - for stdin; repeatable', collect)
     .option('-n, --namespace <namespace>', 'namespace of the objects (default: default)')
     .addOption(dryRunOption())
@@ -44,7 +44,7 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
   const dryRun = isDryRun(flags.dryRun);
   const named = objectsNamed(names, namespace);
   if (named.length + paths.length === 0)
-    throw new UserError('nothing to delete was named', { hint: 'Name a pod, KIND/NAME, or -f FILE.' });
+    throw new UserError('nothing to delete was named', { hint: 'Name a pod, an object as KIND/NAME, or -f FILE.' });
   const target = await appliedTarget({ ...flags, dryRun });
   const { nodeName } = target;
   const socket = controlSocketPath(flags.rootDir);
@@ -57,7 +57,8 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
       deps.stdout.write(`${resourceName(kind)} "${visible(name)}" deleted${dryRun ? ' (dry run)' : ''}\n`);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      deps.stderr.write(`${visible(error.message)}${error.hint === undefined ? '' : `\n  ${visible(error.hint)}`}\n`);
+      deps.stderr.write(`error: ${visible(error.message)}\n`);
+      if (error.hint !== undefined) deps.stderr.write(`hint: ${visible(error.hint)}\n`);
       deps.setExitCode(1);
     }
   }
@@ -86,7 +87,9 @@ function objectNamed(word: string, namespace: string): AppliedObject {
   if (kind !== undefined) parts.shift();
   const [name = '', of = namespace] = parts.toReversed();
   if (parts.length <= 2 && name !== '' && of !== '') return appliedObject(kind ?? 'Pod', of, name);
-  throw new UserError(`"${word}" names no object`, { hint: 'Name it as NAME, KIND/NAME or KIND/NAMESPACE/NAME.' });
+  throw new UserError(`"${word}" names no object`, {
+    hint: 'Name it as NAME, NAMESPACE/NAME, KIND/NAME or KIND/NAMESPACE/NAME.',
+  });
 }
 
 const help = `

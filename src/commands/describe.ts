@@ -14,7 +14,7 @@ export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('describe'))
     .description('Show a pod, its events, and the ends of its containers')
     .usage('[options] [POD...]')
-    .argument('[pods...]', 'names of pods, after the word `pod` if you like (default: all that the node has now)')
+    .argument('[pods...]', 'names of pods; the word `pod` may stand before them (default: all that the node has now)')
     .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
     .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
     .addHelpText('after', examples)

@@ -85,4 +85,5 @@ Examples:
   kubelet-ts images rm localhost/app:1        removes that name, and with the last one the image, unless a pod uses it
   kubelet-ts images prune --dry-run           lists the images that nothing uses
 
+load and pull start the containerd of kubelet-ts if no container runtime runs. It keeps running.
 kubelet-ts run loads the archives in <root-dir>/images/ at its start.`;

@@ -122,9 +122,13 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** A mistake in a command line in the form of all errors, with its suggestion as their hints. */
+/** A mistake in a command line in the form of all errors, in words of the help, with its suggestion as their hints. */
 const withHint = (text: string): string =>
   text
+    .replace(
+      /^(error: )command-argument value ('.*') is invalid for argument '(.*)'\./m,
+      '$1argument $2 of <$3> is invalid.',
+    )
     .replace(/^(error: unknown )option '(.*)'$/m, '$1flag: $2')
     .replace(/\((Did you mean )(?:one of )?(.*)\?\)/, (_, start: string, names: string) => {
       return `hint: ${start}${names.replaceAll(', ', ' or ')}?`;

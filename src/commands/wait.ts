@@ -79,7 +79,7 @@ Examples:
 function conditionOption(): Option {
   const description = `condition to wait for, also ${formsOfKubectl.join(' or ')}`;
   return new Option('--for <condition>', description)
-    .choices(waitConditions)
+    .choices([...waitConditions, 'condition=', 'jsonpath='])
     .default('ready')
     .argParser((text) => {
       const condition = parseCondition(text);

@@ -22,7 +22,31 @@ test.each([
   ['--dry-run', 'client', 'web'],
   ['--dry-run=server', 'web'],
 ])('delete %s %s names the pod web alone', async (...words) => {
-  expect(await stderrOf(...words)).toBe('pod "web" not found\n  No applied object has this name in default.\n');
+  const hint = 'No applied object has this name in namespace default.';
+  expect(await stderrOf(...words)).toBe(`error: pod "web" not found\nhint: ${hint}\n`);
+});
+
+test.each([
+  [
+    'deploymnt/web',
+    'pod "web"',
+    'No applied object has this name in namespace deploymnt. Did you mean deployment/web?',
+  ],
+  ['confgmap/web', 'pod "web"', 'No applied object has this name in namespace confgmap. Did you mean configmap/web?'],
+  ['prod/web', 'pod "web"', 'No applied object has this name in namespace prod.'],
+  ['ingress/x', 'pod "x"', 'No applied object has this name in namespace ingress.'],
+  ['runtimeclass/x', 'runtimeclass.node.k8s.io "x"', 'No applied object has this name.'],
+])('delete %s names no applied object', async (word, what, hint) => {
+  expect(await stderrOf(word)).toBe(`error: ${what} not found\nhint: ${hint}\n`);
+});
+
+test('a word without a name is answered with all forms', () => {
+  expect(() => objectsNamed(['pod/'])).toThrow(
+    expect.objectContaining({
+      message: '"pod/" names no object',
+      hint: 'Name it as NAME, NAMESPACE/NAME, KIND/NAME or KIND/NAMESPACE/NAME.',
+    }),
+  );
 });
 
 test.each([

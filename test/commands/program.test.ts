@@ -74,6 +74,13 @@ test.each([
   });
 });
 
+test('a value that an argument cannot have is answered with its choices', async () => {
+  expect(await refused('completion tcsh')).toEqual({
+    stderr: "error: argument 'tcsh' of <shell> is invalid. Allowed choices are bash, zsh, fish.\n(see --help)\n",
+    code: 1,
+  });
+});
+
 test('wait names every form of a condition', async () => {
   expect(await refused('wait web --for conditionReady')).toEqual({
     stderr:

@@ -184,6 +184,6 @@ test('commands say so when no containerd runs', async () => {
     stdout: '',
     stderr: `error: no container runtime answers at ${endpoint}\nhint: kubelet-ts run starts it.\n`,
   };
-  const unsupervised = `warning: no kubelet-ts runs on ${agent.rootDir}: nothing restarts or probes these pods\n`;
+  const unsupervised = `warning: no kubelet-ts runs on ${agent.rootDir}: nothing restarts or probes pods\n`;
   expect(said).toEqual([{ ...nobody, stderr: unsupervised + nobody.stderr }, nobody, nobody, nobody]);
 });

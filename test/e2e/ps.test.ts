@@ -41,7 +41,7 @@ async function ps(...flags: string[]): Promise<object> {
 describe.each(['with a running agent', 'without an agent'])('ps %s', (condition) => {
   const hasAgent = condition === 'with a running agent';
   const warning = (): string =>
-    hasAgent ? '' : `warning: no kubelet-ts runs on ${agent.rootDir}: nothing restarts or probes these pods\n`;
+    hasAgent ? '' : `warning: no kubelet-ts runs on ${agent.rootDir}: nothing restarts or probes pods\n`;
   beforeAll(async () => {
     if (!hasAgent) await agent.stop();
   });

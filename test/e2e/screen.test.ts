@@ -111,7 +111,7 @@ describe('leaving', () => {
     expect(await agent.cli(['ps', '-o', 'name'])).toEqual({
       code: 0,
       stdout: 'pod/web-edge1\n',
-      stderr: `warning: no kubelet-ts runs on ${agent.rootDir}: nothing restarts or probes these pods\n`,
+      stderr: `warning: no kubelet-ts runs on ${agent.rootDir}: nothing restarts or probes pods\n`,
     });
   });
 

@@ -76,7 +76,9 @@ class Decoder {
       const path = field === '' ? entry.key : `${field}.${entry.key}`;
       const known = fields.get(entry.key);
       if (!known) {
-        this.#unknownField(field, entry);
+        const readAs = field === '' ? typeFieldMeant(entry.key, node.entries) : undefined;
+        if (readAs !== undefined && fields.has(readAs)) this.#readInAnyCase(entry, readAs);
+        else this.#unknownField(field, entry);
       } else if (entry.value.kind === 'null' && known.kind.type !== 'any') {
         Reflect.deleteProperty(values, entry.key);
       } else {
@@ -196,6 +198,11 @@ class Decoder {
     else this.#notShown++;
   }
 
+  #readInAnyCase({ key, keyStart }: ManifestEntry, name: string): void {
+    const message = `"${key}" is read as "${name}"`;
+    this.#add({ field: key, start: keyStart, message, hint: `Write "${name}".`, severity: 'warning' });
+  }
+
   #unknownField(objectPath: string, { key, keyStart }: ManifestEntry): void {
     if (this.#findings.warning.length === maxFindings) {
       this.#notShown++;
@@ -269,4 +276,10 @@ export function describeKind({ kind }: ManifestNode): string {
     case 'string':
       return `a ${kind}`;
   }
+}
+
+/** The field that `objectType` reads for a key in another case. Returns undefined if the exact key is there too. */
+function typeFieldMeant(key: string, entries: readonly ManifestEntry[]): string | undefined {
+  const name = ['apiVersion', 'kind'].find((one) => one.toLowerCase() === key.toLowerCase());
+  return entries.some((entry) => entry.key === name) ? undefined : name;
 }

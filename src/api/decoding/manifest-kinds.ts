@@ -32,6 +32,11 @@ export function isCarriedOut(kind: string): kind is CarriedOutKind {
   return Object.hasOwn(carriedOutKinds, kind);
 }
 
+/** The kind that a word most likely misspells. Returns undefined if no kind is close. */
+export function nearestKind(word: string): string | undefined {
+  return nearestName(word, Object.keys(carriedOutKinds));
+}
+
 /** How objects of a kind are treated. */
 export type KindMeaning =
   | { type: 'carriedOut'; kind: CarriedOutKind }
@@ -76,13 +81,8 @@ function wrongVersion(apiVersion: string, hint: string): KindMeaning {
 
 /** Kinds of Kubernetes and its tools that a node without a cluster cannot carry out, grouped by the reason. */
 const kindsByReason: Readonly<Record<string, readonly string[]>> = {
-  'the network is that of the container runtime': [
-    'EndpointSlice',
-    'Endpoints',
-    'Ingress',
-    'IngressClass',
-    'NetworkPolicy',
-  ],
+  'the network is that of the container runtime': ['EndpointSlice', 'Endpoints', 'IngressClass', 'NetworkPolicy'],
+  'nothing routes requests to pods; a hostPort opens a port of this node': ['Ingress'],
   'there is no API server to guard': ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding', 'ServiceAccount'],
   'a claim becomes a folder of this node, or binds a PersistentVolume, with every class': [
     'StorageClass',

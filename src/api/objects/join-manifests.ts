@@ -1,7 +1,7 @@
 import type { Manifests } from './load-manifests.ts';
 
-/** Everything that several manifests declare, in their order. */
-export function joinManifests(parts: readonly Partial<Manifests>[]): Required<Manifests> {
+/** Everything that several manifests declare, in their order, without the places of names. */
+export function joinManifests(parts: readonly Partial<Manifests>[]): Required<Omit<Manifests, 'namePlaces'>> {
   return {
     pods: parts.flatMap(({ pods = [] }) => pods),
     configObjects: parts.flatMap(({ configObjects = [] }) => configObjects),

@@ -1,4 +1,4 @@
-import { Claims } from '../values/claims.ts';
+import { Claims, podKeys } from '../values/claims.ts';
 import { readManifests } from '../decoding/manifest-document.ts';
 import type { CarriedOutKind } from '../decoding/manifest-kinds.ts';
 import { type ManifestObject, notesOf, problemOf } from '../decoding/manifest-object.ts';
@@ -28,6 +28,15 @@ export interface Manifests {
   classPlaces?: ClassPlace[];
   /** UIDs derived from manifests that set no UID. Absent if every manifest sets one. */
   derivedUIDs?: string[];
+  /** Places of names and UIDs. Absent unless all places are wanted. */
+  namePlaces?: NamePlace[];
+}
+
+/** The place of a name or a UID, by its key of `claimedKeys`. */
+export interface NamePlace {
+  key: string;
+  line: number;
+  column: number;
 }
 
 /**
@@ -40,6 +49,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
   const dependsOnPlaces: DependsOnPlace[] = [];
   const classPlaces: ClassPlace[] = [];
   const derivedUIDs: string[] = [];
+  const namePlaces: NamePlace[] = [];
   const problems = new ProblemList();
   const names = new DeclaredNames();
   const ignored: Declarations['ignored'] = [];
@@ -62,6 +72,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
       const loaded = loadObject(kind, object, options);
       problems.addAll(loaded.problems);
       const repeated = repeatedName(names, object, loaded);
+      if (options.allPlaces === true) namePlaces.push(...placesOfNames(object, loaded));
       if (repeated) problems.add(repeated);
       else if (loaded.pod) {
         pods.push(loaded.pod);
@@ -89,6 +100,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     ...(dependsOnPlaces.length > 0 && { dependsOnPlaces }),
     ...(classPlaces.length > 0 && { classPlaces }),
     ...(derivedUIDs.length > 0 && { derivedUIDs }),
+    ...(namePlaces.length > 0 && { namePlaces }),
   };
 }
 
@@ -141,6 +153,15 @@ function repeatedName(names: DeclaredNames, object: ManifestObject, loaded: Load
   }
   if (!configObject) return undefined;
   return names.claim(nameOf(configObject), object, 'metadata.name');
+}
+
+function placesOfNames(object: ManifestObject, { pod, configObject }: LoadedObject): NamePlace[] {
+  const keys = [...(pod ? podKeys(pod) : []), ...(configObject ? [configObjectKey(configObject)] : [])];
+  return keys.map((key) => {
+    const field = key.startsWith('UID/') ? 'metadata.uid' : 'metadata.name';
+    const { line = 0, column = 0 } = problemOf(object, { field, message: '', severity: 'error' });
+    return { key, line, column };
+  });
 }
 
 /** Such as `Secret default/registry`. */

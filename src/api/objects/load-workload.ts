@@ -24,7 +24,7 @@ export function loadWorkload(
 ): LoadedWorkload {
   if (kind === 'CronJob' && options.cronJobs !== 'runOnce') {
     const message = 'kind "CronJob" is not carried out here: nothing starts pods on a schedule';
-    const hint = 'Write a Job, and let the cron of this machine give it to run-once.';
+    const hint = 'Let the cron of this machine call: kubelet-ts run-once FILE';
     return { problems: [problemOf(object, { field: 'kind', message, hint, severity: 'error' })] };
   }
   const { value, partial, problems } = decodeManifestObject(kind, object);

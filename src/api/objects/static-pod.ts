@@ -17,7 +17,7 @@ export interface StaticPodNode {
    * Defaults to an error.
    */
   cronJobs?: 'refuse' | 'runOnce' | undefined;
-  /** True if the places where pods name ConfigMaps, Secrets and claims are wanted beside those of classes. */
+  /** True if the places of names, and those where pods name ConfigMaps, Secrets and claims, are wanted too. */
   allPlaces?: boolean | undefined;
 }
 

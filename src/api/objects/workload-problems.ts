@@ -116,18 +116,19 @@ function jobProblems({ backoffLimit, suspend, template }: WorkloadSpec, path: st
   return problems;
 }
 
+const jobHint = 'Write a Job for a pod that ends.';
+
 /** kubelet: pkg/apis/apps/validation/validation.go ValidatePodTemplateSpecForReplicaSet */
 function longRunningProblems({ template }: WorkloadSpec, path: string): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const { restartPolicy = 'Always', activeDeadlineSeconds } = template?.spec ?? {};
   if (restartPolicy === 'Never' || restartPolicy === 'OnFailure') {
     const field = `${path}.template.spec.restartPolicy`;
-    const hint = 'Write a Job for what ends.';
-    problems.push(refuse(field, `Unsupported value: "${restartPolicy}": supported values: "Always"`, hint));
+    problems.push(refuse(field, `Unsupported value: "${restartPolicy}": supported values: "Always"`, jobHint));
   }
   if (activeDeadlineSeconds !== undefined) {
     const field = `${path}.template.spec.activeDeadlineSeconds`;
-    problems.push(refuse(field, 'Forbidden: pods of this kind may not end', 'Write a Job for what ends.'));
+    problems.push(refuse(field, 'Forbidden: pods of this kind may not end', jobHint));
   }
   return problems;
 }

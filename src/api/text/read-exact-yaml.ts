@@ -34,7 +34,10 @@ function tryReading(text: string, budget: ReadingBudget): ManifestContent | Mani
   }
 }
 
-/** Reads a broken text again with indented continuation lines. Of two errors, throws the one further down. */
+/**
+ * Reads a broken text again with indented continuation lines. Of two errors, throws the one further down. At the same
+ * place the second one counts, because its reader found the ends of more quotes.
+ */
 function readIndented(text: string, broken: ManifestSyntaxError, budget: ReadingBudget): ManifestContent {
   if (broken instanceof ManifestWordError) throw broken;
   const indented = indentContinuations(text);
@@ -48,7 +51,7 @@ function readIndented(text: string, broken: ManifestSyntaxError, budget: Reading
     return content;
   }
   const start = toOriginalOffset(content.start);
-  throw start > broken.start ? new ManifestSyntaxError(content.message, start, content.hint) : broken;
+  throw start >= broken.start ? new ManifestSyntaxError(content.message, start, content.hint) : broken;
 }
 
 /** Maps the places of all values back to the original text. */

@@ -57,6 +57,8 @@ export function readBlockPair(map: CST.BlockMap, item: CST.BlockMap['items'][num
     throw new ManifestSyntaxError('":" is missing behind a key', offset, indentHint);
   }
   if (isImplicit && value?.type === 'block-map' && !after.hasNewline) {
+    const [first] = value.items;
+    if (first?.key && spansLines(first.key)) throw indentedBelowValue(first.key);
     throw new ManifestSyntaxError('A mapping cannot start on the line of its key', value.offset, indentHint);
   }
   return { key, before, value: after.indicator && value, after };
@@ -157,6 +159,15 @@ export function refuseMarkInFlow(token: CST.Token | null | undefined): void {
 
 function badIndent(offset: number): ManifestSyntaxError {
   return new ManifestSyntaxError('All keys of a mapping must start at the same column', offset, indentHint);
+}
+
+/** The error for the key on the last line of a text that the parser takes for one key of several lines. */
+function indentedBelowValue(key: CST.Token): ManifestSyntaxError {
+  const source = 'source' in key ? key.source : '';
+  const lineStart = source.lastIndexOf('\n') + 1;
+  const offset = key.offset + lineStart + source.slice(lineStart).search(/\S/);
+  const hint = 'Start it at the column of the key above, or remove the value above.';
+  return new ManifestSyntaxError('This key is indented more than the key above it', offset, hint);
 }
 
 function spansLines(key: CST.Token): boolean {

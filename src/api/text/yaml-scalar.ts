@@ -20,6 +20,10 @@ export function readScalar(token: ScalarToken, tag: string | undefined): Manifes
 function scalarText(token: ScalarToken): string {
   if (token.type !== 'block-scalar') expectNoContent(token.end);
   const text = CST.resolveAsScalar(token, false, (offset, code, message) => {
+    // The library reports the end of the text, far from the mistake.
+    if (code === 'MISSING_CHAR') {
+      throw new ManifestSyntaxError('The quote that begins here has no end', token.offset, 'Close the quote.');
+    }
     const WrongScalar = code === 'BAD_SCALAR_START' ? ManifestWordError : ManifestSyntaxError;
     throw new WrongScalar(withoutValue(message), offset, 'Put the whole value in quotes.');
   });

@@ -23,7 +23,7 @@ interface Request {
 export async function objectsOfFiles(request: Request, deps: CommandDeps): Promise<ObjectText[]> {
   const { paths, nodeName, namespace, consequence } = request;
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
-  const { problems } = await readManifests({ manifests: paths, nodeName, stdin });
+  const { problems } = await readManifests({ manifests: paths, nodeName, stdin, allPlaces: true });
   const texts = problems.some(({ severity }) => severity === 'error') ? [] : await manifestTexts(paths, stdin);
   const textOf = (origin: string): string | undefined => textFrom(texts, origin);
   for (const problem of problems) {

@@ -7,6 +7,7 @@ export const completionScripts: Readonly<Record<'bash' | 'zsh' | 'fish', string>
 _kubelet_ts() {
   local IFS=$'\\n'
   COMPREPLY=($("\${COMP_WORDS[0]}" __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
+  [[ $COMPREPLY == *= ]] && compopt -o nospace
 }
 complete -o default -F _kubelet_ts kubelet-ts
 `,

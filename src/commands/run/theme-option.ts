@@ -5,7 +5,7 @@ export type { Theme };
 
 /** The flag of every command with a screen. */
 export function addThemeOption(command: Command): Command {
-  const description = 'colors of the screen for this background; auto asks the terminal';
+  const description = 'colours of the screen for this background; auto asks the terminal';
   return command.addOption(new Option('--theme <theme>', description).choices(themes).default('auto'));
 }
 

@@ -18,6 +18,7 @@ import {
   type AppliedObject,
   type AppliedResult,
   type KeptObject,
+  misspeltKind,
   objectOfText,
   resourceName,
 } from './applied-object.ts';
@@ -116,8 +117,12 @@ export class AppliedManifests {
     const names = kind === 'Pod' ? [full, `${full}-${this.deps.nodeName.toLowerCase()}`] : [full];
     const declarer = names.map((one) => declarerOf(`${kind}/${one}`)).find((where) => where !== undefined);
     const what = `${resourceName(kind)} "${name}"`;
-    if (declarer === undefined)
-      return new RequestRefused('missing', `${what} not found`, `No applied object has this name in ${namespace}.`);
+    if (declarer === undefined) {
+      const place = namespace === '' ? '' : ` in namespace ${namespace}`;
+      const meant = misspeltKind({ kind, namespace, name });
+      const question = meant === undefined ? '' : ` Did you mean ${meant}?`;
+      return new RequestRefused('missing', `${what} not found`, `No applied object has this name${place}.${question}`);
+    }
     if (!declarer.startsWith(this.folder.path))
       return new RequestRefused('conflict', `${what} is declared by ${declarer}`, 'Remove it there.');
     const [workload = '', , ...owner] = declarer.slice(this.folder.path.length + 1, -'.json'.length).split('.');

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type CarriedOutKind, carriedOutKinds, isCarriedOut } from '../../api/decoding/manifest-kinds.ts';
+import { type CarriedOutKind, carriedOutKinds, isCarriedOut, nearestKind } from '../../api/decoding/manifest-kinds.ts';
 import { isNamespaced } from '../../api/objects/object-texts.ts';
 
 /** The identity of an applied object. */
@@ -68,6 +68,16 @@ export function kindMeant(word: string): CarriedOutKind | undefined {
   return Object.keys(carriedOutKinds)
     .filter(isCarriedOut)
     .find((kind) => [kind, `${kind}s`, `${kind}es`].some((name) => name.toLowerCase() === plain));
+}
+
+/**
+ * The object that the name of a pod means if its namespace looks like a kind: `deployment/web` for `deploymnt/web`.
+ * Returns undefined for any other name. No namespace is read as a misspelt `pod`, because many are called `prod`.
+ */
+export function misspeltKind({ kind, namespace, name }: AppliedObject): string | undefined {
+  if (kind !== 'Pod') return undefined;
+  const meant = nearestKind(namespace);
+  return meant === undefined || meant === 'Pod' ? undefined : `${meant.toLowerCase()}/${name}`;
 }
 
 /** The object in the text of an applied manifest. Returns undefined if the text was damaged. */

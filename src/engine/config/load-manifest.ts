@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { loadManifests, type Manifests } from '../../api/objects/load-manifests.ts';
+import { loadManifests, type Manifests, type NamePlace } from '../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { ManifestProblem } from '../view/events.ts';
@@ -19,11 +19,19 @@ export function isGood({ problems }: Pick<Manifests, 'problems'>): boolean {
   return !problems.some(({ severity }) => severity === 'error');
 }
 
-/** A declared name or UID that belongs to another owner. `key` is one of `claimedKeys`. */
-export function declaredAlready(origin: string, key: string, owner: string, hint: string): ManifestProblem {
+/** A declared name or UID that belongs to another owner. `key` is one of `claimedKeys`, `places` may have its place. */
+export function declaredAlready(
+  origin: string,
+  key: string,
+  owner: string,
+  hint: string,
+  places: readonly NamePlace[] = [],
+): ManifestProblem {
   const [kind, namespace = '', name = ''] = key.split('/');
+  const place = places.find((one) => one.key === key);
   return {
     origin,
+    ...(place && { line: place.line, column: place.column }),
     severity: 'error',
     field: kind === 'UID' ? 'metadata.uid' : 'metadata.name',
     message: `${key.replace('/', ' ')} is declared by ${owner} already`,

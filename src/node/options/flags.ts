@@ -19,7 +19,10 @@ export function wholeNumber(text: string): number {
 export function integerOf(bits: 32 | 64): (text: string) => number {
   return (text) => {
     const value = parseIntLiteral(text, bits);
-    if (value === undefined) throw new InvalidArgumentError(`It must be a whole number of ${bits} bits.`);
+    if (value === undefined) {
+      const limit = 2n ** BigInt(bits - 1);
+      throw new InvalidArgumentError(`It must be a whole number from ${-limit} to ${limit - 1n}.`);
+    }
     return Number(value);
   };
 }

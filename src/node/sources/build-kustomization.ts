@@ -4,6 +4,7 @@ import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { Clock } from '../../clock.ts';
 import { boundedOutput } from '../../engine/host/bounded-program.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
+import { readFailure } from '../../file-failure.ts';
 import type { ManifestText } from './manifest-texts.ts';
 
 /** As in kustomize: api/konfig/general.go RecognizedKustomizationFileNames */
@@ -37,8 +38,7 @@ export async function buildKustomization(
       return { origin: folder, bytes: await outputOf(program, [...words, folder], clock) };
     } catch (error) {
       if (hasCode(error, 'ENOENT')) continue;
-      const command = [program, ...words].join(' ');
-      return { origin: folder, severity: 'error', message: `${command} failed: ${errorMessage(error)}` };
+      return { origin: folder, severity: 'error', ...(await failureOf([program, ...words].join(' '), folder, error)) };
     }
   }
   return {
@@ -47,6 +47,24 @@ export async function buildKustomization(
     message: 'the folder is a kustomization, and neither kustomize nor kubectl is installed',
     hint: 'Install kustomize, or build it elsewhere with kubectl kustomize FOLDER > FILE.yaml and give the file.',
   };
+}
+
+/** A folder that cannot be read is reported here, because the programs report it in a line of their log. */
+async function failureOf(
+  command: string,
+  folder: string,
+  error: unknown,
+): Promise<Pick<ManifestProblem, 'message' | 'hint'>> {
+  const unreadable: unknown = await readdir(folder).then(
+    () => undefined,
+    (cause: unknown) => cause,
+  );
+  if (unreadable !== undefined) {
+    const message = readFailure(unreadable, 'folder');
+    return { message, hint: `Name the folder of a kustomization.yaml. For a URL, run: ${command} URL` };
+  }
+  const hint = `Correct the kustomization until this works: ${command} ${folder}`;
+  return { message: `${command} failed: ${errorMessage(error)}`, hint };
 }
 
 async function outputOf(program: string, words: readonly string[], clock: Clock): Promise<Uint8Array> {

@@ -126,6 +126,10 @@ test.each([
   ['&hunter2 [*hunter2]', 'The anchor contains itself'],
   ['|hunter2', 'Block scalar header includes extra characters'],
   [String.raw`"\uhunter2"`, 'Invalid escape sequence'],
+  ['!hunter2!', 'The tag is not known'],
+  ['!hunter2!x', 'The tag is not known'],
+  ['!x!hunter2', 'The tag is not known'],
+  ['!<hunter2%zz', 'The tag is not known'],
 ])('an error of syntax quotes no part of the value %s, because it may be a secret', (value, message) => {
   const text = `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  key: ${value}\n`;
   const { problems } = loadManifests(text, loadOptions);
@@ -272,7 +276,7 @@ describe('kinds', () => {
       {
         pods: ['default/a-edge1'],
         problems: [
-          '2:7 warning kind kind "Ingress" is not carried out here: the network is that of the container runtime',
+          '2:7 warning kind kind "Ingress" is not carried out here: nothing routes requests to pods; a hostPort opens a port of this node',
         ],
       },
     ],
@@ -281,7 +285,7 @@ describe('kinds', () => {
       ingress,
       {
         problems: [
-          '2:7 error kind kind "Ingress" is not carried out here: the network is that of the container runtime',
+          '2:7 error kind kind "Ingress" is not carried out here: nothing routes requests to pods; a hostPort opens a port of this node',
         ],
       },
     ],
@@ -290,7 +294,7 @@ describe('kinds', () => {
       `${list('List')}---\n${ingress}`,
       {
         problems: [
-          '6:7 warning kind kind "Ingress" is not carried out here: the network is that of the container runtime',
+          '6:7 warning kind kind "Ingress" is not carried out here: nothing routes requests to pods; a hostPort opens a port of this node',
         ],
       },
     ],
@@ -299,7 +303,7 @@ describe('kinds', () => {
       'apiVersion: extensions/v1beta1\nkind: Ingress\n',
       {
         problems: [
-          '2:7 error kind kind "Ingress" is not carried out here: the network is that of the container runtime',
+          '2:7 error kind kind "Ingress" is not carried out here: nothing routes requests to pods; a hostPort opens a port of this node',
         ],
       },
     ],
@@ -358,11 +362,39 @@ describe('kinds', () => {
     ['{{- if .Values.web }}', 'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.'],
     ['<<<<<<< HEAD\nkind: Pod\n=======', 'Remove the marks of a merge conflict.'],
     ['name: @web', 'Put the whole value in quotes.'],
-    ['name: "web', 'Put the whole value in quotes.'],
+    ['name: "web', 'Close the quote.'],
     ['a:\n\tb: c', 'Indent with spaces; YAML allows no tabs there.'],
   ])('what to do about\n%s', (text, hint) => {
     expect(loadManifests(text, loadOptions).problems[0]?.hint).toBe(hint);
   });
+});
+
+test.each([
+  ['apiVersion: v1\nKind: Pod\n', ['2:1 warning Kind "Kind" is read as "kind"']],
+  ['apiversion: v1\nkind: Pod\n', ['1:1 warning apiversion "apiversion" is read as "apiVersion"']],
+  ['apiVersion: v1\nkind: Pod\nKind: Job\n', ['3:1 warning Kind Unknown field "Kind" is ignored']],
+  ['apiVersion: v1\nkind: Pod\nMetadata: {}\n', ['3:1 warning Metadata Unknown field "Metadata" is ignored']],
+])('the type of an object is read in any case:\n%s', (type, problems) => {
+  const spec = 'metadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n';
+  expect(loadedManifests(`${type}${spec}`)).toEqual({ ...nothing, pods: ['default/web-edge1'], problems });
+});
+
+test.each([
+  ['a quote without an end', 'a: 1\nb: {c: "d}\ne: 2\n', '2:8 error The quote that begins here has no end'],
+  [
+    'a quote without an end over less indented lines',
+    "a:\n  b: 'c\nd: 2\n",
+    '2:6 error The quote that begins here has no end',
+  ],
+  ['a key of two lines in quotes', '"a\nb": c\n', '1:1 error A key must stand on one line'],
+  [
+    'a key below a value',
+    'a:\n  name: x\n   labels: {}\n',
+    '3:4 error This key is indented more than the key above it',
+  ],
+  ['a key in the value of a key', 'a: b: c\n', '1:4 error A mapping cannot start on the line of its key'],
+])('the place of %s is where it begins', (_what, text, problem) => {
+  expect(loadedManifests(text).problems).toEqual([problem]);
 });
 
 describe('a text that declares nothing', () => {

@@ -277,6 +277,12 @@ describe('a broken workload', () => {
     expect(loadedManifests(text)).toEqual({ ...nothing, problems });
   });
 
+  test('is a CronJob, with the command that runs it', () => {
+    expect(loadManifests(cronJob('"@daily"'), loadOptions).problems.map(({ hint }) => hint)).toEqual([
+      'Let the cron of this machine call: kubelet-ts run-once FILE',
+    ]);
+  });
+
   test('is a CronJob with a bad schedule, even if it runs only once', () => {
     expect(loadedManifests(cronJob('"* * * *"'), { cronJobs: 'runOnce' }).problems).toContain(
       '5:13 error spec.schedule Invalid value: "* * * *": must have 5 fields (minute, hour, day of month, month, day of week), not 4',

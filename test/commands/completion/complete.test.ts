@@ -3,9 +3,11 @@ import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../../src/commands/io/deps.ts';
 import { complete } from '../../../src/commands/completion/complete.ts';
 import { register as registerCompletion } from '../../../src/commands/completion.ts';
+import { register as registerDebug } from '../../../src/commands/debug.ts';
 import { register as registerEvents } from '../../../src/commands/events.ts';
 import { register as registerImages } from '../../../src/commands/images.ts';
 import { register as registerLogs } from '../../../src/commands/logs.ts';
+import { register as registerPs } from '../../../src/commands/ps.ts';
 import { register as registerWait } from '../../../src/commands/wait.ts';
 import type { EngineSnapshot } from '../../../src/engine/view/snapshot.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
@@ -21,11 +23,19 @@ const snapshot = {
   pods: [pod('web', 'default', 'app', 'side'), pod('dns', 'default', 'dns'), pod('dns', 'kube-system', 'coredns')],
 } as unknown as EngineSnapshot;
 
+const registers = [
+  registerCompletion,
+  registerDebug,
+  registerEvents,
+  registerImages,
+  registerLogs,
+  registerPs,
+  registerWait,
+];
+
 async function words(...typed: string[]): Promise<string[]> {
   const program = new Command();
-  for (const register of [registerCompletion, registerEvents, registerImages, registerLogs, registerWait]) {
-    register(program, {} as CommandDeps);
-  }
+  for (const register of registers) register(program, {} as CommandDeps);
   const candidates = await complete(typed, {
     commands: program.commands.map((command) => ({ word: command.name() })),
     load: (name) => Promise.resolve(program.commands.find((command) => command.name() === name)),
@@ -35,7 +45,7 @@ async function words(...typed: string[]): Promise<string[]> {
 }
 
 test.each<[typed: string[], words: string[]]>([
-  [[''], ['completion', 'events', 'images', 'logs', 'wait']],
+  [[''], ['completion', 'debug', 'events', 'images', 'logs', 'ps', 'wait']],
   [['lo'], ['logs']],
   [
     ['logs', ''],
@@ -74,7 +84,15 @@ test.each<[typed: string[], words: string[]]>([
   [['wait', 'web', '--for', 'de'], ['deleted']],
   [
     ['wait', '--for', '='],
-    ['ready', 'completed', 'updated', 'deleted'],
+    ['ready', 'completed', 'updated', 'deleted', 'condition=', 'jsonpath='],
+  ],
+  [
+    ['ps', '-o', ''],
+    ['wide', 'json', 'yaml', 'name', 'jsonpath=', 'custom-columns='],
+  ],
+  [
+    ['debug', 'web', '--image-pull-policy', ''],
+    ['Always', 'IfNotPresent', 'Never'],
   ],
   [
     ['completion', ''],

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { findPod } from '../../../src/commands/describe/find-pod.ts';
+import { findPod, findPods } from '../../../src/commands/describe/find-pod.ts';
 import { historyFolder, historyPath } from '../../../src/engine/history/history-file.ts';
 import { UserError } from '../../../src/errors.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -36,6 +36,13 @@ test('without an agent and a runtime, an unknown pod has these as its cause', as
     message: 'no pod "web"',
     hint: `No kubelet-ts runs on ${rootDir}, and no container runtime answers. Start it: kubelet-ts run MANIFEST.`,
   });
+});
+
+test('without an agent, a runtime that does not answer is no node without pods', async () => {
+  const rootDir = await temporaryFolder();
+  const error = new UserError('no container runtime answers at unix:///a.sock', { hint: 'Start it.' });
+  const deps = makeDeps(makeRuntime([], []), { connect: () => Promise.reject(error) });
+  await expect(findPods(deps, [], { rootDir }, undefined)).rejects.toBe(error);
 });
 
 test('without an agent, a runtime without pods is no cause', async () => {

@@ -60,7 +60,7 @@ test.each([
   [['--max-pod', '20'], 'unknown flag: --max-pod', 'Did you mean --max-pods?'],
   [
     ['--max-pods', 'x'],
-    "option '--max-pods <n>' argument 'x' is invalid. It must be a whole number of 32 bits.",
+    "option '--max-pods <n>' argument 'x' is invalid. It must be a whole number from -2147483648 to 2147483647.",
     'kubelet-ts run --help shows the flags.',
   ],
   [['/srv/pods', '--config'], "option '--config <path>' argument missing", 'kubelet-ts run --help shows the flags.'],

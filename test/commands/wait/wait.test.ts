@@ -51,6 +51,6 @@ test('the help names every form of a condition', () => {
   program.commands[0]?.configureOutput({ writeOut: (part) => (text += part) }).outputHelp();
   expect(text.replaceAll(/\s+/g, ' ')).toContain(
     '--for <condition> condition to wait for, also condition=TYPE[=VALUE] or jsonpath={PATH}[=VALUE] ' +
-      '(choices: "ready", "completed", "updated", "deleted", default: "ready")',
+      '(choices: "ready", "completed", "updated", "deleted", "condition=", "jsonpath=", default: "ready")',
   );
 });

@@ -183,7 +183,11 @@ test('a pod is deleted by both of its names, and once', async () => {
     expect(await remove(appliedObject('Pod', 'default', name))).toEqual({ ...web, result: 'deleted' });
     expect(await files()).toEqual([]);
   }
-  await expect(remove()).rejects.toMatchObject({ kind: 'missing', message: 'pod "web" not found' });
+  await expect(remove()).rejects.toMatchObject({
+    kind: 'missing',
+    message: 'pod "web" not found',
+    hint: 'No applied object has this name in namespace default.',
+  });
 });
 
 test('the pod of a workload is deleted with the workload', async () => {

@@ -249,7 +249,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     'no memory',
     memory({ availableBytes: 50n << 20n }),
     [
-      'memory problem: 50 MiB of 8.0 GiB memory are available: below 100 MiB pods are evicted (memory.available) -> kubelet-ts top --sort-by memory; ps -eo rss,pid,comm --sort -rss | head',
+      'memory problem: 50 MiB of 8.0 GiB is available: below 100 MiB pods are evicted (memory.available) -> kubelet-ts top --sort-by memory; ps -eo rss,pid,comm --sort -rss | head',
     ],
   ],
   ['limited swap', memory({ swaps: swap }), []],

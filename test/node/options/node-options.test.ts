@@ -281,14 +281,18 @@ describe('a flag', () => {
   test.each(['', '08', '0x', '0b2', '1__0', '_1', '1_', '1.0', '1e3', ' 1', '2147483648', '-2147483649', '0x80000000'])(
     'of a number with 32 bits refuses "%s"',
     async (text) => {
-      await expect(optionsOf(`--max-pods=${text}`)).rejects.toThrow('It must be a whole number of 32 bits.');
+      await expect(optionsOf(`--max-pods=${text}`)).rejects.toThrow(
+        'It must be a whole number from -2147483648 to 2147483647.',
+      );
     },
   );
 
   test('of a number with 64 bits takes more', async () => {
     expect(await optionsOf('--pod-max-pids=2147483648')).toMatchObject({ podPidsLimit: 2_147_483_648 });
     const tooMany = optionsOf('--pod-max-pids=9223372036854775808');
-    await expect(tooMany).rejects.toThrow('It must be a whole number of 64 bits.');
+    await expect(tooMany).rejects.toThrow(
+      'It must be a whole number from -9223372036854775808 to 9223372036854775807.',
+    );
   });
 
   test('of zero stays where zero is allowed', async () => {

@@ -62,6 +62,17 @@ test('the pods that it makes are read like those of files, with its problems', a
   ]);
 });
 
+test('a folder that is missing is no failure of the build', async () => {
+  await install('kustomize', 'exit 1');
+  const folder = join(bin, 'none');
+  expect(await build(folder)).toEqual({
+    origin: folder,
+    severity: 'error',
+    message: 'no such folder',
+    hint: 'Name the folder of a kustomization.yaml. For a URL, run: kustomize build URL',
+  });
+});
+
 test.each([
   [undefined, 'the folder is a kustomization, and neither kustomize nor kubectl is installed'],
   ['echo making; echo "Error: no base" >&2; exit 1', 'kustomize build failed: Error: no base'],
@@ -70,14 +81,11 @@ test.each([
   ['exec cat /dev/zero', 'kustomize build failed: its manifests have more than 10 MiB'],
 ])('%j is the problem of the folder: %s', async (script, message) => {
   if (script !== undefined) await install('kustomize', script);
-  expect(await build('/k')).toEqual({
-    origin: '/k',
-    severity: 'error',
-    message,
-    ...(script === undefined && {
-      hint: 'Install kustomize, or build it elsewhere with kubectl kustomize FOLDER > FILE.yaml and give the file.',
-    }),
-  });
+  const hint =
+    script === undefined
+      ? 'Install kustomize, or build it elsewhere with kubectl kustomize FOLDER > FILE.yaml and give the file.'
+      : `Correct the kustomization until this works: kustomize build ${bin}`;
+  expect(await build(bin)).toEqual({ origin: bin, severity: 'error', message, hint });
 });
 
 test('a build that takes too long is killed with the processes that it started', async () => {
@@ -86,15 +94,16 @@ test('a build that takes too long is killed with the processes that it started',
   await execa('mkfifo', [output], { env: { PATH: '/usr/bin:/bin' } });
   // The pipe ends as soon as the last process has ended.
   await install('kustomize', `exec 3> ${output}; echo begun >&3; sleep 600 >&3`);
-  const built = buildKustomization('/k', { clock });
+  const built = buildKustomization(bin, { clock });
   const pipe = createReadStream(output);
   const ended = once(pipe, 'end');
   await once(pipe, 'data');
   await clock.advance(120_000);
   expect(await built).toEqual({
-    origin: '/k',
+    origin: bin,
     severity: 'error',
     message: 'kustomize build failed: it took longer than 120 seconds',
+    hint: `Correct the kustomization until this works: kustomize build ${bin}`,
   });
   await ended;
 });

@@ -23,7 +23,10 @@ interface Deps extends StaticPodNode {
 const otherName = 'Give one of them another name.';
 const otherUID = 'Leave it out, or give one of them another.';
 
-type Declared = Pick<Manifests, 'pods' | 'configObjects' | 'dependsOnPlaces' | 'classPlaces' | 'derivedUIDs'>;
+type Declared = Pick<
+  Manifests,
+  'pods' | 'configObjects' | 'dependsOnPlaces' | 'classPlaces' | 'derivedUIDs' | 'namePlaces'
+>;
 
 interface ManifestFile {
   /** Fingerprint of the newest revision; empty if none was read since the start. */
@@ -157,14 +160,17 @@ export class ManifestFiles {
   }
 
   /** All objects and problems of the files. */
-  contents(): Required<Manifests> {
+  contents(): ReturnType<typeof joinManifests> {
     const refused = new Map<string, ManifestProblem>();
     const owned = [...this.files].map(([path, { declared, problems, waiting }]) => {
       const isGiven = (keys: readonly string[]): boolean => {
         const key = this.claims.taken(path, keys);
         if (key === undefined) return true;
         const hint = key.startsWith('UID/') ? otherUID : otherName;
-        refused.set(`${path} ${key}`, declaredAlready(path, key, this.claims.owner(key) ?? '', hint));
+        refused.set(
+          `${path} ${key}`,
+          declaredAlready(path, key, this.claims.owner(key) ?? '', hint, declared.namePlaces),
+        );
         return false;
       };
       return {

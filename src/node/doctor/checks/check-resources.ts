@@ -54,7 +54,7 @@ function judgeAmount({ signal, free, size, what, mend }: Amount, { thresholds }:
 
 export function checkMemory({ memory, settings }: Facts): Verdict[] {
   return onFact(memory, ({ availableBytes, totalBytes }) => {
-    const what = `${bytesText(availableBytes)} of ${bytesText(totalBytes)} memory are available`;
+    const what = `${bytesText(availableBytes)} of ${bytesText(totalBytes)} is available`;
     const mend = 'kubelet-ts top --sort-by memory; ps -eo rss,pid,comm --sort -rss | head';
     const low = judgeAmount(
       { signal: 'memory.available', free: availableBytes, size: totalBytes, what, mend },
