@@ -117,6 +117,9 @@ test('the executable runs a pod once, and an agent with a pod', async () => {
   await agent.start();
   await agent.untilReady('web');
   expect((await agent.cli(['ps', '-o', 'name'])).stdout).toBe('pod/web-edge1\n');
+  const [command = '', ...ps] = agent.commandLine(['ps']);
+  const { exitCode, stderr } = await execa(command, ps, { stdout: 'ignore' });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const said = await agent.cli(['exec', 'web', '--', 'echo', 'hello']);
   expect(said).toEqual({ code: 0, stdout: 'hello\n', stderr: '' });
 });

@@ -12,18 +12,16 @@ interface Rest {
  * descriptors, because Node takes 1 ms to make their streams.
  */
 export async function quickPs(words: readonly string[]): Promise<Rest | undefined> {
-  const texts = await quickTexts(words, (await isTerminal()) ? () => process.stdout : undefined);
+  const texts = await quickTexts(words, isTerminal() ? () => process.stdout : undefined);
   if (texts === undefined) return undefined;
   const stdout = unwritten(1, Buffer.from(texts.stdout));
   const stderr = Buffer.from(texts.stderr);
   return { stdout, stderr: stdout.length === 0 ? unwritten(2, stderr) : stderr };
 }
 
-/** True if stdout is a terminal. The module that knows is loaded only for devices, such as `/dev/null` too. */
-async function isTerminal(): Promise<boolean> {
-  if (!fstatSync(1).isCharacterDevice()) return false;
-  const { isatty } = await import('node:tty');
-  return isatty(1);
+/** Loads the module only for devices, such as `/dev/null`. The executable has no `import()` of Node's modules. */
+function isTerminal(): boolean {
+  return fstatSync(1).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(1);
 }
 
 /** Writes to a descriptor. Returns the bytes that it does not take; a stream waits, or reports the error. */
