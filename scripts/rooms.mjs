@@ -390,6 +390,7 @@ const rooms = {
       'api/values',
       'api/kubelet-configuration',
       'engine/container-manager',
+      'engine/network',
       'engine/outgoing',
       'origins/git',
       'origins/http',

@@ -2,11 +2,11 @@ import { Command, Option } from 'commander';
 import { expect, test } from 'vitest';
 import { manPage, pageNames } from '../../src/commands/man/man-page.ts';
 
-test('a page has the arguments, shown flags and examples of its command, and escapes what roff would read', () => {
+test('a page has the arguments, shown flags with their defaults, and examples of its command, and escapes what roff would read', () => {
   const command = new Command('list')
     .description('List pods. All of them')
     .argument('[pods...]', '.names')
-    .addOption(new Option('-o, --output <format>', 'form').choices(['json', 'yaml']))
+    .addOption(new Option('-o, --output <format>', 'form').choices(['json', 'yaml']).default('json').env('LIST_OUTPUT'))
     .addOption(new Option('--secret').hideHelp())
     .addHelpText('after', '\nExamples:\n  list \\ all');
   expect(manPage(command, { name: 'kubelet-ts list', version: '1.0' }))
@@ -25,7 +25,7 @@ List pods. All of them
 .SH OPTIONS
 .TP
 .B \\-o, \\-\\-output <format>
-form (json, yaml)
+form (choices: "json", "yaml", default: "json", env: LIST_OUTPUT)
 .SH NOTES
 .nf
 Examples:

@@ -1,10 +1,11 @@
-import type { Argument, Command, Option } from 'commander';
+import type { Command } from 'commander';
 
 /** The page of section 8 for a command, in roff, from the descriptions that --help shows. */
 export function manPage(command: Command, { name, version }: { name: string; version: string }): string {
   const title = name.replaceAll(' ', '-');
   const options = command.options.filter(({ hidden }) => !hidden);
   const examples = helpAfter(command);
+  const help = command.createHelp();
   return lines(
     `.TH ${quoted(title.toUpperCase())} 8 "" ${quoted(`kubelet-ts ${version}`)} "kubelet-ts"`,
     '.SH NAME',
@@ -18,8 +19,14 @@ export function manPage(command: Command, { name, version }: { name: string; ver
       'COMMANDS',
       command.commands.map((one) => entry(`${name} ${one.name()}`, one.description())),
     ),
-    ...section('ARGUMENTS', command.registeredArguments.map(argumentLines)),
-    ...section('OPTIONS', options.map(optionLines)),
+    ...section(
+      'ARGUMENTS',
+      command.registeredArguments.map((one) => entry(one.name(), help.argumentDescription(one))),
+    ),
+    ...section(
+      'OPTIONS',
+      options.map((one) => entry(one.flags, help.optionDescription(one))),
+    ),
     ...(examples === '' ? [] : ['.SH NOTES', '.nf', text(examples), '.fi']),
   );
 }
@@ -35,14 +42,7 @@ const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`;
 const section = (title: string, entries: readonly string[]): string[] =>
   entries.length === 0 ? [] : [`.SH ${title}`, ...entries];
 
-const argumentLines = (argument: Argument): string =>
-  entry(argument.name(), withChoices(argument.description, argument.argChoices));
-const optionLines = (option: Option): string => entry(option.flags, withChoices(option.description, option.argChoices));
-
 const entry = (term: string, meaning: string): string => `.TP\n.B ${text(term)}\n${text(meaning)}`;
-
-const withChoices = (description: string, choices: readonly string[] | undefined): string =>
-  choices === undefined ? description : `${description} (${choices.join(', ')})`;
 
 /** The text that addHelpText put after the options. */
 function helpAfter(command: Command): string {

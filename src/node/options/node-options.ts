@@ -19,9 +19,9 @@ import { SecretValues } from '../../engine/outgoing/secret-values.ts';
 import { UserError } from '../../errors.ts';
 import { flagsLayer } from './add-configuration-flags.ts';
 import { type CredentialProviderFlags, refuseHalfOfCredentialProviders } from './credential-provider-flags.ts';
-import { detectNodeIPs } from './detect-node-ips.ts';
 import { warnOfFlags } from './flags-without-effect.ts';
 import { type ManifestURLFlags, type ManifestURLOptions, manifestURLOptions } from './manifest-url-options.ts';
+import { nodeIPsOf } from './node-ips.ts';
 import { parseNodeLabels } from './node-labels-flag.ts';
 import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';
 import { refuseURLs } from './url-for-path.ts';
@@ -112,7 +112,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
   const { imageCredentialProviderConfig = '', imageCredentialProviderBinDir = '' } = flags;
   const credentialProviders = { imageCredentialProviderConfig, imageCredentialProviderBinDir };
   refuseHalfOfCredentialProviders(credentialProviders);
-  const givenNodeIPs = flags.nodeIp?.filter(isGiven) ?? [];
+  const { nodeIPs, warnings: ipWarnings } = nodeIPsOf(flags.nodeIp?.filter(isGiven) ?? []);
   return {
     ...configuration,
     configuration,
@@ -129,7 +129,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     rootDir: resolve(flags.rootDir),
     runtimeRootDir: resolve(flags.rootDir),
     nodeName: nodeNameOf(given(flags.hostnameOverride) ?? hostname()),
-    nodeIPs: givenNodeIPs.length > 0 ? givenNodeIPs : detectNodeIPs(),
+    nodeIPs,
     nodeLabels: parseNodeLabels(flags.nodeLabels?.filter(isGiven)),
     containerGC: {
       minAgeMs: flags.minimumContainerTtlDuration ?? defaultContainerGCPolicy.minAgeMs,
@@ -145,7 +145,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     offline: flags.offline ?? false,
     leaveOrphans: false,
     secrets: hidden(secretsOfURLs(urlOptions)),
-    warnings: [...warnOfFlags(flags), ...warnings],
+    warnings: [...warnOfFlags(flags), ...ipWarnings, ...warnings],
     unusedFields: fieldsWithoutEffect(configuration),
   };
 }

@@ -575,3 +575,34 @@ test.each([
 ])('%s %s is refused with its form', async (flag, text, message) => {
   await expect(optionsOf(flag, text)).rejects.toMatchObject({ message: expect.stringContaining(message) as string });
 });
+
+test.each([
+  ['192.0.2.1,2001:DB8::0:1', ['192.0.2.1', '2001:db8::1']],
+  ['192.0.2.1,,hello', ['192.0.2.1']],
+  ['300.1.1.1,::1', ['::1']],
+])('--node-ip %s names the addresses %j', async (words, nodeIPs) => {
+  expect((await optionsOf('--node-ip', words)).nodeIPs).toEqual(nodeIPs);
+});
+
+test('a text of --node-ip that is no address is ignored, with a warning', async () => {
+  const { nodeIPs, warnings } = await optionsOf('--node-ip', 'hello');
+  expect(nodeIPs).toEqual((await optionsOf()).nodeIPs);
+  expect(warnings).toEqual([
+    { origin: '--node-ip', message: '"hello" is no IP address, and is ignored', severity: 'warning' },
+  ]);
+});
+
+test('an unspecified --node-ip has the address detected', async () => {
+  expect((await optionsOf('--node-ip', '0.0.0.0')).nodeIPs).toEqual((await optionsOf()).nodeIPs);
+});
+
+test.each([
+  ['192.0.2.1,192.0.2.2', 'must contain either a single IP or a dual-stack pair of IPs'],
+  ['192.0.2.1,::1,192.0.2.2', 'must contain either a single IP or a dual-stack pair of IPs'],
+  ['0.0.0.0,::1', "dual-stack node IPs cannot include '0.0.0.0' or '::'"],
+])('--node-ip %s is refused: %s', async (words, reason) => {
+  await expect(optionsOf('--node-ip', words)).rejects.toMatchObject({
+    message: `bad --node-ip "${words}": ${reason}`,
+    hint: 'Give one address, or one of IPv4 and one of IPv6.',
+  });
+});
