@@ -58,8 +58,7 @@ export function register(program: Command, deps: CommandDeps): void {
 async function validate(manifests: readonly string[], flags: ValidateFlags, deps: CommandDeps): Promise<void> {
   const options = await checkedOptions(flags);
   const kustomizations = flags.kustomize ?? [];
-  const isNamed = manifests.length + kustomizations.length > 0;
-  const { paths, urls } = isNamed ? { paths: manifests, urls: [] } : namedManifests([], options);
+  const { paths, urls } = sourcesOf(manifests, kustomizations, flags, options);
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
   const { nodeName, featureGates } = options;
   const files = await readManifests({
@@ -89,6 +88,20 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   } else {
     deps.stdout.write(await objectText(validationJSON(checked), flags.output, 2));
   }
+}
+
+/** A configuration that names no manifests is checked alone. */
+function sourcesOf(
+  manifests: readonly string[],
+  kustomizations: readonly string[],
+  { config, configDir }: ValidateFlags,
+  options: NodeOptions,
+): ReturnType<typeof namedManifests> {
+  const { manifestPaths, manifestURLs } = options;
+  const isConfigurationAlone = manifestPaths.length + manifestURLs.length === 0 && (config ?? configDir) !== undefined;
+  return manifests.length + kustomizations.length > 0 || isConfigurationAlone
+    ? { paths: manifests, urls: [] }
+    : namedManifests([], options);
 }
 
 /** Throws a `UserError` for mistakes. A configuration file that is wrong counts as a manifest that is. */

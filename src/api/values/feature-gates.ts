@@ -282,8 +282,7 @@ function problemOf(name: string, value: boolean): GateProblem | undefined {
     return {
       name,
       message: `unrecognized feature gate: ${name}`,
-      hint:
-        nearest === undefined ? 'Use a gate of Kubernetes 1.32: docs/configuration.md' : `Did you mean "${nearest}"?`,
+      hint: nearest === undefined ? 'Use a gate of Kubernetes 1.32, or leave it out.' : `Did you mean "${nearest}"?`,
       severity: 'error',
     };
   }

@@ -56,7 +56,7 @@ describe('feature gates', () => {
       {
         name: 'Whatever',
         message: 'unrecognized feature gate: Whatever',
-        hint: 'Use a gate of Kubernetes 1.32: docs/configuration.md',
+        hint: 'Use a gate of Kubernetes 1.32, or leave it out.',
         severity: 'error',
       },
     ],

@@ -6,10 +6,13 @@ import { register } from '../../../src/commands/validate.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { makeDeps, makeRuntime } from '../runtime-listings.ts';
 
-async function validate(...words: string[]): Promise<void> {
+/** Resolves to stdout. */
+async function validate(...words: string[]): Promise<string> {
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
-  register(program, makeDeps(makeRuntime([], [])));
+  const deps = makeDeps(makeRuntime([], []));
+  register(program, deps);
   await program.parseAsync(['validate', ...words], { from: 'user' });
+  return deps.printed.stdout;
 }
 
 /** Writes a configuration with these lines. Returns its path. */
@@ -51,4 +54,14 @@ test('a wrong flag has exit code 1, also beside a good file of --config', async 
   await expect(validate('--max-pods', '-1')).rejects.toMatchObject({ exitCode: 1 });
   const file = await configuration('maxPods: 3');
   await expect(validate('--config', file, '--max-pods', '-1')).rejects.toMatchObject({ exitCode: 1 });
+});
+
+test('a good configuration that names no manifests is checked alone, with its warnings', async () => {
+  const file = await configuration('maxPods: 3', 'maxpods: 4');
+  expect(await validate('--config', file)).toBe(`${file}:4:1: warning: maxpods: Unknown field "maxpods" is ignored
+    4 | maxpods: 4
+      | ^~~~~~~
+  hint: Did you mean "maxPods"?
+0 pods: 0 errors, 1 warning
+`);
 });

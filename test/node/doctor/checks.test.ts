@@ -298,6 +298,11 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     ['files warning: manifests /p are missing -> mkdir -p /p'],
   ],
   [
+    'a missing manifest',
+    { paths: [{ value: { what: 'manifests', path: '/p/web.yaml' } }] },
+    ['files warning: manifests /p/web.yaml are missing -> Write /p/web.yaml, or correct the path.'],
+  ],
+  [
     'a port in use',
     { ports: [{ value: { port: 10248, flag: '--healthz-port', holder: { pid: 7, command: 'kubelet' } } }] },
     [

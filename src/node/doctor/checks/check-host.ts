@@ -40,7 +40,10 @@ function judgePath({ what, path, found }: PathFacts): Verdict[] {
 }
 
 function judgeMissing(what: PathFacts['what'], path: string): Verdict[] {
-  if (what === 'manifests') return [warning(`manifests ${path} are missing`, `mkdir -p ${path}`)];
+  if (what === 'manifests') {
+    const mend = /\.(?:ya?ml|json)$/.test(path) ? `Write ${path}, or correct the path.` : `mkdir -p ${path}`;
+    return [warning(`manifests ${path} are missing`, mend)];
+  }
   return what === 'root-dir' ? [ok(`root-dir ${path} is made by kubelet-ts run`)] : [];
 }
 
