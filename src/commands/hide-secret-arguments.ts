@@ -23,9 +23,17 @@ export function shownArguments(argv: readonly string[]): string[] {
 
 type Hide = (value: string) => string;
 
+/** True if a URL has a user, a password or a query. The `ref` of a git URL is no secret. */
+function holdsSecret(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, searchParams } = new URL(text);
+  const isPublic = (name: string): boolean => name === 'ref' && protocol.startsWith('git+');
+  return `${username}${password}` !== '' || [...searchParams.keys()].some((name) => !isPublic(name));
+}
+
 const hidden: [string, Hide][] = [
   ['--manifest-url-header', (header) => header.replace(/:.*$/s, ': …')],
-  ['--manifest-url', (url) => (URL.canParse(url) ? shownURL(new URL(url)) : url)],
+  ['--manifest-url', (url) => (holdsSecret(url) ? shownURL(new URL(url)) : url)],
 ];
 const hideVariable: Hide = (variable) => variable.replace(/=.*$/s, '=…');
 const hiddenEnv: [string, Hide] = ['--env', hideVariable];

@@ -9,6 +9,7 @@ import { shownArguments } from './hide-secret-arguments.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { pathsIn } from './service/paths-in.ts';
 import { openRCScript } from './service/openrc-script.ts';
+import { requireExecutable } from './service/require-executable.ts';
 import { systemdUnit } from './service/systemd-unit.ts';
 
 type Init = 'systemd' | 'openrc';
@@ -69,15 +70,20 @@ export function register(program: Command, deps: CommandDeps): void {
     .description('Install a service that runs kubelet-ts at boot')
     .argument('[arguments...]', 'arguments of run, after -- (default: /etc/kubernetes/manifests)')
     .option('--program <path>', 'program that the service runs', ownProgram())
+    .showHelpAfterError('(put -- before arguments of run: kubelet-ts install-service -- ARGUMENTS; see --help)')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: InstallFlags) => {
+      refuseCommandName(words);
       refuseSecrets(words);
       const service = await serviceOf(flags);
       const arguments_ = words.length === 0 ? ['/etc/kubernetes/manifests'] : words;
       const paths = pathsIn(arguments_, await runCommand(deps));
       refuseURLs(paths);
       const folder = paths.every((path) => isAbsolute(path)) ? undefined : process.cwd();
-      const text = service.text(resolve(flags.program), arguments_, flags.name, folder);
+      const program = resolve(flags.program);
+      // A dry run may be for another machine.
+      if (flags.dryRun !== true) await requireExecutable(program);
+      const text = service.text(program, arguments_, flags.name, folder);
       deps.stdout.write(flags.dryRun === true ? text : await install(service, text));
     });
 }
@@ -129,6 +135,14 @@ async function runCommand(deps: CommandDeps): Promise<Command> {
   const [command] = program.commands;
   if (command === undefined) throw new Error('no command was registered');
   return command;
+}
+
+/** Throws a `UserError` if the command `run` comes before its arguments, where it would name a folder. */
+function refuseCommandName([first]: readonly string[]): void {
+  if (first !== 'run') return;
+  throw new UserError('the arguments begin with the word run, which the service adds itself', {
+    hint: 'Leave it out. For a file or folder of that name, write ./run.',
+  });
 }
 
 /** Every user of a machine can read the command line of a service. */

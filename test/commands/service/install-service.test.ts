@@ -1,10 +1,13 @@
-import { resolve } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../../src/commands/install-service.ts';
 import type { CommandDeps } from '../../../src/commands/io/deps.ts';
+import { requireExecutable } from '../../../src/commands/service/require-executable.ts';
 import { openRCScript } from '../../../src/commands/service/openrc-script.ts';
 import { systemdUnit } from '../../../src/commands/service/systemd-unit.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 /** Runs the command, and resolves with its output. */
 async function install(...words: string[]): Promise<string> {
@@ -84,4 +87,50 @@ test('arguments with a secret are refused', async () => {
     message: 'the arguments hold a secret, which every user of this machine could read in the service',
     hint: 'Put it into the configuration that --config names, and make that file readable for root alone.',
   });
+});
+
+test.each([
+  'git+https://git.example/fleet.git//sites/east?ref=main',
+  'https://box.example',
+  'https://BOX.example/p.yaml',
+  'https://box.example:443/x.yaml',
+])('a URL without a secret is taken as it is written: %s', async (url) => {
+  const words = ['--manifest-url', url];
+  expect(await install('--init', 'systemd', '--', ...words)).toBe(
+    systemdUnit('/usr/bin/kubelet-ts', words, 'kubelet-ts'),
+  );
+});
+
+test('the word run before its arguments is refused', async () => {
+  await expect(install('--init', 'systemd', 'run', '/srv/pods')).rejects.toMatchObject({
+    name: 'UserError',
+    message: 'the arguments begin with the word run, which the service adds itself',
+    hint: 'Leave it out. For a file or folder of that name, write ./run.',
+  });
+});
+
+test('a flag of run without -- is refused with a hint', async () => {
+  const texts: string[] = [];
+  const program = new Command().exitOverride().configureOutput({ writeErr: (text) => texts.push(text) });
+  register(program, {} as unknown as CommandDeps);
+  const words = ['install-service', '/srv/pods', '--max-pods', '20'];
+  await expect(program.parseAsync(words, { from: 'user' })).rejects.toMatchObject({ code: 'commander.unknownOption' });
+  expect(texts.join('')).toBe(
+    "error: unknown option '--max-pods'\n\n" +
+      '(put -- before arguments of run: kubelet-ts install-service -- ARGUMENTS; see --help)\n',
+  );
+});
+
+test('a program that is no executable file is refused', async () => {
+  const folder = await temporaryFolder();
+  const [plain, executable, missing] = [join(folder, 'plain'), join(folder, 'program'), join(folder, 'nope')];
+  await writeFile(plain, '', { mode: 0o644 });
+  await writeFile(executable, '', { mode: 0o755 });
+  for (const program of [plain, missing, folder])
+    await expect(requireExecutable(program)).rejects.toMatchObject({
+      name: 'UserError',
+      message: `${program} is no executable file`,
+      hint: 'Name the kubelet-ts of this machine with --program.',
+    });
+  expect(await requireExecutable(executable)).toBeUndefined();
 });

@@ -6,8 +6,8 @@ import type { MemoryBlock } from './memory-state.ts';
 
 /**
  * Memory that the init containers of a pod leave to its later containers. It is kept apart from the state: it outlives
- * the init container and the pod, until another pod is given memory. kubelet: memorymanager/policy_static.go
- * initContainersReusableMemory
+ * the init container, until another pod is given memory. Beyond the kubelet, it ends with the pod's last assignment,
+ * because a pod may be admitted again here. kubelet: memorymanager/policy_static.go initContainersReusableMemory
  */
 export class ReusableMemory {
   private podUID: string | undefined;
@@ -34,6 +34,11 @@ export class ReusableMemory {
       const before = ofNodes.get(type) ?? 0n;
       this.bytes.set(nodes, ofNodes.set(type, isInit ? larger(before, size) : larger(before - size, 0n)));
     }
+  }
+
+  /** Called when the last assignment of a pod was removed. */
+  forget(podUID: string): void {
+    if (this.podUID === podUID) this.bytes = new Map();
   }
 }
 

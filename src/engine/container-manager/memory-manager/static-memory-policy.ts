@@ -125,7 +125,10 @@ export class StaticMemoryPolicy {
     const blocks = ofPod?.get(containerName);
     if (ofPod === undefined || blocks === undefined) return false;
     ofPod.delete(containerName);
-    if (ofPod.size === 0) assignments.delete(podUID);
+    if (ofPod.size === 0) {
+      assignments.delete(podUID);
+      this.reusable.forget(podUID);
+    }
     for (const block of blocks) release(machine, block);
     return true;
   }

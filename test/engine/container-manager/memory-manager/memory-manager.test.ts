@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Container } from '../../../../src/api/types.ts';
+import type { Container, Pod } from '../../../../src/api/types.ts';
 import { parseMemoryCheckpoint } from '../../../../src/engine/container-manager/memory-manager/memory-checkpoint.ts';
 import { MemoryManager } from '../../../../src/engine/container-manager/memory-manager/memory-manager.ts';
 import type { MemoryReservation } from '../../../../src/engine/container-manager/memory-manager/reserved-memory.ts';
@@ -54,7 +54,7 @@ test.each([
 const gibibyte = 1024n ** 3n;
 
 /** A manager of NUMA nodes with 4 GiB each, 1 GiB of node 0 is reserved. Containers have the affinity `hint`. */
-function makeManager(given: { nodes?: number; hint?: TopologyHint; content?: string } = {}) {
+function makeManager(given: { nodes?: number; hint?: TopologyHint; content?: string; activePods?: Pod[] } = {}) {
   const hint = given.hint ?? { affinity: undefined, preferred: false };
   let content = given.content;
   const manager = new MemoryManager({
@@ -65,7 +65,7 @@ function makeManager(given: { nodes?: number; hint?: TopologyHint; content?: str
     },
     nodes: Array.from({ length: given.nodes ?? 1 }, (_, id) => ({ id, bytes: 4n * gibibyte, hugePages: [] })),
     affinities: { policyName: 'none', affinityOf: () => hint },
-    activePods: () => [pod],
+    activePods: () => given.activePods ?? [pod],
     sourcesReady: () => true,
   });
   const write = (text: string): void => {
@@ -105,6 +105,20 @@ test('memory that an init container left over is reused, though the init contain
     hints: new Map([['memory', [{ affinity: 1n, preferred: true }]]]),
     again: { reserved: 2n, free: 1n },
   });
+});
+
+test('a pod that is admitted again finds nothing left over from its time before', () => {
+  const activePods = [pod];
+  const { manager, written } = makeManager({ activePods });
+  manager.allocate(pod, init);
+  manager.allocate(pod, app);
+  activePods.pop();
+  // Removes what pods have that are not active.
+  manager.hints(pod, app);
+  activePods.push(pod);
+  manager.allocate(pod, init);
+  manager.allocate(pod, app);
+  expect(usageIn(written())).toEqual({ reserved: 2n * gibibyte, free: gibibyte });
 });
 
 test('after a restart the blocks of the file say how much memory is left over', () => {
