@@ -5,6 +5,7 @@ import { rootSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import { addConfigurationFlags, flagsLayer } from '../node/options/add-configuration-flags.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { fetchRuntimeEndpoint } from '../server/control/control-client.ts';
 import { endAgent } from './run/end-agent.ts';
 import { outputGuard } from './run-once/github-guard.ts';
 import type { OutputGuard } from './run-once/github-guard.ts';
@@ -45,7 +46,10 @@ Give down the same --config, --config-dir, --pod-logs-dir and --cgroup-root as r
 async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   const { configuration } = await readConfiguration(flags, flagsLayer(flags));
   const { stderr } = deps;
-  if (await endAgent(rootSocketPath(flags.rootDir), { clock: systemClock, stderr })) {
+  const socket = rootSocketPath(flags.rootDir);
+  // Its configuration alone may name it. An agent that does not answer is ended without it.
+  const runtimeOfAgent = await fetchRuntimeEndpoint(socket).catch(() => undefined);
+  if (await endAgent(socket, { clock: systemClock, stderr })) {
     deps.stdout.write('kubelet-ts stopped\n');
   }
   const [{ tearDownNode }, { removeAbandonedRuns }, { createLogger }] = await Promise.all([
@@ -60,6 +64,7 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
     rootDir: flags.rootDir,
     runtimeRootDir: flags.rootDir,
     runtimeEndpoint: flags.containerRuntimeEndpoint ?? configuration.containerRuntimeEndpoint,
+    runtimeOfAgent,
     podLogsDir: configuration.podLogsDir,
     cgroupRoot: configuration.cgroupRoot || '/',
     deletesClaims: flags.volumes,

@@ -28,6 +28,8 @@ interface TearDownOptions {
   runtimeRootDir: string;
   /** Empty to find one. */
   runtimeEndpoint: string;
+  /** The runtime of the agent that ran until now, which is used if nothing names another. */
+  runtimeOfAgent?: string | undefined;
   podLogsDir: string;
   cgroupRoot: string;
   /** True: the data of all claims are deleted, unless a pod that may use them could not be removed. */
@@ -113,7 +115,11 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
   const { rootDir, runtimeRootDir, podLogsDir, cgroupRoot, logger, onRemoved = () => undefined } = options;
   const podDirs = new PodDirs({ rootDir });
   if ((await podDirs.podUIDs()).length === 0) return [];
-  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir: runtimeRootDir, flag: options.runtimeEndpoint });
+  const { endpoint, managed } = await findRuntimeEndpoint({
+    rootDir: runtimeRootDir,
+    flag: options.runtimeEndpoint,
+    ofAgent: options.runtimeOfAgent,
+  });
   const containerd = managed ? await startContainerd(runtimeRootDir, logger) : undefined;
   const done = new AbortController();
   const connection = await openOwnRuntime(endpoint, { rootDir, makesPods: false, logger, signal: done.signal });

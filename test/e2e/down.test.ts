@@ -90,3 +90,19 @@ test('what down cannot remove is named with the reason, and the rest goes', asyn
   expect(stderr).toContain(`error: ${lastGood} could not be emptied: ENOTDIR`);
   await rm(lastGood);
 });
+
+test('down removes pods from the runtime of the agent, which only a flag of the agent named', async () => {
+  const endpoint = `unix://${join(agent.rootDir, 'containerd/containerd.sock')}`;
+  const other = await startAgent({ flags: ['--container-runtime-endpoint', endpoint] });
+  try {
+    await other.write('web.json', makePod('web', { containers: [shell('app', serve)] }));
+    await other.untilReady('web');
+    expect(await other.down()).toEqual({
+      code: 0,
+      stdout: 'kubelet-ts stopped\npod default/web-edge1 removed\n',
+      stderr: '',
+    });
+  } finally {
+    await other.cleanUp();
+  }
+});
