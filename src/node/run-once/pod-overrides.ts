@@ -55,8 +55,12 @@ function containerMeant(name: string | undefined, pods: readonly Pod[]): string 
   );
 }
 
-/** References to variables, `$(NAME)`, resolve in order, so that a replaced variable keeps its place. */
-function withVariables(own: readonly EnvVar[], env: PodOverrides['env']): EnvVar[] {
+/**
+ * References to variables, `$(NAME)`, resolve in order, so that a replaced variable keeps its place. A value of the
+ * command line has none: it is passed on as it is.
+ */
+function withVariables(own: readonly EnvVar[], given: PodOverrides['env']): EnvVar[] {
+  const env = new Map([...given].map(([name, value]) => [name, value.replaceAll('$', () => '$$')]));
   const replaced = own.map((variable) => {
     const value = env.get(variable.name);
     return value === undefined ? variable : { name: variable.name, value };

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { expand } from '../../../src/api/values/expand.ts';
 import { overridePods } from '../../../src/node/run-once/pod-overrides.ts';
 import { makePod } from '../../builders/pods.ts';
 
@@ -51,4 +52,10 @@ test('a container that no pod has is refused, and one is asked for if there are 
   expect(() => overridePods([pod, other], { env: none, images: [{ container: undefined, image: 'c' }] })).toThrow(
     '--set image=… is not clear with several containers',
   );
+});
+
+test.each(['pa$$word', '$(A)', '$', '$$(A)'])('the value %s of a variable reaches the container as it is', (value) => {
+  const [changed] = overridePods([pod], { env: new Map([['B', value]]), images: [] });
+  const [given] = changed?.spec.containers[0]?.env ?? [];
+  expect(expand(given?.value ?? '', () => 'expanded')).toBe(value);
 });
