@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Family, Sample } from './family.ts';
 
@@ -37,19 +37,17 @@ export class ProcessRegistry {
 
   /** All metrics of the process. */
   async families(): Promise<Family[]> {
-    const own = await this.registry.getMetricsAsJSON();
+    const [limit, own] = await Promise.all([virtualMemoryLimit(), this.registry.getMetricsAsJSON()]);
     // Safe cast: the default metrics are counters, gauges and histograms, and `values` are their samples.
     const known = own as unknown as OwnFamily[];
-    return [
-      virtualMemoryLimit(),
-      ...known.map(({ values, ...family }) => ({ ...family, samples: values.map(withTextLabels) })),
-    ];
+    return [limit, ...known.map(({ values, ...family }) => ({ ...family, samples: values.map(withTextLabels) }))];
   }
 }
 
 /** kubelet: client_golang process_collector.go maxVsize */
-function virtualMemoryLimit(): Family {
-  const [, soft = ''] = /^Max address space\s+(\S+)/m.exec(ownLimits()) ?? [];
+async function virtualMemoryLimit(): Promise<Family> {
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
+  const [, soft = ''] = /^Max address space\s+(\S+)/m.exec(limits) ?? [];
   // An unlimited one is the largest number of 64 bits.
   const value = soft === 'unlimited' ? 2 ** 64 : Number(soft);
   return {
@@ -58,13 +56,4 @@ function virtualMemoryLimit(): Family {
     help: 'Maximum amount of virtual memory available in bytes.',
     samples: soft === '' ? [] : [{ labels: {}, value }],
   };
-}
-
-/** Returns an empty text if no descriptor is free. Synchronous, because other threads would be asked five times. */
-function ownLimits(): string {
-  try {
-    return readFileSync('/proc/self/limits', 'utf8');
-  } catch {
-    return '';
-  }
 }

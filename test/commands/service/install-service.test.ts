@@ -116,7 +116,7 @@ test('a flag of run without -- is refused with a hint', async () => {
   const words = ['install-service', '/srv/pods', '--max-pods', '20'];
   await expect(program.parseAsync(words, { from: 'user' })).rejects.toMatchObject({ code: 'commander.unknownOption' });
   expect(texts.join('')).toBe(
-    "error: unknown option '--max-pods'\n\n" +
+    "error: unknown option '--max-pods'\n" +
       '(put -- before arguments of run: kubelet-ts install-service -- ARGUMENTS; see --help)\n',
   );
 });
