@@ -132,5 +132,5 @@ test('a program that is no executable file is refused', async () => {
       message: `${program} is no executable file`,
       hint: 'Name the kubelet-ts of this machine with --program.',
     });
-  expect(await requireExecutable(executable)).toBeUndefined();
+  await expect(requireExecutable(executable)).resolves.toBeUndefined();
 });
