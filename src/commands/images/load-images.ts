@@ -25,7 +25,8 @@ export async function loadImages(files: readonly string[], flags: ImageFlags, de
       for (const name of names) deps.stdout.write(`Loaded image: ${visible(name)}\n`);
     }
   };
-  for (const file of files) if (file !== '-') await requireReadable(resolve(file));
+  // Another user is told first that root is needed.
+  if (process.getuid?.() === 0) for (const file of files) if (file !== '-') await requireReadable(resolve(file));
   await untilSignalled((signal) => withImporter(flags, signal, loadAll));
 }
 
