@@ -3,6 +3,5 @@
  * only tests reach. Delete a line once its work is done.
  */
 
-// Nothing planned: the recorded table of names needs it
+// Nothing planned: the recorded tables need it
 export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-names.ts';
-export { checkDNS1035Label } from '../src/api/values/names.ts';

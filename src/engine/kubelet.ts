@@ -201,7 +201,7 @@ export class Kubelet
     return this.parts.nodeShutdown.begin();
   }
 
-  /** Called if the shutdown is cancelled. */
+  /** Takes pods again. A shutdown that logind cancels calls `NodeShutdown` itself. */
   cancelShutdown(): void {
     this.parts.nodeShutdown.cancel();
   }

@@ -15,8 +15,8 @@ import type { SyncLoopMonitor } from './sync-loop-monitor.ts';
  *   configObjects sources                         → syncs of the pods that use these ConfigMaps and Secrets
  *   pleg          PLEG                            → pod syncs, clean-up of dead containers
  *   probe         probe workers                   → status, pod syncs
- *   sync          work queue                      → pod syncs
- *   admission     pod workers, when a pod ended   → another try to admit waiting pods
+ *   sync          work queue, and parts with news → pod syncs
+ *   admission     PodAdmission, at news for them  → another try to admit waiting pods
  *   operation     operators, by the control socket → a pod is stopped or started
  *   housekeeping  2 s after an event, or 10 s later → clean-ups
  *   barrier       readers of the snapshot         → a call back after all earlier inputs
@@ -40,7 +40,7 @@ export interface SyncHandler {
   handlePlegEvents(events: PodLifecycleEvent[], status: RuntimePodStatus): void;
   handleProbeChange(change: ProbeChange): void;
   handlePodSync(podUID: string): void;
-  /** Called when a pod ended, so that others may have room. */
+  /** Called when waiting pods may be admitted: there is news of room, order, the node or devices. */
   handleAdmission(): void;
   /** Called when an operator stopped or started a pod. */
   handleOperation(operation: 'stop' | 'start', podUID: string): void;

@@ -25,8 +25,9 @@ export async function loadImages(files: readonly string[], flags: ImageFlags, de
       for (const name of names) deps.stdout.write(`Loaded image: ${visible(name)}\n`);
     }
   };
-  // Another user is told first that root is needed.
-  if (process.getuid?.() === 0) for (const file of files) if (file !== '-') await requireReadable(resolve(file));
+  // For another user the missing right is the error to report, and nothing is started.
+  const paths = process.getuid?.() === 0 ? files.filter((file) => file !== '-') : [];
+  for (const path of paths) await requireReadable(resolve(path));
   await untilSignalled((signal) => withImporter(flags, signal, loadAll));
 }
 

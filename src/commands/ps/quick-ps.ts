@@ -19,7 +19,10 @@ export async function quickPs(words: readonly string[]): Promise<Rest | undefine
   return { stdout, stderr: stdout.length === 0 ? unwritten(2, stderr) : stderr };
 }
 
-/** Loads the module only for devices, such as `/dev/null`. The executable has no `import()` of Node's modules. */
+/**
+ * True if stdout is a terminal. The module is loaded only for a device, such as `/dev/null`. The executable cannot
+ * `import()` it.
+ */
 function isTerminal(): boolean {
   return fstatSync(1).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(1);
 }

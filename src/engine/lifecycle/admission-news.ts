@@ -1,8 +1,9 @@
 import type { KubeletEvent } from '../view/events.ts';
 
 /**
- * A change that waiting pods may need. `room`: a pod ended. `order`: a pod became Ready or completed, or the declared
- * pods changed. `node`: the node takes pods again. `devices`: plugins have allocated.
+ * A change that waiting pods may need. `room`: a pod ended, a UID of another program is free, or devices
+ * changed. `order`: a pod became Ready or completed, or the declared pods changed. `node`: the node takes pods again.
+ * `devices`: plugins have allocated, or devices changed.
  */
 export type AdmissionNews = 'room' | 'order' | 'node' | 'devices';
 

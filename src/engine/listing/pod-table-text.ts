@@ -7,7 +7,7 @@ export interface Texts {
   stderr: string;
 }
 
-/** The table as an output shows it that is no terminal. */
+/** The table for an output that is no terminal. */
 export async function podTableText({ columns, rows }: PodTable, { headers }: { headers: boolean }): Promise<string> {
   if (rows.length === 0) return emptyText(headers);
   return formatTable([...(headers ? [columns] : []), ...rows.map(({ cells }) => cells)]);
