@@ -58,7 +58,7 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
       sendJSON(context, call.response, table);
     },
     'GET /v1/pod-table/text': async (call) => {
-      const { podTableText, linesText } = await listing();
+      const { podTableText, linesText } = await import('../../engine/listing/pod-table-text.ts');
       const { warnings, ...table } = await podsOf(call);
       const texts: Texts = {
         stdout: await podTableText(table, { headers: !call.query.has('no-headers') }),
@@ -98,12 +98,11 @@ function parameter({ query }: ControlCall, name: string): string {
 }
 
 async function loadListing() {
-  const [table, text, warnings] = await Promise.all([
+  const [table, warnings] = await Promise.all([
     import('../../engine/listing/pod-table.ts'),
-    import('../../engine/listing/pod-table-text.ts'),
     import('../../engine/listing/node-warnings.ts'),
   ]);
-  return { ...table, ...text, ...warnings };
+  return { ...table, ...warnings };
 }
 
 /** A row as `ps` prints it. The library that measures it is loaded only for other letters than ASCII. */
