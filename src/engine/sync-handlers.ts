@@ -339,7 +339,7 @@ export class SyncHandlers implements SyncHandler {
   private keepStopped(pod: Pod): void {
     const { statusManager, workers, runtimePods, admission, clock } = this.deps;
     const { uid, name } = pod.metadata;
-    admission.forget(uid);
+    admission.withdraw(uid);
     this.replacements.endEarlier(pod);
     if (statusManager.get(uid)?.reason !== reasons.stopped) {
       const message = `Stopped by an operator. To start it: kubelet-ts start ${name}`;
@@ -357,7 +357,7 @@ export class SyncHandlers implements SyncHandler {
     podManager.removePod(uid);
     this.starting.delete(uid);
     this.unreleased.delete(uid);
-    admission.removed(uid);
+    admission.withdraw(uid);
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
     if (!this.deps.isNameDeclared(podFullName(pod.metadata))) this.deps.operations.removed(pod.metadata);
     workers.updatePod({ type: 'kill', pod });

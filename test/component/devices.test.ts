@@ -319,6 +319,66 @@ test('a refused pod frees its other devices for a pod that lacked them, and is n
   });
 });
 
+/** A plugin with these devices, and its calls of Allocate that wait for their answer. */
+function slowPlugin(...ids: string[]): { plugin: DirectPlugin; pending: (() => void)[] } {
+  const plugin = goodPlugin(healthy(...ids));
+  const { allocate = never } = plugin.answers;
+  const pending: (() => void)[] = [];
+  plugin.answers['allocate'] = (request) =>
+    new Promise<void>((resolve) => pending.push(resolve)).then(() => allocate(request));
+  return { plugin, pending };
+}
+
+const answerNext = (pending: (() => void)[]): void => pending.shift()?.();
+
+test('a pod that is moved away and back while its plugin answers has no device that another pod gets', async () => {
+  const world = await World.make();
+  const { plugin, pending } = slowPlugin('d0', 'd1');
+  const { engine, source } = await boot(world, { 'a.example/dev': plugin });
+  const [moved, other] = [podWith('moved', 'a.example/dev'), podWith('other', 'a.example/dev')];
+  source.set(moved);
+  await world.until(() => pending.length === 1);
+  source.set();
+  await world.until(() => engine.pod('moved-edge1') === undefined);
+  source.set(moved);
+  await world.until(() => engine.pod('moved-edge1') !== undefined);
+  await world.pass(1000);
+  const askedTwice = pending.length === 2;
+  answerNext(pending);
+  await world.until(() => engine.isReady('moved-edge1'));
+  if (askedTwice) answerNext(pending);
+  source.set(moved, other);
+  await world.until(() => pending.length === 1);
+  answerNext(pending);
+  await world.until(() => engine.isReady('other-edge1'));
+  expect(givenDevices(world)).toEqual([['d0'], ['d1']]);
+});
+
+test.each(['removed', 'stopped'])(
+  'a pod that is %s while its plugin answers leaves its device to another',
+  async (how) => {
+    const world = await World.make();
+    const { plugin, pending } = slowPlugin('d0');
+    const { engine, source } = await boot(world, { 'a.example/dev': plugin });
+    const [first, other] = [podWith('first', 'a.example/dev'), podWith('other', 'a.example/dev')];
+    source.set(first);
+    await world.until(() => pending.length === 1);
+    source.set(first, other);
+    await world.until(() => engine.phase('other-edge1') === 'Failed');
+    if (how === 'removed') source.set(other);
+    else await engine.kubelet.operate({ action: 'stop', pod: { namespace: 'default', name: 'first-edge1' } });
+    await world.pass(1000);
+    answerNext(pending);
+    await world.until(() => pending.length === 1);
+    answerNext(pending);
+    await world.until(() => engine.isReady('other-edge1'));
+    expect({ given: givenDevices(world), running: world.runtime.running() }).toEqual({
+      given: [['d0']],
+      running: ['other-edge1/main#0'],
+    });
+  },
+);
+
 test('a container whose plugin ended is not started unprepared, but once the plugin is back', async () => {
   const world = await World.make();
   const plugin = goodPlugin(healthy('d0'));

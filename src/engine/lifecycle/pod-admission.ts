@@ -182,8 +182,8 @@ export class PodAdmission {
     this.waits.delete(uid);
   }
 
-  /** The pod was removed. */
-  removed(uid: string): void {
+  /** The pod was removed or stopped. Plugins may still be asked for it. */
+  withdraw(uid: string): void {
     this.forget(uid);
     this.deps.devices?.forget(uid);
   }

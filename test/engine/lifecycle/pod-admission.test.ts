@@ -33,7 +33,7 @@ test('a pod waits for its UID until it is removed', () => {
   const waiting = (): unknown => [...waits].map(([uid, isAwaited]) => [uid, isAwaited()]);
   const isAdmitted = admission.admit(pod);
   const before = waiting();
-  admission.removed(pod.metadata.uid);
+  admission.withdraw(pod.metadata.uid);
   expect({ isAdmitted, before, after: waiting() }).toEqual({
     isAdmitted: false,
     before: [['p0', true]],
