@@ -13,6 +13,7 @@ import { withCompiler } from '../compile/compiler.mjs';
 import { packed } from './pack.mjs';
 import { joinStart, loaderOf, scriptOf } from '../join-start.mjs';
 import { eagerFunctions } from './eager-functions.mjs';
+import { withoutEnvFile } from './without-env-file.mjs';
 
 const root = join(import.meta.dirname, '../..');
 const require = createRequire(import.meta.url);
@@ -155,7 +156,7 @@ export async function makeExecutable(output) {
     const packs = [...bundles.map(({ name, start }) => packed(name, start)), packed('chunks', chunks)];
     const made = join(folder, 'kubelet-ts');
     await execa('strip', ['-o', made, process.execPath]);
-    await writeFile(made, withoutEnvFile(await readFile(made)));
+    await writeFile(made, withoutEnvFile(await readFile(made), parseInt(process.versions.node, 10)));
     await inject(made, 'NODE_SEA_BLOB', await blobOf(folder, packs), { sentinelFuse });
     await mkdir(dirname(output), { recursive: true });
     await execa('install', ['-m', '0755', made, `${output}.${process.pid}`]);
@@ -163,20 +164,6 @@ export async function makeExecutable(output) {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/**
- * Node without its options for files of variables. It would read the file of `run-once --env-file` before the program
- * starts, and take its own options from there. Their names get a character that a command line rarely has.
- */
-function withoutEnvFile(node) {
-  for (const option of ['--env-file', '--env-file-if-exists']) {
-    const name = Buffer.from(`\0${option}\0`);
-    const at = node.indexOf(name);
-    if (at < 0 || node.includes(name, at + 1)) throw new Error(`this Node does not have ${option} exactly once`);
-    node.write(option.replace('e', '\x01'), at + 1);
-  }
-  return node;
 }
 
 /** The blob that Node finds in an executable: the script that it starts, and the packs. */
