@@ -359,6 +359,18 @@ describe('a declared volume', () => {
     const { mounted: kept } = await node.manager.mountPodVolumes(claiming());
     expect(kept.get('data')).toEqual(mounted(target('disk')));
   });
+
+  test('of a driver that makes a folder and mounts nothing stays that of its pod without its claim', async () => {
+    driver.answers['nodePublishVolume'] = async () => {
+      await mkdir(target('disk'));
+      return {};
+    };
+    declareDisk();
+    expect(await mountData(claiming())).toEqual(mounted(target('disk')));
+    declare();
+    const { mounted: kept } = await node.manager.mountPodVolumes(claiming());
+    expect(kept.get('data')).toEqual(mounted(target('disk')));
+  });
 });
 
 describe('a driver that', () => {

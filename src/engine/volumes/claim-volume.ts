@@ -25,7 +25,7 @@ export interface ClaimStorage {
   takesFSGroup: boolean;
   /** True if containers can only read it. */
   readOnly?: boolean;
-  /** True if something must be mounted on the path. */
+  /** True if something may be mounted on the path. */
   isMountPoint?: boolean;
   setUp: () => Promise<void>;
 }
@@ -73,8 +73,9 @@ class ClaimMounter implements VolumeMounter {
         await this.giveToGroup(bound.volume === undefined ? mount.hostPath : await realpath(mount.hostPath));
       }
       const { hostPath, readOnly, managed } = mount;
-      const isMountPoint = storage.isMountPoint ?? false;
-      await claims.uses.setReady(uid, this.name, { hostPath, readOnly, managed, isMountPoint });
+      // Some drivers make a folder, and mount nothing.
+      const isMounted = storage.isMountPoint === true && (await isMountPoint(hostPath));
+      await claims.uses.setReady(uid, this.name, { hostPath, readOnly, managed, isMountPoint: isMounted });
     }
     this.mounted = mount;
   }
