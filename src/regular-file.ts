@@ -10,7 +10,7 @@ import { hasCode, UserError, withPath } from './errors.ts';
 import { ifPresent } from './if-present.ts';
 
 /** Linux' O_PATH, a flag that Node does not name. Opening with it reads nothing and does not touch a device or pipe. */
-const O_PATH = 0o10_000_000;
+export const O_PATH = 0o10_000_000;
 const readOnly = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 const readWrite = constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOCTTY;
 const writeNew = readWrite | constants.O_CREAT | constants.O_EXCL;

@@ -36,7 +36,8 @@ export interface CNISetup {
 }
 
 export const usualBinDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni', '/usr/lib64/cni'];
-const neededPlugins = ['bridge', 'host-local', 'loopback'];
+/** Without one of these there is no bridge network. */
+export const neededPlugins = ['bridge', 'host-local', 'loopback'];
 const optionalPlugins = ['portmap', 'firewall'];
 const usualClaimsDir = '/run/kubelet-ts/subnets';
 const confFileName = '10-kubelet-ts.conflist';

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { hasCode, UserError } from '../errors.ts';
+import { maxSocketPathBytes } from '../max-socket-path-bytes.ts';
 import { needsRoot } from '../needs-root.ts';
 
 /** The paths of a managed containerd. */
@@ -22,9 +23,6 @@ export interface ManagedPaths {
   readonly imagesFolder: string;
   readonly importedImagesFile: string;
 }
-
-/** Longest path for connect(2) and bind(2): sockaddr_un has 108 bytes with the final NUL. */
-const maxSocketPathBytes = 107;
 
 /** The layout below a root-dir. */
 export function managedPaths(rootDir: string): ManagedPaths {

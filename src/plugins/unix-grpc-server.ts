@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { UserError } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import { makeFolder } from '../make-folder.ts';
+import { maxSocketPathBytes } from '../max-socket-path-bytes.ts';
 import type { GrpcService } from './grpc-server.ts';
 import { SilentClients } from './silent-clients.ts';
 
@@ -19,8 +20,6 @@ interface Deps {
   idleMs?: number;
 }
 
-/** Longest path of a socket, without its final NUL. */
-const maxSocketPathBytes = 107;
 /** Bounds what all clients together hold open. A further one takes the place of the one that was silent the longest. */
 const maxConnections = 64;
 

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../clock.ts';
 import { isOutOfResources, toError } from '../../errors.ts';
 import { ifPresent } from '../../if-present.ts';
+import { O_PATH } from '../../regular-file.ts';
 
 /** A process that has a file open for writing. */
 export interface Writer {
@@ -26,9 +27,6 @@ interface Sought {
   /** Mounts as this process sees them. */
   mounts: Mounts;
 }
-
-/** O_PATH, which opens no device and reads nothing. Node does not name it. */
-const pathOnly = 0o10000000;
 
 /** Open files that are read before other work gets its turn. A process may have a million. */
 const filesPerTurn = 512;
@@ -90,7 +88,7 @@ async function seekAll(paths: readonly string[]): Promise<Map<string, Sought[]>>
 /** Resolves with undefined if the file is missing: it has no writer. */
 async function seek(path: string, mounts: Mounts): Promise<Sought | undefined> {
   const real = await ifPresent(realpath(path), 'ENOTDIR');
-  const file = real === undefined ? undefined : await ifPresent(open(real, pathOnly), 'ENOTDIR');
+  const file = real === undefined ? undefined : await ifPresent(open(real, O_PATH), 'ENOTDIR');
   if (real === undefined || file === undefined) return undefined;
   try {
     const { dev, ino } = await file.stat();

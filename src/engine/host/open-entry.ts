@@ -1,9 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open } from 'node:fs/promises';
 import { hasCode } from '../../errors.ts';
-
-/** Linux' O_PATH, a flag that Node does not name. Opening with it reads nothing and does not touch a device or pipe. */
-const O_PATH = 0o10_000_000;
+import { O_PATH } from '../../regular-file.ts';
 
 /**
  * A file, folder or other entry, held open by descriptor rather than by path. It stays the same entry when a container

@@ -13,7 +13,7 @@ import { sendRequest, type TLSOptions } from './http-request.ts';
 import type { LargeBodies } from './large-bodies.ts';
 import { isThisMachine, shownURL } from './url.ts';
 import { readBody } from './read-body.ts';
-import { redirectTarget } from './redirect-target.ts';
+import { redirectStatuses, redirectTarget } from './redirect-target.ts';
 import { type RequestLimits, withinLimits } from './request-limits.ts';
 
 const maxRedirects = 5;
@@ -121,8 +121,6 @@ function headersFor({ url, headers }: ManifestServer, token: string | undefined)
   if (token !== undefined) all.authorization = `Bearer ${token}`;
   return all;
 }
-
-const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 function withoutCredentials(url: URL): URL {
   return Object.assign(new URL(url), { username: '', password: '', hash: '' });

@@ -1,5 +1,7 @@
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 
+export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
 /**
  * Target of a redirect. Throws an OriginFailure unless it has the same origin, or the https origin of the same host. So
  * no other server gets our token and client certificate. Nor is the log-in page of a network taken for the server.

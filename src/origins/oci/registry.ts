@@ -11,6 +11,7 @@ import { readCredentials } from '../http/http-credentials.ts';
 import { sendRequest, type TLSOptions } from '../http/http-request.ts';
 import type { LargeBodies } from '../http/large-bodies.ts';
 import { readBody } from '../http/read-body.ts';
+import { redirectStatuses } from '../http/redirect-target.ts';
 import { type RequestLimits, withinLimits } from '../http/request-limits.ts';
 import { isThisMachine } from '../http/url.ts';
 import { digestsOf, type Layer, manifestTypes } from './artifact-manifest.ts';
@@ -34,7 +35,6 @@ export interface RegistryOptions extends OCIPlace {
 }
 
 const maxRedirects = 5;
-const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** The longest manifest or index. One with 100 layers is a tenth of it. */
 const maxManifestBytes = maxCheapBytes;
 /** The longest answer of a token server. */

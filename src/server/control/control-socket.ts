@@ -8,6 +8,7 @@ import type { Faults } from '../../flow/faults.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
+import { maxSocketPathBytes } from '../../max-socket-path-bytes.ts';
 import { httpServer, listening } from '../http-server.ts';
 import { ActionLog } from './action-log.ts';
 import { ChangeFeed } from './change-feed.ts';
@@ -21,8 +22,6 @@ import { type ControlGroup, listenForGroup, removeGroupSocket } from './group-so
 import { unnamedSocketPath } from './socket-paths.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 
-/** Longest path of a socket, in bytes, without its final NUL. */
-const maxSocketPathBytes = 107;
 /** Limit on unread bytes of all clients: a few snapshots of a node with many pods. */
 const maxUnreadBytes = 4 * 1024 * 1024;
 

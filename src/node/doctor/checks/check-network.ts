@@ -1,7 +1,6 @@
+import { neededPlugins } from '../../../containerd/cni-config.ts';
 import type { Facts, NetworkFacts, RegistryFacts } from './facts.ts';
 import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
-
-const neededPlugins = ['bridge', 'host-local', 'loopback'];
 
 export function checkCNI({ network }: Facts): Verdict[] {
   return onFact(network, (facts) =>
