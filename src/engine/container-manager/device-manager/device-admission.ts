@@ -36,8 +36,8 @@ interface Ask {
  *
  * INVARIANTS: a result is used once, by the pod that asked. A pod that comes back is asked for anew, after the earlier
  * ask has ended. So a late answer changes no devices of a container that runs. A pod that is refused is asked for again
- * at once only if a pod that was being asked for had the devices then, and is refused or gone as well. So two pods never
- * take turns without end.
+ * at once only if a pod that was being asked for had the devices then, and is refused or gone as well. So two pods
+ * never take turns without end.
  */
 export class DeviceAdmission {
   /** By UID of the pod. */
