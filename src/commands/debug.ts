@@ -8,6 +8,7 @@ import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import { defaultDetachKeys } from './io/detach-keys.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { refuseFlagsOfCommands } from './io/flags-of-commands.ts';
 import { type DebugProfile, debugProfiles } from './pod/debug-profiles.ts';
 import { podsOfAgent } from './pod/pods-of-agent.ts';
 import type { PodFlags } from './pod/open-pod.ts';
@@ -28,7 +29,7 @@ interface DebugFlags extends PodFlags {
 }
 
 export function register(program: Command, deps: CommandDeps): void {
-  addRuntimeOptions(program.command('debug'))
+  refuseFlagsOfCommands(addRuntimeOptions(program.command('debug')))
     .description('Run a further container in a running pod, with other tools than those of its image')
     .usage('[options] POD [--] [COMMAND [ARG...]]')
     .argument('<pod>', 'name, name without the node, or namespace/name')

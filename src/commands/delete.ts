@@ -50,7 +50,8 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
   const socket = controlSocketPath(flags.rootDir);
   const consequence = 'nothing was deleted';
   const inFiles = paths.length === 0 ? [] : await objectsOfFiles({ paths, nodeName, namespace, consequence }, deps);
-  const before = target.hasAgent && !dryRun && flags.wait === 'true' ? await appliedPods(socket) : new Set<string>();
+  const before =
+    target.hasAgent && !dryRun && flags.wait === 'true' ? await appliedPods(socket) : new Map<string, string>();
   for (const object of [...named, ...inFiles]) {
     try {
       const { kind, name } = await target.delete(object);
@@ -63,14 +64,15 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
     }
   }
   const hint = 'They are deleted, and end by themselves. kubelet-ts ps shows their state.';
-  const isMeant = ({ metadata }: Pod): boolean => before.has(metadata.uid);
-  if (before.size > 0) await untilEnded(isMeant, socket, { timeoutMs: flags.timeout, hint });
+  const meant = [...before].map(([uid, name]) => ({ name, isPod: ({ metadata }: Pod) => metadata.uid === uid }));
+  if (meant.length > 0) await untilEnded(meant, socket, { timeoutMs: flags.timeout, hint });
 }
 
-/** UIDs of the pods of applied manifests that run. */
-async function appliedPods(socket: string): Promise<Set<string>> {
+/** Names of the pods of applied manifests that run, by UID. */
+async function appliedPods(socket: string): Promise<Map<string, string>> {
   const { pods = [] } = (await fetchSnapshot(socket)) ?? {};
-  return new Set(pods.filter((pod) => pod.source === 'applied' && !isEnding(pod)).map(({ pod }) => pod.metadata.uid));
+  const running = pods.filter((pod) => pod.source === 'applied' && !isEnding(pod));
+  return new Map(running.map(({ pod: { metadata } }) => [metadata.uid, metadata.name]));
 }
 
 /** The objects that words name: `web`, `pod/web`, `pod web db`, `deployment/web`, `namespace/web`. */

@@ -64,9 +64,13 @@ async function events(deps: CommandDeps, pod: string | undefined, flags: EventsF
   const printed = new PrintedEvents();
   let isFirst = true;
   do {
+    const watchedFrom = Date.now();
     const watch = flags.watch === true ? await openWatch(flags, signal) : undefined;
     const past = await pastEvents(deps, pod, flags);
-    const fresh = printed.take(past.events.filter((event) => isWanted(event, flags)));
+    const fresh = printed.take(
+      past.events.filter((event) => isWanted(event, flags)),
+      watchedFrom,
+    );
     stdout.write(await text(fresh, isFirst && flags.headers));
     isFirst = false;
     if (watch === undefined) return;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandDeps } from './io/deps.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
+import { refuseFlagsOfCommands } from './io/flags-of-commands.ts';
 import type { PodFlags } from './pod/open-pod.ts';
 
 interface ExecFlags extends PodFlags {
@@ -10,7 +11,7 @@ interface ExecFlags extends PodFlags {
 }
 
 export function register(program: Command, deps: CommandDeps): void {
-  addRuntimeOptions(program.command('exec'))
+  refuseFlagsOfCommands(addRuntimeOptions(program.command('exec')))
     .description('Run a command in a container and exit with its exit code')
     .usage('[options] POD [--] COMMAND [ARG...]')
     .argument('<pod>', 'name, name without the node, or namespace/name')

@@ -2,6 +2,8 @@ import { access, readFile, rm } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { UserError } from '../errors.ts';
+import { given, type NodeFlags, nodeOptions } from '../node/options/node-options.ts';
+import { serviceMark } from '../service-mark.ts';
 import { refuseURLs } from '../node/options/url-for-path.ts';
 import { ownProgram } from '../own-program.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
@@ -9,6 +11,7 @@ import { shownArguments } from './hide-secret-arguments.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { pathsIn } from './service/paths-in.ts';
 import { openRCScript } from './service/openrc-script.ts';
+import { refusePackaged } from './service/refuse-packaged.ts';
 import { requireExecutable } from './service/require-executable.ts';
 import { systemdUnit } from './service/systemd-unit.ts';
 
@@ -79,6 +82,7 @@ export function register(program: Command, deps: CommandDeps): void {
       const arguments_ = words.length === 0 ? ['/etc/kubernetes/manifests'] : words;
       const paths = pathsIn(arguments_, await runCommand(deps));
       refuseURLs(paths);
+      await refuseWrongValues(arguments_, await runCommand(deps));
       const folder = paths.every((path) => isAbsolute(path)) ? undefined : process.cwd();
       const program = resolve(flags.program);
       // A dry run may be for another machine.
@@ -94,7 +98,7 @@ export function registerUninstall(program: Command, deps: CommandDeps): void {
     .addHelpText('after', uninstallExamples)
     .action(async (flags: ServiceFlags) => {
       const service = await serviceOf(flags);
-      deps.stdout.write(flags.dryRun === true ? uninstallText(service) : await uninstall(service));
+      deps.stdout.write(flags.dryRun === true ? uninstallText(service) : await uninstall(service, flags.name));
     });
 }
 
@@ -137,6 +141,18 @@ async function runCommand(deps: CommandDeps): Promise<Command> {
   return command;
 }
 
+/**
+ * Rejects with a `UserError` for values that `run` would refuse. A configuration file may come later, and decides which
+ * values fit. So they are not checked then.
+ */
+async function refuseWrongValues(words: readonly string[], command: Command): Promise<void> {
+  const { operands } = command.parseOptions([...words]);
+  const flags = command.opts<NodeFlags>();
+  if ((flags.config ?? '') !== '' || (flags.configDir ?? '') !== '') return;
+  // The service may be for a machine with another name.
+  await nodeOptions({ ...flags, hostnameOverride: given(flags.hostnameOverride) ?? 'node' }, operands);
+}
+
 /** Throws a `UserError` if the command `run` comes before its arguments, where it would name a folder. */
 function refuseCommandName([first]: readonly string[]): void {
   if (first !== 'run') return;
@@ -176,7 +192,8 @@ async function install({ file, mode, enable, start }: Service, text: string): Pr
   return `wrote ${file}\nstart it now: ${start}\n`;
 }
 
-async function uninstall({ file, disable, forget }: Service): Promise<string> {
+async function uninstall({ file, disable, forget }: Service, name: string): Promise<string> {
+  if (!(await exists(file))) await refusePackaged(name);
   if (!(await exists(file))) return `no service is installed: there is no ${file}\n`;
   await refuseOthers(file);
   for (const words of disable) await execute(words);
@@ -187,8 +204,7 @@ async function uninstall({ file, disable, forget }: Service): Promise<string> {
 
 /** Rejects with a `UserError` if the file is of another program, such as the unit of a kubelet. */
 async function refuseOthers(file: string): Promise<void> {
-  if (!(await exists(file)) || (await readFile(file, 'utf8')).includes('# Written by kubelet-ts install-service.'))
-    return;
+  if (!(await exists(file)) || (await readFile(file, 'utf8')).includes(serviceMark)) return;
   throw new UserError(`${file} was not written by kubelet-ts`, {
     hint: 'Remove it first, or give the service another --name.',
   });

@@ -128,12 +128,18 @@ async function operateAll(
     if (action !== 'stop' || wait === 'false') deps.stdout.write(`${visible(message)}\n`);
   }
   if (action !== 'stop' || wait === 'false') return;
-  for (const { namespace, name } of pods) {
-    const isMeant = ({ metadata }: Pod): boolean => metadata.namespace === namespace && metadata.name === name;
-    const hint = 'It ends by itself, and stays stopped. kubelet-ts ps shows its state.';
-    await untilEnded(isMeant, socket, { timeoutMs: timeout, hint });
-    deps.stdout.write(`pod/${visible(name)} stopped\n`);
-  }
+  const meant = pods.map(({ namespace, name }) => ({
+    name,
+    isPod: ({ metadata }: Pod) => metadata.namespace === namespace && metadata.name === name,
+  }));
+  await untilEnded(meant, socket, {
+    timeoutMs: timeout,
+    hint:
+      pods.length === 1
+        ? 'It ends by itself, and stays stopped. kubelet-ts ps shows its state.'
+        : 'They end by themselves, and stay stopped. kubelet-ts ps shows their state.',
+    onEnded: ({ name }) => void deps.stdout.write(`pod/${visible(name)} stopped\n`),
+  });
 }
 
 const endedBefore = (pod: string): UserError =>

@@ -16,6 +16,7 @@ import { AgentEnd, endOfPodsMs, endsItsPods } from '../node/agent-end.ts';
 import { AgentHealth } from '../node/agent-health.ts';
 import { addShortHelp } from './io/short-help.ts';
 import { canShowScreen } from './run/can-show-screen.ts';
+import { refuseWordsOfKubelet } from './run/refuse-words-of-kubelet.ts';
 import type { Theme } from './run/theme-option.ts';
 import { addOutputOptions } from './flags-of-run.ts';
 import type { CommandDeps } from './io/deps.ts';
@@ -50,6 +51,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .addOption(new Option('--version [boolean]').argParser(boolean).hideHelp())
     .addHelpText('after', examples)
     .action(async (manifests: string[], flags: RunFlags) => {
+      refuseWordsOfKubelet(manifests, process.argv);
       if (flags.version === true) deps.stdout.write(`Kubernetes ${referenceVersion}\n`);
       else deps.setExitCode(await run(manifests, flags, deps));
     });

@@ -4,6 +4,7 @@ import { examinedNode } from '../node/doctor/examined.ts';
 import type { NodeFlags } from '../node/options/node-options.ts';
 import { UserError } from '../errors.ts';
 import { writeFailure } from '../file-failure.ts';
+import { shellLine } from '../shell-word.ts';
 import { visible } from '../visible-text.ts';
 import { replaceFile } from '../write-file-atomic.ts';
 import { addFlagsOfRun } from './flags-of-run.ts';
@@ -20,6 +21,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-o, --output <path>', 'archive to write (default: kubelet-ts-support-TIME.tar.gz in this folder)')
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: BundleFlags) => {
+      refuseArchive(manifests);
       await writeBundle(manifests, flags, deps);
     });
 }
@@ -32,6 +34,15 @@ ConfigMaps, variables, headers and annotations are not in it. Look at it before 
 Examples:
   kubelet-ts support-bundle                     also without a running agent
   kubelet-ts support-bundle --config kubelet.yaml -o bundle.tar.gz`;
+
+/** Throws a `UserError` for the name of an archive in the place of a manifest. */
+function refuseArchive(manifests: readonly string[]): void {
+  const archive = manifests.find((path) => /\.(?:tar\.gz|tgz)$/.test(path));
+  if (archive === undefined) return;
+  throw new UserError(`${archive} is no manifest`, {
+    hint: `To name the archive: ${shellLine(['kubelet-ts', 'support-bundle', '-o', archive])}`,
+  });
+}
 
 async function writeBundle(manifests: readonly string[], flags: BundleFlags, deps: CommandDeps): Promise<void> {
   const { supportBundle } = await import('../node/support-bundle/support-bundle.ts');

@@ -78,6 +78,28 @@ describe('exec', () => {
     expect(deps.printed).toEqual({ stdout: 'input', stderr: '', exitCode: 0 });
   });
 
+  test.each([
+    [['web', 'ls', '-i', '/'], '-i', 'kubelet-ts exec --root-dir ROOT web -- ls -i /'],
+    [['-it', 'web', '-c', 'app', 'ls', '-la'], '-la', 'kubelet-ts exec --root-dir ROOT -it web -c app -- ls -la'],
+    [['-itc', 'app', 'web', 'a b', '--x'], '--x', "kubelet-ts exec --root-dir ROOT -itc app web -- 'a b' --x"],
+    [['web', 'ls', '-i', '--', '/'], '-i', 'kubelet-ts exec --root-dir ROOT web -- ls -i -- /'],
+  ])('refuses flags that could be of the command: %j', async (words, flag, line) => {
+    const deps = await makeExecDeps(() => undefined);
+    await expect(exec(deps, ...words)).rejects.toMatchObject({
+      name: 'UserError',
+      message: `${flag} stands after the command without --, so it is unclear which program it is for`,
+      hint: `If it is for the command: ${line.replace('ROOT', rootDir)}. Otherwise write it before the command.`,
+    });
+  });
+
+  test('passes a command without flags on, also without --', async () => {
+    const deps = await makeExecDeps((session) => {
+      session.exit(0);
+    });
+    await exec(deps, 'web', '-c', 'app', 'cat', '-');
+    expect(deps.printed.exitCode).toBe(0);
+  });
+
   test('tells that stdin is no terminal and goes on without one', async () => {
     const deps = await makeExecDeps((session) => {
       session.exit(session.streams.includes('resize') ? 1 : 0);

@@ -45,11 +45,19 @@ const maxPrintedKinds = 10_000;
 /** The newest time of each kind of event that was printed. Forgets the kinds that were printed longest ago. */
 export class PrintedEvents {
   readonly #lastAt = new Map<string, number>();
+  /** Of kinds in the past that happened after the watch was opened: the times of their repeats that it has, too. */
+  readonly #inBoth = new Map<string, { from: number; to: number }>();
 
-  /** Of past events those that were not printed yet, from now on printed. */
-  take(events: readonly ListedEvent[]): ListedEvent[] {
+  /**
+   * Of past events those that were not printed yet, from now on printed. The watch was opened at `watchedFrom`, in
+   * milliseconds since the epoch.
+   */
+  take(events: readonly ListedEvent[], watchedFrom = Infinity): ListedEvent[] {
     const fresh = events.filter((event) => event.lastAt > (this.#lastAt.get(kindOf(event)) ?? -1));
-    for (const event of fresh) this.#note(kindOf(event), event.lastAt);
+    for (const event of fresh) {
+      this.#note(kindOf(event), event.lastAt);
+      if (event.lastAt >= watchedFrom) this.#inBoth.set(kindOf(event), { from: watchedFrom, to: event.lastAt });
+    }
     return fresh;
   }
 
@@ -59,6 +67,10 @@ export class PrintedEvents {
    */
   takeLive(event: ListedEvent): boolean {
     const kind = kindOf(event);
+    const both = this.#inBoth.get(kind);
+    if (both !== undefined && event.lastAt >= both.from && event.lastAt < both.to) return false;
+    // Later ones come after the clock was set back.
+    this.#inBoth.delete(kind);
     if (this.#lastAt.get(kind) === event.lastAt) return false;
     this.#note(kind, event.lastAt);
     return true;

@@ -9,22 +9,35 @@ import { visible } from '../../visible-text.ts';
 export const isEnding = ({ worker }: PodSnapshot): boolean =>
   worker.state === 'terminating' || worker.state === 'terminated';
 
+export interface EndingPod {
+  /** Its name in messages. */
+  name: string;
+  isPod: (pod: Pod) => boolean;
+}
+
 /**
- * Resolves once none of these pods is ending any more. Rejects at the time-out, with this hint. A time-out of 0 is no
- * limit.
+ * Resolves once none of these pods is ending any more. Reports each with `onEnded`. Rejects at the time-out, with this
+ * hint, and with the names of the others. A time-out of 0 is no limit.
  */
-export async function untilEnded(
-  isMeant: (pod: Pod) => boolean,
+export async function untilEnded<P extends EndingPod>(
+  pods: readonly P[],
   socket: string,
-  { timeoutMs = 0, hint }: { timeoutMs: number | undefined; hint: string },
+  {
+    timeoutMs = 0,
+    hint,
+    onEnded = () => undefined,
+  }: { timeoutMs: number | undefined; hint: string; onEnded?: (pod: P) => void },
 ): Promise<void> {
   const signal = timeoutMs === 0 ? new AbortController().signal : timeLimit(timeoutMs);
-  let ending: PodSnapshot[] = [];
-  for await (const { pods } of snapshotsAtEvents(socket, signal)) {
-    ending = pods.filter((pod) => isMeant(pod.pod) && isEnding(pod));
-    if (ending.length === 0) return;
+  let left = pods;
+  for await (const snapshot of snapshotsAtEvents(socket, signal)) {
+    const ending = snapshot.pods.filter(isEnding);
+    const isLeft = ({ isPod }: P): boolean => ending.some(({ pod }) => isPod(pod));
+    for (const pod of left) if (!isLeft(pod)) onEnded(pod);
+    left = left.filter(isLeft);
+    if (left.length === 0) return;
   }
-  const names = ending.map(({ pod }) => visible(pod.metadata.name)).join(', ');
+  const names = left.map(({ name }) => visible(name)).join(', ');
   throw new UserError(`${signal.aborted ? 'timed out' : 'kubelet-ts ended'} before these pods had ended: ${names}`, {
     hint,
   });

@@ -2,19 +2,24 @@ import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import { constants } from 'node:os';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { defaultRootDir } from '../../root-dir.ts';
+import { defaultRootDir, rootDirNamed } from '../../root-dir.ts';
 import type { ScreenCommands } from '../../tui/screen-commands.ts';
 import { ownArguments } from '../../own-program.ts';
 import { endWithScreenVariable } from './end-with-screen.ts';
 
-/** The flags that lead a command to the same agent and runtime. */
+/**
+ * The flags that lead a command to the same agent and runtime. The variable may have been set for this process alone,
+ * so only a command without flags and without the variable needs no --root-dir.
+ */
 export function runtimeFlags(place: { rootDir: string; runtimeEndpoint: string | undefined }): string[] {
   const { rootDir, runtimeEndpoint } = place;
   return [
-    ...(rootDir === defaultRootDir ? [] : ['--root-dir', rootDir]),
+    ...(rootDir === defaultRootDir && isDefaultInEnvironment() ? [] : ['--root-dir', rootDir]),
     ...(runtimeEndpoint === undefined ? [] : ['--container-runtime-endpoint', runtimeEndpoint]),
   ];
 }
+
+const isDefaultInEnvironment = (): boolean => rootDirNamed(process.env['KUBELET_TS_ROOT_DIR'] ?? '') === defaultRootDir;
 
 /** Runs this program again for the commands of its screen. */
 export function screenCommands(flags: readonly string[]): ScreenCommands {

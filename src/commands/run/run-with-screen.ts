@@ -17,7 +17,7 @@ import { chosenTheme } from './theme-option.ts';
 import { passSignalsOn } from './pass-signals-on.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
 import { endAgent } from './end-agent.ts';
-import { defaultRootDir } from '../../root-dir.ts';
+import { shellLine } from '../../shell-word.ts';
 import { StartingView } from './starting-view.ts';
 import { openLog } from '../../node/log/rotating-file.ts';
 import { readyFD, screenAgentEnvironment } from './screen-agent.ts';
@@ -207,5 +207,9 @@ function endedText(code: number, facts: Facts): string {
   return code === 0 ? stoppedText(facts) : stoppedText(facts).replace('stopped.', `ended with exit code ${code}.`);
 }
 
-const rootDirWords = (rootDir: string): string => (rootDir === defaultRootDir ? '' : ` --root-dir ${rootDir}`);
+/** Empty, or the flags after a blank. */
+const rootDirWords = (rootDir: string): string =>
+  runtimeFlags({ rootDir, runtimeEndpoint: undefined })
+    .map((word) => ` ${shellLine([word])}`)
+    .join('');
 const podCount = (pods: number): string => (pods === 1 ? '1 pod' : `${pods} pods`);

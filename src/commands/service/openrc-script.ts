@@ -1,3 +1,4 @@
+import { serviceMark } from '../../service-mark.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /**
@@ -7,7 +8,7 @@ import { shellWord } from '../../shell-word.ts';
 export function openRCScript(program: string, words: readonly string[], name: string, folder?: string): string {
   const command = ['run', '--no-tui', ...words].map(shellWord).join(' ');
   return `#!/sbin/openrc-run
-# Written by kubelet-ts install-service.
+${serviceMark}
 name="${name}"
 description="Runs Kubernetes Pods from files and URLs"
 supervisor="supervise-daemon"

@@ -1,3 +1,5 @@
+import { serviceMark } from '../../service-mark.ts';
+
 /** Exit code of an agent that `down` ended, so that systemd does not start it again. */
 export const endedByDownCode = 100;
 
@@ -14,7 +16,7 @@ export const endedByDownCode = 100;
  */
 export function systemdUnit(program: string, words: readonly string[], name: string, folder?: string): string {
   const environmentFiles = [...new Set(['kubelet', 'kubelet-ts', name])].map((file) => `/etc/default/${file}`);
-  return `# Written by kubelet-ts install-service.
+  return `${serviceMark}
 [Unit]
 Description=kubelet-ts: runs Kubernetes Pods from files and URLs
 Wants=network-online.target

@@ -55,6 +55,9 @@ async function commandOf(pid: number): Promise<string> {
 
 const isNode = (program: string): boolean => /^node(js)?$/.test(basename(program));
 
+/** Empty for a process that ended, or belongs to another user. */
+const executableOf = (pid: number): Promise<string> => readlink(`/proc/${pid}/exe`).catch(() => '');
+
 async function argumentsOf(pid: number): Promise<string[]> {
   return wordsOf((await readProcessFile(pid, 'cmdline')) ?? '');
 }
@@ -72,7 +75,7 @@ export async function readAgents(rootDir: string): Promise<AgentFacts> {
   const others: AgentFacts['others'] = [];
   for (const pid of await listPIDs()) {
     if (pid === ownPID || pid === process.pid) continue;
-    const kind = kubeletKind(await argumentsOf(pid));
+    const kind = kubeletKind(await argumentsOf(pid), await executableOf(pid));
     if (kind !== undefined) others.push({ pid, command: kind, isKubelet: kind === 'kubelet' });
   }
   return { ...(own && { own }), others };
@@ -87,10 +90,18 @@ async function readOwn(rootDir: string): Promise<{ pid: number } | Trouble | und
   }
 }
 
-/** The kind of kubelet that a command line starts. Returns undefined for any other program. */
-export function kubeletKind([program = '', script = '', command = '']: readonly string[]):
-  'kubelet' | 'kubelet-ts' | undefined {
-  if (!isNode(program)) return basename(program) === 'kubelet' ? 'kubelet' : undefined;
-  if (basename(script) === 'kubelet') return 'kubelet-ts';
-  return basename(script) === 'kubelet-ts' && command === 'run' ? 'kubelet-ts' : undefined;
+/**
+ * The kind of kubelet that a command line starts. Returns undefined for any other program. `executable` is the file
+ * that the process runs, because a link to ours may have the name of the kubelet.
+ */
+export function kubeletKind(words: readonly string[], executable = ''): 'kubelet' | 'kubelet-ts' | undefined {
+  const [program = ''] = words;
+  const [path = '', command = ''] = isNode(program) ? words.slice(1) : words;
+  const name = basename(path);
+  const isOwn = isNode(program) || [name, basename(executable.replace(/ \(deleted\)$/, ''))].includes('kubelet-ts');
+  if (!isOwn) return name === 'kubelet' ? 'kubelet' : undefined;
+  // Under the kubelet's name, flags without a command are those of `run`.
+  const isFlag = command === '' || command.startsWith('-');
+  const isAgent = name === 'kubelet' ? isFlag || command === 'run' : name === 'kubelet-ts' && command === 'run';
+  return isAgent ? 'kubelet-ts' : undefined;
 }

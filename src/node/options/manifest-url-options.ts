@@ -45,11 +45,36 @@ export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions 
 function parseURL(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && (isHTTP(url) || isMetadataURL(url) || isGitURL(url) || isOCI(url))) return url;
-  const schemes = ['http', 'https', ...metadataSchemes.map((scheme) => scheme.slice(0, -1)), 'git+https', 'oci'];
-  throw new UserError(`--manifest-url must be a URL of ${schemes.slice(0, -1).join(', ')} or ${schemes.at(-1) ?? ''}`, {
-    hint: 'Such as https://box.example/pods.yaml or gce://user-data; see docs/manifests.md.',
-  });
+  const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? [];
+  const message =
+    scheme === undefined
+      ? '--manifest-url must begin with the scheme of a URL'
+      : `--manifest-url ${scheme}://… is no URL of manifests`;
+  throw new UserError(message, { hint: `${formHint(scheme?.toLowerCase() ?? '')} See docs/manifests.md.` });
 }
+
+function formHint(scheme: string): string {
+  if (scheme === 'git+http') return `Its form is ${gitForm}. Without TLS it is for this machine alone.`;
+  const form = forms.get(scheme);
+  if (form !== undefined) return `Its form is ${form}.`;
+  const starts = [...forms.keys()].map((name) => `${name}://`);
+  const list = `${starts.slice(0, -1).join(', ')} or ${starts.at(-1) ?? ''}`;
+  return `It begins with ${list}, such as https://box.example/pods.yaml.`;
+}
+
+const gitForm = 'git+https://HOST/REPOSITORY//PATH?ref=REF';
+/** By scheme. */
+const forms: ReadonlyMap<string, string> = new Map([
+  ['http', 'http://HOST/PATH'],
+  ['https', 'https://HOST/PATH'],
+  ['gce', 'gce://KEY'],
+  ['ec2', 'ec2://'],
+  ['azure', 'azure://'],
+  ['openstack', 'openstack://'],
+  ['nocloud', 'nocloud:///FOLDER'],
+  ['git+https', gitForm],
+  ['oci', 'oci://REGISTRY/REPOSITORY:TAG'],
+]);
 
 /** True if the whole URL is that of an artifact. */
 const isOCI = (url: URL): boolean => parseOCIURL(url) !== undefined;

@@ -18,12 +18,13 @@ import { type ContainerGCPolicy, defaultContainerGCPolicy } from '../../engine/g
 import { SecretValues } from '../../engine/outgoing/secret-values.ts';
 import { UserError } from '../../errors.ts';
 import { flagsLayer } from './add-configuration-flags.ts';
+import { checkAll } from './check-all.ts';
 import { type CredentialProviderFlags, refuseHalfOfCredentialProviders } from './credential-provider-flags.ts';
 import { warnOfFlags } from './flags-without-effect.ts';
 import { type ManifestURLFlags, type ManifestURLOptions, manifestURLOptions } from './manifest-url-options.ts';
 import { nodeIPsOf } from './node-ips.ts';
 import { parseNodeLabels } from './node-labels-flag.ts';
-import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';
+import { type ConfigurationFiles, type NodeConfiguration, readConfiguration } from './read-configuration.ts';
 import { refuseURLs } from './url-for-path.ts';
 
 /**
@@ -103,16 +104,32 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
 /** Reads the configuration files and applies the flags over them. Throws a `UserError` for mistakes. */
 export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Promise<NodeOptions> {
   const layer = flagsLayer(flags);
-  refuseWebhooks(layer.given);
-  refuseURLs([...manifests, ...(flags.podManifestPath ?? [])]);
-  const { configuration, isGiven: isFieldGiven, featureGates, warnings } = await readConfiguration(flags, layer);
-  const { staticPodPath, containerRuntimeEndpoint } = configuration;
-  const paths = (flags.podManifestPath ?? [staticPodPath]).filter(isGiven);
-  const urlOptions = manifestURLOptions({ ...manifestURLFlags(configuration), ...flags });
+  const reading = readConfiguration(flags, layer);
   const { imageCredentialProviderConfig = '', imageCredentialProviderBinDir = '' } = flags;
   const credentialProviders = { imageCredentialProviderConfig, imageCredentialProviderBinDir };
-  refuseHalfOfCredentialProviders(credentialProviders);
-  const { nodeIPs, warnings: ipWarnings } = nodeIPsOf(flags.nodeIp?.filter(isGiven) ?? []);
+  const [read, urlOptions, nodeName, nodeLabels, ips] = await checkAll<
+    [NodeConfiguration, ManifestURLOptions, string, Record<string, string>, ReturnType<typeof nodeIPsOf>, ...unknown[]]
+  >(
+    () => reading,
+    // Without a configuration, the flags alone.
+    async () => manifestURLOptions({ ...(await reading.then(manifestURLFlags, () => ({}))), ...flags }),
+    () => nodeNameOf(given(flags.hostnameOverride) ?? hostname()),
+    () => parseNodeLabels(flags.nodeLabels?.filter(isGiven)),
+    () => nodeIPsOf(flags.nodeIp?.filter(isGiven) ?? []),
+    () => {
+      refuseWebhooks(layer.given);
+    },
+    () => {
+      refuseURLs([...manifests, ...(flags.podManifestPath ?? [])]);
+    },
+    () => {
+      refuseHalfOfCredentialProviders(credentialProviders);
+    },
+  );
+  const { configuration, isGiven: isFieldGiven, featureGates, warnings } = read;
+  const { nodeIPs, warnings: ipWarnings } = ips;
+  const { staticPodPath, containerRuntimeEndpoint } = configuration;
+  const paths = (flags.podManifestPath ?? [staticPodPath]).filter(isGiven);
   return {
     ...configuration,
     configuration,
@@ -128,9 +145,9 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     manifestPaths: [...manifests, ...paths].map((path) => resolve(path)),
     rootDir: resolve(flags.rootDir),
     runtimeRootDir: resolve(flags.rootDir),
-    nodeName: nodeNameOf(given(flags.hostnameOverride) ?? hostname()),
+    nodeName,
     nodeIPs,
-    nodeLabels: parseNodeLabels(flags.nodeLabels?.filter(isGiven)),
+    nodeLabels,
     containerGC: {
       minAgeMs: flags.minimumContainerTtlDuration ?? defaultContainerGCPolicy.minAgeMs,
       maxPerPodContainer: flags.maximumDeadContainersPerContainer ?? defaultContainerGCPolicy.maxPerPodContainer,
@@ -193,7 +210,8 @@ export const given = (value: string | undefined): string | undefined => (isGiven
 const isGiven = (value: string | undefined): boolean => value !== '';
 
 /** The URLs in the configuration, in the form of flags. */
-function manifestURLFlags({ staticPodURL, staticPodURLHeader }: KubeletConfiguration): ManifestURLFlags {
+function manifestURLFlags({ configuration }: NodeConfiguration): ManifestURLFlags {
+  const { staticPodURL, staticPodURLHeader } = configuration;
   const headers = Object.entries(staticPodURLHeader);
   return {
     manifestUrl: staticPodURL === '' ? [] : [staticPodURL],

@@ -57,7 +57,7 @@ export async function readConfiguration(
     dropIns,
     flags,
   });
-  refuseErrors(outcome.problems, file !== undefined || dropIns.length > 0);
+  refuseErrors([...problems, ...outcome.problems], file !== undefined || dropIns.length > 0);
   if (!outcome.resolved) throw new Error('A configuration without errors is there');
   const layers = [...(file ? [file] : []), ...dropIns, flags];
   return {
@@ -110,10 +110,11 @@ async function sortedEntries(folder: string): Promise<{ name: string; isDirector
   }
 }
 
+/** With the warnings, because one of them may explain an error. */
 function refuseErrors(problems: readonly ManifestProblem[], hasFile: boolean): void {
   const errors = problems.filter(({ severity }) => severity === 'error');
   if (errors.length === 0) return;
-  const message = `the configuration is wrong\n${errors.map(problemText).join('\n')}`;
+  const message = `the configuration is wrong\n${problems.map(problemText).join('\n')}`;
   const isOfFile = hasFile && errors.some(({ origin }) => !origin.startsWith('--'));
   throw isOfFile ? new BrokenConfiguration(message) : new UserError(message);
 }

@@ -10,6 +10,7 @@ import { historyFolder } from '../../engine/history/history-file.ts';
 import { parseProcessCgroup } from '../../engine/stats/process-cgroup.ts';
 import { listPIDs } from '../../process-identity.ts';
 import { referenceVersion } from '../options/flags.ts';
+import { serviceMark } from '../../service-mark.ts';
 import type { Part } from './redact.ts';
 
 const maxLogBytes = 1024 * 1024;
@@ -51,9 +52,21 @@ async function tailOf(path: string, maxBytes = maxLogBytes): Promise<string> {
   return bytes.length < maxBytes ? text : text.slice(text.indexOf('\n') + 1);
 }
 
+/** Units that may run an agent: those of packages and kubeadm, and those that `install-service` wrote. */
+export async function journalUnits(folder = '/etc/systemd/system'): Promise<string[]> {
+  const isOurs = async (file: string): Promise<boolean> =>
+    (await readFile(`${folder}/${file}`, 'utf8').catch(() => '')).includes(serviceMark);
+  const units = new Set(['kubelet-ts', 'kubelet']);
+  for (const file of (await namesIn(folder)).filter((name) => name.endsWith('.service')).sort()) {
+    if (await isOurs(file)) units.add(file.replace(/\.service$/, ''));
+  }
+  return [...units];
+}
+
 /** The log of an agent that systemd started. Empty without systemd. */
 async function readJournal(): Promise<string> {
-  const words = ['--unit', 'kubelet-ts', '--unit', 'kubelet', '--lines', '3000', '--no-pager', '--output', 'short-iso'];
+  const units = (await journalUnits()).flatMap((unit) => ['--unit', unit]);
+  const words = [...units, '--lines', '3000', '--no-pager', '--output', 'short-iso'];
   const { stdout, failed } = await execa('journalctl', words, {
     reject: false,
     timeout: journalMs,

@@ -11,7 +11,7 @@ export interface Part {
 
 /** Names of fields with credentials, unless their value is a path or another name. */
 const credentialName =
-  /passw|passphrase|secret|token|credential|authorization|cookie|(?:api|private|access|encryption|signing|master)[-_]?key/i;
+  /passw|passphrase|pwd|secret|token|credential|authorization|cookie|(?:api|private|access|encryption|signing|master)[-_]?key/i;
 const nameOfOther = /(?:file|path|dir|name|ref)$/i;
 /** Fields of Secrets and ConfigMaps, of any kind: items of a list have none, and broken manifests a wrong one. */
 const contentField = /^(?:data|stringData|binaryData)$/i;
@@ -22,7 +22,7 @@ const headerFields: readonly string[] = ['staticPodURLHeader', 'manifestURLHeade
 /** Annotations of Kubernetes and of ours have known values, except the copy of a whole manifest. */
 const knownAnnotation = /^(?:[\w.-]+\.)?(?:kubernetes|kubelet-ts)\.io\/(?!last-applied-configuration$)/;
 /** An argument that the credential follows, such as `--password`. */
-const credentialFlag = /^--?[\w-]*(?:pass|passw(?:or)?d|passphrase|secret|token|key)$/i;
+const credentialFlag = /^--?[\w-]*(?:pass|passw(?:or)?d|passphrase|pwd|secret|token|key)$/i;
 
 /**
  * Replaces every value at a place that may hold a secret: of variables, Secrets, ConfigMaps, headers, annotations and
@@ -89,8 +89,17 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
  */
 const passwordInURL = /:\/\/[^\s/:@"']{0,200}:([^\s/@"']{1,200})@/g;
 const queryOfURL = /:\/\/[^\s?"']{1,400}\?([^\s"'#]{1,400})/g;
-const assignment =
-  /(?:passw(?:or)?d|passphrase|secret|token|(?:api|private|access|secret|encryption|signing|master)[-_]?(?:[\w-]{0,30}[-_])?key)["']?\s{0,4}[=:]\s{0,4}["']?([^\s"',}]{4,400})/gi;
+/** `PWD=/…` is the folder of a shell. */
+const keyword = String.raw`(?:passw(?:or)?d|passphrase|(?:(?<=[;_-])pwd|pwd(?!=/))|secret|token|(?:api|private|access|secret|encryption|signing|master)[-_]?(?:[\w-]{0,30}[-_])?key)`;
+const assigned = String.raw`${keyword}(?:\\?["'])?\s{0,4}[=:]\s{0,4}`;
+/** A credential after its flag, as in a command line. */
+const flagged = String.raw`(?<![\w-])--?[\w-]{0,60}(?:pass|passw(?:or)?d|passphrase|pwd|secret|token|key)[ \t]{1,4}`;
+/** A quoted text after its beginning, which may be cut off. The quotes are escaped within a text in JSON. */
+const quoted = String.raw`(?<quote>\\?["'])(?!<hidden>\k<quote>)(?<value>(?:(?!\k<quote>)(?:\\.|[^\n\\]))+)`;
+const bare = String.raw`(?!<hidden>|-)(?<value>[^\s"',}\\]+)`;
+const quotedCredential = new RegExp(`(?<before>${assigned}|${flagged})${quoted}`, 'gi');
+const flaggedCredential = new RegExp(`(?<before>${flagged})${bare}`, 'gi');
+const assignment = new RegExp(String.raw`(?<before>${assigned}["']?)(?!<hidden>|\\?["'])(?<value>[^\s"',}]+)`, 'gi');
 
 /** Patterns of credentials in texts with their replacement. */
 const patterns: readonly [RegExp, string][] = [
@@ -99,11 +108,13 @@ const patterns: readonly [RegExp, string][] = [
   [/(:\/\/[^\s?"']{1,400}\?)[^\s"']+/g, `$1${hidden}`],
   [/(\b(?:Bearer|Basic)\s{1,4})[\w.~+/=-]{4,}/gi, `$1${hidden}`],
   [/(\b(?:authorization|cookie)["']?\s{0,4}[:=]\s{0,4}["']?)[^\n"']+/gi, `$1${hidden}`],
-  [
-    /((?:passw(?:or)?d|passphrase|secret|token|(?:api|private|access|secret|encryption|signing|master)[-_]?(?:[\w-]{0,30}[-_])?key)["']?\s{0,4}[=:]\s{0,4}["']?)(?!<hidden>)[^\s"',}]+/gi,
-    `$1${hidden}`,
-  ],
+  [quotedCredential, `$<before>$<quote>${hidden}`],
+  [flaggedCredential, `$<before>${hidden}`],
+  [assignment, `$<before>${hidden}`],
 ];
+
+/** Shorter words match others by chance. */
+const minLength = 4;
 
 /** Shorter numbers match figures of statistics by chance. */
 const minDigits = 8;
@@ -146,7 +157,10 @@ function secretsIn(parts: readonly Part[]): Set<string> {
 function credentialsIn(text: string): string[] {
   const found = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, value = '']) => value);
   const queries = found(queryOfURL).flatMap((query) => [...new URLSearchParams(query).values()]);
-  return [...found(passwordInURL), ...queries, ...found(assignment)];
+  const named = [quotedCredential, flaggedCredential, assignment].flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(({ groups }) => groups?.['value'] ?? ''),
+  );
+  return [...found(passwordInURL), ...queries, ...named.filter(({ length }) => length >= minLength)];
 }
 
 /** Data of a Secret are in base64, and a program prints the decoded value. Returns any other text as it is. */

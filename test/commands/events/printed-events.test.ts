@@ -40,3 +40,13 @@ test('10,000 kinds of events are remembered, those that were printed last', () =
   printed.take([event('kind 0', 6), event('another', 5)]);
   expect(printed.take([event('kind 0', 6), event('kind 2', 5), event('kind 1', 5)])).toEqual([event('kind 1', 5)]);
 });
+
+test('repeats that come while the watch starts are printed once, though the past has only the last of them', () => {
+  const printed = new PrintedEvents();
+  // The watch was opened at 10.
+  printed.take([event('a', 30), event('b', 5)], 10);
+  const live = [event('a', 10), event('a', 20), event('a', 30), event('b', 4), event('a', 40)];
+  expect(live.map((one) => printed.takeLive(one))).toEqual([false, false, false, true, true]);
+  // The clock was set back.
+  expect([printed.takeLive(event('a', 20)), printed.takeLive(event('a', 9))]).toEqual([true, true]);
+});

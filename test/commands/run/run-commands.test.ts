@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { screenCommands } from '../../../src/commands/run/run-commands.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { runtimeFlags, screenCommands } from '../../../src/commands/run/run-commands.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 /** Makes this program one that writes its process group into a file. Returns the file. */
@@ -28,4 +28,16 @@ test('keys of the terminal signal a command that has it, and none of those behin
   codes.push(await commands.start([file], () => undefined).ended);
   groups.push(await readFile(file, 'utf8'));
   expect({ codes, groups }).toEqual({ codes: [0, 0], groups: ['that of the screen', 'its own'] });
+});
+
+test.each([
+  ['/var/lib/kubelet-ts', undefined, []],
+  ['/var/lib/kubelet-ts', '', []],
+  ['/var/lib/kubelet-ts', '/var/lib/kubelet-ts/', []],
+  ['/var/lib/kubelet-ts', '/srv/state', ['--root-dir', '/var/lib/kubelet-ts']],
+  ['/srv/state', '/srv/state', ['--root-dir', '/srv/state']],
+])('a command for the root-dir %s with the variable %j has the flags %j', (rootDir, variable, flags) => {
+  vi.stubEnv('KUBELET_TS_ROOT_DIR', variable);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(runtimeFlags({ rootDir, runtimeEndpoint: undefined })).toEqual(flags);
 });

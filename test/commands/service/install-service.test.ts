@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { register } from '../../../src/commands/install-service.ts';
 import type { CommandDeps } from '../../../src/commands/io/deps.ts';
 import { requireExecutable } from '../../../src/commands/service/require-executable.ts';
+import { refusePackaged } from '../../../src/commands/service/refuse-packaged.ts';
 import { openRCScript } from '../../../src/commands/service/openrc-script.ts';
 import { systemdUnit } from '../../../src/commands/service/systemd-unit.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -65,6 +66,16 @@ test.each([
     ['--max-pods', 'x'],
     "option '--max-pods <n>' argument 'x' is invalid. It must be a whole number from -2147483648 to 2147483647.",
     'kubelet-ts run --help shows the flags.',
+  ],
+  [
+    ['/srv/pods', '--max-pods', '-5'],
+    expect.stringContaining('the configuration is wrong\n--max-pods: error: ') as string,
+    undefined,
+  ],
+  [
+    ['/srv/pods', '--hostname-override', 'a b'],
+    expect.stringContaining('"a b"') as string,
+    expect.any(String) as string,
   ],
   [['/srv/pods', '--config'], "option '--config <path>' argument missing", 'kubelet-ts run --help shows the flags.'],
   [
@@ -133,4 +144,18 @@ test('a program that is no executable file is refused', async () => {
       hint: 'Name the kubelet-ts of this machine with --program.',
     });
   await expect(requireExecutable(executable)).resolves.toBeUndefined();
+});
+
+test('the unit of a package is not denied', async () => {
+  const folder = await temporaryFolder();
+  const unit = join(folder, 'kubelet-ts.service');
+  await expect(refusePackaged('kubelet-ts', [folder])).resolves.toBeUndefined();
+  await writeFile(unit, '[Unit]\n');
+  await expect(refusePackaged('kubelet-ts', ['/nowhere', folder])).rejects.toMatchObject({
+    name: 'UserError',
+    message: `${unit} belongs to a package, so uninstall-service does not remove it`,
+    hint:
+      'dpkg -S kubelet-ts.service names the package, and apt remove PACKAGE removes it. ' +
+      'To stop the service alone: systemctl disable --now kubelet-ts.service',
+  });
 });

@@ -9,9 +9,22 @@ test.each([
   [['node', '/opt/bin/kubelet', '--config'], 'kubelet-ts'],
   [['/usr/bin/node', '/opt/bin/kubelet-ts', 'ps'], undefined],
   [['vim', 'kubelet'], undefined],
+  [['/usr/bin/kubelet-ts', 'run', 'pods/'], 'kubelet-ts'],
+  [['kubelet-ts', 'ps'], undefined],
+  [['node', '/opt/bin/kubelet', 'ps'], undefined],
   [[''], undefined],
 ])('the command line %j is of %s', (words, kind) => {
   expect(kubeletKind(words)).toBe(kind);
+});
+
+test.each([
+  [['/usr/bin/kubelet', '--config', 'x'], '/opt/kubelet-ts', 'kubelet-ts'],
+  [['kubelet', 'run', 'pods/'], '/opt/kubelet-ts', 'kubelet-ts'],
+  [['kubelet'], '/opt/kubelet-ts (deleted)', 'kubelet-ts'],
+  [['kubelet', 'ps'], '/opt/kubelet-ts', undefined],
+  [['kubelet', '--config', 'x'], '/usr/bin/kubelet', 'kubelet'],
+])('the command line %j of the executable %s is of %s', (words, executable, kind) => {
+  expect(kubeletKind(words, executable)).toBe(kind);
 });
 
 test('the path of the program is the second word of a command line', () => {

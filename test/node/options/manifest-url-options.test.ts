@@ -146,3 +146,35 @@ function thrownBy(work: () => unknown): unknown {
     return error;
   }
 }
+
+const begins =
+  'It begins with http://, https://, gce://, ec2://, azure://, openstack://, nocloud://, git+https:// or oci://, ' +
+  'such as https://box.example/pods.yaml.';
+
+test.each([
+  ['ftp://me:s3cret@box.example/pods.yaml?key=s3cret', 'ftp://… is no URL of manifests', begins],
+  ['box.example/pods.yaml', 'must begin with the scheme of a URL', begins],
+  ['https://me:s3/cret@box.example/a', 'https://… is no URL of manifests', 'Its form is https://HOST/PATH.'],
+  ['oci://registry.example', 'oci://… is no URL of manifests', 'Its form is oci://REGISTRY/REPOSITORY:TAG.'],
+  ['ec2://x', 'ec2://… is no URL of manifests', 'Its form is ec2://.'],
+  ['gce://a b', 'gce://… is no URL of manifests', 'Its form is gce://KEY.'],
+  ['nocloud://host/x', 'nocloud://… is no URL of manifests', 'Its form is nocloud:///FOLDER.'],
+  [
+    'git+https://host',
+    'git+https://… is no URL of manifests',
+    'Its form is git+https://HOST/REPOSITORY//PATH?ref=REF.',
+  ],
+  [
+    'git+http://git.example/fleet.git//a',
+    'git+http://… is no URL of manifests',
+    'Its form is git+https://HOST/REPOSITORY//PATH?ref=REF. Without TLS it is for this machine alone.',
+  ],
+])('the wrong URL %s is answered with the form that works', (text, message, hint) => {
+  expect(() => optionsOf('--manifest-url', text)).toThrow(
+    expect.objectContaining({
+      name: 'UserError',
+      message: `--manifest-url ${message}`,
+      hint: `${hint} See docs/manifests.md.`,
+    }),
+  );
+});

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
 import { addNodeOptions } from '../../../src/node/options/node-flags.ts';
 import { type NodeFlags, type NodeOptions, nodeOptions } from '../../../src/node/options/node-options.ts';
+import { BrokenConfiguration } from '../../../src/node/options/read-configuration.ts';
 import { UserError } from '../../../src/errors.ts';
 import { defaultConfiguration } from '../../builders/default-configuration.ts';
 import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
@@ -489,6 +490,30 @@ describe('a configuration file', () => {
         `${folder}/a.conf:1:1: error: apiVersion: apiVersion is missing ` +
         '(A configuration starts with "apiVersion: kubelet.config.k8s.io/v1beta1" and "kind: KubeletConfiguration".)',
     );
+  });
+
+  test('is refused with its warnings, and with the mistakes of other flags', async () => {
+    const file = await writeTemporary('kubelet.yaml', 'maxPod: 1\nmaxPods: -1\n');
+    const flags = ['--node-labels', 'a b=c', '--manifest-url', 'ftp://box.example', '--hostname-override', 'a b'];
+    const refusal = (await optionsOf('--config', file, ...flags).catch((error: unknown) => error)) as UserError;
+    expect(refusal).toBeInstanceOf(BrokenConfiguration);
+    expect([refusal.message.split('\n').map((line) => line.split(/: |, | \(/)[0]), refusal.hint]).toEqual([
+      [
+        'the configuration is wrong',
+        `${file}:3:1`,
+        `${file}:4:10`,
+        '--manifest-url ftp://… is no URL of manifests',
+        'the name of the node',
+        '--node-labels',
+      ],
+      undefined,
+    ]);
+  });
+
+  test('is refused as before when one thing alone is wrong', async () => {
+    await expect(optionsOf('--hostname-override', 'a b')).rejects.toMatchObject({
+      hint: 'Set the host name, or give --hostname-override NAME.',
+    });
   });
 
   test('warns of what it does not know', async () => {

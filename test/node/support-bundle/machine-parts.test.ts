@@ -1,8 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { systemdUnit } from '../../../src/commands/service/systemd-unit.ts';
 import { historyFolder } from '../../../src/engine/history/history-file.ts';
-import { historyParts, logParts } from '../../../src/node/support-bundle/machine-parts.ts';
+import { historyParts, journalUnits, logParts } from '../../../src/node/support-bundle/machine-parts.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 const kibibyte = 1024;
@@ -32,4 +33,14 @@ test('of a history there are the lines in its last 64 KiB', async () => {
       content: { json: lines.slice(-63).map((line) => JSON.parse(line) as string) },
     },
   ]);
+});
+
+test('the journal of services with other names is read', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'fleet.service'), systemdUnit('/usr/bin/kubelet-ts', [], 'fleet'));
+  await writeFile(join(folder, 'fleet.conf'), systemdUnit('/usr/bin/kubelet-ts', [], 'fleet'));
+  await writeFile(join(folder, 'ssh.service'), '[Unit]\n');
+  await mkdir(join(folder, 'folder.service'));
+  expect(await journalUnits(folder)).toEqual(['kubelet-ts', 'kubelet', 'fleet']);
+  expect(await journalUnits(join(folder, 'missing'))).toEqual(['kubelet-ts', 'kubelet']);
 });

@@ -133,6 +133,18 @@ test.each([
   ['AWS_SECRET_ACCESS_KEY: abcd1234', 'AWS_SECRET_ACCESS_KEY: <hidden>'],
   ['{"api_key": "abcd1234", "size": 1}', '{"api_key": "<hidden>", "size": 1}'],
   ['secret "web" not found', 'secret "web" not found'],
+  ['{"password":"two words","pod":"web"}', '{"password":"<hidden>","pod":"web"}'],
+  ["password='two words' next", "password='<hidden>' next"],
+  [String.raw`{"msg":"{\"token\":\"two words\"} seen"}`, String.raw`{"msg":"{\"token\":\"<hidden>\"} seen"}`],
+  [String.raw`password="a \"b\" c" next`, 'password="<hidden>" next'],
+  ['mysql --password "two words" --host db', 'mysql --password "<hidden>" --host db'],
+  ['tool --db-pwd hunter2 --verbose', 'tool --db-pwd <hidden> --verbose'],
+  ['password="<hidden> words" next', 'password="<hidden>" next'],
+  ['password="<hidden>" token="" next', 'password="<hidden>" token="" next'],
+  ['tool --token --verbose', 'tool --token --verbose'],
+  ['Server=db;Uid=sa;Pwd=hunter2;Database=x', 'Server=db;Uid=sa;Pwd=<hidden>'],
+  ['PWD=/root OLDPWD=/srv', 'PWD=/root OLDPWD=/srv'],
+  ['DB_PWD=/hunter2 next', 'DB_PWD=<hidden> next'],
 ])('hides what looks like a credential in a log: %j', async (line, shown) => {
   expect((await bundled(text('log', line)))['log']).toBe(shown);
 });
@@ -162,6 +174,10 @@ test.each<[unknown, unknown]>([
       ],
     },
   ],
+  [
+    { args: ['--db-pwd', 'plant-1', 'login --password "plant-2"'], pwd: 'plant-3' },
+    { args: ['--db-pwd', '<hidden>', 'login --password "<hidden>"'], pwd: '<hidden>' },
+  ],
 ])('what is written like a credential is hidden: %j', async (value, redacted) => {
   const texts = await bundled(json('a.json', value), text('agent.log', 'seen plant-1 and plant-2'));
   expect(JSON.parse(texts['a.json'] ?? '')).toEqual(redacted);
@@ -169,9 +185,13 @@ test.each<[unknown, unknown]>([
 });
 
 test('a log that repeats the beginning of a credential for ever takes linear time', async () => {
-  const beginnings = ['token-', '://a:', 'secret-a-'].map((one) => one.repeat(100_000));
+  const beginnings = ['token-', '://a:', 'secret-a-', '--token ', "token='", '--a', '--pwd "'].map((one) =>
+    one.repeat(100_000),
+  );
   const texts = await bundled(...beginnings.map((one, index) => text(`${index}`, one)));
-  expect(beginnings.map((_one, index) => texts[index]?.length)).toEqual([600_000, 500_000, 900_000]);
+  expect(beginnings.map((_one, index) => texts[index]?.length)).toEqual([
+    600_000, 500_000, 900_000, 800_000, 800_000, 300_000, 800_000,
+  ]);
 });
 
 test('a part and the whole are bounded, and the contents say what was cut', async () => {

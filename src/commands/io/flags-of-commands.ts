@@ -1,0 +1,41 @@
+import { Command } from 'commander';
+import { UserError } from '../../errors.ts';
+import { shellLine } from '../../shell-word.ts';
+
+/**
+ * Refuses flags after the first word of a command in a container, unless `--` comes before. They could be meant for
+ * either program. kubectl: exec.go Complete
+ */
+export function refuseFlagsOfCommands(command: Command): Command {
+  command.parseOptions = (argv) => {
+    const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+    const words = argv.slice(0, end);
+    const at = commandIndex(command, words);
+    const flag = words.slice(at).find((word) => isFlag(word));
+    if (flag !== undefined) {
+      const meant = ['kubelet-ts', command.name(), ...argv.slice(0, at), '--', ...argv.slice(at)];
+      throw new UserError(`${flag} stands after the command without --, so it is unclear which program it is for`, {
+        hint: `If it is for the command: ${shellLine(meant)}. Otherwise write it before the command.`,
+      });
+    }
+    return Command.prototype.parseOptions.call(command, argv);
+  };
+  return command;
+}
+
+const isFlag = (word: string): boolean => word.startsWith('-') && word !== '-';
+
+/** The index of the second word that is neither a flag nor its value. The first one is the pod. */
+function commandIndex(command: Command, words: readonly string[]): number {
+  const isValue = (index: number): boolean => takesNext(command, words[index - 1] ?? '');
+  const [, second = words.length] = words.flatMap((word, index) => (isFlag(word) || isValue(index) ? [] : [index]));
+  return second;
+}
+
+/** True if the next word is the value of this flag, or of the last one in a group such as `-itc`. */
+function takesNext({ options }: Command, word: string): boolean {
+  if (word.startsWith('--')) return options.some(({ long, required }) => required && long === word);
+  const takesValue = (letter: string): boolean =>
+    options.some(({ short, required }) => required && short === `-${letter}`);
+  return isFlag(word) && Array.from(word.slice(1)).findIndex(takesValue) === word.length - 2;
+}

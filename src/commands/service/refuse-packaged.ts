@@ -1,0 +1,20 @@
+import { join } from 'node:path';
+import { UserError } from '../../errors.ts';
+import { pathExists } from '../../path-exists.ts';
+
+/** Folders for the units of packages. */
+const packageFolders = ['/usr/lib/systemd/system', '/lib/systemd/system'];
+
+/** Rejects with a `UserError` if a package has installed the unit of this name. */
+export async function refusePackaged(name: string, folders: readonly string[] = packageFolders): Promise<void> {
+  const unit = `${name}.service`;
+  for (const folder of folders) {
+    const path = join(folder, unit);
+    if (!(await pathExists(path))) continue;
+    throw new UserError(`${path} belongs to a package, so uninstall-service does not remove it`, {
+      hint:
+        `dpkg -S ${unit} names the package, and apt remove PACKAGE removes it. ` +
+        `To stop the service alone: systemctl disable --now ${unit}`,
+    });
+  }
+}

@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { untilEnded } from '../../../src/commands/pod/until-ended.ts';
+import { controlSocketPath } from '../../../src/server/control/socket-paths.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { makeEntry } from '../../tui/make-snapshot.ts';
+import { startFakeAgent } from '../fake-agent.ts';
+
+const meant = ['web', 'db'].map((name) => ({
+  name,
+  isPod: ({ metadata }: { metadata: { name: string } }) => metadata.name === `${name}-edge1`,
+}));
+
+test('a time-out before the first answer of the agent names all pods', async () => {
+  const socket = controlSocketPath(await temporaryFolder());
+  const silent = createServer(() => undefined).listen(socket);
+  await once(silent, 'listening');
+  onTestFinished(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  await expect(untilEnded(meant, socket, { timeoutMs: 1, hint: 'Wait.' })).rejects.toMatchObject({
+    name: 'UserError',
+    message: 'timed out before these pods had ended: web, db',
+    hint: 'Wait.',
+  });
+});
+
+test('pods that have ended are reported, and the others named', async () => {
+  const rootDir = await temporaryFolder();
+  const entry = makeEntry('web-edge1');
+  const pods = [{ ...entry, worker: { ...entry.worker, state: 'terminating' } }];
+  await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods } });
+  const ended: string[] = [];
+  const onEnded = ({ name }: { name: string }): void => void ended.push(name);
+  const socket = controlSocketPath(rootDir);
+  await expect(untilEnded(meant, socket, { timeoutMs: 0, hint: 'Wait.', onEnded })).rejects.toMatchObject({
+    message: 'kubelet-ts ended before these pods had ended: web',
+  });
+  expect(ended).toEqual(['db']);
+});
