@@ -110,6 +110,11 @@ export class InPlaceUpdates {
     return [...this.waiting.values()].map(({ next }) => next);
   }
 
+  /** Forgets the pulls for the waiting revision of a pod, so that its next sync starts them at once. */
+  retry(uid: string): void {
+    this.imagesAhead.forget(uid);
+  }
+
   /** Forgets the waiting revision of a pod that was removed or declared again. */
   forget(uid: string): void {
     this.waiting.delete(uid);

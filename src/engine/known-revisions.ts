@@ -10,6 +10,8 @@ interface Parts {
   workers: Pick<PodWorkers, 'pods' | 'isPodTerminationRequested'>;
   statusManager: Pick<StatusManager, 'get'>;
   appliedRevisions: Pick<AppliedRevisions, 'named'>;
+  /** True if the pod was stopped by an operator and starts again with the data of its own volumes. */
+  keepsVolumes: (pod: Pod) => boolean;
 }
 
 /**
@@ -17,13 +19,15 @@ interface Parts {
  * those of this agent, then those of an earlier agent.
  */
 export function knownRevisions(
-  { podManager, workers, statusManager, appliedRevisions }: Parts,
+  { podManager, workers, statusManager, appliedRevisions, keepsVolumes }: Parts,
   { metadata: { namespace, name } }: Pod,
   previous: Pod | undefined,
 ): KnownPod[] {
   // Without `podFullName`, because each of a thousand new pods is compared with all others.
   const isNamed = ({ metadata }: Pod): boolean => metadata.name === name && metadata.namespace === namespace;
-  const isOver = ({ metadata: { uid } }: Pod): boolean => {
+  const isOver = (pod: Pod): boolean => {
+    if (keepsVolumes(pod)) return false;
+    const { uid } = pod.metadata;
     const phase = statusManager.get(uid)?.phase;
     return phase === 'Succeeded' || phase === 'Failed' || workers.isPodTerminationRequested(uid);
   };

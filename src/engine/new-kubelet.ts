@@ -1,6 +1,6 @@
 import type { Pod } from '../api/types.ts';
 import { isPodReady } from '../api/values/pod-conditions.ts';
-import { podFullName } from '../api/values/pod-names.ts';
+import { podFullName, podKey } from '../api/values/pod-names.ts';
 import { AsyncQueue } from '../flow/async-queue.ts';
 import { WallClockHistory } from '../flow/wall-clock-history.ts';
 import type { KubeletBase, KubeletDeps } from './kubelet-deps.ts';
@@ -44,9 +44,10 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     workerState: (uid) => workers.snapshot(uid).state,
   });
   const { podManager, statusManager, records } = state;
+  const keepsVolumes = (pod: Pod): boolean => handlers.keepsVolumes(pod);
   const sources: Sources = newSources(base, {
     revisionToRun: (declared, from) => operations.revisionToRun(declared, from),
-    knownRevisions: (pod, previous) => knownRevisions({ ...state, workers }, pod, previous),
+    knownRevisions: (pod, previous) => knownRevisions({ ...state, workers, keepsVolumes }, pod, previous),
   });
   const { config } = sources;
   const runtime = newRuntimeWatch(base, state);
@@ -77,7 +78,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
         working.news.changed(uid);
       },
       isPodGone: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
-      keepsVolumes: (pod) => handlers.keepsVolumes(pod),
+      keepsVolumes,
       remains: () => working.remains,
       workers: () => working.workers,
     },
@@ -88,7 +89,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     { ...state, ...sources, ...runtime, ...resources, ...volumes, ...syncing, podRemover },
     { reservedPods: () => lifecycle.admission.reservedPods() },
   );
-  const { workers, news, imagesAhead } = working;
+  const { workers, news, imagesAhead, inPlaceUpdates } = working;
 
   const stats = deps.newStats({
     deps,
@@ -138,11 +139,16 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     startPod: (podUID) => {
       inputs.push({ type: 'operation', operation: 'start', podUID });
     },
-    retryPod: (podUID) => {
-      imageManager.retry(podUID);
-      syncer.retry(podUID);
-      imagesAhead.forget(podUID);
-      inputs.push({ type: 'sync', podUID });
+    retryPod: (pod) => {
+      // The next revision may wait for its images while the earlier one runs.
+      for (const { metadata } of podManager.pods().filter(({ metadata }) => podKey(metadata) === podKey(pod))) {
+        const podUID = metadata.uid;
+        imageManager.retry(podUID);
+        syncer.retry(podUID);
+        imagesAhead.forget(podUID);
+        inPlaceUpdates.retry(podUID);
+        inputs.push({ type: 'sync', podUID });
+      }
     },
     wallClock,
     clock,

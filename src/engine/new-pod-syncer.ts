@@ -131,6 +131,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, wor
     kuberuntime,
     podDirs,
     volumeManager: earlier.volumeManager,
+    claimsOf: (uid) => earlier.claims.uses.claimsOf(uid),
     statuses,
     appliedRevisions,
     ephemeral: earlier.ephemeral,

@@ -42,6 +42,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     podDirs,
     unmountVolumes: (uid) => volumeManager.unmountPodVolumes(uid),
     clock,
+    stopped,
     logger: logger.child({ component: 'gc' }),
     faults,
     meter,

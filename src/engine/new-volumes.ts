@@ -37,6 +37,13 @@ export function newVolumes(base: KubeletBase, state: PodState, sources: Sources)
       faults,
       logger: logger.child({ component: 'csi' }),
     });
+  const claims = new VolumeClaims({
+    rootDir: node.rootDir,
+    storage: configObjects,
+    node: { name: node.nodeName, labels: node.labels },
+    podDirs,
+    logger: volumesLogger,
+  });
   const volumeManager = new VolumeManager({
     csi: csi?.volumes,
     podDirs,
@@ -44,20 +51,14 @@ export function newVolumes(base: KubeletBase, state: PodState, sources: Sources)
     allocatable: node.allocatable,
     clock,
     imageVolumes: node.featureGates.ImageVolume,
-    claims: new VolumeClaims({
-      rootDir: node.rootDir,
-      storage: configObjects,
-      node: { name: node.nodeName, labels: node.labels },
-      podDirs,
-      logger: volumesLogger,
-    }),
+    claims,
     onClaimFreed: (uid) => {
       workQueue.enqueue(uid, 0);
     },
     meter: base.meter,
     logger: volumesLogger,
   });
-  return { csiDrivers: csi?.drivers, volumeManager };
+  return { csiDrivers: csi?.drivers, claims, volumeManager };
 }
 
 interface CSIDeps {

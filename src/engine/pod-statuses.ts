@@ -60,7 +60,15 @@ export class PodStatuses {
     const status = generatePodStatus({
       pod: this.deps.ephemeral.effective(pod),
       podStatus,
-      oldStatus: oldStatus ?? { startTime: formatTime(acknowledgedAt), conditions },
+      // A pod that was stopped or evicted before its first sync has a status without a start.
+      oldStatus:
+        oldStatus?.startTime === undefined
+          ? {
+              ...oldStatus,
+              startTime: formatTime(acknowledgedAt),
+              conditions: [...(oldStatus?.conditions ?? []), ...conditions],
+            }
+          : oldStatus,
       probes: prober.results,
       // Before the first status no probe workers exist, so those of the spec are assumed.
       ...(oldStatus !== undefined && { probeWorkers: prober.workersOf(uid) }),

@@ -39,6 +39,8 @@ interface Deps {
   kuberuntime: KuberuntimeManager;
   podDirs: PodDirs;
   volumeManager: VolumeManager;
+  /** The claims that a pod uses. */
+  claimsOf: (uid: string) => Promise<ClaimName[]>;
   statuses: PodStatuses;
   appliedRevisions: AppliedRevisions;
   reasonCache: ReasonCache;
@@ -69,6 +71,8 @@ export class KubeletPodSyncer implements PodSyncer {
   private readonly mountBackOff: BackOff;
   /** When an operator asked to try a pod at once, by UID; monotonic. */
   private readonly retriedAt = new Map<string, number>();
+  /** Claims that terminated pods had until their volumes were unmounted, by UID. */
+  private readonly usedClaims = new Map<string, readonly ClaimName[]>();
 
   constructor(private readonly deps: Deps) {
     this.mountBackOff = new BackOff(deps.clock, mountBackOffLimits);
@@ -184,21 +188,28 @@ export class KubeletPodSyncer implements PodSyncer {
     const { volumeManager, containerManager, isPodGone, keepsVolumes } = this.deps;
     const { uid } = pod.metadata;
     this.deps.statuses.update(pod, podStatus, true);
+    const claims = await this.deps.claimsOf(uid);
+    // A repeated sync finds none.
+    if (claims.length > 0) this.usedClaims.set(uid, claims);
     if (keepsVolumes(pod)) await volumeManager.unmountStoppedPod(uid);
-    else {
-      const claims = await volumeManager.unmountPodVolumes(uid);
-      if (isPodGone(uid)) this.reportKeptClaims(pod, claims);
-    }
+    else await volumeManager.unmountPodVolumes(uid);
     this.mountBackOff.reset(uid);
     this.retriedAt.delete(uid);
     await containerManager.podCgroups.remove(uid);
-    // The remains of a finished pod stay for `logs` and its status until its manifest is removed.
-    if (isPodGone(uid)) await this.deps.removePod(uid);
+    // The remains of a finished pod stay for `logs` and its status until its manifest is removed. A stopped pod keeps
+    // them, too, if it was declared again meanwhile, such as after a cancelled shutdown of the node.
+    if (!isPodGone(uid) || keepsVolumes(pod)) return;
+    this.reportKeptClaims(pod);
+    await this.deps.removePod(uid);
   }
 
-  private reportKeptClaims(pod: Pod, claims: readonly ClaimName[]): void {
+  /** Reports once that the claims of a terminated pod outlive it. */
+  reportKeptClaims(pod: Pod): void {
+    const { uid } = pod.metadata;
     const recorder = podEventRecorder(this.deps.emit, pod);
-    for (const { name } of claims) recorder.normal(reasons.claimKept, `persistentvolumeclaim "${name}" keeps its data`);
+    for (const { name } of this.usedClaims.get(uid) ?? [])
+      recorder.normal(reasons.claimKept, `persistentvolumeclaim "${name}" keeps its data`);
+    this.usedClaims.delete(uid);
   }
 
   /** Makes this revision the one that the pod runs. The event of a resize follows once it is carried out. */

@@ -20,6 +20,7 @@ import type { ProbeChange, ProberManager } from './prober/prober-manager.ts';
 import type { PodOperations } from './operations/pod-operations.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
 import { podFullName, podRef } from '../api/values/pod-names.ts';
+import type { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodReplacements } from './pod-replacements.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
@@ -38,6 +39,7 @@ interface Deps {
   /** Scheme of container ids. */
   runtimeName: () => string;
   reasonCache: ReasonCache;
+  syncer: Pick<KubeletPodSyncer, 'reportKeptClaims'>;
   events: EventBus;
   backOff: BackOff;
   imageManager: Pick<ImageManager, 'forgetFailures'>;
@@ -197,7 +199,7 @@ export class SyncHandlers implements SyncHandler {
 
   /** Ends the containers of a stopped pod, or starts it again. One that may end by itself begins anew. */
   handleOperation(operation: 'stop' | 'start', podUID: string): void {
-    const { podManager, workers, remains, housekeeping } = this.deps;
+    const { podManager, workers, remains, housekeeping, evictions } = this.deps;
     const pod = podManager.get(podUID);
     if (pod === undefined) return;
     this.starting.delete(podUID);
@@ -208,7 +210,8 @@ export class SyncHandlers implements SyncHandler {
     // An earlier agent may have stopped it. Then it has no worker.
     const hasEnded = !workers.has(podUID) || workers.snapshot(podUID).state === 'finished';
     const beginsAnew = pod.spec.restartPolicy !== 'Always';
-    if (hasEnded && beginsAnew) remains.startRemoval(podUID);
+    evictions.pardon(pod);
+    if (hasEnded && beginsAnew) remains.startFreshRemoval(podUID);
     // A worker that is to start again removes the pod's data at the end of the pod.
     if (!hasEnded && !beginsAnew) this.starting.add(podUID);
     else if (workers.has(podUID)) workers.updatePod({ type: 'create', pod });
@@ -246,7 +249,7 @@ export class SyncHandlers implements SyncHandler {
     for (const uid of evictions.takeDue()) {
       const pod = podManager.get(uid);
       if (pod === undefined) continue;
-      remains.startRemoval(uid);
+      remains.startFreshRemoval(uid);
       workers.updatePod({ type: 'create', pod });
     }
 
@@ -321,7 +324,7 @@ export class SyncHandlers implements SyncHandler {
       // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
       statusManager.forget(uid);
       // It was started before its time, so its data and the record of its eviction are still there.
-      if (evictions.startsAfresh(uid)) remains.startRemoval(uid);
+      if (evictions.startsAfresh(uid)) remains.startFreshRemoval(uid);
     }
     workers.updatePod({ type: 'create', pod });
     evictions.resume(pod);
@@ -361,8 +364,10 @@ export class SyncHandlers implements SyncHandler {
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
     if (!this.deps.isNameDeclared(podFullName(pod.metadata))) this.deps.operations.removed(pod.metadata);
     workers.updatePod({ type: 'kill', pod });
+    if (workers.snapshot(uid).state !== 'finished') return;
     // A finished pod has no worker to remove its remains.
-    if (workers.snapshot(uid).state === 'finished') remains.startRemoval(uid);
+    this.deps.syncer.reportKeptClaims(pod);
+    remains.startRemoval(uid);
   }
 }
 

@@ -125,3 +125,26 @@ test('the claim of a pod whose stop was cut short by a reboot is free for anothe
     reason: 'Stopped',
   });
 });
+
+test.each(['stopped', 'ended'])('a pod that is %s reports its claims once its manifest goes', async (how) => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  const pod = podWithClaim('web', 'u1');
+  source.setConfigObjects(makeClaim('data'));
+  source.set({ ...pod, spec: { ...pod.spec, restartPolicy: how === 'ended' ? 'Never' : 'Always' } });
+  await world.until(() => engine.isReady('web-edge1'));
+  const asked =
+    how === 'stopped' && engine.kubelet.operate({ action: 'stop', pod: { namespace: 'default', name: 'web-edge1' } });
+  if (how === 'ended') world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 0);
+  await world.until(() => engine.pod('web-edge1')?.worker.state === 'finished');
+  await asked;
+  const before = engine.messages('ClaimKept');
+  source.set();
+  await world.until(() => engine.kubelet.snapshot().pods.length === 0);
+  await world.pass(60_000);
+  expect({ before, after: engine.messages('ClaimKept') }).toEqual({
+    before: [],
+    after: ['persistentvolumeclaim "data" keeps its data'],
+  });
+});

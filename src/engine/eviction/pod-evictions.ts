@@ -54,6 +54,11 @@ export class PodEvictions {
     if (eviction !== undefined) this.end(pod, eviction);
   }
 
+  /** Called for a pod that an operator starts. An eviction by an earlier agent then only makes it start afresh. */
+  pardon({ metadata: { uid } }: Pod): void {
+    if (this.deps.records.take(uid) !== undefined) this.evicted.set(uid, -Infinity);
+  }
+
   private count({ signal, observedAtMonotonic }: CausedEviction): void {
     const { meter, clock } = this.deps;
     const labels = { eviction_signal: signal };

@@ -17,6 +17,10 @@ const maxRemembered = 1000;
 /** Time after its removal in which the cgroup of a pod may come again, and the number of pods that are looked at. */
 const lateCgroupMs = 120_000;
 const maxLateCgroups = 100;
+/** Time until a failed removal before a fresh start is tried again. It doubles up to the longest one. */
+const freshRetryMs = { first: 1000, longest: 60_000 };
+
+const removalFailed = 'Removing the remains of a pod failed, it is tried again';
 
 interface Deps {
   runtimePods: RuntimePods;
@@ -29,7 +33,9 @@ interface Deps {
   podDirs: PodDirs;
   /** Unmounts the volumes of a pod, if there are any. */
   unmountVolumes: (uid: string) => Promise<unknown>;
-  clock: Pick<Clock, 'monotonic'>;
+  clock: Pick<Clock, 'monotonic' | 'sleep'>;
+  /** Ends the waits of repeated removals. */
+  stopped: AbortSignal;
   logger: Logger;
   faults: Pick<Faults, 'watch'>;
   /** True if a manifest declares the pod or a worker works on it. */
@@ -90,21 +96,27 @@ export class PodRemains {
   removeUnworked(uid: string): Promise<void> {
     const underWay = this.removals.get(uid);
     if (underWay !== undefined) return underWay;
-    const removal = this.removePod(uid).finally(() => {
-      this.removals.delete(uid);
-    });
-    this.removals.set(uid, removal);
-    return removal;
+    return this.register(uid, this.removePod(uid));
   }
 
   startRemoval(uid: string, onEnd?: (isRemoved: boolean) => void): void {
     this.removeUnworked(uid).then(
       () => onEnd?.(true),
       (error: unknown) => {
-        this.warn(uid, error, 'Removing the remains of a pod failed, it is tried again');
+        this.warn(uid, error, removalFailed);
         onEnd?.(false);
       },
     );
+  }
+
+  /**
+   * Removes all remains of a pod that starts without them. Tries again until it succeeds. The pod's first sync waits
+   * for that.
+   */
+  startFreshRemoval(uid: string): void {
+    this.register(uid, this.removeAtLast(uid, this.removals.get(uid))).catch((error: unknown) => {
+      if (!this.deps.stopped.aborted) this.warn(uid, error, removalFailed);
+    });
   }
 
   /** The removal of this pod under way. Does not reject. Returns undefined if there is none. */
@@ -138,6 +150,32 @@ export class PodRemains {
     void this.deps.podRemover.removeContainers(status, surplus).then((errors) => {
       for (const error of errors) this.warn(status.uid, error, 'Removing a dead container failed');
     });
+  }
+
+  /** Removes the pod after a removal under way. Rejects if the agent stops, or once no manifest declares the pod. */
+  private async removeAtLast(uid: string, underWay: Promise<void> | undefined): Promise<void> {
+    const { clock, isKnown, stopped } = this.deps;
+    let removal = underWay ?? this.removePod(uid);
+    for (let delayMs = freshRetryMs.first; ; delayMs = Math.min(2 * delayMs, freshRetryMs.longest)) {
+      try {
+        await removal;
+        return;
+      } catch (error) {
+        if (stopped.aborted || !isKnown(uid)) throw error;
+        this.warn(uid, error, removalFailed);
+      }
+      await clock.sleep(delayMs, { signal: stopped });
+      removal = this.removePod(uid);
+    }
+  }
+
+  /** Notes a removal until it ends or another one takes its place. */
+  private register(uid: string, running: Promise<void>): Promise<void> {
+    const removal = running.finally(() => {
+      if (this.removals.get(uid) === removal) this.removals.delete(uid);
+    });
+    this.removals.set(uid, removal);
+    return removal;
   }
 
   private async cleanUpOrphans(isSpared: (uid: string) => boolean): Promise<void> {

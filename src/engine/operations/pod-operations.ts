@@ -53,8 +53,8 @@ interface Deps {
   redeclare: () => void;
   stopPod: (uid: string) => void;
   startPod: (uid: string) => void;
-  /** Syncs the pod at once, without any back-off. */
-  retryPod: (uid: string) => void;
+  /** Syncs the revisions of the pod at once, without any back-off. */
+  retryPod: (pod: PodName) => void;
   wallClock: Pick<WallClockHistory, 'since'>;
   clock: Clock;
   emit: Emit;
@@ -176,22 +176,21 @@ export class PodOperations {
     const shown = `pod/${pod.metadata.name}`;
     const record = this.recordOf(pod);
     this.refuseUnlessFit(request, pod, record);
-    const { uid } = pod.metadata;
     switch (request.action) {
       case 'stop':
         await this.ask(pod, (newest) => ({ ...newest, isStopped: true }));
-        this.deps.stopPod(uid);
+        this.deps.stopPod(this.declaredUID(pod));
         return `${shown} stopped`;
       case 'start': {
         if (record.isStopped !== true) return `${shown} was not stopped`;
         await this.ask(pod, ({ isStopped: _isStopped, ...started }) => started);
-        this.deps.startPod(uid);
+        this.deps.startPod(this.declaredUID(pod));
         return `${shown} started`;
       }
       case 'restart':
         return this.restart(pod, request.container);
       case 'retry':
-        this.deps.retryPod(uid);
+        this.deps.retryPod(request.pod);
         return `${shown} is tried now`;
       case 'hold':
         await this.ask(pod, (newest) => ({
@@ -228,7 +227,7 @@ export class PodOperations {
     if (ids.length > 0) {
       await this.ask(pod, (newest) => ({ ...newest, restart: [...new Set([...(newest.restart ?? []), ...ids])] }));
     }
-    retryPod(uid);
+    retryPod(pod.metadata);
     return ids.length > 0 ? `pod/${name} restarted` : `pod/${name} has no running container, it is tried now`;
   }
 
@@ -332,6 +331,11 @@ export class PodOperations {
       refuse(`pod ${metadata.name} is stopped`, `Start it: kubelet-ts start ${metadata.name}`);
     }
     if (isStopped !== true && this.deps.isTerminating(metadata.uid)) refuse(`pod ${metadata.name} is terminating`);
+  }
+
+  /** UID of the declared pod now. Its manifest may have changed while the request was written. */
+  private declaredUID({ metadata }: Pod): string {
+    return this.deps.declaredPod(metadata)?.metadata.uid ?? metadata.uid;
   }
 
   private recordOf({ metadata }: Pod): PodRecord {

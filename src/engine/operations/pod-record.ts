@@ -85,6 +85,28 @@ function bounded(revisions: readonly PodRevision[]): PodRevision[] {
   return revisions.filter((revision) => !dropped.includes(revision));
 }
 
+/**
+ * The record within so many bytes as JSON, or the same one if it is. Drops the oldest revisions first, then the last
+ * one that was Ready, and the one that runs at last, because its manifest still has it.
+ */
+export function fitted(record: PodRecord, maxBytes: number): PodRecord {
+  let bytes = jsonBytes(record);
+  if (bytes <= maxBytes) return record;
+  const { revisions, current, pin } = record;
+  const lastReady = revisions.findLast(({ wasReady }) => wasReady);
+  const rank = (one: PodRevision): number =>
+    Number(one === lastReady) + 2 * Number(one.number === pin?.to || one.number === current);
+  const dropped = new Set<PodRevision>();
+  for (const revision of revisions.toSorted((a, b) => rank(a) - rank(b))) {
+    if (bytes <= maxBytes) break;
+    dropped.add(revision);
+    bytes -= jsonBytes(revision);
+  }
+  return { ...record, revisions: revisions.filter((revision) => !dropped.has(revision)) };
+}
+
+const jsonBytes = (value: object): number => Buffer.byteLength(JSON.stringify(value));
+
 /** The revision that runs, or starts. Returns undefined for a pod that was never taken. */
 export function currentRevision({ revisions, current }: PodRecord): PodRevision | undefined {
   return revisions.find(({ number }) => number === current);

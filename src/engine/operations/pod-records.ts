@@ -10,7 +10,7 @@ import { makeFolder } from '../../make-folder.ts';
 import { namesIn } from '../../names-in.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import { readRegularFile } from '../../regular-file.ts';
-import { emptyRecord, parseRecord, type PodRecord } from './pod-record.ts';
+import { emptyRecord, fitted, parseRecord, type PodRecord } from './pod-record.ts';
 
 interface Deps {
   rootDir: string;
@@ -18,7 +18,7 @@ interface Deps {
   logger: Logger;
 }
 
-/** Ten revisions of the largest manifest. */
+/** Several revisions of the largest manifest. A larger record is not read, so it is written with fewer revisions. */
 const maxFileBytes = 32 * 1024 * 1024;
 /** Delay of writes that nothing depends on, and before a failed one is tried again. */
 const batchMs = 1000;
@@ -99,8 +99,7 @@ export class PodRecords {
       .run(async () => {
         const before = this.records.get(key);
         if (before === undefined && !isNew) return;
-        const asked = change(before ?? emptyRecord(pod));
-        await this.write(asked, true);
+        const asked = await this.write(change(before ?? emptyRecord(pod)), true);
         this.isFailing = false;
         const now = this.records.get(key);
         if (now === before) {
@@ -147,9 +146,11 @@ export class PodRecords {
       .run(async () => {
         for (const key of [...this.unwritten]) {
           const record = this.records.get(key);
-          if (record !== undefined) await this.write(record, false);
+          const written = record && (await this.write(record, false));
           // It may have changed during the write.
-          if (this.records.get(key) === record) this.unwritten.delete(key);
+          if (this.records.get(key) !== record) continue;
+          this.unwritten.delete(key);
+          if (written !== undefined) this.records.set(key, written);
         }
         this.isFailing = false;
       })
@@ -158,10 +159,16 @@ export class PodRecords {
       });
   }
 
-  private async write(record: PodRecord, isDurable: boolean): Promise<void> {
+  /** Resolves with the written record, which lacks revisions that would make it too large to be read. */
+  private async write(record: PodRecord, isDurable: boolean): Promise<PodRecord> {
+    const written = fitted(record, maxFileBytes);
     await makeFolder(this.folder, 0o700);
-    await replaceFile(this.pathOf(record), Buffer.from(JSON.stringify(record)), { isDurable });
+    await replaceFile(this.pathOf(record), Buffer.from(JSON.stringify(written)), { isDurable });
     if (isDurable) await syncFolder(this.folder);
+    const dropped = record.revisions.length - written.revisions.length;
+    const message = 'The revisions of a pod are too large, history and rollback miss the oldest ones';
+    if (dropped > 0) this.deps.logger.warn({ pod: podKey(record), dropped }, message);
+    return written;
   }
 
   private async read(path: string): Promise<void> {

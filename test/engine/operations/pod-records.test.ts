@@ -2,8 +2,9 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { emptyRecord, type PodRecord } from '../../../src/engine/operations/pod-record.ts';
+import { emptyRecord, type PodRecord, type PodRevision } from '../../../src/engine/operations/pod-record.ts';
 import { PodRecords, readRecords } from '../../../src/engine/operations/pod-records.ts';
+import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -52,4 +53,43 @@ test('a request changes what is noted while it is written, and brings back no po
   await late;
   await records.close();
   expect({ known: records.all(), written: await readRecords(rootDir) }).toEqual({ known: [], written: [] });
+});
+
+test('a record is written without its oldest revisions if it were too large to be read', async () => {
+  const rootDir = await temporaryFolder();
+  const warnings: unknown[] = [];
+  const write = (line: string): void => {
+    const { msg, pod, dropped } = JSON.parse(line) as Record<string, unknown>;
+    warnings.push({ msg, pod, dropped });
+  };
+  const logger = pino({ level: 'warn' }, { write });
+  const records = new PodRecords({ rootDir, clock: new FakeClock(), logger });
+  const args = ['x'.repeat(4 * 1024 * 1024)];
+  const revision = (number: number): PodRevision => ({
+    number,
+    name: `revision-${number}`,
+    takenAt: 1,
+    from: '/manifests/web.yaml',
+    isDerivedUID: true,
+    wasReady: number === 2,
+    pod: makeStaticPod('web', { uid: `u${number}`, spec: { containers: [{ name: 'main', image: 'app:1', args }] } }),
+  });
+  const large = { ...emptyRecord(web), current: 9, revisions: [1, 2, 3, 4, 5, 6, 7, 8, 9].map(revision) };
+  const kept = { ...large, revisions: [2, 4, 5, 6, 7, 8, 9].map(revision) };
+  records.note(large);
+  await records.close();
+  expect({ known: records.all(), read: await readRecords(rootDir) }).toEqual({ known: [kept], read: [kept] });
+
+  records.note(large);
+  await records.ask(web, stopped);
+  expect({ known: records.all(), read: await readRecords(rootDir) }).toEqual({
+    known: [stopped(kept)],
+    read: [stopped(kept)],
+  });
+  const warning = { pod: 'default/web', dropped: 2 };
+  const msg = 'The revisions of a pod are too large, history and rollback miss the oldest ones';
+  expect(warnings).toEqual([
+    { ...warning, msg },
+    { ...warning, msg },
+  ]);
 });

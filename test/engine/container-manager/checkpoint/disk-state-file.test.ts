@@ -38,6 +38,14 @@ test('the newest content gets to the disk', async () => {
   });
 });
 
+test('the parts of files that a kill left are removed, and nothing else', async () => {
+  const folder = await temporaryFolder();
+  const others = ['other.12.tmp', 'state', 'state.12.tmp.unusable', 'state.old.tmp'];
+  for (const name of [...others, 'state.12.tmp', 'state.4711.tmp']) await writeFile(join(folder, name), 'a');
+  const { file } = await openIn(folder);
+  expect({ content: file.content, names: (await readdir(folder)).sort() }).toEqual({ content: 'a', names: others });
+});
+
 test('a write that failed is tried again', async () => {
   const [path, clock] = [join(await temporaryFolder(), 'state'), new FakeClock()];
   // No file can replace it.
