@@ -1,4 +1,5 @@
 import type { Pod } from '../api/types.ts';
+import { isPodPhaseTerminal } from '../api/values/pod-phase.ts';
 import type { AppliedRevisions } from './in-place/applied-revisions.ts';
 import type { KnownPod } from './in-place/identify-pod.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
@@ -29,7 +30,7 @@ export function knownRevisions(
     if (keepsVolumes(pod)) return false;
     const { uid } = pod.metadata;
     const phase = statusManager.get(uid)?.phase;
-    return phase === 'Succeeded' || phase === 'Failed' || workers.isPodTerminationRequested(uid);
+    return isPodPhaseTerminal(phase) || workers.isPodTerminationRequested(uid);
   };
   const own = [...(previous === undefined ? [] : [previous]), ...podManager.pods(), ...workers.pods()].filter(isNamed);
   const uids = new Set(own.map(({ metadata }) => metadata.uid));

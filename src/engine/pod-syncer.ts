@@ -1,5 +1,6 @@
-import type { Pod, PodStatus } from '../api/types.ts';
+import type { Pod } from '../api/types.ts';
 import type { ClaimName } from '../api/values/persistent-volume.ts';
+import { isPodPhaseTerminal } from '../api/values/pod-phase.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
 import { BackOff } from '../flow/back-off.ts';
@@ -95,7 +96,7 @@ export class KubeletPodSyncer implements PodSyncer {
     // Step 1: update the status. A pod in a final phase does not start again.
     const isFirst = !statuses.has(uid);
     const status = statuses.update(pod, found, false);
-    if (isTerminal(status)) return true;
+    if (isPodPhaseTerminal(status.phase)) return true;
     const podStatus = { ...found, ips: (status.podIPs ?? []).flatMap(({ ip = '' }) => ip) };
 
     // Step 2: check the network. Without it only host-network pods start.
@@ -291,5 +292,3 @@ function withoutRemoved(
   const isLeft = ({ name }: { name: string }): boolean => !names.includes(name) || failed.has(name);
   return { ...podStatus, containerStatuses: podStatus.containerStatuses.filter(isLeft) };
 }
-
-const isTerminal = ({ phase }: PodStatus): boolean => phase === 'Succeeded' || phase === 'Failed';

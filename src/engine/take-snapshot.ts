@@ -1,7 +1,8 @@
-import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../api/types.ts';
+import type { Pod, PodSpec, PodStatus } from '../api/types.ts';
 import { sourceOf } from '../api/values/config-annotations.ts';
 import { podFullName, podKey } from '../api/values/pod-names.ts';
 import { findContainer } from '../api/values/containers.ts';
+import { initAndRegularStatuses } from '../api/values/container-statuses.ts';
 import { containerHash } from './container/container-hash.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
 import { containerResize } from './in-place/container-resize.ts';
@@ -162,7 +163,7 @@ export function outdatedContainers(
   const { podStatus, applied, resources } = runs;
   const outdated: string[] = [];
   // Each snapshot compares all containers of the node, nearly always with themselves.
-  for (const { name, containerID = '', state } of allStatuses(status)) {
+  for (const { name, containerID = '', state } of initAndRegularStatuses(status)) {
     if (state?.running === undefined) continue;
     const container = findContainer(newest.spec, name);
     const current = applied.spec === newest.spec ? container : findContainer(applied.spec, name);
@@ -173,11 +174,6 @@ export function outdatedContainers(
     if (made?.hash !== containerHash(container) || isResized) outdated.push(name);
   }
   return outdated;
-}
-
-function* allStatuses(status: PodStatus | undefined): Generator<ContainerStatus> {
-  yield* status?.initContainerStatuses ?? [];
-  yield* status?.containerStatuses ?? [];
 }
 
 /**

@@ -3,6 +3,7 @@ import { isSidecar } from '../api/values/sidecars.ts';
 import { humanDuration } from '../api/values/duration.ts';
 import { ageText, podStatusText, readyText, restartsText } from '../api/values/pod-printer.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../api/types.ts';
+import { allContainerStatuses } from '../api/values/container-statuses.ts';
 import { explainPod } from '../engine/explain/explain-pod.ts';
 import { isWell } from '../engine/view/is-well.ts';
 import type { EngineSnapshot, PodSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
@@ -111,8 +112,7 @@ function containerLines(pod: Pod, now: number): Line[] {
   const initContainers = pod.spec.initContainers ?? [];
   const { containers: regular, ephemeralContainers = [] } = pod.spec;
   const containers: Container[] = [...initContainers, ...regular, ...ephemeralContainers];
-  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
-  const statuses = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
+  const statuses = allContainerStatuses(pod.status);
   const nameWidth = Math.max('CONTAINER'.length, ...containers.map((container) => container.name.length));
   return [
     textLine(`${fitToWidth('CONTAINER', nameWidth)}  KIND     READY  RESTARTS  STATE`, { bold: true }),

@@ -1,4 +1,6 @@
+import { isPodPhaseTerminal } from './pod-phase.ts';
 import type { ContainerStatus, Pod } from '../types.ts';
+import { initAndRegularStatuses } from './container-statuses.ts';
 import { configAnnotations } from './config-annotations.ts';
 import { humanDuration } from './duration.ts';
 import { isConditionTrue, isPodReady } from './pod-conditions.ts';
@@ -16,7 +18,7 @@ export interface PrintedWorker {
  */
 export function podStatusText(pod: Pod, worker?: PrintedWorker): string {
   const phase = pod.status?.phase ?? 'Pending';
-  const isFinal = phase === 'Succeeded' || phase === 'Failed';
+  const isFinal = isPodPhaseTerminal(phase);
   // A stopped pod is Failed from the request on, so that it stays down; its containers may have long to end.
   if (pod.status?.reason === 'Stopped') return worker?.state === 'terminating' ? 'Terminating' : 'Stopped';
   if (isTerminating(pod, worker) && !isFinal) {
@@ -56,8 +58,9 @@ export function restartsText(pod: Pod, now: number): string {
 
 /** How the latest ended container ended, such as `OOMKilled` or `Error (3)`. Empty if none is known. */
 export function lastExitText({ status = {} }: Pod): string {
-  const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
-  const ends = statuses.flatMap(({ state, lastState }) => state?.terminated ?? lastState?.terminated ?? []);
+  const ends = initAndRegularStatuses(status).flatMap(
+    ({ state, lastState }) => state?.terminated ?? lastState?.terminated ?? [],
+  );
   const endOf = (end: { finishedAt?: string }): number => Date.parse(end.finishedAt ?? '') || 0;
   const last = ends.toSorted((a, b) => endOf(a) - endOf(b)).at(-1);
   if (last === undefined) return '';

@@ -4,6 +4,7 @@ import { isNotFound } from '../../cri/errors.ts';
 import { newestFirst } from '../../cri/newest-first.ts';
 import { criLabels } from '../../engine/container/labels.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
+import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import type { OpenPod } from './open-pod.ts';
 
 /** The kubelet's period while it follows a log. kubelet: cri-client logs.go logForceCheckPeriod */
@@ -48,7 +49,7 @@ async function hasFinished({ runtime, pod, declaredPod }: OpenPod, containerName
 /** True if the agent will restart an exited container. `pod` is undefined without an agent. */
 export function willRestart(pod: Pod | undefined, containerName: string, exitCode: number): boolean {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return false;
-  if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return false;
+  if (isPodPhaseTerminal(pod.status?.phase)) return false;
   const { restartPolicy = 'Always' } = pod.spec;
   if (pod.spec.ephemeralContainers?.some(({ name }) => name === containerName) === true) return false;
   const init = (pod.spec.initContainers ?? []).find(({ name }) => name === containerName);

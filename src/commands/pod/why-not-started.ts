@@ -1,6 +1,7 @@
 import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { ContainerStatus } from '../../api/types.ts';
+import { allContainerStatuses } from '../../api/values/container-statuses.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 
 /** The part of an agent's pod that explains why it does not run. */
@@ -13,9 +14,7 @@ export type KnownPod = Pick<PodSnapshot, 'pod'> & Partial<Pick<PodSnapshot, 'wor
 export function whyNotStarted({ pod, worker, rejection }: KnownPod, containerName?: string): string {
   const { status = {} } = pod;
   if (rejection !== undefined) return sentence(rejection.reason, rejection.message);
-  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = status;
-  const containers = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
-  const waiting = containers
+  const waiting = allContainerStatuses(status)
     .filter(({ name }) => containerName === undefined || name === containerName)
     .flatMap((container) => waitingReason(container, containerName === undefined));
   const [told] = waiting;

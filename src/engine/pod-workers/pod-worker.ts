@@ -9,6 +9,7 @@ import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-st
 import type { RuntimePod } from '../container/runtime-pod.ts';
 import type { WorkerSnapshot } from '../view/snapshot.ts';
 import { isStaticPod } from '../../api/values/config-annotations.ts';
+import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import { effectiveGracePeriod } from './effective-grace-period.ts';
 import { backOffPeriodMs, jittered, nextSyncDelay } from './next-sync-delay.ts';
 import type { PodWork, SyncPodType, UpdatePodOptions } from './update-pod-options.ts';
@@ -92,7 +93,7 @@ export class PodWorker {
     this.fullName = podFullName(ref);
     this.isStatic = pod !== undefined && isStaticPod(pod);
     // An ended pod with nothing running only needs its terminated sync.
-    const isOver = pod !== undefined && isPodPhaseTerminal(pod) && !mayBeRunning(podStatus);
+    const isOver = pod !== undefined && isPodPhaseTerminal(pod.status?.phase) && !mayBeRunning(podStatus);
     this.state = isOver
       ? { name: 'terminated', ending: { ...newEnding('over'), hasBegun: true } }
       : { name: 'waiting' };
@@ -340,9 +341,5 @@ function notifyTerminated(state: WorkerState): void {
 function endCause({ type, killPodOptions, pod }: UpdatePodOptions): EndCause | undefined {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return 'deleted';
   if (type === 'kill') return killPodOptions?.evict === true ? 'evicted' : 'over';
-  return isPodPhaseTerminal(pod) ? 'over' : undefined;
-}
-
-function isPodPhaseTerminal({ status }: Pod): boolean {
-  return status?.phase === 'Failed' || status?.phase === 'Succeeded';
+  return isPodPhaseTerminal(pod.status?.phase) ? 'over' : undefined;
 }

@@ -1,4 +1,5 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
+import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import type { ProbeResult, ProbeType } from '../container/probe-results.ts';
 
 /** A probe worker's view of its pod and container. */
@@ -56,7 +57,7 @@ export function nextProbeStep(
   { phase, container, deleting }: ProbeView,
 ): ProbeStep {
   if (phase === undefined) return { state: before, next: 'wait' };
-  if (phase === 'Failed' || phase === 'Succeeded') return { state: before, next: 'end' };
+  if (isPodPhaseTerminal(phase)) return { state: before, next: 'end' };
   if (container === undefined || container.id === '') return { state: before, next: 'wait' };
 
   const isNew = container.id !== before.containerID;

@@ -3,6 +3,7 @@ import type { Emit } from '../view/event-bus.ts';
 import type { Meter } from '../view/meter.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
+import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import { initialProbeState, nextProbeStep, type ProbedContainer, type ProbeView } from './next-probe-step.ts';
 import type { ProbedBefore, ProbeResult, ProbeResults, ProbeType, ProbeWorkers } from '../container/probe-results.ts';
 import { ProbeWorker } from './probe-worker.ts';
@@ -104,8 +105,8 @@ export class ProberManager {
   }
 
   /** Probes containers that run and are not ready at once, without waiting for the next tick. */
-  triggerReadiness(uid: string, { containerStatuses = [], initContainerStatuses = [] }: PodStatus): void {
-    for (const { name, state, started, ready } of [...initContainerStatuses, ...containerStatuses]) {
+  triggerReadiness(uid: string, podStatus: PodStatus): void {
+    for (const { name, state, started, ready } of initAndRegularStatuses(podStatus)) {
       if (state?.running === undefined || started !== true || ready) continue;
       this.workers.get(uid)?.get(keyOf('readiness', name))?.trigger();
     }
@@ -182,8 +183,7 @@ export class ProberManager {
 
   private view(pod: Pod, containerName: string): ProbeView {
     const status = this.deps.getStatus(pod.metadata.uid);
-    const { containerStatuses = [], initContainerStatuses = [] } = status ?? {};
-    const container = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === containerName);
+    const container = initAndRegularStatuses(status).find(({ name }) => name === containerName);
     return {
       phase: status === undefined ? undefined : (status.phase ?? ''),
       container: container && probedContainer(container, this.deps.wallClock),

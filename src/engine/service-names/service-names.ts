@@ -1,6 +1,7 @@
 import type { Pod, PodStatus } from '../../api/types.ts';
 import { isPodReady } from '../../api/values/pod-conditions.ts';
 import type { Service } from '../../api/values/service.ts';
+import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Faults } from '../../flow/faults.ts';
 import { OneAtATime } from '../../flow/one-at-a-time.ts';
@@ -133,7 +134,7 @@ export class ServiceNames {
     const { pods, isTerminating, statusOf, nodeIPs } = this.deps;
     return pods().flatMap(({ metadata: { uid, namespace, name, labels = {} }, spec }) => {
       const status = statusOf(uid);
-      const hasEnded = status?.phase === 'Failed' || status?.phase === 'Succeeded';
+      const hasEnded = isPodPhaseTerminal(status?.phase);
       if (status === undefined || hasEnded || isTerminating(uid)) return [];
       const ips = spec.hostNetwork === true ? nodeIPs : (status.podIPs ?? []).flatMap(({ ip = '' }) => ip);
       const { hostname = '', subdomain = '' } = spec;

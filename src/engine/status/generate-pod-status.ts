@@ -3,6 +3,7 @@ import type { ContainerState, ContainerStatus, Pod, PodCondition, PodSpec, PodSt
 import { isIPv6 } from '../../is-ipv6.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { formatTime } from '../../api/values/time.ts';
+import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import { firstBytes } from '../../bounded-text.ts';
 import type { ProbeResults, ProbeWorkers } from '../container/probe-results.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -107,7 +108,7 @@ function keptReason({ status }: Pod, oldStatus: PodStatus): Pick<PodStatus, 'rea
 }
 
 function terminalPhase({ phase }: PodStatus = {}): PodPhase | undefined {
-  return phase === 'Succeeded' || phase === 'Failed' ? phase : undefined;
+  return isPodPhaseTerminal(phase) ? phase : undefined;
 }
 
 /** Conditions that the kubelet does not set. An eviction sets DisruptionTarget once, and it is kept. */

@@ -1,4 +1,5 @@
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/types.ts';
+import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import { containersReadyCondition, readyCondition } from './generate-conditions.ts';
 
 /**
@@ -14,9 +15,8 @@ export function setContainerReadiness(
   const next = patchContainer(status, containerID, { ready });
   if (!next) return undefined;
 
-  const { conditions = [], containerStatuses = [], initContainerStatuses = [], phase } = next;
-  const all = [...initContainerStatuses, ...containerStatuses];
-  const containersReady = containersReadyCondition(pod.spec, all, phase);
+  const { conditions = [], phase } = next;
+  const containersReady = containersReadyCondition(pod.spec, initAndRegularStatuses(next), phase);
   const podReady = readyCondition(pod.spec, containersReady, conditions);
   return { ...next, conditions: [podReady, containersReady].reduce(replaceOrAppend, conditions) };
 }
@@ -32,7 +32,7 @@ function patchContainer(
   patch: Partial<Pick<ContainerStatus, 'ready' | 'started'>>,
 ): PodStatus | undefined {
   const { containerStatuses = [], initContainerStatuses = [] } = status;
-  const current = [...containerStatuses, ...initContainerStatuses].find((found) => found.containerID === containerID);
+  const current = initAndRegularStatuses(status).find((found) => found.containerID === containerID);
   if (!current) return undefined;
   const patched = { ...current, ...patch };
   if (patched.ready === current.ready && patched.started === current.started) return undefined;

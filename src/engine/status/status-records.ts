@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { PodCondition, PodStatus } from '../../api/types.ts';
+import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
@@ -170,13 +171,13 @@ function keep(record: StatusRecord, written: StatusRecord | undefined): Kept {
 }
 
 function recordOf(status: PodStatus, acknowledgedAt: number): StatusRecord {
-  const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = status;
+  const { conditions = [] } = status;
   return {
     acknowledgedAt,
     conditions: conditions
       .filter(({ type }) => kubeletConditionTypes.has(type))
       .map(({ type, status: value, lastTransitionTime = '' }) => ({ type, status: value, lastTransitionTime })),
-    containers: [...initContainerStatuses, ...containerStatuses]
+    containers: initAndRegularStatuses(status)
       .filter(({ state }) => state?.running !== undefined)
       .map(({ name, containerID = '', started = false, ready }) => ({ name, id: containerID, started, ready })),
   };

@@ -9,6 +9,7 @@ import { revisionOf } from '../../engine/in-place/identify-pod.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import { noProbeResults } from '../../engine/container/probe-results.ts';
 import type { Container, Pod } from '../../api/types.ts';
+import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import { type ConfigObjectChange, computeConfigObjectChanges } from './config-object-changes.ts';
 import { type FieldDifference, fieldDifferences } from './field-differences.ts';
 import { computeRevision, type UpdateGates } from '../../engine/operations/compute-revision.ts';
@@ -113,7 +114,7 @@ function replacedBecause(
   if (!isDerived) return 'its UID changes';
   if (status !== undefined) return 'the manifest that it was made from is unknown';
   const phase = pod.status?.phase;
-  if (phase === 'Succeeded' || phase === 'Failed') return 'it has ended';
+  if (isPodPhaseTerminal(phase)) return 'it has ended';
   if (phase === undefined && pod.spec.restartPolicy !== 'Always') return 'no agent runs, so it may have ended';
   const podChange = computePodChange(pod, desired, inPlace);
   return podChange.kind === 'replace' ? podChange.because : undefined;

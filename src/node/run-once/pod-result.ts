@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import type { ContainerStatus, Pod } from '../../api/types.ts';
 import { sidecarsOf } from '../../api/values/sidecars.ts';
+import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import { containerLogsDirectory } from '../../engine/container/log-paths.ts';
 import { readLogTail } from '../../engine/logs/read-log-tail.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 import { type ContainerInstance, firstInstance, lastInstance } from './container-instances.ts';
-import { containerStatuses, exitCodes, isGood, type PodOutcome, unfinishedState } from './run-once-outcome.ts';
+import { exitCodes, isGood, type PodOutcome, unfinishedState } from './run-once-outcome.ts';
 
 const tail = { maxLines: 20, maxBytes: 16 * 1024 };
 
@@ -49,7 +50,7 @@ export async function podResult(pod: Pod, outcome: PodOutcome, request: ResultRe
   const shown = isOver ? outcome.container : undefined;
   const sidecars = new Set(sidecarsOf(pod.spec).map(({ name }) => name));
   const containers = await Promise.all(
-    containerStatuses(pod).map(async (status) => {
+    initAndRegularStatuses(pod.status).map(async (status) => {
       const { name } = status;
       const instance = reportedInstance(status, outcome);
       const wanted = request.allLogs || name === shown || (instance.end?.exitCode ?? 0) !== 0;

@@ -9,12 +9,12 @@ import { writeFully } from '../../cri/streaming/write-fully.ts';
 import { findWriters } from '../../engine/host/file-writers.ts';
 import { containerLogsDirectory } from '../../engine/container/log-paths.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
+import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import { LinePrefixer } from '../../engine/logs/line-prefixer.ts';
 import { readLogs } from '../../engine/logs/read-logs.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
-import { containerStatuses } from './run-once-outcome.ts';
 
 /** Milliseconds to wait for a runtime to write a container's last lines. */
 const lastLinesMs = 5000;
@@ -195,7 +195,7 @@ async function finish(logs: readonly FollowedLog[]): Promise<void> {
 
 /** The containers of a pod that ended and do not run again yet, each with its newest instance. */
 function endedContainers(pod: Pod): { pod: Pod; name: string; attempt: number }[] {
-  return containerStatuses(pod)
+  return initAndRegularStatuses(pod.status)
     .filter(({ state, lastState }) => state?.running === undefined && (state?.terminated ?? lastState?.terminated))
     .map(({ name, restartCount }) => ({ pod, name, attempt: restartCount }));
 }

@@ -1,6 +1,7 @@
 import type { ContainerState, ContainerStatus, Pod } from '../../api/types.ts';
 import { isPodReady } from '../../api/values/pod-conditions.ts';
 import { sidecarsOf } from '../../api/values/sidecars.ts';
+import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import { startFailureExitCode } from '../../cri/errors.ts';
 import { computeStartOrder } from '../../engine/lifecycle/start-order.ts';
 import { reasons } from '../../engine/view/reasons.ts';
@@ -68,7 +69,7 @@ export function podOutcome(
 
 /** The container that failed first. A sidecar counts only if it alone failed, because the end of its pod ends it. */
 function firstFailed(pod: Pod): ContainerStatus | undefined {
-  const failed = containerStatuses(pod).filter((container) => (firstEnd(container)?.exitCode ?? 0) !== 0);
+  const failed = initAndRegularStatuses(pod.status).filter((container) => (firstEnd(container)?.exitCode ?? 0) !== 0);
   const sidecars = new Set(sidecarsOf(pod.spec).map(({ name }) => name));
   const others = failed.filter(({ name }) => !sidecars.has(name));
   const endedAt = (container: ContainerStatus): number => Date.parse(firstEnd(container)?.finishedAt ?? '') || 0;
@@ -79,7 +80,7 @@ function firstFailed(pod: Pod): ContainerStatus | undefined {
 export function containerOutcome(pod: Pod, container: string, pullFailures?: PullFailures): PodOutcome | undefined {
   const unstarted = unstartedOutcome(pod, pullFailures);
   if (unstarted !== undefined) return unstarted;
-  const status = containerStatuses(pod).find(({ name }) => name === container);
+  const status = initAndRegularStatuses(pod.status).find(({ name }) => name === container);
   const end = status === undefined ? undefined : firstEnd(status);
   if (end === undefined) return pod.status?.phase === 'Failed' ? podOutcome(pod) : undefined;
   return end.exitCode === 0 ? { outcome: 'completed', exitCode: 0, message: '', container } : failure(status, '');
@@ -87,7 +88,7 @@ export function containerOutcome(pod: Pod, container: string, pullFailures?: Pul
 
 /** The outcome of a pod with a container that can never start. Returns undefined if all may start. */
 function unstartedOutcome(pod: Pod, pullFailures: PullFailures = () => 0): PodOutcome | undefined {
-  const statuses = containerStatuses(pod);
+  const statuses = initAndRegularStatuses(pod.status);
   const stuck = statuses.find(({ name, state }) => isStuck(state?.waiting, pullFailures(name)));
   if (stuck?.state?.waiting !== undefined)
     return { ...notStarted(waitingText(stuck.state.waiting)), container: stuck.name };
@@ -96,11 +97,6 @@ function unstartedOutcome(pod: Pod, pullFailures: PullFailures = () => 0): PodOu
     if (unstartable !== undefined) return unstartable;
   }
   return undefined;
-}
-
-/** The statuses of a pod's containers in the order of their start. */
-export function containerStatuses({ status }: { status?: Pod['status'] | undefined }): ContainerStatus[] {
-  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
 function isStuck(waiting: Waiting | undefined, failures: number): boolean {
@@ -140,7 +136,7 @@ const waitingText = ({ reason = '', message = '' }: Waiting): string => joined(r
 export function unfinishedState({ spec, status }: Pod, lastWarning = ''): Pick<PodOutcome, 'message' | 'container'> {
   const { reason = '', message = '' } = status ?? {};
   if (message !== '') return { message: waitingText({ reason, message }) };
-  const statuses = containerStatuses({ status });
+  const statuses = initAndRegularStatuses(status);
   const waits =
     statuses.find(({ state }) => !notYet.includes(state?.waiting?.reason)) ??
     statuses.find(({ state, ready }) => state?.running !== undefined && !ready) ??

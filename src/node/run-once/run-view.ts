@@ -1,7 +1,7 @@
 import type { ContainerStatus, Pod } from '../../api/types.ts';
+import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import type { EngineSnapshot, EngineView } from '../../engine/view/snapshot.ts';
-import { containerStatuses } from './run-once-outcome.ts';
 
 type View = Pick<EngineView, 'snapshot' | 'subscribe'>;
 
@@ -34,7 +34,7 @@ export class RunView implements View {
 
   private note(uid: string): void {
     const known = this.engine.snapshot().pods.find(({ pod }) => pod.metadata.uid === uid);
-    const statuses = known === undefined ? [] : containerStatuses(known.pod);
+    const statuses = known === undefined ? [] : initAndRegularStatuses(known.pod.status);
     // A pod that is not admitted yet has none.
     if (statuses.length === 0) return;
     this.before.set(uid, new Map(statuses.map((status) => [status.name, beforeRun(status)])));

@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import { isPodReady } from '../../api/values/pod-conditions.ts';
+import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import type { Clock } from '../../clock.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import { reasons } from '../../engine/view/reasons.ts';
@@ -136,7 +137,7 @@ class RunWatch {
     const statuses = new Map(known.map(({ metadata, status }) => [metadata.uid, status]));
     return ({ metadata }) => {
       const status = statuses.get(metadata.uid);
-      const isOver = status?.phase === 'Failed' || status?.phase === 'Succeeded';
+      const isOver = isPodPhaseTerminal(status?.phase);
       return !isOver && !isPodReady(status) && this.outcomes.get(metadata.uid)?.outcome !== 'not started';
     };
   }

@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/types.ts';
+import { allContainerStatuses } from '../../api/values/container-statuses.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
@@ -39,20 +40,9 @@ export function declaredPod(engine: Pick<ApiEngine, 'snapshot'>, params: Readonl
   return pod;
 }
 
-type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
-
-/** Statuses of the containers of every kind. */
-export function containerStatuses({ status = {} }: Pod): ContainerStatus[] {
-  return [
-    ...(status.initContainerStatuses ?? []),
-    ...(status.containerStatuses ?? []),
-    ...(status.ephemeralContainerStatuses ?? []),
-  ];
-}
-
 /** The id of a running container in the runtime. Returns undefined if it does not run. */
 export function runningContainerID(pod: Pod, name: string): string | undefined {
-  const status = containerStatuses(pod).find((container) => container.name === name);
+  const status = allContainerStatuses(pod.status).find((container) => container.name === name);
   return status?.state?.running === undefined ? undefined : idInRuntime(status.containerID);
 }
 

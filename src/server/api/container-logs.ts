@@ -6,13 +6,14 @@ import { parseInt64 } from '../../api/values/go-numbers.ts';
 import { goQuote } from '../../api/values/go-quote.ts';
 import { findContainer } from '../../api/values/containers.ts';
 import { parseRfc3339Ms } from '../../api/values/time.ts';
+import { allContainerStatuses } from '../../api/values/container-statuses.ts';
 import type { Clock } from '../../clock.ts';
 import { pathSteps } from '../../engine/host/path-steps.ts';
 import { nanosecondsOf } from '../../engine/logs/log-formatter.ts';
 import { MissingLog, readLogs, type ReadLogsOptions, UnknownLogFormat } from '../../engine/logs/read-logs.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { sendPlain } from './answers.ts';
-import { type ApiEngine, type ApiRuntime, containerStatuses, idInRuntime, podNamed } from './api-engine.ts';
+import { type ApiEngine, type ApiRuntime, idInRuntime, podNamed } from './api-engine.ts';
 import type { Call } from './route-table.ts';
 import { patienceMs } from './send-parts.ts';
 
@@ -106,7 +107,7 @@ interface Instance {
 /** The instance to read, or why there is none. kubelet: kubelet_pods.go validateContainerLogStatus */
 export function logInstance(pod: Pod, name: string, previous: boolean): Instance | { problem: string } {
   const where = `container ${goQuote(name)} in pod ${goQuote(pod.metadata.name)}`;
-  const status = containerStatuses(pod).find((container) => container.name === name);
+  const status = allContainerStatuses(pod.status).find((container) => container.name === name);
   if (status === undefined) return { problem: `${where} is not available` };
   const { state = {}, lastState = {}, containerID } = status;
   const last = instanceOf(lastState.terminated?.containerID, false);

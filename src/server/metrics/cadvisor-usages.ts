@@ -1,4 +1,5 @@
-import type { ContainerStatus, Pod } from '../../api/types.ts';
+import type { Pod } from '../../api/types.ts';
+import { allContainerStatuses } from '../../api/values/container-statuses.ts';
 import type { MeasuredCgroup } from '../../engine/stats/measured-cgroups.ts';
 import type {
   CPUStats,
@@ -38,7 +39,7 @@ export function usagesOf(
   const none = { container: '', id: '', image: '', name: '', namespace: '', pod: '' };
   const ofPods = measured.flatMap(({ podRef, containers, process_stats, network, ...usage }): Usage[] => {
     const { namespace, name: pod, uid } = podRef;
-    const statuses = statusesOf(known.get(uid));
+    const statuses = allContainerStatuses(known.get(uid)?.status);
     const processes = process_stats?.process_count;
     const [ownCgroup, sandbox] = [byKey.get(`pod ${uid}`), byKey.get(`sandbox ${uid}`)];
     const labels = { ...none, namespace, pod };
@@ -83,9 +84,4 @@ function withCgroup(cgroup: MeasuredCgroup | undefined, labels: Usage['labels'])
 function rowOf(cgroup: MeasuredCgroup, labels: Usage['labels']): Usage {
   const { usage, startTime = '', processes } = cgroup;
   return { ...withCgroup(cgroup, labels), ...usage, startTime, ...(processes !== undefined && { processes }) };
-}
-
-function statusesOf(pod: Pod | undefined): readonly ContainerStatus[] {
-  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod?.status ?? {};
-  return [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
 }

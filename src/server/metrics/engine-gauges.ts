@@ -1,6 +1,8 @@
 import type { PodSpec } from '../../api/types.ts';
 import { initAndRegularContainers } from '../../api/values/containers.ts';
 import { volumePlugin } from '../../api/values/volume-plugin.ts';
+import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
+import { allContainerStatuses } from '../../api/values/container-statuses.ts';
 import type { DiskUsage, LogUsage } from '../../engine/stats/stats-provider.ts';
 import type { FsStats, VolumeStats } from '../../engine/stats/summary.ts';
 import type { EngineActivity, PodActivity } from '../../engine/view/snapshot.ts';
@@ -56,8 +58,7 @@ function containerCounts(pods: readonly PodActivity[]): Sample[] {
 function containerStates(pods: readonly PodActivity[]): Sample[] {
   const counts = new Map<string, number>();
   for (const { pod } of pods) {
-    const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
-    for (const { state } of [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses]) {
+    for (const { state } of allContainerStatuses(pod.status)) {
       const name = state?.running ? 'running' : state?.terminated ? 'exited' : undefined;
       if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
     }
@@ -68,7 +69,7 @@ function containerStates(pods: readonly PodActivity[]): Sample[] {
 /** A refused pod is in a final phase, as is one that ends. kubelet: kubelet_pods.go filterOutInactivePods */
 function isActive({ pod: { status }, state }: PodActivity): boolean {
   if (state === 'terminated' || state === 'finished') return false;
-  return state === 'terminating' || (status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
+  return state === 'terminating' || !isPodPhaseTerminal(status?.phase);
 }
 
 /** kubelet: pod_workers.go PodWorkerState */

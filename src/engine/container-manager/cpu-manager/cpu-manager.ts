@@ -1,6 +1,7 @@
 import type { Container, Pod, PodStatus } from '../../../api/types.ts';
 import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import { quantityMilliValue, type Quantity } from '../../../api/values/quantity.ts';
+import { initAndRegularStatuses } from '../../../api/values/container-statuses.ts';
 import { errorMessage, explained } from '../../../errors.ts';
 import { restoreError } from '../checkpoint/restore-error.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
@@ -188,9 +189,7 @@ export class CPUManager implements HintProvider {
     { success, failure }: Reconciliation,
   ): Promise<void> {
     const { uid: podUID, name: podName } = pod.metadata;
-    const status = [...(podStatus.initContainerStatuses ?? []), ...(podStatus.containerStatuses ?? [])].find(
-      ({ name }) => name === containerName,
-    );
+    const status = initAndRegularStatuses(podStatus).find(({ name }) => name === containerName);
     const containerID = runtimeID(status?.containerID ?? '');
     if (status === undefined || containerID === '' || isWaiting(status.state ?? {})) {
       failure.push({ podName, containerName, containerID: '' });
