@@ -54,9 +54,8 @@ export async function serveFileBelow(
 
 function answerFailure(error: unknown, response: Call['response']): void {
   if (response.headersSent) response.destroy();
-  else if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR') || hasCode(error, 'ENAMETOOLONG')) {
-    sendError(response, 404, '404 page not found');
-  } else if (hasCode(error, 'EACCES') || hasCode(error, 'EPERM')) sendError(response, 403, '403 Forbidden');
+  else if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) sendError(response, 404, '404 page not found');
+  else if (hasCode(error, 'EACCES') || hasCode(error, 'EPERM')) sendError(response, 403, '403 Forbidden');
   else sendError(response, 500, '500 Internal Server Error');
 }
 

@@ -114,11 +114,12 @@ function serviceProblem(service: string): string[] {
   return reason === undefined ? [] : [invalid('query', goQuote(service), reason)];
 }
 
+const longEscape = String.raw`\\x\{[0-9a-fA-F]+\}|\\[pP]\{[^}]*\}`;
 const classItem = String.raw`(?:\[:\w+:\]|\\.|[^\]\\])`;
 const repetition = String.raw`(?:[*+?]|\{(?:0|[1-9]\d*)(?:,(?:0|[1-9]\d*)?)?\})\??`;
 /** A quoted text, an escape, a class, a repetition or one character. A class may begin with its end. */
 const regexpPart = new RegExp(
-  String.raw`\\Q.*?(?:\\E|$)|\\.|\[(?:\^|(?!\^))(?:\]|${classItem})${classItem}*\]|${repetition}|.`,
+  String.raw`\\Q.*?(?:\\E|$)|${longEscape}|\\.|\[(?:\^|(?!\^))(?:\]|${classItem})${classItem}*\]|${repetition}|.`,
   'gsu',
 );
 const wholeRepetition = new RegExp(`^${repetition}$`);

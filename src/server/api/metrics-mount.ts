@@ -5,11 +5,12 @@ import {
   metricsContentType,
   type MetricsPath,
 } from '../metrics/agent-metrics.ts';
+import { sendPlain } from './answers.ts';
 import type { Mount } from './route-table.ts';
 import { sendParts } from './send-parts.ts';
 
 interface Deps {
-  metrics: Pick<AgentMetrics, 'parts' | 'binaryParts'>;
+  metrics: Pick<AgentMetrics, 'parts' | 'binaryParts' | 'health'>;
   clock: Pick<Clock, 'after'>;
 }
 
@@ -18,6 +19,12 @@ export const metricsMount = (path: MetricsPath, { metrics, clock }: Deps): Mount
   path,
   subresources: ['metrics'],
   handle: async ({ request, response }) => {
+    // kubelet: component-base/metrics/http.go HandlerWithReset
+    if (path === '/metrics/slis' && request.method === 'DELETE') {
+      metrics.health.reset();
+      sendPlain(response, 200, 'metrics reset\n');
+      return;
+    }
     const { isBinary, escaping } = chosenFormat(request.headers.accept);
     const headers = {
       'content-type': `${isBinary ? binaryContentType : metricsContentType}; escaping=${escaping}`,

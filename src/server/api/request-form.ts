@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { goQuote } from '../../api/values/go-quote.ts';
 import { Refusal } from './answers.ts';
 import { goQuery } from './go-text.ts';
+import { parseMediaType } from './media-type.ts';
 import { readBodyStart } from './request-body.ts';
 
 /** The kubelet reads 10 MB. A longer form is refused, because a part of a command must not run. */
@@ -22,14 +23,12 @@ interface Form {
  */
 export async function requestForm(request: IncomingMessage): Promise<Form> {
   const [, search = ''] = /\?([^#]*)/.exec(request.url ?? '') ?? [];
-  const body = request.method === 'POST' && isForm(request) ? await formBody(request) : '';
+  const { 'content-type': contentType = '' } = request.headers;
+  const mediaType = parseMediaType(contentType === '' ? 'application/octet-stream' : contentType);
+  const isPost = request.method === 'POST';
+  const body = isPost && mediaType.type === formType ? await formBody(request) : '';
   const values = new URLSearchParams([...goQuery(body), ...goQuery(search)]);
-  return { values, error: formProblem(body) ?? formProblem(search) };
-}
-
-function isForm({ headers }: IncomingMessage): boolean {
-  const [type = ''] = (headers['content-type'] ?? '').split(';');
-  return type.trim().toLowerCase() === formType;
+  return { values, error: formProblem(body) ?? (isPost ? mediaType.problem : undefined) ?? formProblem(search) };
 }
 
 async function formBody(request: IncomingMessage): Promise<string> {

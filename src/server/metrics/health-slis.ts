@@ -16,6 +16,11 @@ export class HealthSLIs {
     this.checks.set(name, { isOk, success: success + (isOk ? 1 : 0), error: error + (isOk ? 0 : 1) });
   }
 
+  /** Forgets all results. */
+  reset(): void {
+    this.checks.clear();
+  }
+
   families(): Family[] {
     const all = [...this.checks];
     const labels = (name: string): { name: string; type: string } => ({ name, type: 'healthz' });

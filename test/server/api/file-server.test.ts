@@ -203,3 +203,13 @@ test('the decoded path decides, within the folder', async () => {
   expect(bodies).toEqual(['200 inner', '200 0123456789', '200 0123456789', '200 inner']);
   expect((await ask('..%2f..%2fetc%2fhostname')).status).toBe('404');
 });
+
+test('a name that is too long for a file system is a failure, and no missing file', async () => {
+  const { ask } = await serveLogs();
+  const answers = await Promise.all(['none', 'plain.log/none', 'x'.repeat(300)].map((path) => ask(path)));
+  expect(answers.map(({ status, body }) => `${status} ${body}`)).toEqual([
+    '404 404 page not found\n',
+    '404 404 page not found\n',
+    '500 500 Internal Server Error\n',
+  ]);
+});

@@ -26,6 +26,7 @@ test.each([
     '(?P<x_1>a)(?<y>b)',
   ],
   ...[String.raw`\A\b\B\d\D\s\S\w\W\z`, String.raw`\a\f\n\r\t\v\x41\x{1f600}\0\12\p{L}\PL\_`, String.raw`a\**`],
+  ...[String.raw`\x{2028}`, String.raw`\x{41}+`, String.raw`\p{Greek}*`, String.raw`[\x{41}-\x{5a}]`],
   ...[String.raw`\(`, String.raw`a\\`, String.raw`\Q(*[\E+`, String.raw`\Q(`, '[\u{1f600}-\u{1f602}]', '\n'],
 ])('the journal gets the pattern %j, which Go compiles', async (pattern) => {
   expect(await problemsOf(pattern)).toEqual([]);

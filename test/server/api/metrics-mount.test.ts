@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { chosenFormat } from '../../../src/server/api/metrics-mount.ts';
+import { HealthSLIs } from '../../../src/server/metrics/health-slis.ts';
+import { ApiRig, apiDeps } from './api-rig.ts';
 
 const binary = 'application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited';
 
@@ -20,4 +22,20 @@ test.each([
   ['application/json;q=x,,;;=,', false, 'values'],
 ])('a client that accepts %s gets binary metrics: %s, with names escaped by %s', (accept, isBinary, escaping) => {
   expect(chosenFormat(accept)).toEqual({ isBinary, escaping });
+});
+
+test('DELETE of the health results forgets them, and of no other metrics', async () => {
+  const health = new HealthSLIs();
+  health.note('ping', true);
+  const rig = await ApiRig.open({ metrics: { ...apiDeps().metrics, health } });
+  const client = await rig.authority.issue('carol');
+  const seen = [];
+  for (const path of ['/metrics', '/metrics/slis']) {
+    const answer = await rig.short(`DELETE ${path}`, { client });
+    seen.push([answer, health.families().flatMap(({ samples }) => [...samples]).length]);
+  }
+  expect(seen).toEqual([
+    ['200 # metrics of /metrics\n', 2],
+    ['200 metrics reset\n', 0],
+  ]);
 });

@@ -123,3 +123,15 @@ test.each([
     problems: [],
   });
 });
+
+test('a post with a content type that cannot be read is refused, also with a form', async () => {
+  const rig = await ApiRig.open({ engine: { ...engineWith([]), summary: () => Promise.resolve(summary) } });
+  const client = await rig.authority.issue('carol');
+  const ask = (line: string, type: string): Promise<string> =>
+    rig.short(`${line} /stats/summary`, { client, headers: [`Content-Type: ${type}`] });
+  const bad = 'application/x-www-form-urlencoded; charset';
+  expect([await ask('POST', bad), (await ask('GET', bad)).slice(0, 3)]).toEqual([
+    '500 Internal Error: parse form failed: mime: invalid media parameter',
+    '200',
+  ]);
+});
