@@ -308,6 +308,7 @@ const rooms = {
       'engine/container-manager',
       'engine/kuberuntime',
       'engine/lifecycle',
+      'engine/pod-workers',
     ],
   ],
   engine: [

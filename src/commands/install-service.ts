@@ -1,5 +1,5 @@
 import { access, readFile, rm } from 'node:fs/promises';
-import { isAbsolute, resolve } from 'node:path';
+import { basename, isAbsolute, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { UserError } from '../errors.ts';
 import { given, type NodeFlags, nodeOptions } from '../node/options/node-options.ts';
@@ -98,7 +98,7 @@ export function registerUninstall(program: Command, deps: CommandDeps): void {
     .addHelpText('after', uninstallExamples)
     .action(async (flags: ServiceFlags) => {
       const service = await serviceOf(flags);
-      deps.stdout.write(flags.dryRun === true ? uninstallText(service) : await uninstall(service, flags.name));
+      deps.stdout.write(flags.dryRun === true ? uninstallText(service) : await uninstall(service));
     });
 }
 
@@ -192,8 +192,8 @@ async function install({ file, mode, enable, start }: Service, text: string): Pr
   return `wrote ${file}\nstart it now: ${start}\n`;
 }
 
-async function uninstall({ file, disable, forget }: Service, name: string): Promise<string> {
-  if (!(await exists(file))) await refusePackaged(name);
+async function uninstall({ file, disable, forget }: Service): Promise<string> {
+  if (!(await exists(file))) await refusePackaged(basename(file));
   if (!(await exists(file))) return `no service is installed: there is no ${file}\n`;
   await refuseOthers(file);
   for (const words of disable) await execute(words);

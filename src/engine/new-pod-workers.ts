@@ -42,11 +42,11 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     podDirs,
     unmountVolumes: (uid) => volumeManager.unmountPodVolumes(uid),
     clock,
-    stopped,
     logger: logger.child({ component: 'gc' }),
     faults,
     meter,
     isKnown: (uid) => podManager.get(uid) !== undefined || workers.has(uid),
+    isEnding: (uid) => workers.isPodTerminationRequested(uid),
     killOrphan: (runningPod) => {
       workers.updatePod({ type: 'kill', runningPod });
     },

@@ -172,6 +172,41 @@ describe('a removal before a fresh start that fails is tried again:', () => {
     expect(await one.world.inventory()).toEqual(['web-edge1#0 SANDBOX_READY', 'web-edge1/main#0 CONTAINER_RUNNING']);
   });
 
+  /** A stopped job that was asked to start, and whose containers cannot be removed until `mend` is called. */
+  async function blocked(): Promise<Running & { mend: () => void }> {
+    const one = await stopped(cached({}, { restartPolicy: 'Never' }));
+    const busy = new Error('device busy');
+    const mend = one.world.runtime.injectError('removeContainer', busy, { times: Infinity });
+    await ask(one, 'start');
+    await one.world.pass(30_000);
+    return { ...one, mend };
+  }
+
+  test('it ends with the manifest, as the end of any pod does', async () => {
+    const one = await blocked();
+    one.source.setDerived();
+    await one.world.until(() => workerOf(one) === 'terminated');
+    one.mend();
+    await one.world.until(() => workerOf(one) === undefined);
+    expect(await one.world.inventory()).toEqual([]);
+  });
+
+  test('it makes way for a changed manifest', async () => {
+    const one = await blocked();
+    one.source.setDerived(cached({ command: ['other'] }, { restartPolicy: 'Never' }));
+    await one.world.until(() => workerOf(one) === 'terminated');
+    one.mend();
+    await one.world.until(() => one.engine.isReady('web-edge1'));
+    expect(one.world.runtime.running()).toEqual(['web-edge1/main#0']);
+  });
+
+  test('it ends with a stop', async () => {
+    const one = await blocked();
+    await ask(one, 'stop');
+    await one.world.until(() => workerOf(one) === 'finished');
+    expect({ reason: reasonOf(one), running: one.world.runtime.running() }).toEqual({ reason: 'Stopped', running: [] });
+  });
+
   test('of an evicted pod, so that the next agent does not evict it', async () => {
     const one = await evicted();
     one.world.runtime.injectError('removePodSandbox', new Error('the network plugin hangs'));

@@ -4,7 +4,7 @@ import { shellLine } from '../../shell-word.ts';
 
 /**
  * Refuses flags after the first word of a command in a container, unless `--` comes before. They could be meant for
- * either program. kubectl: exec.go Complete
+ * either program.
  */
 export function refuseFlagsOfCommands(command: Command): Command {
   command.parseOptions = (argv) => {

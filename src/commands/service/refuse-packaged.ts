@@ -5,15 +5,14 @@ import { pathExists } from '../../path-exists.ts';
 /** Folders for the units of packages. */
 const packageFolders = ['/usr/lib/systemd/system', '/lib/systemd/system'];
 
-/** Rejects with a `UserError` if a package has installed the unit of this name. */
-export async function refusePackaged(name: string, folders: readonly string[] = packageFolders): Promise<void> {
-  const unit = `${name}.service`;
+/** Rejects with a `UserError` if a package has installed this unit of systemd, such as `kubelet-ts.service`. */
+export async function refusePackaged(unit: string, folders: readonly string[] = packageFolders): Promise<void> {
   for (const folder of folders) {
     const path = join(folder, unit);
     if (!(await pathExists(path))) continue;
     throw new UserError(`${path} belongs to a package, so uninstall-service does not remove it`, {
       hint:
-        `dpkg -S ${unit} names the package, and apt remove PACKAGE removes it. ` +
+        `On Debian, dpkg -S ${unit} names the package, and apt remove PACKAGE removes it. ` +
         `To stop the service alone: systemctl disable --now ${unit}`,
     });
   }

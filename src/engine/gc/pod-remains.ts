@@ -7,6 +7,7 @@ import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { Meter } from '../view/meter.ts';
+import { SyncPodError } from '../pod-workers/sync-pod-error.ts';
 import { isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { type PodRemover, surplusContainers } from '../kuberuntime/pod-remover.ts';
@@ -17,10 +18,6 @@ const maxRemembered = 1000;
 /** Time after its removal in which the cgroup of a pod may come again, and the number of pods that are looked at. */
 const lateCgroupMs = 120_000;
 const maxLateCgroups = 100;
-/** Time until a failed removal before a fresh start is tried again. It doubles up to the longest one. */
-const freshRetryMs = { first: 1000, longest: 60_000 };
-
-const removalFailed = 'Removing the remains of a pod failed, it is tried again';
 
 interface Deps {
   runtimePods: RuntimePods;
@@ -33,13 +30,13 @@ interface Deps {
   podDirs: PodDirs;
   /** Unmounts the volumes of a pod, if there are any. */
   unmountVolumes: (uid: string) => Promise<unknown>;
-  clock: Pick<Clock, 'monotonic' | 'sleep'>;
-  /** Ends the waits of repeated removals. */
-  stopped: AbortSignal;
+  clock: Pick<Clock, 'monotonic'>;
   logger: Logger;
   faults: Pick<Faults, 'watch'>;
   /** True if a manifest declares the pod or a worker works on it. */
   isKnown: (uid: string) => boolean;
+  /** True if the pod has a worker that ends it. */
+  isEnding: (uid: string) => boolean;
   /** Stops a running pod without manifest and worker. */
   killOrphan: (runningPod: RuntimePod) => void;
   /** Called when a clean-up has found orphans. The next one tries again what fails. */
@@ -61,6 +58,8 @@ interface Deps {
 export class PodRemains {
   /** By UID. */
   private readonly removals = new Map<string, Promise<void>>();
+  /** UIDs of pods whose removal before a fresh start has not succeeded yet. */
+  private readonly unfinished = new Set<string>();
   private orphanCleanUp: Promise<void> | undefined;
   private sweep: object | undefined;
   /** UIDs of the orphans of the last sweep. */
@@ -83,6 +82,7 @@ export class PodRemains {
     await this.deps.unmountVolumes(uid);
     await podDirs.removePodDir(uid);
     this.remember(uid);
+    this.unfinished.delete(uid);
     onPodRemoved(uid, pod);
     onPodChanged(uid);
   }
@@ -96,27 +96,45 @@ export class PodRemains {
   removeUnworked(uid: string): Promise<void> {
     const underWay = this.removals.get(uid);
     if (underWay !== undefined) return underWay;
-    return this.register(uid, this.removePod(uid));
+    const removal = this.removePod(uid).finally(() => {
+      this.removals.delete(uid);
+    });
+    this.removals.set(uid, removal);
+    return removal;
   }
 
   startRemoval(uid: string, onEnd?: (isRemoved: boolean) => void): void {
     this.removeUnworked(uid).then(
       () => onEnd?.(true),
       (error: unknown) => {
-        this.warn(uid, error, removalFailed);
+        this.warn(uid, error, 'Removing the remains of a pod failed, it is tried again');
         onEnd?.(false);
       },
     );
   }
 
-  /**
-   * Removes all remains of a pod that starts without them. Tries again until it succeeds. The pod's first sync waits
-   * for that.
-   */
+  /** Removes all remains of a pod that starts without them. Its first sync waits for that, and repeats it. */
   startFreshRemoval(uid: string): void {
-    this.register(uid, this.removeAtLast(uid, this.removals.get(uid))).catch((error: unknown) => {
-      if (!this.deps.stopped.aborted) this.warn(uid, error, removalFailed);
-    });
+    this.unfinished.add(uid);
+    this.startRemoval(uid);
+  }
+
+  /**
+   * Repeats a removal before a fresh start that failed, unless the pod ends. Resolves with true if it repeated one.
+   * Rejects with a `SyncPodError` if it fails again.
+   */
+  async finishFreshRemoval(uid: string): Promise<boolean> {
+    if (!this.unfinished.has(uid)) return false;
+    if (this.deps.isEnding(uid)) {
+      this.unfinished.delete(uid);
+      return false;
+    }
+    try {
+      await this.removeUnworked(uid);
+      return true;
+    } catch (error) {
+      throw new SyncPodError(`the remains of its last run cannot be removed: ${errorMessage(error)}`, { cause: error });
+    }
   }
 
   /** The removal of this pod under way. Does not reject. Returns undefined if there is none. */
@@ -150,32 +168,6 @@ export class PodRemains {
     void this.deps.podRemover.removeContainers(status, surplus).then((errors) => {
       for (const error of errors) this.warn(status.uid, error, 'Removing a dead container failed');
     });
-  }
-
-  /** Removes the pod after a removal under way. Rejects if the agent stops, or once no manifest declares the pod. */
-  private async removeAtLast(uid: string, underWay: Promise<void> | undefined): Promise<void> {
-    const { clock, isKnown, stopped } = this.deps;
-    let removal = underWay ?? this.removePod(uid);
-    for (let delayMs = freshRetryMs.first; ; delayMs = Math.min(2 * delayMs, freshRetryMs.longest)) {
-      try {
-        await removal;
-        return;
-      } catch (error) {
-        if (stopped.aborted || !isKnown(uid)) throw error;
-        this.warn(uid, error, removalFailed);
-      }
-      await clock.sleep(delayMs, { signal: stopped });
-      removal = this.removePod(uid);
-    }
-  }
-
-  /** Notes a removal until it ends or another one takes its place. */
-  private register(uid: string, running: Promise<void>): Promise<void> {
-    const removal = running.finally(() => {
-      if (this.removals.get(uid) === removal) this.removals.delete(uid);
-    });
-    this.removals.set(uid, removal);
-    return removal;
   }
 
   private async cleanUpOrphans(isSpared: (uid: string) => boolean): Promise<void> {

@@ -9,7 +9,11 @@ interface Deps {
   pleg: GenericPleg;
   cache: PodCache;
   /** Removals of ended pods. The pods' remains do not count as news. */
-  remains: { removalOf(uid: string): Promise<unknown> | undefined };
+  remains: {
+    removalOf(uid: string): Promise<unknown> | undefined;
+    /** Resolves with true if the removal was made, for a pod that cannot start before. */
+    finishFreshRemoval(uid: string): Promise<boolean>;
+  };
   events: EventBus;
   clock: Clock;
   /** Ends every look. */
@@ -60,6 +64,7 @@ export class PodNews {
       await unlessAborted(removal, signal);
       newerThanMonotonic = clock.monotonic();
     }
+    if (await unlessAborted(remains.finishFreshRemoval(uid), signal)) newerThanMonotonic = clock.monotonic();
     const status = cache.getNewerThan(uid, newerThanMonotonic, signal);
     if (!cache.hasNewerThan(uid, newerThanMonotonic)) void this.relist(uid);
     return status;

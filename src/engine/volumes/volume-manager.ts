@@ -7,7 +7,6 @@ import type { Logger } from '../../logger.ts';
 import { namesIn } from '../../names-in.ts';
 import { pathExists } from '../../path-exists.ts';
 import { isFileName, type PodDirs } from '../host/pod-dirs.ts';
-import type { ClaimName } from '../../api/values/persistent-volume.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
 import type { CSIVolumes } from '../csi/csi-volumes.ts';
 import { claimNotes } from '../persistent-volumes/claim-uses.ts';
@@ -81,17 +80,15 @@ export class VolumeManager {
 
   /**
    * Unmounts and removes the volumes of a terminated pod. The rest of its folder stays, and so do the data of its
-   * claims. Resolves with the claims that it had. Does nothing if they are missing.
+   * claims. Does nothing if they are missing.
    */
-  async unmountPodVolumes(uid: string): Promise<ClaimName[]> {
+  async unmountPodVolumes(uid: string): Promise<void> {
     // Such a pod has no folder.
-    if (!isFileName(uid)) return [];
+    if (!isFileName(uid)) return;
     const podDir = this.deps.podDirs.podDir(uid);
-    const claims = await this.deps.claims.uses.claimsOf(uid);
     await this.deps.csi?.tearDownPod(uid);
     for (const folder of await foldersToRemove(podDir)) await removeTree(join(podDir, folder));
     this.podRemoved();
-    return claims;
   }
 
   /**

@@ -45,12 +45,14 @@ export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions 
 function parseURL(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && (isHTTP(url) || isMetadataURL(url) || isGitURL(url) || isOCI(url))) return url;
-  const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? [];
-  const message =
-    scheme === undefined
-      ? '--manifest-url must begin with the scheme of a URL'
-      : `--manifest-url ${scheme}://… is no URL of manifests`;
-  throw new UserError(message, { hint: `${formHint(scheme?.toLowerCase() ?? '')} See docs/manifests.md.` });
+  const [, scheme = '', slashes] = /^([a-z][a-z0-9+.-]*):(\/\/)?/i.exec(text) ?? [];
+  const name = scheme.toLowerCase();
+  // Without slashes it may be a user with a password.
+  const isShown = slashes !== undefined || forms.has(name);
+  const message = isShown
+    ? `--manifest-url ${scheme}:${slashes ?? ''}… is no URL of manifests`
+    : '--manifest-url must begin with the scheme of a URL';
+  throw new UserError(message, { hint: `${formHint(name)} See docs/manifests.md.` });
 }
 
 function formHint(scheme: string): string {

@@ -101,7 +101,7 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   offline?: boolean;
 }
 
-/** Reads the configuration files and applies the flags over them. Throws a `UserError` for mistakes. */
+/** Reads the configuration files and applies the flags over them. Rejects with a `UserError` for mistakes. */
 export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Promise<NodeOptions> {
   const layer = flagsLayer(flags);
   const reading = readConfiguration(flags, layer);

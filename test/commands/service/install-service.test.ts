@@ -149,13 +149,13 @@ test('a program that is no executable file is refused', async () => {
 test('the unit of a package is not denied', async () => {
   const folder = await temporaryFolder();
   const unit = join(folder, 'kubelet-ts.service');
-  await expect(refusePackaged('kubelet-ts', [folder])).resolves.toBeUndefined();
+  await expect(refusePackaged('kubelet-ts.service', [folder])).resolves.toBeUndefined();
   await writeFile(unit, '[Unit]\n');
-  await expect(refusePackaged('kubelet-ts', ['/nowhere', folder])).rejects.toMatchObject({
+  await expect(refusePackaged('kubelet-ts.service', ['/nowhere', folder])).rejects.toMatchObject({
     name: 'UserError',
     message: `${unit} belongs to a package, so uninstall-service does not remove it`,
     hint:
-      'dpkg -S kubelet-ts.service names the package, and apt remove PACKAGE removes it. ' +
+      'On Debian, dpkg -S kubelet-ts.service names the package, and apt remove PACKAGE removes it. ' +
       'To stop the service alone: systemctl disable --now kubelet-ts.service',
   });
 });

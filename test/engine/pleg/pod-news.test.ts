@@ -35,7 +35,7 @@ beforeEach(async () => {
   const pleg = new GenericPleg({ runtime: runtimePods, cache, clock, logger: silentLogger, onEvents: () => undefined });
   events = new EventBus({ clock, outgoing: plainOutgoing, faults: silentFaults() });
   removal = undefined;
-  const remains = { removalOf: () => removal };
+  const remains = { removalOf: () => removal, finishFreshRemoval: () => Promise.resolve(false) };
   news = new PodNews({ pleg, cache, remains, events, clock, stopped: signal });
   await startRuntimePod(runtime, 'a');
   await fakeClock.advance(1);

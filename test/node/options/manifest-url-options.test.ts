@@ -157,6 +157,8 @@ test.each([
   ['https://me:s3/cret@box.example/a', 'https://… is no URL of manifests', 'Its form is https://HOST/PATH.'],
   ['oci://registry.example', 'oci://… is no URL of manifests', 'Its form is oci://REGISTRY/REPOSITORY:TAG.'],
   ['ec2://x', 'ec2://… is no URL of manifests', 'Its form is ec2://.'],
+  ['gce:x', 'gce:… is no URL of manifests', 'Its form is gce://KEY.'],
+  ['me:s3cret@box.example/pods.yaml', 'must begin with the scheme of a URL', begins],
   ['gce://a b', 'gce://… is no URL of manifests', 'Its form is gce://KEY.'],
   ['nocloud://host/x', 'nocloud://… is no URL of manifests', 'Its form is nocloud:///FOLDER.'],
   [

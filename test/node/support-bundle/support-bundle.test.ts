@@ -139,6 +139,7 @@ test.each([
   [String.raw`password="a \"b\" c" next`, 'password="<hidden>" next'],
   ['mysql --password "two words" --host db', 'mysql --password "<hidden>" --host db'],
   ['tool --db-pwd hunter2 --verbose', 'tool --db-pwd <hidden> --verbose'],
+  ['--manifest-url-cosign-key must be a file', '--manifest-url-cosign-key must be a file'],
   ['password="<hidden> words" next', 'password="<hidden>" next'],
   ['password="<hidden>" token="" next', 'password="<hidden>" token="" next'],
   ['tool --token --verbose', 'tool --token --verbose'],
