@@ -1,4 +1,5 @@
 import { ServerResponse } from 'node:http';
+import { sniffedType } from './content-type.ts';
 
 /** A longer text is sent as bytes, because Node would keep it beside its bytes. */
 const maxTextLength = 4096;
@@ -10,9 +11,9 @@ export function sendError(response: ServerResponse, status: number, text: string
   send(response, status, { 'content-type': plainText, 'x-content-type-options': 'nosniff' }, `${text}\n`);
 }
 
-/** Answers with exactly this text, as the kubelet's handlers do. */
+/** Answers with exactly this text, as the kubelet's handlers do. Go's net/http reads the type from it. */
 export function sendPlain(response: ServerResponse, status: number, text: string): void {
-  send(response, status, { 'content-type': plainText }, text);
+  send(response, status, { 'content-type': sniffedType(Buffer.from(text)) }, text);
 }
 
 /** Answers with JSON and a line end, if the kubelet ends this answer with one. */

@@ -37,7 +37,7 @@ export const sniffedBytes = 512;
 
 /** The type of a file by its name, else by its first bytes. kubelet: Go's net/http ServeContent */
 export function contentTypeOf(name: string, start: Buffer): string {
-  return types[extname(name).toLowerCase()] ?? sniffed(start);
+  return types[extname(name).toLowerCase()] ?? sniffedType(start);
 }
 
 const starts: readonly (readonly [pattern: string, type: string])[] = [
@@ -56,7 +56,7 @@ const starts: readonly (readonly [pattern: string, type: string])[] = [
 ];
 
 /** kubelet: Go's net/http DetectContentType */
-function sniffed(start: Buffer): string {
+export function sniffedType(start: Buffer): string {
   const text = start.subarray(0, sniffedBytes).toString('latin1');
   const known = starts.find(([pattern]) => new RegExp(pattern, 'i').test(text))?.[1];
   if (known !== undefined) return known;

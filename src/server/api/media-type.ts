@@ -1,8 +1,10 @@
 const token = String.raw`[\w!#$%&'*+.^\x60|~-]+`;
 const parameter = new RegExp(String.raw`^\s*;\s*(${token})\s*=\s*(?:${token}|"(?:[^"\\\r\n]|\\.)*")`);
 
+const invalidParameter = 'invalid media parameter';
+
 interface MediaType {
-  /** In lower case. */
+  /** In lower case. Empty if it is not read, for most problems. */
   type: string;
   /** Undefined if it is well formed. */
   problem: string | undefined;
@@ -13,7 +15,8 @@ export function parseMediaType(text: string): MediaType {
   const end = text.includes(';') ? text.indexOf(';') : text.length;
   const type = text.slice(0, end).trim().toLowerCase();
   const problem = typeProblem(type) ?? parametersProblem(text.slice(end));
-  return { type, problem: problem && `mime: ${problem}` };
+  const isRead = problem === undefined || problem === invalidParameter;
+  return { type: isRead ? type : '', problem: problem && `mime: ${problem}` };
 }
 
 function typeProblem(type: string): string | undefined {
@@ -31,7 +34,7 @@ function parametersProblem(text: string): string | undefined {
   let rest = text;
   while (rest.trim() !== '' && rest.trim() !== ';') {
     const [found, name = ''] = parameter.exec(rest) ?? [];
-    if (found === undefined) return 'invalid media parameter';
+    if (found === undefined) return invalidParameter;
     if (names.has(name.toLowerCase())) return 'duplicate parameter name';
     names.add(name.toLowerCase());
     rest = rest.slice(found.length);

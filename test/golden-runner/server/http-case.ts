@@ -130,8 +130,14 @@ function authorizationOf(auth: string): string | undefined {
   return headers[auth];
 }
 
-function injectErrors({ runtime = {} }: HTTPCase, { agent }: ServerUnderTest): () => void {
-  const undo = Object.entries(runtime).map(([method, { code, message }]) => {
+/** The answers of the runtime in this case. A container whose logs could not be found was removed behind our back. */
+function runtimeErrors({ runtime = {}, response }: HTTPCase): NonNullable<HTTPCase['runtime']> {
+  if (response.body?.startsWith('unable to retrieve container logs for ') !== true) return runtime;
+  return { ContainerStatus: { code: 'NOT_FOUND', message: 'no such container' }, ...runtime };
+}
+
+function injectErrors(recorded: HTTPCase, { agent }: ServerUnderTest): () => void {
+  const undo = Object.entries(runtimeErrors(recorded)).map(([method, { code, message }]) => {
     const name = `${method[0]?.toLowerCase() ?? ''}${method.slice(1)}` as MethodName;
     return agent.world.runtime.injectError(name, new Refusal(codeOf(code), message), { times: Infinity });
   });

@@ -41,3 +41,16 @@ test('the time-out of a checkpoint is a number of 64 bits, and no less than that
     ],
   });
 });
+
+test.each([
+  ['none', 'text/plain; charset=utf-8'],
+  ['%01', 'application/octet-stream'],
+])('the answer for the unknown container %s has the type that Go reads from it', async (name, type) => {
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  const [head = '', body] = (await rig.ask(`POST /checkpoint/default/web/${name}`, { client })).split('\r\n\r\n');
+  expect([/^Content-Type: (.*)$/im.exec(head)?.[1], body]).toEqual([
+    type,
+    `container ${decodeURIComponent(name)} does not exist`,
+  ]);
+});
