@@ -17,7 +17,8 @@ export function deviceList({ devices }: ListAndWatchResponse): Devices {
       const nodes = (topology?.nodes ?? []).map(({ ID: node }) => Number(node));
       if (nodes.length > limits.nodes || !nodes.every(Number.isSafeInteger))
         throw new Error(`a device has more than ${limits.nodes} NUMA nodes, or an id of one that is no whole number`);
-      return [id, { id, isHealthy: health === 'Healthy', nodes }];
+      const hasEmptyTopology = topology !== undefined && nodes.length === 0;
+      return [id, { id, isHealthy: health === 'Healthy', nodes, ...(hasEmptyTopology && { hasEmptyTopology }) }];
     }),
   );
 }

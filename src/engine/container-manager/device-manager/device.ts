@@ -9,6 +9,8 @@ export interface Device {
    * without a node, as on most virtual machines.
    */
   nodes: readonly number[];
+  /** True for a topology without nodes, which podresources takes for no place on the node. */
+  hasEmptyTopology?: true;
 }
 
 /** All devices of a resource by id. */

@@ -182,11 +182,14 @@ export class NodeDevices {
     return this.manager.allocated(podUID, containerName);
   }
 
-  /** Of all healthy devices: one entry for each device and NUMA node. */
+  /**
+   * Of all healthy devices: one entry for each device and NUMA node. kubelet: apis/podresources/server_v1.go
+   * containerDevicesFromResourceDeviceInstances
+   */
   allocatable(): DeviceOnNode[] {
     return this.resources.names.flatMap((resource) =>
       [...(this.resources.devices(resource)?.values() ?? [])]
-        .filter(({ isHealthy }) => isHealthy)
+        .filter(({ isHealthy, hasEmptyTopology }) => isHealthy && hasEmptyTopology !== true)
         .flatMap(({ id, nodes }) => (nodes.length === 0 ? [undefined] : nodes).map((node) => ({ resource, id, node }))),
     );
   }

@@ -16,6 +16,14 @@ test('a device is healthy only if its plugin says so, and the last of an id coun
   ]);
 });
 
+test('a topology without nodes is another thing than no topology', () => {
+  const empty = { ...listed('a'), topology: { nodes: [] } };
+  expect([...deviceList({ devices: [empty, listed('b')] }).values()]).toEqual([
+    { id: 'a', isHealthy: true, nodes: [], hasEmptyTopology: true },
+    { id: 'b', isHealthy: true, nodes: [] },
+  ]);
+});
+
 const devicesOf = (count: number) => Array.from({ length: count }, (_, index) => listed(`d${index}`));
 
 test('a list may have 4,096 devices, ids of 253 characters and NUMA nodes that no machine has', () => {

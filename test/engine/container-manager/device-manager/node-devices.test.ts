@@ -112,6 +112,24 @@ test('a plugin stays connected when the socket of the one that it replaced goes'
   ]);
 });
 
+test('a device is allocatable on each of its nodes, and nowhere with a topology without nodes', async () => {
+  const { devices, plugins, clock } = await makeDevices();
+  await devices.start();
+  onTestFinished(() => devices.close());
+  await devices.serve();
+  const on = (ID: string, ...nodes: number[]) => ({
+    ...{ ID, health: 'Healthy' },
+    topology: { nodes: nodes.map((node) => ({ ID: BigInt(node) })) },
+  });
+  await plugins.register('a.example/dev', goodPlugin([...healthy('none'), on('empty'), on('both', 0, 1)]));
+  await clock.advance(200);
+  expect(devices.allocatable()).toEqual([
+    { resource: 'a.example/dev', id: 'none', node: undefined },
+    { resource: 'a.example/dev', id: 'both', node: 0 },
+    { resource: 'a.example/dev', id: 'both', node: 1 },
+  ]);
+});
+
 test('the devices of many pods are known after a start, though their checkpoint has several megabytes', async () => {
   const { devices, plugins, folder } = await makeDevices();
   const response = plugins.allocateResponse.encode({
