@@ -8,9 +8,10 @@ import { readBodyStart } from './request-body.ts';
 /** The kubelet reads 10 MB. A longer form is refused, because a part of a command must not run. */
 const maxFormBytes = 64 * 1024;
 const formType = 'application/x-www-form-urlencoded';
+const multipartType = 'multipart/form-data';
 
 interface Form {
-  /** Those of a body first, then those of the query. */
+  /** Those of a body first, then those of the query, then those of a multipart body. */
   values: URLSearchParams;
   /** Why a part was left out. */
   error: string | undefined;
@@ -19,22 +20,35 @@ interface Form {
 /**
  * The values of a request: of its form, if it has one, and of its query. Rejects with a `Refusal` for a form that is
  * too long or does not come whole. The form of a request for an upgrade is not read, because Node hands its body to the
- * stream. kubelet: Go's net/http Request.ParseForm
+ * stream. kubelet: Go's net/http Request.ParseForm, or FormValue for `multipart`
  */
-export async function requestForm(request: IncomingMessage): Promise<Form> {
+export async function requestForm(
+  request: IncomingMessage,
+  { multipart = false }: { multipart?: boolean } = {},
+): Promise<Form> {
   const [, search = ''] = /\?([^#]*)/.exec(request.url ?? '') ?? [];
   const { 'content-type': contentType = '' } = request.headers;
   const mediaType = parseMediaType(contentType === '' ? 'application/octet-stream' : contentType);
   const isPost = request.method === 'POST';
-  const body = isPost && mediaType.type === formType ? await formBody(request) : '';
-  const values = new URLSearchParams([...goQuery(body), ...goQuery(search)]);
+  const body = isPost && mediaType.type === formType ? String(await formBody(request)) : '';
+  const parts = isPost && multipart && mediaType.type === multipartType ? await partsOf(request, contentType) : [];
+  const values = new URLSearchParams([...goQuery(body), ...goQuery(search), ...parts]);
   return { values, error: formProblem(body) ?? (isPost ? mediaType.problem : undefined) ?? formProblem(search) };
 }
 
-async function formBody(request: IncomingMessage): Promise<string> {
+/** Names and texts of the parts that are no files. A broken body has none, as in Go. */
+async function partsOf(request: IncomingMessage, contentType: string): Promise<[string, string][]> {
+  const body = await formBody(request);
+  const response = new Response(body, { headers: { 'content-type': contentType } });
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- meant for small bodies, and this one is bounded
+  const form = await response.formData().catch(() => []);
+  return [...form].flatMap(([name, value]): [string, string][] => (typeof value === 'string' ? [[name, value]] : []));
+}
+
+async function formBody(request: IncomingMessage): Promise<Buffer> {
   const { bytes, isWhole } = await readBodyStart(request, maxFormBytes);
   if (!isWhole) throw new Refusal(413, 'http: POST too large', { connection: 'close' });
-  return bytes.toString();
+  return bytes;
 }
 
 /** The last semicolon outweighs the first bad escape. kubelet: Go's net/url ParseQuery */

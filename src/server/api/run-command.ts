@@ -22,7 +22,7 @@ export async function runCommand(
   response.once('close', () => {
     closed.abort(new Error('the client is gone'));
   });
-  const { values } = await requestForm(request);
+  const { values } = await requestForm(request, { multipart: true });
   const containerId = runningContainerID(pod, container);
   if (containerId === undefined) {
     sendPlain(response, 500, `container not found (${goQuote(container)})`);

@@ -25,7 +25,7 @@ interface Deps {
 export async function handleExec(deps: Deps, call: Call): Promise<void> {
   const { engine, runtime } = deps;
   const { params, query } = call;
-  const streams = streamsOf((await requestForm(call.request)).values);
+  const streams = streamsOf((await requestForm(call.request, { multipart: true })).values);
   const pod = declaredPod(engine, params);
   const containerId = runningContainerID(pod, params['container'] ?? '');
   if (containerId === undefined) throw new Refusal(500, `container not found (${goQuote(params['container'] ?? '')})`);
@@ -42,7 +42,7 @@ export async function handleAttach(deps: Deps, call: Call): Promise<void> {
   const { engine, runtime } = deps;
   const { params } = call;
   const name = params['container'] ?? '';
-  const asked = streamsOf((await requestForm(call.request)).values);
+  const asked = streamsOf((await requestForm(call.request, { multipart: true })).values);
   const pod = declaredPod(engine, params);
   const fullName = podFullName(pod.metadata);
   const containerId = runningContainerID(pod, name);

@@ -54,6 +54,26 @@ test.each([
   );
 });
 
+test('a command of a multipart form comes after that of the query', async () => {
+  const seen: unknown[] = [];
+  const execSync: ApiRuntime['execSync'] = ({ cmd } = {}) => {
+    seen.push(cmd);
+    return Promise.resolve({ stdout: words(''), stderr: words(''), exitCode: 0 });
+  };
+  const rig = await ApiRig.open({ runtime: { execSync } });
+  const client = await rig.authority.issue('carol');
+  const headers = ['Content-Type: multipart/form-data; boundary=b'];
+  const body = '--b\r\nContent-Disposition: form-data; name="cmd"\r\n\r\necho hi\r\n--b--\r\n';
+  for (const [query, content] of [
+    ['', body],
+    ['?cmd=ls', body],
+    ['?cmd=pwd', 'broken'],
+  ] as const) {
+    await rig.short(`POST /run/default/web/a${query}`, { client, headers, body: content });
+  }
+  expect(seen).toEqual([['echo', 'hi'], ['ls'], ['pwd']]);
+});
+
 test('a client that goes before its form is whole runs nothing, and is no fault', async () => {
   const rig = await ApiRig.open();
   const socket = await rig.connect(await rig.authority.issue('carol'));
