@@ -55,7 +55,8 @@ test('called as kubelet it is one: kubeadm finds the version, and no command is 
 
 test('it tells malloc to give back what is freed, whatever its name, and says otherwise only when told', async () => {
   const bin = join(folder, 'prefix/bin');
-  const tell = 'data:text/javascript,process.stderr.write(process.env.MALLOC_MMAP_THRESHOLD_+process.argv.slice(2))';
+  const told = 'process.env.MALLOC_MMAP_THRESHOLD_+process.argv.slice(2)';
+  const tell = `data:text/javascript,process.stderr.write(${told});process.exit()`;
   const toldBy = async (program: string, env: Readonly<Record<string, string>> = {}): Promise<string> => {
     const words = ['--version', 'with a space', '', '$HOME'];
     return (await execa(program, words, { env: { ...env, NODE_OPTIONS: `--import=${tell}` } })).stderr;
