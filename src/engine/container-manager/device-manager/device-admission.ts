@@ -24,7 +24,7 @@ interface Deps {
   onFreed: (podUIDs: readonly string[]) => void;
 }
 
-/** Of plugins, for one pod. */
+/** One request to the plugins, for one pod. */
 interface Ask {
   /** Undefined: plugins are being asked. */
   result: AllocationResult | undefined;
@@ -110,10 +110,16 @@ export class DeviceAdmission {
     this.deps.onDone();
   }
 
+  /** Also true for a pod that waits for its turn. */
+  private isBeingAsked(uid: string): boolean {
+    const ask = this.asks.get(uid);
+    return this.asking.has(uid) || (ask !== undefined && ask.result === undefined);
+  }
+
   private giveWay(pod: Pod): void {
     const { uid } = pod.metadata;
     const { holdersFor, release } = this.deps;
-    const rivals = new Set(holdersFor(pod).filter((other) => this.asking.has(other)));
+    const rivals = new Set(holdersFor(pod).filter((other) => this.isBeingAsked(other)));
     const freed = this.takeRefusedFor(uid);
     this.rivals.set(uid, rivals);
     if (freed.length > 0) release(uid);

@@ -9,7 +9,7 @@ export interface Device {
    * without a node, as on most virtual machines.
    */
   nodes: readonly number[];
-  /** True for a topology without nodes, which podresources takes for no place on the node. */
+  /** True for a topology without nodes. podresources does not list such a device as allocatable. */
   hasEmptyTopology?: true;
 }
 
