@@ -107,15 +107,18 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
   const reading = readConfiguration(flags, layer);
   const { imageCredentialProviderConfig = '', imageCredentialProviderBinDir = '' } = flags;
   const credentialProviders = { imageCredentialProviderConfig, imageCredentialProviderBinDir };
-  const [read, urlOptions, nodeName, nodeLabels, ips] = await checkAll<
-    [NodeConfiguration, ManifestURLOptions, string, Record<string, string>, ReturnType<typeof nodeIPsOf>, ...unknown[]]
-  >(
+  // Without a configuration, those of the flags alone.
+  const urlOptions = async (): Promise<ManifestURLOptions> =>
+    manifestURLOptions({ ...(await reading.then(manifestURLFlags, () => ({}))), ...flags });
+  const nodeName = (): string => nodeNameOf(given(flags.hostnameOverride) ?? hostname());
+  const nodeLabels = (): Record<string, string> => parseNodeLabels(flags.nodeLabels?.filter(isGiven));
+  const ips = (): ReturnType<typeof nodeIPsOf> => nodeIPsOf(flags.nodeIp?.filter(isGiven) ?? []);
+  await checkAll([
     () => reading,
-    // Without a configuration, the flags alone.
-    async () => manifestURLOptions({ ...(await reading.then(manifestURLFlags, () => ({}))), ...flags }),
-    () => nodeNameOf(given(flags.hostnameOverride) ?? hostname()),
-    () => parseNodeLabels(flags.nodeLabels?.filter(isGiven)),
-    () => nodeIPsOf(flags.nodeIp?.filter(isGiven) ?? []),
+    urlOptions,
+    nodeName,
+    nodeLabels,
+    ips,
     () => {
       refuseWebhooks(layer.given);
     },
@@ -125,15 +128,16 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     () => {
       refuseHalfOfCredentialProviders(credentialProviders);
     },
-  );
-  const { configuration, isGiven: isFieldGiven, featureGates, warnings } = read;
-  const { nodeIPs, warnings: ipWarnings } = ips;
+  ]);
+  const { configuration, isGiven: isFieldGiven, featureGates, warnings } = await reading;
+  const { nodeIPs, warnings: ipWarnings } = ips();
+  const ofURLs = await urlOptions();
   const { staticPodPath, containerRuntimeEndpoint } = configuration;
   const paths = (flags.podManifestPath ?? [staticPodPath]).filter(isGiven);
   return {
     ...configuration,
     configuration,
-    ...urlOptions,
+    ...ofURLs,
     cgroupDriver: configuration.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs',
     enforceNodeAllocatable: nodeAllocatableEnforcements.filter((word) =>
       configuration.enforceNodeAllocatable.includes(word),
@@ -145,9 +149,9 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     manifestPaths: [...manifests, ...paths].map((path) => resolve(path)),
     rootDir: resolve(flags.rootDir),
     runtimeRootDir: resolve(flags.rootDir),
-    nodeName,
+    nodeName: nodeName(),
     nodeIPs,
-    nodeLabels,
+    nodeLabels: nodeLabels(),
     containerGC: {
       minAgeMs: flags.minimumContainerTtlDuration ?? defaultContainerGCPolicy.minAgeMs,
       maxPerPodContainer: flags.maximumDeadContainersPerContainer ?? defaultContainerGCPolicy.maxPerPodContainer,
@@ -161,7 +165,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     inPlace: flags.inPlace ?? true,
     offline: flags.offline ?? false,
     leaveOrphans: false,
-    secrets: hidden(secretsOfURLs(urlOptions)),
+    secrets: hidden(secretsOfURLs(ofURLs)),
     warnings: [...warnOfFlags(flags), ...ipWarnings, ...warnings],
     unusedFields: fieldsWithoutEffect(configuration),
   };
