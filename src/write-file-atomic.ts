@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
 import { lstat, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { hasCode, withPath } from './errors.ts';
 import { makeFolder } from './make-folder.ts';
+import { namesIn } from './names-in.ts';
 
 /**
  * Writes a file atomically: a reader, even after a crash, sees the old content or the new one. Does not write unchanged
@@ -39,7 +40,7 @@ interface ReplaceOptions {
  * part of the file.
  */
 export async function replaceFile(path: string, bytes: Uint8Array, options: ReplaceOptions = {}): Promise<void> {
-  const temporary = `${path}.${String(process.pid)}.tmp`;
+  const temporary = `${path}.${process.pid}.tmp`;
   try {
     await writeNew(temporary, bytes, options);
     await rename(temporary, path);
@@ -47,6 +48,14 @@ export async function replaceFile(path: string, bytes: Uint8Array, options: Repl
     await rm(temporary, { force: true });
     throw withPath(error, path);
   }
+}
+
+/** Removes what processes left that were killed while they replaced this path. Rejects with the error of the system. */
+export async function removeTemporary(path: string): Promise<void> {
+  const start = `${basename(path)}.`;
+  const isTemporary = (name: string): boolean => name.startsWith(start) && /^\d+\.tmp$/.test(name.slice(start.length));
+  const names = await namesIn(dirname(path));
+  for (const name of names.filter(isTemporary)) await rm(join(dirname(path), name), { force: true });
 }
 
 async function writeNew(

@@ -1,10 +1,8 @@
-import { rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { rename } from 'node:fs/promises';
 import type { Clock } from '../../../clock.ts';
 import { errorMessage, hasCode, isSystemError } from '../../../errors.ts';
 import type { Logger } from '../../../logger.ts';
-import { namesIn } from '../../../names-in.ts';
-import { replaceFile } from '../../../write-file-atomic.ts';
+import { removeTemporary, replaceFile } from '../../../write-file-atomic.ts';
 import { readRegularFile } from '../../../regular-file.ts';
 import type { StateFile } from './state-file.ts';
 
@@ -42,12 +40,12 @@ export class DiskStateFile implements StateFile {
   }
 
   /**
-   * Removes the parts of files that a kill left. Rejects with the error of the file system if the file cannot be read.
+   * Removes what a kill during a write left. Rejects with the error of the file system if the file cannot be read.
    * A path that is not a file has no content.
    */
   static async open(deps: Deps): Promise<DiskStateFile> {
     // They do no harm if they stay.
-    await removeParts(deps.path).catch(() => undefined);
+    await removeTemporary(deps.path).catch(() => undefined);
     return new DiskStateFile(deps, await contentOf(deps));
   }
 
@@ -129,14 +127,6 @@ export async function startWithStateFile(
     logger.warn({ path: file.path, aside, err: errorMessage(error) }, 'The state file is unusable and was set aside');
     manager.start(file);
   }
-}
-
-/** Removes the temporary files of `replaceFile` for this path. */
-async function removeParts(path: string): Promise<void> {
-  const folder = dirname(path);
-  const isPart = (name: string): boolean =>
-    name.startsWith(`${basename(path)}.`) && /^[0-9]+\.tmp$/.test(name.slice(basename(path).length + 1));
-  for (const name of (await namesIn(folder)).filter(isPart)) await rm(join(folder, name), { force: true });
 }
 
 /** Undefined if the file is missing. */
