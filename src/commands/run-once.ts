@@ -226,7 +226,7 @@ The output of containers goes to stdout and stderr as they write it, the results
 
 Exit codes:
   0    all pods completed or are Ready
-  N    the exit code of the first pod of the manifests that failed; 127: command not found, 126: command cannot be executed
+  N    the exit code of the failed pod that comes first in the manifests; 127: command not found, 126: command cannot be executed
   1    a wrong flag, no root, no runtime, or an agent on this root-dir; see stderr
   1    all went well, but a pod could not be removed, or a report was not written
   2    a manifest is broken, nothing was started

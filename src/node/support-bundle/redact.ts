@@ -92,7 +92,7 @@ const queryOfURL = /:\/\/[^\s?"']{1,400}\?([^\s"'#]{1,400})/g;
 /** `PWD=/…` is the folder of a shell. */
 const keyword = String.raw`(?:passw(?:or)?d|passphrase|(?:(?<=[;_-])pwd|pwd(?!=/))|secret|token|(?:api|private|access|secret|encryption|signing|master)[-_]?(?:[\w-]{0,30}[-_])?key)`;
 const assigned = String.raw`${keyword}(?:\\?["'])?\s{0,4}[=:]\s{0,4}`;
-/** A credential after its flag, as in a command line. Public keys are none. */
+/** A credential after its flag, as in a command line. A public key is not a credential. */
 const flagged = String.raw`(?<![\w-])(?!--?[\w-]{0,60}(?:cosign|public)-key\b)--?[\w-]{0,60}(?:pass|passw(?:or)?d|passphrase|pwd|secret|token|key)[ \t]{1,4}`;
 /** A quoted text after its beginning, which may be cut off. The quotes are escaped within a text in JSON. */
 const quoted = String.raw`(?<quote>\\?["'])(?!<hidden>\k<quote>)(?<value>(?:(?!\k<quote>)(?:\\.|[^\n\\]))+)`;
