@@ -1,13 +1,13 @@
 const options = ['--env-file', '--env-file-if-exists'];
-/** The newest major version of Node whose names are texts. Node 26 has parts of them in its machine code. */
-const newestMajor = 24;
+/** Major versions of Node that have both names as texts. 22 and 26 have parts of them in their machine code. */
+const majors = [20, 24];
 
 /**
  * Node without its options for files of variables. It would read the file of `run-once --env-file` before the program
  * starts, and take its own options from there. Their names get a character that a command line rarely has.
  */
 export function withoutEnvFile(node, major) {
-  if (major > newestMajor) throw new Error(`the executable is made with Node 20 to ${newestMajor}, not ${major}`);
+  if (!majors.includes(major)) throw new Error(`the executable is made with Node ${majors.join(' or ')}, not ${major}`);
   for (const option of options) {
     // Newer releases have the name with "=" as well.
     const places = [`${option}\0`, `${option}=\0`].flatMap((text) => textsAt(node, text));

@@ -20,7 +20,8 @@ test.each([
 
 test.each([
   [20, 'this Node does not have --env-file-if-exists'],
-  [26, 'the executable is made with Node 20 to 24, not 26'],
+  [22, 'the executable is made with Node 20 or 24, not 22'],
+  [26, 'the executable is made with Node 20 or 24, not 26'],
 ])('a Node %d in which they cannot be renamed is refused', (major, message) => {
   expect(() => withoutEnvFile(Buffer.from('\0--env-file\0'), major)).toThrow(message);
 });
