@@ -1,41 +1,63 @@
-import { connect } from 'node:net';
+import { pipeBinding } from './pipe-binding.ts';
 
 /** More than the table of 10,000 pods. */
 const maxBytes = 4 * 1024 * 1024;
 
 /**
  * The body of a plain answer to a GET on a connection of its own: status 200, with its length. Resolves to undefined
- * for any other answer, without an agent, and after the time-out, which begins when the socket is connected.
- * `control-call.ts` asks in these cases, and knows why. This reads less than `exchange.ts`, which saves `ps` 2 ms.
+ * for any other answer, without an agent, after the time-out, which begins when the socket is connected, and where
+ * Node has no `pipeBinding`. `control-call.ts` asks in these cases, and knows why. This saves `ps` a third of its time.
  */
-export function plainAnswer(socketPath: string, path: string, timeoutMs: number): Promise<string | undefined> {
+export async function plainAnswer(socketPath: string, path: string, timeoutMs: number): Promise<string | undefined> {
+  try {
+    return await askOverPipe(socketPath, path, timeoutMs);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Rejects if this Node does not have what it needs. */
+function askOverPipe(socketPath: string, path: string, timeoutMs: number): Promise<string | undefined> {
   return new Promise((resolve) => {
+    const { newPipe, newConnectRequest, newWriteRequest, lastRead } = pipeBinding();
+    const pipe = newPipe();
     const parts: Buffer[] = [];
     let head: Head | undefined;
     let bytes = 0;
-    // One buffer for all parts spares Node's queue of them.
-    const buffer = Buffer.allocUnsafe(64 * 1024);
-    const onPart = (length: number): boolean => {
-      bytes += length;
-      parts.push(Buffer.from(buffer.subarray(0, length)));
-      head ??= headOf(buffer.subarray(0, length));
-      // The agent closes its side a little later.
-      if (head === undefined || bytes > maxBytes || bytes >= head.bytes + head.bodyBytes) finish();
-      return true;
-    };
-    const socket = connect({ path: socketPath, onread: { buffer, callback: onPart } });
     let limit: NodeJS.Timeout | undefined;
     const finish = (): void => {
       clearTimeout(limit);
-      // It takes 1 ms: the process of `ps` ends before.
-      setImmediate(() => socket.destroy());
+      // The process of `ps` ends before.
+      setImmediate(() => {
+        pipe.close();
+      });
       const isWhole = head !== undefined && bytes === head.bytes + head.bodyBytes;
       resolve(isWhole ? Buffer.concat(parts).toString('utf8', head?.bytes) : undefined);
     };
-    // On a busy machine this process may be late, not the agent: an answer that has come is read before.
-    socket.on('connect', () => (limit = setTimeout(() => setImmediate(finish), timeoutMs)));
-    socket.on('error', finish).on('end', finish);
-    socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
+    pipe.onread = (memory) => {
+      const { offset, length } = lastRead();
+      if (memory === undefined || length < 0) {
+        finish();
+        return;
+      }
+      const part = Buffer.from(memory, offset, length);
+      bytes += length;
+      parts.push(part);
+      head ??= headOf(part);
+      // The agent closes its side a little later.
+      if (head === undefined || bytes > maxBytes || bytes >= head.bytes + head.bodyBytes) finish();
+    };
+    const request = newConnectRequest();
+    request.oncomplete = (status) => {
+      const text = `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`;
+      if (status < 0 || pipe.writeLatin1String(newWriteRequest(), text) < 0 || pipe.readStart() < 0) {
+        finish();
+        return;
+      }
+      // On a busy machine this process may be late, not the agent: an answer that has come is read before.
+      limit = setTimeout(() => setImmediate(finish), timeoutMs);
+    };
+    if ((pipe.connect(request, socketPath) ?? 0) < 0) finish();
   });
 }
 

@@ -17,11 +17,11 @@ export function groupSocketPath(rootDir: string): string {
 }
 
 /**
- * Path of a socket of this process until its rights are set. It is shorter than the final path, because the kernel
- * bounds it too, and Node cuts a longer one.
+ * Path of a socket of an agent until its rights are set. The kernel keeps it in its list of sockets. It is shorter than
+ * the final path, because the kernel bounds it too, and Node cuts a longer one.
  */
-export function unnamedSocketPath(path: string): string {
-  return join(dirname(path), `sock.${process.pid}`);
+export function unnamedSocketPath(path: string, pid = process.pid): string {
+  return join(dirname(path), `sock.${pid}`);
 }
 
 /** A file name that no other absolute path has: `-tmp-kts%2Da` for `/tmp/kts-a`. */

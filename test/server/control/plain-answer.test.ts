@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { plainAnswer } from '../../../src/server/control/plain-answer.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -41,7 +41,17 @@ test.each([
   ['that is longer than it says', `${head(1)}ok`],
   ['without a length', 'HTTP/1.1 200 OK\r\n\r\nok'],
   ['of another status', head(2).replace('200 OK', '404 Not Found') + 'ok'],
-  ['that is none', ''],
+  ['without a byte', ''],
 ])('an answer %s is not taken', async (_name, answer) => {
   expect(await answerOf((socket) => socket.end(answer))).toBeUndefined();
+});
+
+test('a Node that keeps its bindings to itself has no answer', async () => {
+  const refuse = vi.fn(() => {
+    throw new Error('No such binding');
+  });
+  vi.stubGlobal('process', { ...process, binding: refuse });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  expect(await answerOf((socket) => socket.end(`${head(2)}ok`))).toBeUndefined();
+  expect(refuse.mock.calls).toEqual([['pipe_wrap']]);
 });
