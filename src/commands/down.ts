@@ -12,7 +12,7 @@ import type { OutputGuard } from './run-once/github-guard.ts';
 import { guardedLog } from './run-once/guarded-log.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { type ConfigurationFiles, readConfiguration } from '../node/options/read-configuration.ts';
-import type { UnremovedRun } from '../node/run-once/isolated-run.ts';
+import type { RunsLeft } from '../node/run-once/isolated-run.ts';
 import type { ClaimsLeft, TornDownNode } from '../node/tear-down-node.ts';
 
 interface DownFlags extends ConfigurationFiles {
@@ -29,7 +29,10 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--volumes', 'delete the data of all PersistentVolumeClaims too', false)
     .addHelpText('after', examples)
     .action(async (flags: DownFlags) => {
-      await down(flags, deps);
+      const guard = outputGuard(process.env);
+      const out = newPrinter(deps, guard);
+      await down(flags, deps, { out, guard });
+      if (!out.hasWritten) out.print(`nothing to stop: ${flags.rootDir} has no agent and no pods`);
     });
 }
 
@@ -43,23 +46,24 @@ If the agent does not answer within 2 s, down ends it with SIGTERM and SIGCONT, 
 
 Give down the same --config, --config-dir, --pod-logs-dir and --cgroup-root as run.`;
 
-async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
+interface Output {
+  out: Printer;
+  guard: OutputGuard | undefined;
+}
+
+async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output): Promise<void> {
   const { configuration } = await readConfiguration(flags, flagsLayer(flags));
   const { stderr } = deps;
   const socket = rootSocketPath(flags.rootDir);
   // Its configuration alone may name it. An agent that does not answer is ended without it.
   const runtimeOfAgent = await fetchRuntimeEndpoint(socket).catch(() => undefined);
-  if (await endAgent(socket, { clock: systemClock, stderr })) {
-    deps.stdout.write('kubelet-ts stopped\n');
-  }
+  if (await endAgent(socket, { clock: systemClock, stderr })) out.print('kubelet-ts stopped');
   const [{ tearDownNode }, { removeAbandonedRuns }, { createLogger }] = await Promise.all([
     import('../node/tear-down-node.ts'),
     import('../node/run-once/isolated-run.ts'),
     import('../node/log/create-logger.ts'),
   ]);
-  const guard = outputGuard(process.env);
   const logger = guardedLog((await createLogger('text', 'warn')).logger, guard);
-  const out = newPrinter(deps, guard);
   const node = {
     rootDir: flags.rootDir,
     runtimeRootDir: flags.rootDir,
@@ -77,7 +81,7 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   reportFailures(tornDown, out);
   reportClaims(tornDown.claims, flags, out);
   const runs = await removeAbandonedRuns({ ...node, containerRuntimeEndpoint: node.runtimeEndpoint }, logger);
-  reportRuns(runs.failed, out);
+  reportRuns(runs, flags, out);
   if (!flags.all) return;
   if (runs.live.length > 0) {
     out.fail(`the managed containerd keeps running, because run-once --isolated uses it: ${runs.live.join(', ')}`);
@@ -99,6 +103,8 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
 
 /** Prints lines that have no meaning for a terminal or a CI service, because runtimes write some of their texts. */
 interface Printer {
+  /** True once it has printed a text. */
+  readonly hasWritten: boolean;
   print: (text: string) => void;
   /** Prints an error, and sets the exit code. */
   fail: (text: string) => void;
@@ -107,8 +113,15 @@ interface Printer {
 
 function newPrinter(deps: CommandDeps, guard: OutputGuard | undefined): Printer {
   const { stdout, stderr } = deps;
-  const line = (text: string): string => `${guard?.text(visible(text)) ?? visible(text)}\n`;
+  let hasWritten = false;
+  const line = (text: string): string => {
+    hasWritten = true;
+    return `${guard?.text(visible(text)) ?? visible(text)}\n`;
+  };
   return {
+    get hasWritten() {
+      return hasWritten;
+    },
     print: (text) => void stdout.write(line(text)),
     fail: (text) => {
       stderr.write(line(`error: ${text}`));
@@ -136,8 +149,11 @@ function reportFailures({ failures, unforgotten, stillMounted }: TornDownNode, o
   if (stillMounted !== undefined) out.fail(`volumes of CSI drivers are still mounted: ${stillMounted}`);
 }
 
-/** Prints each isolated run that could not be removed, and sets the exit code. */
-function reportRuns(failed: readonly UnremovedRun[], out: Printer): void {
+/** Prints each isolated run. One that could not be removed sets the exit code. */
+function reportRuns({ removed, live, failed }: RunsLeft, { all }: DownFlags, out: Printer): void {
+  for (const name of removed) out.print(`isolated run ${name} removed`);
+  // With --all it is an error.
+  if (!all) for (const name of live) out.print(`isolated run ${name} goes on`);
   for (const { name, reason } of failed) out.fail(`the isolated run ${name} could not be removed: ${reason}`);
   if (failed.length > 0) out.hint('The next run-once --isolated tries it again, and so does the next down.');
 }

@@ -11,7 +11,7 @@ import { shownArguments } from './hide-secret-arguments.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { pathsIn } from './service/paths-in.ts';
 import { openRCScript } from './service/openrc-script.ts';
-import { refusePackaged } from './service/refuse-packaged.ts';
+import { packageFolders, refusePackaged } from './service/refuse-packaged.ts';
 import { requireExecutable } from './service/require-executable.ts';
 import { systemdUnit } from './service/systemd-unit.ts';
 
@@ -92,13 +92,13 @@ export function register(program: Command, deps: CommandDeps): void {
     });
 }
 
-export function registerUninstall(program: Command, deps: CommandDeps): void {
+export function registerUninstall(program: Command, deps: CommandDeps, ofPackages = packageFolders): void {
   addServiceOptions(program.command('uninstall-service'), 'print the commands, and change nothing')
     .description('Stop and remove the service. Pods keep running, and all data stays')
     .addHelpText('after', uninstallExamples)
     .action(async (flags: ServiceFlags) => {
       const service = await serviceOf(flags);
-      deps.stdout.write(flags.dryRun === true ? uninstallText(service) : await uninstall(service));
+      deps.stdout.write(await uninstall(service, { isDryRun: flags.dryRun === true, ofPackages }));
     });
 }
 
@@ -123,7 +123,7 @@ const uninstallExamples = `
 Examples:
   kubelet-ts uninstall-service                  removes the service of install-service
   kubelet-ts uninstall-service --name kubelet   the one that was installed with that name
-  kubelet-ts uninstall-service --dry-run        prints the commands`;
+  kubelet-ts uninstall-service --dry-run        prints the commands that remove it`;
 
 /** Letters and marks that systemd, OpenRC and file names take. */
 function serviceName(name: string): string {
@@ -192,10 +192,19 @@ async function install({ file, mode, enable, start }: Service, text: string): Pr
   return `wrote ${file}\nstart it now: ${start}\n`;
 }
 
-async function uninstall({ file, disable, forget }: Service): Promise<string> {
-  if (!(await exists(file))) await refusePackaged(basename(file));
+interface Removal {
+  /** Changes nothing, and returns the commands. */
+  isDryRun: boolean;
+  /** Folders for the units of packages. */
+  ofPackages: readonly string[];
+}
+
+async function uninstall(service: Service, { isDryRun, ofPackages }: Removal): Promise<string> {
+  const { file, disable, forget } = service;
+  if (!(await exists(file))) await refusePackaged(basename(file), ofPackages);
   if (!(await exists(file))) return `no service is installed: there is no ${file}\n`;
   await refuseOthers(file);
+  if (isDryRun) return uninstallText(service);
   for (const words of disable) await execute(words);
   await rm(file, { force: true });
   for (const words of forget) await execute(words);

@@ -114,12 +114,18 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     else if (!isAlone) program.command(name).description(summary);
   }
   try {
-    await program.parseAsync(argv);
+    await program.parseAsync(isGroup(program, argv.slice(2)) ? [...argv, '--help'] : argv);
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
     throw deniedToUser(error) ?? error;
   }
+}
+
+/** True for the name of a group of commands alone, such as `images`, and for no word at all. Help is printed then. */
+function isGroup(program: Command, [name, ...more]: readonly string[]): boolean {
+  const command = name === undefined ? program : program.commands.find((known) => known.name() === name);
+  return more.length === 0 && command !== undefined && command.commands.length > 0;
 }
 
 /** A mistake in a command line in the form of all errors, in words of the help, with its suggestion as their hints. */

@@ -46,17 +46,18 @@ export function register(program: Command, deps: CommandDeps): void {
     .action(async (words: string[], flags: PsFlags) => {
       const names = podNames(words);
       const print = await printerFor(flags, names.length === 1, deps);
+      const choose = await chooserFor(names, flags);
       if (flags.watch === true) {
         const { watchPods } = await import('./ps/watch-pods.ts');
-        await watchPods(flags, deps, async (snapshot, isFirst) => {
-          const pods = await chosen(snapshot.pods, names, flags, snapshot.nodeName);
+        await watchPods(flags, deps, (snapshot, isFirst) => {
+          const pods = choose(snapshot.pods, snapshot.nodeName);
           return { pods, text: (own) => print(own, snapshot, isFirst && flags.headers) };
         });
         return;
       }
       const snapshot = await agentSnapshot(flags.rootDir, deps.stderr, 'nothing restarts or probes pods');
       const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
-      const pods = await chosen(all, names, flags, snapshot?.nodeName ?? '');
+      const pods = choose(all, snapshot?.nodeName ?? '');
       deps.stdout.write(await print(pods, snapshot, flags.headers));
       // A value without a line end would stand in one line with the first problem.
       if (!/^(name|jsonpath|custom-columns)/.test(flags.output)) {
@@ -107,17 +108,15 @@ export function podNames(words: readonly string[]): string[] {
   return [...words];
 }
 
-async function chosen(
-  pods: readonly ListedPod[],
-  names: readonly string[],
-  flags: PsFlags,
-  nodeName: string,
-): Promise<readonly ListedPod[]> {
+type Chooser = (pods: readonly ListedPod[], nodeName: string) => readonly ListedPod[];
+
+/** Prepares the choice of pods. Rejects with a `UserError` if the value of a flag is wrong. */
+async function chooserFor(names: readonly string[], flags: PsFlags): Promise<Chooser> {
   const { namespace, selector, fieldSelector, sortBy } = flags;
   const isChoice = [namespace, selector, fieldSelector, sortBy].some((flag) => flag !== undefined);
-  if (names.length === 0 && !isChoice) return pods;
-  const { chosenPods } = await import('./ps/chosen-pods.ts');
-  return chosenPods(pods, names, flags, nodeName);
+  if (names.length === 0 && !isChoice) return (pods) => pods;
+  const { podChooser } = await import('./ps/chosen-pods.ts');
+  return podChooser(names, flags);
 }
 
 async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedPod[]> {

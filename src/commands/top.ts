@@ -27,7 +27,10 @@ interface TopFlags {
 }
 
 /** The table of the node, or of pods: all, or those that a name means. */
-type Subject = { kind: 'node' } | { kind: 'pods'; name?: string | undefined };
+type Subject =
+  { kind: 'node' } | { kind: 'pods'; name: string | undefined; isSelected: ((labels: Labels) => boolean) | undefined };
+
+type Labels = Readonly<Record<string, string>>;
 
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('top [what] [pod]'))
@@ -51,7 +54,7 @@ export function register(program: Command, deps: CommandDeps): void {
         await showUI(flags);
         return;
       }
-      const subject = subjectOf(what, pod);
+      const subject = subjectOf(what, pod, flags);
       const source = await statsSource(flags, deps);
       try {
         const summary = await currentSummary(source, subject, flags);
@@ -73,11 +76,13 @@ Examples:
 
 CPU is the average since the sample before, which is about ten seconds old.`;
 
-function subjectOf(what: string | undefined, pod: string | undefined): Subject {
+/** Throws a `UserError` for several pods, and for a wrong selector. */
+function subjectOf(what: string | undefined, pod: string | undefined, { selector }: TopFlags): Subject {
+  const isSelected = selector === undefined ? undefined : parseLabelSelector(selector);
   const isPods = what === undefined || ['pod', 'pods', 'po'].includes(what);
-  if (isPods) return { kind: 'pods', name: pod };
+  if (isPods) return { kind: 'pods', name: pod, isSelected };
   if (pod === undefined)
-    return ['node', 'nodes', 'no'].includes(what) ? { kind: 'node' } : { kind: 'pods', name: what };
+    return ['node', 'nodes', 'no'].includes(what) ? { kind: 'node' } : { kind: 'pods', name: what, isSelected };
   throw new UserError(`top takes one pod, not "${what} ${pod}"`, { hint: 'Name it as in kubelet-ts top web.' });
 }
 
@@ -85,7 +90,7 @@ function subjectOf(what: string | undefined, pod: string | undefined): Subject {
 interface StatsSource {
   summary: (maxAgeMs: number) => Promise<Summary>;
   /** Labels by pod UID. */
-  labels: () => Promise<ReadonlyMap<string, Readonly<Record<string, string>>>>;
+  labels: () => Promise<ReadonlyMap<string, Labels>>;
   close: () => void;
 }
 
@@ -145,15 +150,16 @@ async function select(
   { node, pods }: Summary,
   source: StatsSource,
   subject: Subject,
-  { namespace, selector }: TopFlags,
+  { namespace }: TopFlags,
 ): Promise<Summary | undefined> {
   if (subject.kind === 'node') return { node, pods };
   const reference = { pod: subject.name ?? '', namespace, nodeName: node.nodeName };
   const named = subject.name === undefined ? pods : podsShown(pods, reference, ({ podRef }) => podRef);
   if (subject.name !== undefined && named.length === 0) return undefined;
   const inNamespace = named.filter(({ podRef }) => namespace === undefined || podRef.namespace === namespace);
-  if (selector === undefined) return { node, pods: inNamespace };
-  const [isSelected, labels] = [parseLabelSelector(selector), await source.labels()];
+  const { isSelected } = subject;
+  if (isSelected === undefined) return { node, pods: inNamespace };
+  const labels = await source.labels();
   return { node, pods: inNamespace.filter(({ podRef }) => isSelected(labels.get(podRef.uid) ?? {})) };
 }
 

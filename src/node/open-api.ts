@@ -56,7 +56,7 @@ export async function openAPI(options: NodeOptions, deps: Deps): Promise<OpenAPI
       const secure = await openSecure(options, { access, limits }, deps);
       opened.push(secure);
       prepareReload = secure.prepareReload;
-    } else if (options.enableServer) await refuseUnusablePair(options, deps);
+    } else await refuseUnusableFiles(options, deps);
     if (options.readOnlyPort > 0) opened.push(await openReadOnly(options, deps));
   } catch (error) {
     closeAll();
@@ -65,9 +65,17 @@ export async function openAPI(options: NodeOptions, deps: Deps): Promise<OpenAPI
   return { close: closeAll, prepareReload };
 }
 
-/** A given pair that cannot be used ends the start also while the API is off, as in the kubelet. */
-async function refuseUnusablePair(options: NodeOptions, { clock }: Deps): Promise<void> {
-  if (options.tlsCertFile === '' && options.tlsPrivateKeyFile === '') return;
+/**
+ * Files that cannot be used end the start also while the API is off, as in the kubelet. Without a server it reads the
+ * client CA alone.
+ */
+async function refuseUnusableFiles(options: NodeOptions, { clock }: Deps): Promise<void> {
+  const { clientCAFile } = options.authentication.x509;
+  if (clientCAFile !== '') {
+    const { readClientCA } = await import('./client-ca.ts');
+    await readClientCA(clientCAFile);
+  }
+  if (!options.enableServer || (options.tlsCertFile === '' && options.tlsPrivateKeyFile === '')) return;
   const { servingPair } = await import('../server/api/serving-certificate.ts');
   await servingPair(options, clock);
 }

@@ -50,3 +50,26 @@ test('down --volumes deletes nothing in a folder that is no root-dir', async () 
     ...['persistent-volumes', 'volumes', 'volumes/shop', 'volumes/shop/orders'],
   ]);
 });
+
+test('down reports that nothing of kubelet-ts is there', async () => {
+  const rootDir = await temporaryFolder();
+  const deps = makeDeps(makeRuntime([], []));
+  const program = new Command();
+  register(program, deps);
+  await program.parseAsync(['down', '--all', '--root-dir', rootDir], { from: 'user' });
+  expect(deps.printed).toEqual({
+    stdout: `nothing to stop: ${rootDir} has no agent and no pods\n`,
+    stderr: '',
+    exitCode: undefined,
+  });
+});
+
+test('down names the isolated runs that it removes', async () => {
+  const rootDir = await temporaryFolder();
+  await mkdir(join(rootDir, 'runs', 'run-0000000a'), { recursive: true });
+  const deps = makeDeps(makeRuntime([], []));
+  const program = new Command();
+  register(program, deps);
+  await program.parseAsync(['down', '--root-dir', rootDir], { from: 'user' });
+  expect(deps.printed).toEqual({ stdout: 'isolated run run-0000000a removed\n', stderr: '', exitCode: undefined });
+});

@@ -32,20 +32,38 @@ test.each([
   });
 });
 
-/** What a command line prints on stderr, and its exit code. */
-async function refused(line: string): Promise<{ stderr: string; code: number }> {
-  let stderr = '';
-  const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    stderr += String(text);
+/** The output of a command line on one stream, and its exit code. */
+async function outputOf(
+  stream: 'stdout' | 'stderr',
+  words: readonly string[],
+): Promise<{ text: string; code: number }> {
+  let output = '';
+  const spy = vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+    output += String(text);
     return true;
   });
   onTestFinished(() => {
     spy.mockRestore();
   });
-  const code = await runProgram(['node', 'kubelet-ts', ...line.split(' ')]);
+  const code = await runProgram(['node', 'kubelet-ts', ...words]);
   spy.mockRestore();
+  return { text: output, code };
+}
+
+/** What a command line prints on stderr, and its exit code. */
+async function refused(line: string): Promise<{ stderr: string; code: number }> {
+  const { text: stderr, code } = await outputOf('stderr', line.split(' '));
   return { stderr, code };
 }
+
+test.each([
+  ['the program', []],
+  ['a group of commands', ['images']],
+])('%s alone prints its help', async (_what, words) => {
+  const help = await outputOf('stdout', [...words, '--help']);
+  expect(help).toEqual({ text: expect.stringContaining('Commands:\n') as string, code: 0 });
+  expect(await outputOf('stdout', words)).toEqual(help);
+});
 
 test.each([
   ['ps --al-namespaces', 'unknown flag: --al-namespaces', 'Did you mean --all-namespaces?', 1],

@@ -206,7 +206,7 @@ describe.concurrent('results and output', () => {
       stderr: 'Stopping default/web-edge1 (up to 25 s)…\ndefault/web-edge1: ready\n',
     });
     expect(await node.agent.cli(['ps', '-o', 'name'])).toMatchObject({ code: 0, stdout: '' });
-    expect((await node.agent.down()).stdout).toBe('');
+    expect((await node.agent.down()).stdout).toBe(`nothing to stop: ${node.agent.rootDir} has no agent and no pods\n`);
   });
 
   const ended = (exitCode: number, reason: string): object => ({
@@ -351,7 +351,7 @@ describe.concurrent('failures and their ends', () => {
       });
       run.kill('SIGKILL');
       await run;
-      expect(await node.agent.cli(['down'])).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect(await node.agent.cli(['down'])).toEqual({ code: 0, stdout: `isolated run ${name} removed\n`, stderr: '' });
       expect({ left: await runsLeft(), sandboxes: await sandboxes() }).toEqual({ left: [], sandboxes: [] });
     });
 

@@ -264,6 +264,15 @@ test('without a server, a serving pair is not looked at', async () => {
   expect(await serve(await temporaryFolder(), ...flags)).toEqual(['The HTTPS API is off']);
 });
 
+test('a client CA that cannot be read ends the start also without a server', async () => {
+  const flags = ['--enable-server=false', '--client-ca-file=/nosuch.crt'];
+  await expect(serve(await temporaryFolder(), ...flags)).rejects.toMatchObject({
+    name: 'UserError',
+    message: 'the client CA /nosuch.crt cannot be read: no such file',
+    hint: 'Correct the path or the mode of the file that authentication.x509.clientCAFile (--client-ca-file) names.',
+  });
+});
+
 test('an API does not start with a client CA that has no usable certificate', async () => {
   const folder = await temporaryFolder();
   const { own } = await CertificateAuthority.make('ca');

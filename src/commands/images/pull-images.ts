@@ -32,10 +32,10 @@ export interface PullFlags extends ImageFlags {
   imageCredentialProviderBinDir?: string;
 }
 
-/** An image, and the pod whose credentials it is pulled with. */
+/** An image, and the pods whose credentials are tried for it in turn. No two have the same. */
 interface Wanted {
   image: string;
-  pod: Pod;
+  pods: Pod[];
 }
 
 /**
@@ -87,10 +87,20 @@ export function wantedImages(images: readonly string[], pods: readonly Pod[]): {
     }
     const key = imageKey(image);
     if (pullPolicy === 'Never') never.set(key, reference);
-    else if (!wanted.has(key)) wanted.set(key, { image: reference, pod });
+    else wanted.set(key, withPod(wanted.get(key) ?? { image: reference, pods: [] }, pod));
   }
   const unwanted = [...never].filter(([key]) => !wanted.has(key));
   return { wanted: [...wanted.values()], never: unwanted.map(([, image]) => image) };
+}
+
+const withPod = ({ image, pods }: Wanted, pod: Pod): Wanted => ({
+  image,
+  pods: pods.some((known) => secretsKey(known) === secretsKey(pod)) ? pods : [...pods, pod],
+});
+
+/** The same for two pods that name the same Secrets. */
+function secretsKey({ metadata: { namespace }, spec: { imagePullSecrets = [] } }: Pod): string {
+  return imagePullSecrets.length === 0 ? '' : JSON.stringify([namespace, imagePullSecrets]);
 }
 
 /** Images of the command line have the credentials of the node alone. */
@@ -133,8 +143,7 @@ async function pullAll(wanted: readonly Wanted[], request: PullRequest): Promise
   const warning = (_reason: string, message: string): void => {
     stderr.write(`warning: ${visible(message)}\n`);
   };
-  const pull = async ({ image, pod }: Wanted): Promise<void> => {
-    const known = await credentials.of(image, pod, { normal: () => undefined, warning });
+  const pull = async ({ image, pods }: Wanted): Promise<void> => {
     const one = (auth: RegistryCredentials | undefined): Promise<unknown> =>
       unlessStalled(
         (bounded) =>
@@ -144,7 +153,9 @@ async function pullAll(wanted: readonly Wanted[], request: PullRequest): Promise
           ),
         { progress, clock: systemClock, signal },
       );
-    await pullWithEach(known, one, signal);
+    const pullFor = async (pod = noPod): Promise<unknown> =>
+      pullWithEach(await credentials.of(image, pod, { normal: () => undefined, warning }), one, signal);
+    await pullWithEach(pods, pullFor, signal);
   };
   const failures = new Map<string, string>();
   const limit = pLimit(request.parallel);

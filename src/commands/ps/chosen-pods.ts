@@ -14,23 +14,27 @@ export interface ChoiceFlags {
   sortBy?: string;
 }
 
-/** The pods that the flags choose, in their order. Throws a `UserError` for a name that no pod has. */
-export function chosenPods(
-  pods: readonly ListedPod[],
+/**
+ * Returns a function that chooses pods by names and flags, in their order. It throws a `UserError` for a name that no
+ * pod has. Throws a `UserError` if the value of a flag is wrong.
+ */
+export function podChooser(
   names: readonly string[],
   { namespace, allNamespaces = false, selector, fieldSelector, sortBy }: ChoiceFlags,
-  nodeName: string,
-): ListedPod[] {
+): (pods: readonly ListedPod[], nodeName: string) => ListedPod[] {
   const own = allNamespaces ? undefined : namespace;
-  const inNamespace = pods.filter(({ pod }) => own === undefined || pod.metadata.namespace === own);
-  const named = names.length === 0 ? inNamespace : names.flatMap((name) => podsNamed(inNamespace, name, own, nodeName));
   const hasLabels = selector === undefined ? () => true : parseLabelSelector(selector);
   const hasFields = fieldSelector === undefined ? () => true : parseFieldSelector(fieldSelector);
-  const chosen = named.filter(({ pod }) => hasLabels(pod.metadata.labels ?? {}) && hasFields(pod));
-  if (sortBy === undefined) return [...new Set(chosen)];
-  const path = parseJSONPath(sortBy);
-  const key = ({ pod }: ListedPod): unknown => valuesAt(pod, path)[0];
-  return [...new Set(chosen)].sort((a, b) => compareValues(key(a), key(b)));
+  const path = sortBy === undefined ? undefined : parseJSONPath(sortBy);
+  return (pods, nodeName) => {
+    const inNamespace = pods.filter(({ pod }) => own === undefined || pod.metadata.namespace === own);
+    const named =
+      names.length === 0 ? inNamespace : names.flatMap((name) => podsNamed(inNamespace, name, own, nodeName));
+    const chosen = named.filter(({ pod }) => hasLabels(pod.metadata.labels ?? {}) && hasFields(pod));
+    if (path === undefined) return [...new Set(chosen)];
+    const key = ({ pod }: ListedPod): unknown => valuesAt(pod, path)[0];
+    return [...new Set(chosen)].sort((a, b) => compareValues(key(a), key(b)));
+  };
 }
 
 function podsNamed(

@@ -3,10 +3,10 @@ import { UserError } from '../../errors.ts';
 import { pathExists } from '../../path-exists.ts';
 
 /** Folders for the units of packages. */
-const packageFolders = ['/usr/lib/systemd/system', '/lib/systemd/system'];
+export const packageFolders: readonly string[] = ['/usr/lib/systemd/system', '/lib/systemd/system'];
 
 /** Rejects with a `UserError` if a package has installed this unit of systemd, such as `kubelet-ts.service`. */
-export async function refusePackaged(unit: string, folders: readonly string[] = packageFolders): Promise<void> {
+export async function refusePackaged(unit: string, folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
     const path = join(folder, unit);
     if (!(await pathExists(path))) continue;

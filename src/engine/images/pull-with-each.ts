@@ -1,13 +1,12 @@
 import { errorMessage } from '../../errors.ts';
-import type { RegistryCredentials } from './docker-config.ts';
 
 /**
- * Pulls with each of the credentials in turn until one works, or once without any. Rejects with the errors of all
- * attempts. kubelet: kuberuntime/kuberuntime_image.go PullImage
+ * Pulls with each of the credentials, or of the pods that have them, in turn until one works, or once without any.
+ * Rejects with the errors of all attempts. kubelet: kuberuntime/kuberuntime_image.go PullImage
  */
-export async function pullWithEach<T>(
-  credentials: readonly RegistryCredentials[],
-  pull: (auth: RegistryCredentials | undefined) => Promise<T>,
+export async function pullWithEach<Auth, T>(
+  credentials: readonly Auth[],
+  pull: (auth: Auth | undefined) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const errors: unknown[] = [];

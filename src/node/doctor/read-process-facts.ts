@@ -1,9 +1,9 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
-import { listPIDs, readProcessFile } from '../../process-identity.ts';
+import { listPIDs, readProcessFile, readStat } from '../../process-identity.ts';
 import { fetchAgent } from '../../server/control/control-client.ts';
-import { controlSocketPath } from '../../server/control/socket-paths.ts';
+import { controlSocketPath, unnamedSocketPath } from '../../server/control/socket-paths.ts';
 import type { AgentFacts, PortFacts, Trouble } from './checks/facts.ts';
 
 export interface Port {
@@ -72,13 +72,28 @@ export function wordsOf(commandLine: string): string[] {
 export async function readAgents(rootDir: string): Promise<AgentFacts> {
   const own = await readOwn(rootDir);
   const ownPID = own !== undefined && 'pid' in own ? own.pid : undefined;
-  const others: AgentFacts['others'] = [];
+  const found: AgentFacts['others'] = [];
+  const parents = new Set<number>();
   for (const pid of await listPIDs()) {
-    if (pid === ownPID || pid === process.pid) continue;
-    const kind = kubeletKind(await argumentsOf(pid), await executableOf(pid));
-    if (kind !== undefined) others.push({ pid, command: kind, isKubelet: kind === 'kubelet' });
+    const kind = pid === process.pid ? undefined : await kindOf(pid);
+    if (kind === undefined) continue;
+    found.push({ pid, command: kind, isKubelet: kind === 'kubelet' });
+    parents.add((await readStat(pid))?.parent ?? 0);
   }
+  // The parent of an agent is its screen.
+  const others = found.filter(({ pid }) => pid !== ownPID && !parents.has(pid));
   return { ...(own && { own }), others };
+}
+
+async function kindOf(pid: number): Promise<'kubelet' | 'kubelet-ts' | undefined> {
+  const kind = kubeletKind(await argumentsOf(pid), await executableOf(pid));
+  return kind === 'kubelet' && (await hasControlSocket(pid)) ? 'kubelet-ts' : kind;
+}
+
+/** True for an agent, also if its program is a copy of ours with the name of the kubelet, which has no such socket. */
+async function hasControlSocket(pid: number): Promise<boolean> {
+  const table = await readFile(`/proc/${pid}/net/unix`, 'utf8').catch(() => '');
+  return table.includes(`/${unnamedSocketPath('', pid)}\n`);
 }
 
 async function readOwn(rootDir: string): Promise<{ pid: number } | Trouble | undefined> {

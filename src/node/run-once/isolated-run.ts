@@ -35,28 +35,33 @@ const runsFolder = ({ rootDir }: RemovalOptions): string => join(rootDir, 'runs'
 const lockOf = (runs: string): string => join(runs, '.lock');
 
 /** A run that was killed, and that could not be removed. The next run and the next `down` try it again. */
-export interface UnremovedRun {
+interface UnremovedRun {
   name: string;
   reason: string;
   /** True if a container of it may run. */
   mayRun: boolean;
 }
 
-/**
- * Removes the pods and folders of runs that ended without doing so. Resolves to the names of the runs that go on, and
- * to those that could not be removed.
- */
-export async function removeAbandonedRuns(
-  node: RemovalOptions,
-  logger: Logger,
-): Promise<{ live: string[]; failed: UnremovedRun[] }> {
+/** The isolated runs of a node after a removal of those that had ended. */
+export interface RunsLeft {
+  /** Names of the runs that are removed. */
+  removed: string[];
+  /** Names of the runs that go on. */
+  live: string[];
+  failed: UnremovedRun[];
+}
+
+/** Removes the pods and folders of runs that ended without doing so. */
+export async function removeAbandonedRuns(node: RemovalOptions, logger: Logger): Promise<RunsLeft> {
   const runs = runsFolder(node);
-  if ((await runsIn(runs)).length === 0) return { live: [], failed: [] };
+  if ((await runsIn(runs)).length === 0) return { removed: [], live: [], failed: [] };
   const abandoned = await exclusively(lockOf(runs), systemClock, () => takeAbandoned(runs));
   const removals = await Promise.all(abandoned.map((folder) => removeRun(folder, node, logger)));
   const failed = removals.flatMap((failure) => failure ?? []);
-  const left = (await runsIn(runs)).map((folder) => basename(folder));
-  return { live: left.filter((name) => failed.every((failure) => failure.name !== name)), failed };
+  const hasFailed = (name: string): boolean => failed.some((failure) => failure.name === name);
+  const namesOf = (folders: readonly string[]): string[] =>
+    folders.map((folder) => basename(folder)).filter((name) => !hasFailed(name));
+  return { removed: namesOf(abandoned), live: namesOf(await runsIn(runs)), failed };
 }
 
 /**

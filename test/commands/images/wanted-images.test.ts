@@ -12,12 +12,12 @@ import { makeContainer, makePod } from '../../builders/pods.ts';
 
 const web = makePod({ spec: { containers: [makeContainer({ image: 'app' }), makeContainer({ image: 'web:1' })] } });
 
-test('each image is pulled once, the named ones first, with the pod whose credentials it needs', () => {
+test('each image is pulled once, the named ones first, with the pods whose credentials it needs', () => {
   const { wanted, never } = wantedImages(['docker.io/library/app:latest'], [web]);
   expect(never).toEqual([]);
-  expect(wanted.map(({ image, pod }) => [image, pod.metadata.name])).toEqual([
-    ['docker.io/library/app:latest', ''],
-    ['web:1', 'web-node1'],
+  expect(wanted.map(({ image, pods }) => [image, pods.map(({ metadata }) => metadata.name)])).toEqual([
+    ['docker.io/library/app:latest', ['']],
+    ['web:1', ['web-node1']],
   ]);
 });
 

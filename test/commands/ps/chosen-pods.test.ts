@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ChoiceFlags, chosenPods } from '../../../src/commands/ps/chosen-pods.ts';
+import { type ChoiceFlags, podChooser } from '../../../src/commands/ps/chosen-pods.ts';
 import { makePod } from '../../builders/pods.ts';
 
 const pods = [
@@ -24,19 +24,19 @@ test.each<[what: string, names: string[], flags: ChoiceFlags, chosen: string[]]>
   ['names', ['db', 'pod/web', 'kube-system/dns'], {}, ['db-edge1', 'web-edge1', 'dns-edge1']],
   ['an order', [], { sortBy: '.metadata.name' }, ['db-edge1', 'dns-edge1', 'web-edge1']],
 ])('ps chooses by %s', (_what, names, flags, chosen) => {
-  expect(chosenPods(pods, names, flags, 'edge1').map(({ pod }) => pod.metadata.name)).toEqual(chosen);
+  expect(podChooser(names, flags)(pods, 'edge1').map(({ pod }) => pod.metadata.name)).toEqual(chosen);
 });
 
 test('an unknown name is an error with the nearest one', () => {
-  expect(() => chosenPods(pods, ['wep-edge1'], {}, 'edge1')).toThrow('no pod "wep-edge1"');
+  expect(() => podChooser(['wep-edge1'], {})(pods, 'edge1')).toThrow('no pod "wep-edge1"');
 });
 
 test('the beginning of a name is no name', () => {
   const admin = [{ pod: makePod({ metadata: { name: 'web-admin-edge1' } }) }];
-  expect(() => chosenPods(admin, ['web'], {}, 'edge1')).toThrow('no pod "web"');
+  expect(() => podChooser(['web'], {})(admin, 'edge1')).toThrow('no pod "web"');
 });
 
 test('a pod of another node is known without the name of that node', () => {
   const other = [{ pod: makePod({ metadata: { name: 'web-edge2' } }) }];
-  expect(chosenPods(other, ['web'], {}, 'edge1')).toEqual(other);
+  expect(podChooser(['web'], {})(other, 'edge1')).toEqual(other);
 });

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { register } from '../../../src/commands/install-service.ts';
+import { register, registerUninstall } from '../../../src/commands/install-service.ts';
 import type { CommandDeps } from '../../../src/commands/io/deps.ts';
 import { requireExecutable } from '../../../src/commands/service/require-executable.ts';
 import { refusePackaged } from '../../../src/commands/service/refuse-packaged.ts';
@@ -144,6 +144,27 @@ test('a program that is no executable file is refused', async () => {
       hint: 'Name the kubelet-ts of this machine with --program.',
     });
   await expect(requireExecutable(executable)).resolves.toBeUndefined();
+});
+
+test('a dry run of the removal reports what the removal would report', async () => {
+  const folder = await temporaryFolder();
+  const uninstall = async (...words: string[]): Promise<string> => {
+    const program = new Command();
+    const texts: string[] = [];
+    const stdout = { write: (text: string) => texts.push(text) };
+    registerUninstall(program, { stdout } as unknown as CommandDeps, [folder]);
+    await program.parseAsync(['uninstall-service', '--init', 'systemd', '--name', 'kts-absent', ...words], {
+      from: 'user',
+    });
+    return texts.join('');
+  };
+  const absent = 'no service is installed: there is no /etc/systemd/system/kts-absent.service\n';
+  expect([await uninstall(), await uninstall('--dry-run')]).toEqual([absent, absent]);
+  const unit = join(folder, 'kts-absent.service');
+  await writeFile(unit, '[Unit]\n');
+  const refusal = { message: `${unit} belongs to a package, so uninstall-service does not remove it` };
+  await expect(uninstall()).rejects.toMatchObject(refusal);
+  await expect(uninstall('--dry-run')).rejects.toMatchObject(refusal);
 });
 
 test('the unit of a package is not denied', async () => {

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../../src/commands/top.ts';
+import { UserError } from '../../../src/errors.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { type Asked, startFakeAgent } from '../fake-agent.ts';
 import { makeDeps, makeRuntime } from '../runtime-listings.ts';
@@ -39,4 +40,12 @@ test('a namespace selects its pods', async () => {
 test('the output for programs has the form of the summary', async () => {
   expect(JSON.parse((await top('-o', 'json')).stdout)).toEqual(summary);
   expect(JSON.parse((await top('node', '-o', 'json')).stdout)).toEqual(summary.node);
+});
+
+test('a wrong selector is reported before a missing runtime', async () => {
+  const connect = () => Promise.reject(new UserError('no container runtime was found'));
+  const program = new Command();
+  register(program, makeDeps(makeRuntime([], []), { connect }));
+  const words = ['top', '--root-dir', await temporaryFolder(), '-l', 'a=b=c'];
+  await expect(program.parseAsync(words, { from: 'user' })).rejects.toThrow('"a=b=c" is not a label selector');
 });

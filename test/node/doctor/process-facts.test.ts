@@ -1,7 +1,19 @@
-import { createServer } from 'node:net';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { expect, test } from 'vitest';
-import { kubeletKind, listenersOn, readPort, wordsOf } from '../../../src/node/doctor/read-process-facts.ts';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test } from 'vitest';
+import { startFakeAgent } from '../../commands/fake-agent.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import {
+  kubeletKind,
+  listenersOn,
+  readAgents,
+  readPort,
+  wordsOf,
+} from '../../../src/node/doctor/read-process-facts.ts';
 
 test.each([
   [['/usr/bin/kubelet', '--config', 'x'], 'kubelet'],
@@ -59,5 +71,53 @@ test('the program that holds a port is named, and a free port has none', async (
   expect([taken.holder?.pid, await readPort({ port, flag: '--port' })]).toEqual([
     process.pid,
     { port, flag: '--port' },
+  ]);
+});
+
+/** Runs a script with this command line, until the test ends. Resolves with the process and its first line. */
+async function runAs(argv0: string, word: string, script: string): Promise<{ process: ChildProcess; line: string }> {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, word), script);
+  const child = spawn(process.execPath, [word], { argv0, cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(async () => {
+    const closed = once(child, 'close');
+    child.stdin.end();
+    await closed;
+  });
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return { process: child, line };
+}
+
+/** A `run` with a screen, whose agent prints its PID. Both end with stdin. */
+const withScreen = `
+  const { spawn } = require('node:child_process');
+  process.stdin.resume();
+  if (process.env.IS_AGENT) console.log(process.pid);
+  else spawn(process.execPath, ['run'], { argv0: 'kubelet-ts', stdio: 'inherit', env: { IS_AGENT: '1' } });
+`;
+
+test('the process of a screen is no further agent', async () => {
+  const { process: screen, line } = await runAs('kubelet-ts', 'run', withScreen);
+  const agent = { pid: Number(line), command: 'kubelet-ts', isKubelet: false };
+  const [rootDir, ownRootDir] = [await temporaryFolder(), await temporaryFolder()];
+  await startFakeAgent(ownRootDir, { '/v1/agent': { pid: agent.pid } });
+  const seenOn = async (folder: string): Promise<unknown> => {
+    const { own, others } = await readAgents(folder);
+    return { own, others: others.filter(({ pid }) => pid === screen.pid || pid === agent.pid) };
+  };
+  expect(await seenOn(rootDir)).toEqual({ own: undefined, others: [agent] });
+  expect(await seenOn(ownRootDir)).toEqual({ own: { pid: agent.pid }, others: [] });
+});
+
+test('an agent with the name of the kubelet has the socket of an agent', async () => {
+  const listen = "require('node:net').createServer().listen(`${process.cwd()}/sock.${process.pid}`, ready);";
+  const ready = "function ready() { console.log('ready'); }";
+  const end = "process.stdin.resume().on('end', () => process.exit());";
+  const { process: copy } = await runAs('kubelet', 'run', listen + ready + end);
+  const { process: kubelet } = await runAs('kubelet', 'run', `ready();${ready}${end}`);
+  const { others } = await readAgents(await temporaryFolder());
+  expect([copy, kubelet].map((program) => others.find(({ pid }) => pid === program.pid))).toEqual([
+    { pid: copy.pid, command: 'kubelet-ts', isKubelet: false },
+    { pid: kubelet.pid, command: 'kubelet', isKubelet: true },
   ]);
 });

@@ -83,6 +83,7 @@ test('a killed run that cannot be removed is told apart from one that goes on', 
   await mkdir(join(node.rootDir, 'runs', 'run-0000000a', 'pods', 'uid-1'), { recursive: true });
   await mkdir(join(node.rootDir, 'runs', 'run-0000000b'));
   expect(await removeAbandonedRuns(node, silentLogger)).toEqual({
+    removed: ['run-0000000b'],
     live: [options.nodeName],
     failed: [{ name: 'run-0000000a', reason: expect.stringContaining(endpoint) as string, mayRun: true }],
   });
@@ -101,6 +102,6 @@ test('what the removal of a killed run has to tell goes to the log of the caller
     warn: (facts: unknown, message?: string) => entries.push([facts, message]),
     child: () => logger,
   };
-  expect(await removeAbandonedRuns(node, logger)).toEqual({ live: [], failed: [] });
+  expect(await removeAbandonedRuns(node, logger)).toEqual({ removed: ['run-0000000a'], live: [], failed: [] });
   expect(entries).toEqual([[{ err: 'its content is not what was written', path }, 'A saved manifest cannot be used']]);
 });
