@@ -7,7 +7,7 @@ export interface RuntimeEndpointOptions {
   readonly flag?: string | undefined;
   /** Value of $CONTAINER_RUNTIME_ENDPOINT. */
   readonly env?: string | undefined;
-  /** The endpoint that the running agent uses. */
+  /** The endpoint that the agent uses, or the last one did. */
   readonly ofAgent?: string | undefined;
   readonly rootDir: string;
   /** True if an earlier start made a managed containerd under the root-dir (`hasManagedContainerd`). */

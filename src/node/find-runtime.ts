@@ -7,6 +7,7 @@ import type { UserError } from '../errors.ts';
 import { AgentSilentError, AgentStartingError } from '../server/control/control-call.ts';
 import { fetchRuntimeEndpoint } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
+import { lastRuntime } from './last-runtime.ts';
 
 /** How to wait for a runtime named by the user. */
 export interface RuntimeWait {
@@ -47,8 +48,8 @@ export async function findRuntimeEndpoint(options: {
 
 /**
  * Chooses the runtime for a command beside an agent. Without the flag and the variable, it is the runtime of the agent,
- * which the agent's configuration may name. An agent that starts, or does not answer, does not name it. Rejects with a
- * `UserError` if the agent waits for its runtime.
+ * which the agent's configuration may name. Without an agent, it is that of the last one, also beside one that starts,
+ * or does not answer. Rejects with a `UserError` if the agent waits for its runtime.
  */
 export async function findRuntimeOfAgent(place: {
   rootDir: string;
@@ -60,7 +61,7 @@ export async function findRuntimeOfAgent(place: {
     if (error instanceof AgentStartingError || error instanceof AgentSilentError) return undefined;
     throw error;
   });
-  return findRuntimeEndpoint({ rootDir, flag, ofAgent });
+  return findRuntimeEndpoint({ rootDir, flag, ofAgent: ofAgent ?? (await lastRuntime(rootDir)) });
 }
 
 const namedByEnvironment = (): string | undefined => process.env['CONTAINER_RUNTIME_ENDPOINT'];

@@ -34,6 +34,7 @@ import { endsItsPods } from './agent-end.ts';
 import { keepProcesses } from './keep-processes.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
 import { importImages, type OnStarting } from './import-images.ts';
+import { noteRuntime } from './last-runtime.ts';
 import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
 import { checkNodeFitness } from './node-fitness.ts';
@@ -213,6 +214,9 @@ async function openNodeRuntime(
     wait: onWaiting && { onWaiting, signal },
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
+  await noteRuntime(options.rootDir, endpoint).catch((error: unknown) => {
+    logger.warn({ err: error }, 'The runtime is not noted: after the end of this agent, name it to the commands');
+  });
   const started = endpoint.managed ? await startManaged(request) : await shareRuntime(endpoint.endpoint, request);
   const { rootDir } = options;
   const connection = await openOwnRuntime(

@@ -20,6 +20,7 @@ import { removeTree } from '../engine/host/remove-tree.ts';
 import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
+import { lastRuntime } from './last-runtime.ts';
 import { openOwnRuntime } from './runtime-connection.ts';
 
 interface TearDownOptions {
@@ -28,7 +29,7 @@ interface TearDownOptions {
   runtimeRootDir: string;
   /** Empty to find one. */
   runtimeEndpoint: string;
-  /** The runtime of the agent that ran until now, which is used if nothing names another. */
+  /** The runtime of the agent that ran until now. Without it, that of the last one is used if nothing names another. */
   runtimeOfAgent?: string | undefined;
   podLogsDir: string;
   cgroupRoot: string;
@@ -118,7 +119,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
   const { endpoint, managed } = await findRuntimeEndpoint({
     rootDir: runtimeRootDir,
     flag: options.runtimeEndpoint,
-    ofAgent: options.runtimeOfAgent,
+    ofAgent: options.runtimeOfAgent ?? (await lastRuntime(rootDir)),
   });
   const containerd = managed ? await startContainerd(runtimeRootDir, logger) : undefined;
   const done = new AbortController();

@@ -91,17 +91,22 @@ test('what down cannot remove is named with the reason, and the rest goes', asyn
   await rm(lastGood);
 });
 
-test('down removes pods from the runtime of the agent, which only a flag of the agent named', async () => {
+test.each([
+  ['the agent', false],
+  ['an agent that was killed', true],
+])('down removes pods from the runtime of %s, which only a flag of the agent named', async (_name, isKilled) => {
   const endpoint = `unix://${join(agent.rootDir, 'containerd/containerd.sock')}`;
   const other = await startAgent({ flags: ['--container-runtime-endpoint', endpoint] });
   try {
     await other.write('web.json', makePod('web', { containers: [shell('app', serve)] }));
-    await other.untilReady('web');
+    const { pod } = await other.untilReady('web');
+    if (isKilled) await other.kill9();
     expect(await other.down()).toEqual({
       code: 0,
-      stdout: 'kubelet-ts stopped\npod default/web-edge1 removed\n',
+      stdout: `${isKilled ? '' : 'kubelet-ts stopped\n'}pod default/web-edge1 removed\n`,
       stderr: '',
     });
+    expect(await agent.findPod(pod.metadata.uid)).toEqual({ containers: [], sandboxes: [], folders: [] });
   } finally {
     await other.cleanUp();
   }

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../../api/values/duration.ts';
 import { parseIntLiteral } from '../../api/values/go-numbers.ts';
+import { formatQuantity, parseQuantity } from '../../api/values/quantity.ts';
 import { defaultRootDir, rootDirNamed } from '../../root-dir.ts';
 
 /** Parses a repeatable flag. */
@@ -82,15 +83,26 @@ export function taints(text: string): Taint[] {
   });
 }
 
-/** Parses memory by NUMA node, such as `0:memory=1Gi,hugepages-2Mi=4Mi;1:memory=2Gi`. */
+/**
+ * Parses memory by NUMA node, such as `0:memory=1Gi,hugepages-2Mi=4Mi;1:memory=2Gi`. kubelet: util/flag/flags.go
+ * ReservedMemoryVar
+ */
 export function numaMemory(text: string): { numaNode: number; limits: Record<string, string> }[] {
   return text.split(';').map((part) => {
     const [numaNode, limits] = split(part, ':');
-    return {
-      numaNode: integer(numaNode),
-      limits: Object.fromEntries(limits.split(',').map((limit) => split(limit, '='))),
-    };
+    return { numaNode: integer(numaNode), limits: Object.fromEntries(limits.split(',').map(memoryLimit)) };
   });
+}
+
+/** A type of memory and an amount of it, as Kubernetes writes the amount. */
+function memoryLimit(text: string): [string, string] {
+  const [type, written] = split(text, '=');
+  if (type !== 'memory' && !type.startsWith('hugepages-')) {
+    throw new InvalidArgumentError(`"${type}" is not a kind of memory. Write memory or hugepages-2Mi.`);
+  }
+  const amount = parseQuantity(written);
+  if (amount !== undefined) return [type, formatQuantity(amount)];
+  throw new InvalidArgumentError(`"${written}" is not an amount of ${type}. Write an amount such as 1Gi.`);
 }
 
 /** Parses log levels by file, such as `pleg=4,pod*=2`. */

@@ -1,0 +1,27 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readRegularFile } from '../regular-file.ts';
+import { writeFileAtomic } from '../write-file-atomic.ts';
+
+/** More than the longest path of a socket. */
+const maxBytes = 4096;
+const fileOf = (rootDir: string): string => join(rootDir, 'state', 'runtime-endpoint');
+
+/**
+ * Notes the runtime of the agent of this root-dir for commands after its end. A managed containerd needs no note, and
+ * its path changes with a root-dir that is moved. Rejects with the error of the file system.
+ */
+export async function noteRuntime(rootDir: string, runtime: { endpoint: string; managed: boolean }): Promise<void> {
+  if (runtime.managed) await rm(fileOf(rootDir), { force: true });
+  else await writeFileAtomic(fileOf(rootDir), `${runtime.endpoint}\n`);
+}
+
+/** The runtime of the last agent. Returns undefined if it was the managed one, and if no note can be read. */
+export async function lastRuntime(rootDir: string): Promise<string | undefined> {
+  try {
+    const endpoint = (await readRegularFile(fileOf(rootDir), maxBytes)).toString().trim();
+    return endpoint.startsWith('unix:///') ? endpoint : undefined;
+  } catch {
+    return undefined;
+  }
+}
