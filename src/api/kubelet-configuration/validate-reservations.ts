@@ -74,9 +74,18 @@ function validateReservedCPUs(errors: ConfigurationErrors, kc: KubeletConfigurat
   if (!/^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$/.test(cpus)) {
     errors.add('reservedSystemCPUs', `"${cpus}" must be a list of CPUs such as "0-3,8"`);
   }
+  const reversed = cpus.split(',').find(isReversed);
+  if (reversed !== undefined) {
+    errors.add('reservedSystemCPUs', `"${reversed}" is a range that ends before it begins`);
+  }
   for (const name of ['systemReservedCgroup', 'kubeReservedCgroup'] as const) {
     if (kc[name] !== '') errors.add('reservedSystemCPUs', `cannot be set together with ${name}`);
   }
+}
+
+function isReversed(range: string): boolean {
+  const [first = 0, last = first] = range.split('-').map(Number);
+  return first > last;
 }
 
 /** kubelet: apis/config/validation/validation_reserved_memory.go */

@@ -351,7 +351,6 @@ class LogReader {
       file.linesToSkip -= 1;
       return;
     }
-    this.#linesLeft -= 1;
     const parsed = parseLogLine(line, this.#format);
     if (parsed === undefined) {
       // The first line decides the format. Later damaged lines are left out, and those of rotated files.
@@ -359,6 +358,7 @@ class LogReader {
       throw new UnknownLogFormat(this.path, line);
     }
     this.#format = parsed.format;
+    this.#linesLeft -= 1;
     const bytes = this.#formatter.format(parsed);
     if (bytes.length === 0) return;
     const stream = parsed.stream === 'stderr' ? 'stderr' : 'stdout';

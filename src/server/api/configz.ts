@@ -2,6 +2,7 @@ import { kubeletConfigurationFields, type FieldRow } from '../../api/kubelet-con
 import { configurationObject } from '../../api/kubelet-configuration/schema.ts';
 import type { KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
 import { formatDurationMs } from '../../api/values/duration.ts';
+import { formatQuantity, toQuantity } from '../../api/values/quantity.ts';
 import { send } from './answers.ts';
 import type { Mount } from './route-table.ts';
 
@@ -34,9 +35,9 @@ function shownFields(object: string, value: object): object {
   return Object.fromEntries(shown);
 }
 
-/** True for what Go's `omitempty` leaves out. */
+/** True for what Go's `omitempty` leaves out. Required fields do not have it. */
 function isEmpty(kind: string, value: unknown): boolean {
-  if (kind.startsWith('*') || kind.startsWith('duration') || kind === 'quantity' || kind in rows) return false;
+  if (/^([*!]|duration)/.test(kind) || kind === 'quantity' || kind in rows) return false;
   return isZero(value) || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 }
 
@@ -44,8 +45,13 @@ const isZero = (value: unknown): boolean => value === '' || value === 0 || value
 
 function shownValue(kind: string, value: unknown): unknown {
   if (kind.startsWith('duration')) return formatDurationMs(Number(value));
+  if (kind === 'quantity') return formatQuantity(toQuantity(String(value)));
   if (kind.startsWith('[]') && Array.isArray(value)) {
     return value.map((one: unknown) => shownValue(kind.slice(2), one));
+  }
+  if (kind === 'map quantity' && typeof value === 'object' && value !== null) {
+    const amounts: [string, unknown][] = Object.entries(value);
+    return Object.fromEntries(amounts.map(([name, amount]) => [name, shownValue('quantity', amount)]));
   }
   return kind in rows && typeof value === 'object' && value !== null ? shownFields(kind, value) : value;
 }

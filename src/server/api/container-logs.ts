@@ -115,7 +115,8 @@ export function logInstance(pod: Pod, name: string, previous: boolean): Instance
   const running = state.running && instanceOf(containerID, true);
   const found = running ?? instanceOf(state.terminated?.containerID, false) ?? last;
   if (found !== undefined) return found;
-  if (state.terminated !== undefined) return { problem: `${where} is terminated` };
+  // One that vanished has no id in its last state.
+  if ((state.terminated ?? lastState.terminated) !== undefined) return { problem: `${where} is terminated` };
   return { problem: `${where} is waiting to start: ${waitingText(state.waiting?.reason ?? '')}` };
 }
 

@@ -110,7 +110,7 @@ export function journalArguments({ services, sinceTime, untilTime, tailLines, bo
     ...(untilTime ? [`--until=${journalTime(untilTime)}`] : []),
     ...(tailLines === undefined ? [] : ['--pager-end', `--lines=${tailLines}`]),
     ...services.map((service) => `--unit=${service}`),
-    ...(pattern === undefined ? [] : [`--grep=${pattern}`, '--case-sensitive=false']),
+    ...(pattern === undefined ? [] : [`--grep=${pattern}`]),
     ...(boot === undefined ? [] : ['--boot', String(boot)]),
   ];
 }

@@ -95,16 +95,16 @@ function streamsOf(form: URLSearchParams): { tty: boolean; stdin: boolean; stdou
   return { tty, stdin, stdout, stderr };
 }
 
-/** kubelet: apimachinery/pkg/util/httpstream/wsstream IsWebSocketRequest */
+/** Any Connection header with the word counts, also as a part. kubelet: httpstream/wsstream IsWebSocketRequest */
 function isWebSocket({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
-  const isUpgrade = /(^|,\s*)upgrade($|\s*,)/i.test(firstOf(rawHeaders, 'connection'));
-  return isUpgrade && firstOf(rawHeaders, 'upgrade').toLowerCase() === 'websocket';
+  const [upgrade = ''] = valuesOf(rawHeaders, 'upgrade');
+  const isUpgrade = valuesOf(rawHeaders, 'connection').some((value) => value.toLowerCase().includes('upgrade'));
+  return isUpgrade && upgrade.toLowerCase() === 'websocket';
 }
 
-/** The first value of a header, as Go's net/http Get. Requests of HTTP/2 have no `headersDistinct`. */
-function firstOf(rawHeaders: readonly string[], name: string): string {
-  const index = rawHeaders.findIndex((text, at) => at % 2 === 0 && text.toLowerCase() === name);
-  return index < 0 ? '' : (rawHeaders[index + 1] ?? '');
+/** The values of a header. Requests of HTTP/2 have no `headersDistinct`. */
+function valuesOf(rawHeaders: readonly string[], name: string): string[] {
+  return rawHeaders.filter((_text, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
 }
 
 /** kubelet: cri-client streaming/portforward NewV4Options */

@@ -101,6 +101,8 @@ describe('a configuration is refused for', () => {
     ['kubeReserved: {memory: -1Gi}', 'kubeReserved[memory]: "-1Gi" is not an amount of memory'],
     ['kubeReserved: {gpu: "1"}', 'kubeReserved[gpu]: "gpu" cannot be reserved'],
     ['reservedSystemCPUs: 0..3', 'reservedSystemCPUs: "0..3" must be a list of CPUs such as "0-3,8"'],
+    ['reservedSystemCPUs: 8,3-1', 'reservedSystemCPUs: "3-1" is a range that ends before it begins'],
+    ['reservedSystemCPUs: 10-9', 'reservedSystemCPUs: "10-9" is a range that ends before it begins'],
     [
       'reservedSystemCPUs: 0-3,8\nsystemReservedCgroup: /system',
       'reservedSystemCPUs: cannot be set together with systemReservedCgroup',

@@ -62,6 +62,12 @@ describe('a log that is read once', () => {
     expect(await read({ tailLines: 0 })).toBe('');
   });
 
+  test('counts no damaged line among the last ones', async () => {
+    // The tail is found by line ends, so the line without one comes in addition, as in the kubelet.
+    await writeFile(path, entry('a') + entry('b') + 'damaged\n' + entry('c').trimEnd());
+    expect([await read({ tailLines: 2 }), await read({ tailLines: 3 })]).toEqual(['b\nc', 'a\nb\nc']);
+  });
+
   test('leaves out entries before a time', async () => {
     await writeFile(path, entry('old', { second: 1 }) + entry('at', { second: 2 }) + entry('new', { second: 3 }));
     expect(await read({ sinceMs: Date.UTC(2024, 4, 6, 7, 8, 2) })).toBe('at\nnew\n');

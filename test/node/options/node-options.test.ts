@@ -245,6 +245,22 @@ describe('a flag', () => {
   });
 
   test.each([
+    ['0:cpu=1', '"cpu" is not a kind of memory. Write memory or hugepages-2Mi.'],
+    ['0:memory=lots', '"lots" is not an amount of memory. Write an amount such as 1Gi.'],
+    ['0:memory=1Gi:x', '"1Gi:x" is not an amount of memory. Write an amount such as 1Gi.'],
+    ['0:hugepages-2Mi=', '"" is not an amount of hugepages-2Mi. Write an amount such as 1Gi.'],
+    ['0:memory=1Gi,', '"" has no =. Write it as NAME=VALUE.'],
+  ])('of memory by NUMA node names the wrong part: %s', async (text, problem) => {
+    await expect(optionsOf('--reserved-memory', text)).rejects.toThrow(problem);
+  });
+
+  test('of memory by NUMA node writes amounts as the kubelet shows them', async () => {
+    expect(await optionsOf('--reserved-memory=0:memory=1.5Gi,hugepages-2Mi=2048Ki')).toMatchObject({
+      reservedMemory: [{ numaNode: 0, limits: { memory: '1536Mi', 'hugepages-2Mi': '2Mi' } }],
+    });
+  });
+
+  test.each([
     ['--port=0', 'port: 0 must be between 1 and 65535, inclusive'],
     ['--authorization-mode=', 'authorization.mode: "" must be one of: "AlwaysAllow", "Webhook"'],
     ['--hairpin-mode=', 'hairpinMode: "" must be one of: "none", "hairpin-veth", "promiscuous-bridge"'],

@@ -110,6 +110,7 @@ interface RigOptions {
   engine?: ApiEngine;
   clock?: MountDeps['clock'];
   metrics?: MountDeps['metrics'];
+  configuration?: MountDeps['configuration'];
 }
 
 /** A read-only server for one test, and its counts. */

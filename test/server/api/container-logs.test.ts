@@ -58,6 +58,20 @@ test('the instance to read is the running one, or the kubelet says why there is 
   ]);
 });
 
+test('a container that vanished before its end was seen has no log', () => {
+  const status = {
+    name: 'a',
+    image: 'img',
+    imageID: '',
+    ready: false,
+    restartCount: 1,
+    state: { waiting: { reason: 'ContainerCreating' } },
+    lastState: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } },
+  };
+  const pod = { ...web, status: { containerStatuses: [status] } };
+  expect(logInstance(pod, 'a', false)).toEqual({ problem: 'container "a" in pod "web" is terminated' });
+});
+
 test('a single stream is refused without its gate, if the rest of the request is right', async () => {
   const rig = await ApiRig.open();
   const client = await rig.authority.issue('carol');

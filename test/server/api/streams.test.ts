@@ -192,8 +192,14 @@ test.each([
 test.each([
   [webSocket, [80, 443]],
   [['Upgrade: websocket'], []],
-  [['Connection: upgraded', 'Upgrade: websocket'], []],
-  [['Connection: keep-alive', 'Connection: Upgrade', 'Upgrade: websocket'], []],
+  [
+    ['Connection: upgraded', 'Upgrade: websocket'],
+    [80, 443],
+  ],
+  [
+    ['Connection: keep-alive', 'Connection: Upgrade', 'Upgrade: websocket'],
+    [80, 443],
+  ],
   [['Connection: upgrade', 'Upgrade: SPDY/3.1'], []],
 ])('a request with %j is for ports %j', async (headers, port) => {
   const { port: streaming } = await streamingServer('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
