@@ -6,7 +6,10 @@ import { call } from '../../../src/server/control/control-call.ts';
 import { plainAnswer } from '../../../src/server/control/plain-answer.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
-const timeoutMs = 50;
+/** Longer than a busy machine takes to hand a request to the server. */
+const timeoutMs = 1000;
+/** Without a bound, a server that never answers would hold this process up for ever. */
+const blockedMs = 30_000;
 
 /** Answers on a thread of its own, and notes in `answeredAt` that it has. */
 const server = `
@@ -45,7 +48,7 @@ async function askLate(script: string, ask: (socketPath: string) => Promise<stri
   onTestFinished(() => worker.terminate().then(() => undefined));
   await once(worker, 'message');
   worker.once('message', () => {
-    Atomics.wait(answered, 0, 0);
+    if (Atomics.wait(answered, 0, 0, blockedMs) === 'timed-out') throw new Error('the server did not answer');
     // The time-out is over before this process comes to read.
     Atomics.wait(answered, 0, 1, 2 * timeoutMs);
   });
