@@ -97,17 +97,23 @@ test.each([
 ])('down removes pods from the runtime of %s, which only a flag of the agent named', async (_name, isKilled) => {
   const endpoint = `unix://${join(agent.rootDir, 'containerd/containerd.sock')}`;
   const other = await startAgent({ flags: ['--container-runtime-endpoint', endpoint] });
+  const connection = await agent.connect();
   try {
     await other.write('web.json', makePod('web', { containers: [shell('app', serve)] }));
-    const { pod } = await other.untilReady('web');
+    await other.untilReady('web');
     if (isKilled) await other.kill9();
     expect(await other.down()).toEqual({
       code: 0,
       stdout: `${isKilled ? '' : 'kubelet-ts stopped\n'}pod default/web-edge1 removed\n`,
       stderr: '',
     });
-    expect(await agent.findPod(pod.metadata.uid)).toEqual({ containers: [], sandboxes: [], folders: [] });
+    const { runtime } = connection;
+    expect(await Promise.all([runtime.listContainers({}), runtime.listPodSandbox({})])).toEqual([
+      { containers: [] },
+      { items: [] },
+    ]);
   } finally {
+    connection.close();
     await other.cleanUp();
   }
 });
