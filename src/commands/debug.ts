@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { podKey } from '../api/values/pod-names.ts';
 import type { EphemeralContainer, EnvVar, Pod } from '../api/types.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
@@ -134,7 +135,7 @@ async function attach(deps: CommandDeps, { socket, pod, name, flags, session }: 
   ]);
   const detachKeys = parseDetachKeys(flags.detachKeys);
   await untilEphemeralStarted(socket, pod, name, deps.stderr);
-  return withPod(deps, `${pod.namespace}/${pod.name}`, flags, async (opened) => {
+  return withPod(deps, podKey(pod), flags, async (opened) => {
     const [newest] = namedContainer(opened.pod, name).attempts;
     if (newest === undefined) throw new UserError(`container ${name} was removed`);
     return attachWithLog(deps, opened, {

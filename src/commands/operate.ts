@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { podKey } from '../api/values/pod-names.ts';
 import type { Pod } from '../api/types.ts';
 import type { OperationAction } from '../engine/operations/operation.ts';
 import { UserError } from '../errors.ts';
@@ -123,7 +124,7 @@ async function operateAll(
   const pods = await podsOfAgent(rootDir, names, namespace);
   for (const pod of pods) {
     const message = await operate(socket, pod, action, options);
-    if (message === undefined) throw endedBefore(`${pod.namespace}/${pod.name}`);
+    if (message === undefined) throw endedBefore(podKey(pod));
     // Of a stop the sentence is true later.
     if (action !== 'stop' || wait === 'false') deps.stdout.write(`${visible(message)}\n`);
   }

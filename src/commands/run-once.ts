@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { podKey } from '../api/values/pod-names.ts';
 import { parseImageName } from '../api/values/image-name.ts';
 import { systemClock } from '../clock.ts';
 import { writeFailure } from '../file-failure.ts';
@@ -144,7 +145,7 @@ async function runAndReport({ manifests, flags, interrupted, junit }: ReportedRu
       logEvents(kubelet, logger);
     },
     onStop: ({ pods, seconds }) => {
-      const names = pods.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
+      const names = pods.map(({ metadata }) => podKey(metadata));
       // With -o json the output of the pods stands alone there.
       if (flags.output !== 'json') deps.stderr.write(`Stopping ${visible(names.join(', '))} (up to ${seconds} s)…\n`);
     },

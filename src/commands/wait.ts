@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { podKey } from '../api/values/pod-names.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { fetchSnapshot, waitForAgent } from '../server/control/control-client.ts';
@@ -114,7 +115,7 @@ async function podsMeant(words: readonly string[], { namespace, all, selector }:
     const chosen = (snapshot?.pods ?? [])
       .map(({ pod: { metadata } }) => metadata)
       .filter((one) => (namespace === undefined || one.namespace === namespace) && isSelected(one.labels ?? {}));
-    return [...new Set(chosen.map((metadata) => `${metadata.namespace}/${metadata.name}`))];
+    return [...new Set(chosen.map(podKey))];
   };
 }
 
@@ -128,8 +129,8 @@ function podName(word: string, namespace: string | undefined, snapshot?: EngineS
   const ofWorkload = workloadNamed(word);
   const isNamespace = snapshot?.pods.some(({ pod }) => word.startsWith(`${pod.metadata.namespace}/`)) ?? false;
   const pod = isNamespace ? word : (ofWorkload ?? word);
-  const reference = parseReference({ pod, namespace });
-  return reference.namespace === undefined ? reference.name : `${reference.namespace}/${reference.name}`;
+  const { namespace: named, name } = parseReference({ pod, namespace });
+  return named === undefined ? name : podKey({ namespace: named, name });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { podKey } from '../api/values/pod-names.ts';
 import type { Pod } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
@@ -80,7 +81,7 @@ async function untilRemoved(
   clock: Clock,
   { pod, ended, removedBefore, limits }: Removal,
 ): Promise<UnremovedPod | undefined> {
-  const { uid, namespace, name } = pod.metadata;
+  const { uid } = pod.metadata;
   const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
   const startedAtMonotonic = clock.monotonic();
   const timeoutMs = graceMs + removalTimeoutMs;
@@ -92,7 +93,7 @@ async function untilRemoved(
     return undefined;
   } catch (error) {
     const { lastSyncError } = workers.snapshot(uid);
-    return { pod: `${namespace}/${name}`, reason: lastSyncError ?? errorMessage(error) };
+    return { pod: podKey(pod.metadata), reason: lastSyncError ?? errorMessage(error) };
   }
 }
 

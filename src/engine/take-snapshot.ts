@@ -2,7 +2,7 @@ import type { Pod, PodSpec, PodStatus } from '../api/types.ts';
 import { sourceOf } from '../api/values/config-annotations.ts';
 import { podFullName, podKey } from '../api/values/pod-names.ts';
 import { findContainer } from '../api/values/containers.ts';
-import { initAndRegularStatuses } from '../api/values/container-statuses.ts';
+import { initAndRegularStatuses, runtimeContainerID } from '../api/values/container-statuses.ts';
 import { containerHash } from './container/container-hash.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
 import { containerResize } from './in-place/container-resize.ts';
@@ -163,12 +163,12 @@ export function outdatedContainers(
   const { podStatus, applied, resources } = runs;
   const outdated: string[] = [];
   // Each snapshot compares all containers of the node, nearly always with themselves.
-  for (const { name, containerID = '', state } of initAndRegularStatuses(status)) {
+  for (const { name, containerID, state } of initAndRegularStatuses(status)) {
     if (state?.running === undefined) continue;
     const container = findContainer(newest.spec, name);
     const current = applied.spec === newest.spec ? container : findContainer(applied.spec, name);
     if (current === undefined || container === undefined) continue;
-    const id = containerID.slice(containerID.indexOf('://') + '://'.length);
+    const id = runtimeContainerID(containerID);
     const made = podStatus.containerStatuses.find((known) => known.id === id);
     const isResized = id in resources || (current !== container && containerResize(current, container) !== undefined);
     if (made?.hash !== containerHash(container) || isResized) outdated.push(name);

@@ -1,3 +1,4 @@
+import { podKey } from '../api/values/pod-names.ts';
 import type { PodSnapshot } from '../engine/view/snapshot.ts';
 import { shellLine } from '../shell-word.ts';
 
@@ -69,7 +70,7 @@ export const commandText = (words: readonly string[]): string => shellLine(['kub
 
 /** The name of a pod for a command line: a shorter one may mean other pods too, such as those of no agent. */
 export function podArgument({ pod: { metadata } }: Pick<PodSnapshot, 'pod'>): string {
-  return `${metadata.namespace}/${metadata.name}`;
+  return podKey(metadata);
 }
 
 /** The command lines of keys. Capitals change the pod. */

@@ -1,3 +1,4 @@
+import { podKey } from '../api/values/pod-names.ts';
 import { eachContainer } from '../api/values/containers.ts';
 import { isSidecar } from '../api/values/sidecars.ts';
 import { humanDuration } from '../api/values/duration.ts';
@@ -34,7 +35,7 @@ function factLines(entry: PodSnapshot, now: number): Line[] {
   const conditions = (pod.status?.conditions ?? []).map(({ type, status }) => `${type}=${status}`).join(' ');
   const message = pod.status?.message;
   return [
-    textLine(`${pod.metadata.namespace}/${pod.metadata.name}`, { bold: true }),
+    textLine(podKey(pod.metadata), { bold: true }),
     fact('Status', `${podStatusText(pod, worker)}, ready ${readyText(pod)}, restarts ${restartsText(pod, now)}`),
     ...(message === undefined ? [] : [fact('Message', message)]),
     ...(entry.pulls ?? []).map((pull) => fact('Pulling', `${pull.container}: ${pullBarText(pull)}`, { color: 'cyan' })),

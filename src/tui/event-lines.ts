@@ -1,4 +1,4 @@
-import type { PodRef } from '../api/values/pod-names.ts';
+import { podKey, type PodRef } from '../api/values/pod-names.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
 import { describeEvent } from './describe-event.ts';
 import { fitToWidth } from '../display-width.ts';
@@ -32,7 +32,7 @@ function podText(pod: PodRef | undefined, withNamespace: boolean): string {
   if (pod === undefined) {
     return '(node)';
   }
-  return withNamespace ? `${pod.namespace}/${pod.name}` : pod.name;
+  return withNamespace ? podKey(pod) : pod.name;
 }
 
 function timeSpan(at: number): Span {

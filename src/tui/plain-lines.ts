@@ -1,3 +1,4 @@
+import { podKey } from '../api/values/pod-names.ts';
 import { podStatusText, readyText, restartCount } from '../api/values/pod-printer.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
@@ -31,7 +32,7 @@ export function plainEventLines(events: readonly KubeletEvent[]): string[] {
   const lines = events.slice(-maxEventLines).map((event) => {
     const { pod, title, detail } = describeEvent(event);
     const time = new Date(event.at).toTimeString().slice(0, 8);
-    return printable([time, pod === undefined ? '(node)' : `${pod.namespace}/${pod.name}`, title, detail].join(' '));
+    return printable([time, pod === undefined ? '(node)' : podKey(pod), title, detail].join(' '));
   });
   const left = events.length - lines.length;
   return left === 0 ? lines : [`${left} events are left out`, ...lines];

@@ -16,6 +16,13 @@ export const configAnnotations = {
   hash: 'kubernetes.io/config.hash',
 } as const;
 
+const ownAnnotations: readonly string[] = Object.values(configAnnotations);
+
+/** The annotations of a manifest, without those that the kubelet itself writes. */
+export function writtenAnnotations(annotations: Pod['metadata']['annotations'] = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !ownAnnotations.includes(key)));
+}
+
 /** A mirror pod shows a static pod to an API server, and is never run. kubelet: types/pod_update.go IsMirrorPod */
 export function isMirrorPod({ metadata }: Pod): boolean {
   return metadata.annotations?.[configAnnotations.mirror] !== undefined;

@@ -1,3 +1,4 @@
+import { podKey } from './pod-names.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import type { Pod } from '../types.ts';
 import { type FieldError, FieldErrors } from './field-errors.ts';
@@ -17,15 +18,14 @@ export interface DependsOnPlace extends Pick<ManifestProblem, 'origin' | 'line' 
 /** The pods that a pod waits for, as `namespace/name`, without repeats. */
 export function dependsOn({ metadata }: Pod): string[] {
   const names = writtenNames(metadata.annotations?.[dependsOnAnnotation] ?? '');
-  return [...new Set(names.map((name) => (name.includes('/') ? name : `${metadata.namespace}/${name}`)))];
+  return [
+    ...new Set(names.map((name) => (name.includes('/') ? name : podKey({ namespace: metadata.namespace, name })))),
+  ];
 }
 
 /** Finds the pod of a `namespace/name`, with or without the node suffix. */
 export function findDependency(key: string, pods: readonly Pod[]): Pod | undefined {
-  return (
-    pods.find((pod) => manifestKey(pod) === key) ??
-    pods.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === key)
-  );
+  return pods.find((pod) => manifestKey(pod) === key) ?? pods.find(({ metadata }) => podKey(metadata) === key);
 }
 
 /** `namespace/name` of a pod as in its manifest, without the node suffix. */

@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/types.ts';
+import { runtimeContainerID } from '../../api/values/container-statuses.ts';
 import { partsOf } from '../../engine/explain/subject.ts';
 import type { Explanation } from '../../engine/explain/explanation.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
@@ -22,9 +23,8 @@ export async function logTail(
 ): Promise<Record<string, string> | undefined> {
   const part = partsOf(pod).find(({ container }) => container.name === name);
   const { state, lastState } = part?.status ?? {};
-  const { containerID = '' } = state?.terminated ?? lastState?.terminated ?? {};
-  const containerId = containerID.slice(containerID.indexOf('://') + '://'.length);
-  if (stage !== 'back-off' || name === undefined || containerID === '') return undefined;
+  const containerId = runtimeContainerID((state?.terminated ?? lastState?.terminated)?.containerID);
+  if (stage !== 'back-off' || name === undefined || containerId === '') return undefined;
   try {
     return await withRuntime(deps.connect(flags), async ({ runtime }) => {
       const { status } = await runtime.containerStatus({ containerId });

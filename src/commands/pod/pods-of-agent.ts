@@ -1,3 +1,4 @@
+import { podKey } from '../../api/values/pod-names.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
 import { UserError } from '../../errors.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
@@ -19,7 +20,7 @@ export async function podsOfAgent(
   const { nodeName, pods } = snapshot;
   return references.map((pod) => {
     const found = podsMeant(pods, { pod, namespace, nodeName }, (listed) => listed.pod.metadata);
-    const names = new Map(found.map(({ pod: { metadata } }) => [`${metadata.namespace}/${metadata.name}`, metadata]));
+    const names = new Map(found.map(({ pod: { metadata } }) => [podKey(metadata), metadata]));
     const [first] = names.values();
     if (first !== undefined && names.size === 1) return { namespace: first.namespace, name: first.name };
     if (first !== undefined) {

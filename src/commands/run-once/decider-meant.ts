@@ -1,3 +1,4 @@
+import { podKey } from '../../api/values/pod-names.ts';
 import type { Pod } from '../../api/types.ts';
 import { initAndRegularContainers } from '../../api/values/containers.ts';
 import { UserError } from '../../errors.ts';
@@ -12,7 +13,7 @@ export function deciderMeant(text: string, pods: readonly Pod[], nodeName: strin
   const matches = [podAlone(text, pods, nodeName), podAndContainer(text, pods, nodeName)].flat();
   const [only, ...others] = matches;
   if (only !== undefined && others.length === 0) return only;
-  const names = pods.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).join(', ');
+  const names = pods.map(({ metadata }) => podKey(metadata)).join(', ');
   const what = only === undefined ? 'matches no pod or container' : 'matches several pods';
   throw new UserError(`--exit-code-from ${text} ${what} of the manifests`, {
     hint: `Write POD or POD/CONTAINER. The pods are ${names}.`,

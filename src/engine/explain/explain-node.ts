@@ -1,3 +1,4 @@
+import { podKey } from '../../api/values/pod-names.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { podStatusText } from '../../api/values/pod-printer.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -106,8 +107,9 @@ export function explainUpdate(subject: Subject): Finding | undefined {
 /** The previous revision of the pod has not ended yet. */
 export function explainReplacement(subject: Subject): Finding | undefined {
   const { replacedBy, pod, worker, node } = subject;
-  const key = (other: Subject['pod']): string => `${other.metadata.namespace}/${other.metadata.name}`;
-  const earlier = node?.pods.find((other) => key(other.pod) === key(pod) && other.replacedBy === pod.metadata.uid);
+  const earlier = node?.pods.find(
+    (other) => podKey(other.pod.metadata) === podKey(pod.metadata) && other.replacedBy === pod.metadata.uid,
+  );
   if (replacedBy !== undefined || worker?.state !== 'waiting' || earlier === undefined) return undefined;
   return {
     stage: 'start',

@@ -1,3 +1,4 @@
+import { podKey } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
@@ -190,7 +191,7 @@ export class PodRemains {
       .filter((pod) => orphans.includes(pod.uid) && isPodRunning(pod) && !this.announced.has(pod.uid));
     this.announced = new Set(orphans);
     if (ending.length === 0) return;
-    const pods = ending.map(({ namespace, name }) => `${namespace}/${name}`).sort();
+    const pods = ending.map(podKey).sort();
     this.deps.logger.warn({ pods }, 'Running pods end now, because no manifest of this start declares them');
   }
 

@@ -1,3 +1,4 @@
+import { podKey } from '../../api/values/pod-names.ts';
 import type { Pod } from '../../api/types.ts';
 import { dependsOn, dependsOnAnnotation, findDependency } from '../../api/values/depends-on.ts';
 import type { Clock } from '../../clock.ts';
@@ -115,7 +116,7 @@ async function failureOf(deps: Deps, uid: string, pod: string, error: unknown): 
 
 function nameOf(pods: readonly RuntimePod[], uid: string): string {
   const pod = pods.find((candidate) => candidate.uid === uid);
-  return pod === undefined ? uid : `${pod.namespace}/${pod.name}`;
+  return pod === undefined ? uid : podKey(pod);
 }
 
 async function tearDownPod(deps: TearDown, uid: string): Promise<void> {
@@ -125,7 +126,7 @@ async function tearDownPod(deps: TearDown, uid: string): Promise<void> {
   const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
   await limits.within(graceMs + removalTimeoutMs, removePod(deps, pod, podStatus));
   limits.renew();
-  if (podStatus.name !== '') deps.onRemoved(`${podStatus.namespace}/${podStatus.name}`);
+  if (podStatus.name !== '') deps.onRemoved(podKey(podStatus));
 }
 
 async function removePod(deps: Deps, pod: Pod, podStatus: RuntimePodStatus): Promise<void> {

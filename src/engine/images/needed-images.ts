@@ -1,3 +1,4 @@
+import { podKey } from '../../api/values/pod-names.ts';
 import type { Pod } from '../../api/types.ts';
 import type { Image } from '../../cri/types.ts';
 import { imageKey, imageKeys, imagesOf } from './image-keys.ts';
@@ -14,7 +15,7 @@ export interface NeededImage {
 export function neededImages(pods: readonly Pod[]): NeededImage[] {
   const needed = new Map<string, NeededImage>();
   for (const pod of pods) {
-    const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
+    const name = podKey(pod.metadata);
     for (const image of imagesOf(pod)) {
       const known = needed.get(imageKey(image)) ?? { image, pods: [] };
       if (!known.pods.includes(name)) known.pods.push(name);

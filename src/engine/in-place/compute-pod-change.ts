@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Container, Pod } from '../../api/types.ts';
-import { configAnnotations } from '../../api/values/config-annotations.ts';
+import { writtenAnnotations } from '../../api/values/config-annotations.ts';
 import { defaultImagePullPolicy } from '../../api/values/image-name.ts';
 import { type InPlacePolicy, mayChangeInPlace } from '../../api/values/in-place.ts';
 import { hasPodLevelResources } from '../../api/values/pod-level-resources.ts';
@@ -78,10 +78,9 @@ function changeable({ spec }: Pod): Container[] {
 }
 
 /** Everything that does not change in place, as plain JSON, because one side may be from the disk. */
-function frameOf({ metadata: { uid: _uid, annotations = {}, ...metadata }, spec }: Pod): unknown {
-  const kept = Object.entries(annotations).filter(([key]) => !ownAnnotations.includes(key));
+function frameOf({ metadata: { uid: _uid, annotations, ...metadata }, spec }: Pod): unknown {
   const frame = {
-    metadata: { ...metadata, annotations: Object.fromEntries(kept) },
+    metadata: { ...metadata, annotations: writtenAnnotations(annotations) },
     spec: {
       ...spec,
       initContainers: spec.initContainers?.map((container) =>
@@ -92,8 +91,6 @@ function frameOf({ metadata: { uid: _uid, annotations = {}, ...metadata }, spec 
   };
   return JSON.parse(JSON.stringify(frame)) as unknown;
 }
-
-const ownAnnotations: readonly string[] = Object.values(configAnnotations);
 
 function containerFrame({ image: _image, imagePullPolicy: _policy, resources, ...container }: Container): object {
   return { ...container, resources: withoutResizable(resources) };

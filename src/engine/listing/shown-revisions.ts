@@ -1,3 +1,4 @@
+import { podKey } from '../../api/values/pod-names.ts';
 import type { PodSnapshot } from '../view/snapshot.ts';
 
 /** A pod with data that only a running agent has. */
@@ -13,7 +14,7 @@ export interface ShownPod {
 export function shownRevisions(pods: readonly ListedPod[]): ShownPod[] {
   const byName = new Map<string, ListedPod[]>();
   for (const listed of pods) {
-    const key = `${listed.pod.metadata.namespace}/${listed.pod.metadata.name}`;
+    const key = podKey(listed.pod.metadata);
     byName.set(key, [...(byName.get(key) ?? []), listed]);
   }
   return [...byName.values()].flatMap((revisions) => {

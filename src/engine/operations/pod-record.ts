@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Pod } from '../../api/types.ts';
-import { configAnnotations } from '../../api/values/config-annotations.ts';
+import { writtenAnnotations } from '../../api/values/config-annotations.ts';
 
 /** A revision of a pod's manifest that was taken. */
 export interface PodRevision {
@@ -49,13 +49,10 @@ export interface PodRecord {
 const maxRevisions = 10;
 
 /** Hash of a manifest's content: without the UID, the status and the kubelet's own annotations. */
-export function revisionName({ metadata: { uid: _uid, annotations = {}, ...metadata }, spec }: Pod): string {
-  const kept = Object.entries(annotations).filter(([key]) => !ownAnnotations.includes(key));
-  const content = JSON.stringify({ metadata: { ...metadata, annotations: Object.fromEntries(kept) }, spec });
+export function revisionName({ metadata: { uid: _uid, annotations, ...metadata }, spec }: Pod): string {
+  const content = JSON.stringify({ metadata: { ...metadata, annotations: writtenAnnotations(annotations) }, spec });
   return createHash('sha256').update(content).digest('hex').slice(0, 32);
 }
-
-const ownAnnotations: readonly string[] = Object.values(configAnnotations);
 
 /** The record of a pod that was never taken. */
 export function emptyRecord({ namespace, name }: Pick<PodRecord, 'namespace' | 'name'>): PodRecord {

@@ -1,4 +1,5 @@
 import type { ContainerStatus, PodSpec } from '../../api/types.ts';
+import { runtimeContainerID } from '../../api/values/container-statuses.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import type { ProbeResults, ProbeWorkers } from '../container/probe-results.ts';
 
@@ -40,17 +41,13 @@ export function probeWorkersOfSpec({ containers, initContainers = [] }: PodSpec)
 
 function withProbes(status: ContainerStatus, probes: ProbeResults, workers: ProbeWorkers): ContainerStatus {
   if (!isStarted(status, probes, workers)) return { ...status, started: false };
-  const ready = probes.readiness.get(idOf(status)) === 'success' || !workers.readiness.has(status.name);
+  const ready =
+    probes.readiness.get(runtimeContainerID(status.containerID)) === 'success' || !workers.readiness.has(status.name);
   return { ...status, started: true, ready };
 }
 
 function isStarted(status: ContainerStatus, probes: ProbeResults, workers: ProbeWorkers): boolean {
   if (!status.state?.running) return false;
-  const startup = probes.startup.get(idOf(status));
+  const startup = probes.startup.get(runtimeContainerID(status.containerID));
   return startup === undefined ? !workers.startup.has(status.name) : startup === 'success';
-}
-
-/** `containerd://0a1b…` without the runtime. */
-function idOf({ containerID = '' }: ContainerStatus): string {
-  return containerID.slice(containerID.indexOf('://') + '://'.length);
 }

@@ -2,7 +2,7 @@ import { computePodActions } from '../../engine/kuberuntime/actions/compute-pod-
 import { containerHash } from '../../engine/container/container-hash.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
-import { configAnnotations } from '../../api/values/config-annotations.ts';
+import { writtenAnnotations } from '../../api/values/config-annotations.ts';
 import { podFullName, podKey } from '../../api/values/pod-names.ts';
 import { computePodChange } from '../../engine/in-place/compute-pod-change.ts';
 import { revisionOf } from '../../engine/in-place/identify-pod.ts';
@@ -147,12 +147,10 @@ function containerDifferences({ containerStatuses }: RuntimePodStatus, { spec }:
   );
 }
 
-const ownAnnotations: readonly string[] = Object.values(configAnnotations);
-
 /** The parts of a pod that its manifest decides. */
-function comparable({ metadata: { uid: _uid, annotations = {}, ...metadata }, spec }: Pod): object {
-  const kept = Object.entries(annotations).filter(([key]) => !ownAnnotations.includes(key));
-  return { metadata: { ...metadata, ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }) }, spec };
+function comparable({ metadata: { uid: _uid, annotations, ...metadata }, spec }: Pod): object {
+  const written = writtenAnnotations(annotations);
+  return { metadata: { ...metadata, ...(Object.keys(written).length > 0 && { annotations: written }) }, spec };
 }
 
 /** A status with all containers running, so that only a changed definition restarts any. */

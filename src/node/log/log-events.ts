@@ -1,3 +1,4 @@
+import { podKey } from '../../api/values/pod-names.ts';
 import { pullText } from '../../api/values/pod-printer.ts';
 import type { PodLifecycleEventType } from '../../engine/container/pod-lifecycle-event.ts';
 import type { KubeletEvent, ManifestProblem } from '../../engine/view/events.ts';
@@ -71,7 +72,7 @@ function oncePerStatus(): (event: KubeletEvent) => boolean {
 }
 
 function logEvent(event: KubeletEvent, logger: Logger): void {
-  const pod = 'pod' in event ? { pod: `${event.pod.namespace}/${event.pod.name}` } : {};
+  const pod = 'pod' in event ? { pod: podKey(event.pod) } : {};
   switch (event.type) {
     case 'SourceRead':
       logger.info({ source: event.where, pods: event.pods }, 'Read manifests');

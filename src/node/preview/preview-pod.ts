@@ -1,3 +1,4 @@
+import { podKey } from '../../api/values/pod-names.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { initAndRegularContainers } from '../../api/values/containers.ts';
 import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
@@ -55,7 +56,7 @@ export async function previewPod(pod: Pod, deps: PreviewDeps): Promise<PodPrevie
   );
   const config: PodSandboxConfig | undefined = sandbox.request;
   return {
-    pod: `${metadata.namespace}/${metadata.name}`,
+    pod: podKey(metadata),
     requests: [
       { method: 'RunPodSandbox', ...sandbox, ...(config && { request: { config, ...handlerOf(pod, deps) } }) },
       ...(config ? requests.flat() : []),

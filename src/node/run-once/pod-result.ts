@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { podKey } from '../../api/values/pod-names.ts';
 import type { ContainerStatus, Pod } from '../../api/types.ts';
 import { sidecarsOf } from '../../api/values/sidecars.ts';
 import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
@@ -59,7 +60,7 @@ export async function podResult(pod: Pod, outcome: PodOutcome, request: ResultRe
     }),
   );
   const log = containers.find(({ name }) => name === shown)?.log;
-  const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
+  const name = podKey(pod.metadata);
   return { pod: name, ...outcome, ...(log !== undefined && { log }), containers };
 }
 

@@ -1,7 +1,7 @@
 import type { Container, Pod, PodStatus } from '../../../api/types.ts';
 import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import { quantityMilliValue, type Quantity } from '../../../api/values/quantity.ts';
-import { initAndRegularStatuses } from '../../../api/values/container-statuses.ts';
+import { runtimeContainerID, initAndRegularStatuses } from '../../../api/values/container-statuses.ts';
 import { errorMessage, explained } from '../../../errors.ts';
 import { restoreError } from '../checkpoint/restore-error.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
@@ -190,7 +190,7 @@ export class CPUManager implements HintProvider {
   ): Promise<void> {
     const { uid: podUID, name: podName } = pod.metadata;
     const status = initAndRegularStatuses(podStatus).find(({ name }) => name === containerName);
-    const containerID = runtimeID(status?.containerID ?? '');
+    const containerID = runtimeContainerID(status?.containerID);
     if (status === undefined || containerID === '' || isWaiting(status.state ?? {})) {
       failure.push({ podName, containerName, containerID: '' });
       return;
@@ -297,12 +297,6 @@ function wholeCPUs(reserved: Quantity | undefined): number {
     );
   }
   return Math.ceil(Number(quantityMilliValue(reserved)) / 1000);
-}
-
-/** The id behind `containerd://`. Empty if the text has no type or two. kubelet: container/runtime.go ParseString */
-function runtimeID(text: string): string {
-  const [, id = '', ...others] = text.replaceAll(/^"+|"+$/g, '').split('://');
-  return others.length === 0 ? id : '';
 }
 
 function isWaiting(state: NonNullable<NonNullable<PodStatus['containerStatuses']>[number]['state']>): boolean {
