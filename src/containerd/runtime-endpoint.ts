@@ -44,7 +44,7 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
   if (env !== undefined && env !== '') return named(env, 'as $CONTAINER_RUNTIME_ENDPOINT says', probeNamed);
   if (ofAgent !== undefined && ofAgent !== managedEndpoint) {
     const result = await probe(ofAgent);
-    if (result.kind !== 'answers') throw failureOf(ofAgent, result, startIt);
+    if (result.kind !== 'answers') throw failureOf(ofAgent, result, startItOrName);
     return { endpoint: ofAgent, managed: false, because: `${runtimeName(result)} is the runtime of the agent.` };
   }
   if (recorded) {
@@ -78,6 +78,7 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
 }
 
 const startIt = 'Start the runtime.';
+const startItOrName = `${startIt} If it is gone for good, name another by --container-runtime-endpoint.`;
 const startItOrAnother =
   `${startIt} Or leave out --container-runtime-endpoint and $CONTAINER_RUNTIME_ENDPOINT: ` +
   'kubelet-ts then finds a runtime, or runs its own containerd.';

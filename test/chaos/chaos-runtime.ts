@@ -9,8 +9,9 @@ import { RuntimeProxy } from './runtime-proxy.ts';
 export interface ChaosRuntime {
   readonly endpoint: string;
   readonly proxy: RuntimeProxy;
-  /** Lets the containerd go: it runs on, and is not started again when it ends. */
-  release(): Promise<void>;
+  /** Lets the containerd go: it runs on behind its socket, and is not started again when it ends. */
+  release(): void;
+  close(): Promise<void>;
 }
 
 /** Starts it where the managed one of this root-dir would be, and starts it again whenever it ends. */
@@ -22,9 +23,10 @@ export async function startChaosRuntime(rootDir: string): Promise<ChaosRuntime> 
   return {
     endpoint: proxy.endpoint,
     proxy,
-    release: async () => {
+    release: () => {
       containerd.release();
-      await proxy.close();
+      proxy.resume();
     },
+    close: () => proxy.close(),
   };
 }

@@ -198,8 +198,12 @@ export class ChaosWorld {
 
   async cleanUp(): Promise<void> {
     await this.agent.stop().catch(() => undefined);
-    await this.runtime?.release();
-    await this.agent.cleanUp();
+    this.runtime?.release();
+    try {
+      await this.agent.cleanUp();
+    } finally {
+      await this.runtime?.close();
+    }
   }
 
   #isCurrent({ podName, revision }: ListedContainer): boolean {

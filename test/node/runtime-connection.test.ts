@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
+import { noteRuntime } from '../../src/node/last-runtime.ts';
 import { connectToRuntime } from '../../src/node/runtime-connection.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -88,13 +89,21 @@ test('an agent that does not know its runtime yet changes nothing', async () => 
   connection.close();
 });
 
-test('the runtime of an agent that is gone is named, and no flag', async () => {
+test('the runtime of an agent that is gone is named', async () => {
   await startFakeAgent(rootDir, { '/v1/agent': { pid: 1, runtimeEndpoint: 'unix:///nowhere.sock' } });
-  await expect(connectToRuntime({ rootDir })).rejects.toMatchObject({
-    message: 'The container runtime endpoint unix:///nowhere.sock does not exist',
-    hint: 'Start the runtime.',
-  });
+  await expect(connectToRuntime({ rootDir })).rejects.toMatchObject(gone);
 });
+
+test('the runtime of the last agent is used, and no other one if that is gone', async () => {
+  await startContainerd();
+  await noteRuntime(rootDir, { endpoint: 'unix:///nowhere.sock', managed: false });
+  await expect(connectToRuntime({ rootDir })).rejects.toMatchObject(gone);
+});
+
+const gone = {
+  message: 'The container runtime endpoint unix:///nowhere.sock does not exist',
+  hint: 'Start the runtime. If it is gone for good, name another by --container-runtime-endpoint.',
+};
 
 /** An agent that gives every request this answer. */
 async function startAgentAnswering(status: number, body: string): Promise<void> {
