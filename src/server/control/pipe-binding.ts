@@ -33,9 +33,9 @@ interface Bindings {
 }
 
 /**
- * What `node:net` is made of, through the deprecated `process.binding`. Throws where Node does not hand it out, so a
- * caller needs another way. A command that only asks the agent ends in three quarters of the time that it takes with
- * `node:net`, whose modules and streams take longer than the answer.
+ * The parts of `node:net` that Node has in C++, by the deprecated `process.binding`. Throws where Node does not hand
+ * them out, so a caller needs another way. The modules and streams of `node:net` take 4 to 6 ms of a command, longer
+ * than the answer of the agent (docs/decisions/2026-11-23-quick-ps.md).
  */
 export function pipeBinding(): PipeBinding {
   const { binding } = process as unknown as { binding: <N extends keyof Bindings>(name: N) => Bindings[N] };
