@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode, UserError } from '../errors.ts';
 import { readRegularFile } from '../regular-file.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 
@@ -16,12 +17,16 @@ export async function noteRuntime(rootDir: string, runtime: { endpoint: string; 
   else await writeFileAtomic(fileOf(rootDir), `${runtime.endpoint}\n`);
 }
 
-/** The runtime of the last agent. Returns undefined if it was the managed one, and if no note can be read. */
+/**
+ * The runtime of the last agent. Returns undefined if it was the managed one, for a file that is no note, and for a
+ * user without rights. Rejects with any other error of the file system, because pods may run in that runtime.
+ */
 export async function lastRuntime(rootDir: string): Promise<string | undefined> {
   try {
     const endpoint = (await readRegularFile(fileOf(rootDir), maxBytes)).toString().trim();
     return endpoint.startsWith('unix:///') ? endpoint : undefined;
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (error instanceof UserError || hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES')) return undefined;
+    throw error;
   }
 }

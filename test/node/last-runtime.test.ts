@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lastRuntime, noteRuntime } from '../../src/node/last-runtime.ts';
@@ -30,4 +30,10 @@ test.each([
   await mkdir(join(rootDir, 'state'));
   await writeFile(noteOf(rootDir), text);
   expect(await lastRuntime(rootDir)).toBeUndefined();
+});
+
+test('a note that the file system does not hand out is an error, because pods may run in its runtime', async () => {
+  const rootDir = await temporaryFolder();
+  await symlink('state', join(rootDir, 'state'));
+  await expect(lastRuntime(rootDir)).rejects.toMatchObject({ code: 'ELOOP' });
 });

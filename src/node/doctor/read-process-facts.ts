@@ -2,6 +2,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { listPIDs, readProcessFile, readStat } from '../../process-identity.ts';
+import { readRegularFile } from '../../regular-file.ts';
 import { fetchAgent } from '../../server/control/control-client.ts';
 import { controlSocketPath, unnamedSocketPath } from '../../server/control/socket-paths.ts';
 import type { AgentFacts, PortFacts, Trouble } from './checks/facts.ts';
@@ -90,9 +91,12 @@ async function kindOf(pid: number): Promise<'kubelet' | 'kubelet-ts' | undefined
   return kind === 'kubelet' && (await hasControlSocket(pid)) ? 'kubelet-ts' : kind;
 }
 
+/** More than 10,000 sockets. Any user may open sockets, so the table has no end of its own. */
+const maxTableBytes = 4 * 1024 * 1024;
+
 /** True for an agent, also if its program is a copy of ours with the name of the kubelet, which has no such socket. */
 async function hasControlSocket(pid: number): Promise<boolean> {
-  const table = await readFile(`/proc/${pid}/net/unix`, 'utf8').catch(() => '');
+  const table = await readRegularFile(`/proc/${pid}/net/unix`, maxTableBytes).catch(() => Buffer.alloc(0));
   return table.includes(`/${unnamedSocketPath('', pid)}\n`);
 }
 
