@@ -68,6 +68,9 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
     rootDir: flags.rootDir,
     runtimeRootDir: flags.rootDir,
     runtimeEndpoint: flags.containerRuntimeEndpoint ?? configuration.containerRuntimeEndpoint,
+    ...(flags.containerRuntimeEndpoint === undefined && {
+      runtimeNamedBy: 'containerRuntimeEndpoint in the configuration' as const,
+    }),
     runtimeOfAgent,
     podLogsDir: configuration.podLogsDir,
     cgroupRoot: configuration.cgroupRoot || '/',

@@ -3,8 +3,10 @@ import { managedPaths } from './managed-paths.ts';
 import type { ProbeResult } from './probe-endpoint.ts';
 
 export interface RuntimeEndpointOptions {
-  /** Value of --container-runtime-endpoint. */
+  /** Value of --container-runtime-endpoint, or what `flagName` names. */
   readonly flag?: string | undefined;
+  /** What named it, if not the flag. */
+  readonly flagName?: EndpointName | undefined;
   /** Value of $CONTAINER_RUNTIME_ENDPOINT. */
   readonly env?: string | undefined;
   /** The endpoint that the agent uses, or the last one did. */
@@ -16,6 +18,10 @@ export interface RuntimeEndpointOptions {
   /** The probe for an endpoint named by the user, or with a runtime that does not answer. It may wait. */
   readonly probeNamed?: (endpoint: string) => Promise<ProbeResult>;
 }
+
+/** What can name an endpoint. */
+export type EndpointName =
+  '--container-runtime-endpoint' | 'containerRuntimeEndpoint in the configuration' | '$CONTAINER_RUNTIME_ENDPOINT';
 
 /** The runtime to use. `because` is a sentence for the user. If `managed`, the caller starts it. */
 export interface RuntimeEndpoint {
@@ -38,10 +44,18 @@ const wellKnownEndpoints: readonly string[] = [
  * So must a well-known one with a listener, because a second runtime would run the pods of a busy one twice.
  */
 export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Promise<RuntimeEndpoint> {
-  const { flag, env, ofAgent, recorded, probe, probeNamed = probe } = options;
+  const {
+    flag,
+    flagName = '--container-runtime-endpoint',
+    env,
+    ofAgent,
+    recorded,
+    probe,
+    probeNamed = probe,
+  } = options;
   const managedEndpoint = managedPaths(options.rootDir).endpoint;
-  if (flag !== undefined && flag !== '') return named(flag, 'as --container-runtime-endpoint says', probeNamed);
-  if (env !== undefined && env !== '') return named(env, 'as $CONTAINER_RUNTIME_ENDPOINT says', probeNamed);
+  if (flag !== undefined && flag !== '') return named(flag, flagName, probeNamed);
+  if (env !== undefined && env !== '') return named(env, '$CONTAINER_RUNTIME_ENDPOINT', probeNamed);
   if (ofAgent !== undefined && ofAgent !== managedEndpoint) {
     const result = await probe(ofAgent);
     if (result.kind !== 'answers') throw failureOf(ofAgent, result, startItOrName);
@@ -79,12 +93,18 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
 
 const startIt = 'Start the runtime.';
 const startItOrName = `${startIt} If it is gone for good, name another by --container-runtime-endpoint.`;
-const startItOrAnother =
-  `${startIt} Or leave out --container-runtime-endpoint and $CONTAINER_RUNTIME_ENDPOINT: ` +
-  'kubelet-ts then finds a runtime, or runs its own containerd.';
 
-/** The error for an endpoint, with a hint. `ifAway`: the hint if nothing listens there. By default a user named it. */
-export function failureOf(endpoint: string, result: Failure, ifAway = startItOrAnother): UserError {
+/** What to do if nothing listens at an endpoint that the user named. */
+const startItOrLeaveOut = (name: EndpointName): string =>
+  `${startIt} Or leave out ${name}: kubelet-ts then finds a runtime, or runs its own containerd.`;
+
+/** The error for an endpoint that the user named, with a hint. */
+export function failureOfNamed(endpoint: string, result: Failure, name: EndpointName): UserError {
+  return failureOf(endpoint, result, startItOrLeaveOut(name));
+}
+
+/** `ifAway`: the hint if nothing listens there. */
+function failureOf(endpoint: string, result: Failure, ifAway = startIt): UserError {
   const message = `The container runtime endpoint ${endpoint} ${shortReason(result)}`;
   const cause = 'error' in result ? result.error : undefined;
   return new UserError(message, { hint: hintOf(result, ifAway), cause });
@@ -99,11 +119,15 @@ export function normalizeEndpoint(endpoint: string): string {
   });
 }
 
-async function named(value: string, because: string, probe: RuntimeEndpointOptions['probe']): Promise<RuntimeEndpoint> {
+async function named(
+  value: string,
+  name: EndpointName,
+  probe: RuntimeEndpointOptions['probe'],
+): Promise<RuntimeEndpoint> {
   const endpoint = normalizeEndpoint(value);
   const result = await probe(endpoint);
-  if (result.kind !== 'answers') throw failureOf(endpoint, result);
-  return { endpoint, managed: false, because: `${runtimeName(result)} on ${endpoint}, ${because}.` };
+  if (result.kind !== 'answers') throw failureOfNamed(endpoint, result, name);
+  return { endpoint, managed: false, because: `${runtimeName(result)} on ${endpoint}, as ${name} says.` };
 }
 
 type Answer = Extract<ProbeResult, { kind: 'answers' }>;

@@ -2,7 +2,12 @@ import { systemClock } from '../clock.ts';
 import { awaitEndpoint } from '../containerd/await-endpoint.ts';
 import { hasManagedContainerd } from '../containerd/managed-paths.ts';
 import { probeEndpoint } from '../containerd/probe-endpoint.ts';
-import { chooseRuntimeEndpoint, failureOf, type RuntimeEndpoint } from '../containerd/runtime-endpoint.ts';
+import {
+  chooseRuntimeEndpoint,
+  type EndpointName,
+  failureOfNamed,
+  type RuntimeEndpoint,
+} from '../containerd/runtime-endpoint.ts';
 import type { UserError } from '../errors.ts';
 import { AgentSilentError, AgentStartingError } from '../server/control/control-call.ts';
 import { fetchRuntimeEndpoint } from '../server/control/control-client.ts';
@@ -23,12 +28,16 @@ export interface RuntimeWait {
 export async function findRuntimeEndpoint(options: {
   rootDir: string;
   flag: string | undefined;
+  /** What named it, if not the flag. */
+  flagName?: EndpointName | undefined;
   ofAgent?: string | undefined;
   wait?: RuntimeWait | undefined;
 }): Promise<RuntimeEndpoint> {
-  const { rootDir, flag, ofAgent, wait } = options;
+  const { rootDir, flag, flagName = '--container-runtime-endpoint', ofAgent, wait } = options;
+  const name = (flag ?? '') === '' ? '$CONTAINER_RUNTIME_ENDPOINT' : flagName;
   return chooseRuntimeEndpoint({
     flag,
+    flagName,
     ofAgent,
     env: namedByEnvironment(),
     rootDir,
@@ -39,7 +48,7 @@ export async function findRuntimeEndpoint(options: {
         awaitEndpoint(named, {
           probe: probeEndpoint,
           clock: systemClock,
-          onWaiting: (endpoint, absence) => wait.onWaiting(failureOf(endpoint, absence)),
+          onWaiting: (endpoint, absence) => wait.onWaiting(failureOfNamed(endpoint, absence, name)),
           signal: wait.signal,
         }),
     }),

@@ -135,7 +135,8 @@ function warnOfAccess(access: AccessOptions, logger: Logger): void {
   const isMapped = access.authorizationMode === 'Webhook' && access.authorizationPolicyFile === '';
   if (isMapped) {
     const hint = 'Give --authorization-policy-file to allow others.';
-    logger.warn({ hint }, 'There is no API server to ask, so only administrators of a cluster may use the HTTPS API');
+    const allowed = 'system:masters, kubeadm:cluster-admins, kube-apiserver-kubelet-client';
+    logger.warn({ allowed, hint }, 'There is no API server to ask, so other clients of the HTTPS API are refused');
   }
   if (access.anonymousAuth && access.authorizationPolicyFile === '') {
     const hint = 'Give --authorization-policy-file with rules for the group system:unauthenticated.';

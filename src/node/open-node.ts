@@ -32,6 +32,7 @@ import { raiseOwnPriority } from '../own-priority.ts';
 import { openPlugins } from '../plugins/open-plugins.ts';
 import { endsItsPods } from './agent-end.ts';
 import { keepProcesses } from './keep-processes.ts';
+import type { EndpointName } from '../containerd/runtime-endpoint.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
 import { importImages, type OnStarting } from './import-images.ts';
 import { noteRuntime } from './last-runtime.ts';
@@ -211,6 +212,7 @@ async function openNodeRuntime(
   const endpoint = await findRuntimeEndpoint({
     rootDir: options.runtimeRootDir,
     flag: options.containerRuntimeEndpoint || undefined,
+    flagName: endpointName(options),
     wait: onWaiting && { onWaiting, signal },
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
@@ -226,6 +228,11 @@ async function openNodeRuntime(
   );
   return { endpoint, connection, ...started };
 }
+
+const endpointName = ({ containerRuntimeEndpoint, configuration }: NodeOptions): EndpointName =>
+  containerRuntimeEndpoint === configuration.containerRuntimeEndpoint
+    ? 'containerRuntimeEndpoint in the configuration'
+    : '--container-runtime-endpoint';
 
 type Started = Pick<NodeRuntime, 'release' | 'pid' | 'withPauseImage' | 'keptImages'>;
 

@@ -19,6 +19,7 @@ import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
 import { removeTree } from '../engine/host/remove-tree.ts';
 import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import type { EndpointName } from '../containerd/runtime-endpoint.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { lastRuntime } from './last-runtime.ts';
 import { openOwnRuntime } from './runtime-connection.ts';
@@ -29,6 +30,8 @@ interface TearDownOptions {
   runtimeRootDir: string;
   /** Empty to find one. */
   runtimeEndpoint: string;
+  /** What named it, if not the flag. */
+  runtimeNamedBy?: EndpointName | undefined;
   /** The runtime of the agent that ran until now. Without it, that of the last one is used if nothing names another. */
   runtimeOfAgent?: string | undefined;
   podLogsDir: string;
@@ -119,6 +122,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
   const { endpoint, managed } = await findRuntimeEndpoint({
     rootDir: runtimeRootDir,
     flag: options.runtimeEndpoint,
+    flagName: options.runtimeNamedBy,
     ofAgent: options.runtimeOfAgent ?? (await lastRuntime(rootDir)),
   });
   const containerd = managed ? await startContainerd(runtimeRootDir, logger) : undefined;

@@ -15,7 +15,7 @@ const machine = (sockets: Record<string, ProbeResult>, recorded = false) => ({
 });
 
 const startOrLeaveOut =
-  'Start the runtime. Or leave out --container-runtime-endpoint and $CONTAINER_RUNTIME_ENDPOINT: ' +
+  'Start the runtime. Or leave out --container-runtime-endpoint: ' +
   'kubelet-ts then finds a runtime, or runs its own containerd.';
 
 describe('what was named', () => {
@@ -50,6 +50,20 @@ describe('what was named', () => {
       message: expect.stringContaining(message) as string,
       hint: expect.stringContaining(hint) as string,
     });
+  });
+});
+
+test.each([
+  [{ flag: '/a.sock' }, '--container-runtime-endpoint'],
+  [
+    { flag: '/a.sock', flagName: 'containerRuntimeEndpoint in the configuration' as const },
+    'containerRuntimeEndpoint in the configuration',
+  ],
+  [{ flag: '', env: 'unix:///a.sock' }, '$CONTAINER_RUNTIME_ENDPOINT'],
+])('the hint for a missing runtime leaves out what named it: %j', async (options, name) => {
+  await expect(chooseRuntimeEndpoint({ ...machine({}), ...options })).rejects.toMatchObject({
+    message: 'The container runtime endpoint unix:///a.sock does not exist',
+    hint: `Start the runtime. Or leave out ${name}: kubelet-ts then finds a runtime, or runs its own containerd.`,
   });
 });
 

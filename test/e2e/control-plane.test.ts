@@ -104,6 +104,26 @@ test('the files and static pods of kubeadm init come up under the name of the ku
   expect(facts.sort()).toEqual(components.map((name) => [`${name}-edge1`, 2_000_001_000, 'Running', true]));
 });
 
+/** The status of a request to the HTTPS API with the client certificate of the API server. */
+function asApiServer(path: string, ...more: string[]): Promise<string> {
+  const pair = '/etc/kubernetes/pki/apiserver-kubelet-client';
+  const credentials = ['--cert', `${pair}.crt`, '--key', `${pair}.key`];
+  const curl = ['curl', '-sk', ...credentials, '-o', '/dev/null', '-w', '%{http_code}', ...more];
+  return network.run('nsenter', `--mount=${mounts.path}`, ...curl, `https://192.0.2.10:10250${path}`);
+}
+
+test('the API server of kubeadm gets logs, exec and metrics, but no checkpoint', async () => {
+  const container = 'kube-system/etcd-edge1/etcd';
+  expect({
+    logs: await asApiServer(`/containerLogs/${container}?tailLines=1`),
+    exec: await asApiServer(`/run/${container}?cmd=etcdctl&cmd=version`, '-X', 'POST'),
+    pods: await asApiServer('/pods'),
+    metrics: await asApiServer('/metrics/resource'),
+    stats: await asApiServer('/stats/summary'),
+    checkpoint: await asApiServer(`/checkpoint/${container}`, '-X', 'POST'),
+  }).toEqual({ logs: '200', exec: '200', pods: '200', metrics: '200', stats: '200', checkpoint: '403' });
+});
+
 test('the control plane runs on while the kubelet is killed, and the next one restarts nothing', async () => {
   const before = await running();
   await agent.kill9();
@@ -139,9 +159,7 @@ test('a manifest that kubeadm writes for an upgrade restarts that component alon
 });
 
 test('down leaves the manifests and the data to a kubelet of Kubernetes, and nothing in the runtime', async () => {
-  const endpoint = 'unix:///var/run/containerd/containerd.sock';
-  const files = ['--config', '/var/lib/kubelet/config.yaml', '--container-runtime-endpoint', endpoint];
-  const { code, stdout, stderr } = await agent.down(...files);
+  const { code, stdout, stderr } = await agent.down('--config', '/var/lib/kubelet/config.yaml');
   expect({ code, stdout: stdout.split('\n').sort(), stderr }).toEqual({
     code: 0,
     stdout: ['', 'kubelet-ts stopped', ...components.map((name) => `pod kube-system/${name}-edge1 removed`)].sort(),

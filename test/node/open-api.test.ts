@@ -201,22 +201,41 @@ test('without a policy anonymous clients are refused, whatever the flags', async
   expect(messages).toContain('Anonymous clients of the API are refused');
 });
 
-test('with the mode of a configuration file, administrators of a cluster alone are let in, and the log says so', async () => {
-  const folder = await temporaryFolder();
-  const authority = await CertificateAuthority.make('ca');
-  const [ca, config] = [join(folder, 'ca.crt'), join(folder, 'kubelet.yaml')];
-  await writeFile(ca, authority.own.cert);
-  const content = { ...configHeader, authentication: { x509: { clientCAFile: ca } } };
-  await writeFile(config, JSON.stringify(content));
-  const port = await freePort();
-  const messages = await serve(folder, `--config=${config}`, `--port=${port}`);
-  const administrator = await authority.issue('admin', { organizations: ['kubeadm:cluster-admins'] });
-  const node = await authority.issue('node', { organizations: ['system:nodes'] });
-  expect([await statusAt(port, administrator), await statusAt(port, node)]).toEqual([200, 403]);
-  expect(messages).toContain(
-    'There is no API server to ask, so only administrators of a cluster may use the HTTPS API',
-  );
-});
+test.each([
+  ['kubeadm', 'kubernetes', { metrics: 200, checkpoint: 403 }],
+  ['another authority', 'ca', { metrics: 403, checkpoint: 403 }],
+])(
+  'with the mode of a configuration file and the CA of %s, only a cluster is let in',
+  async (_whose, name, apiServer) => {
+    const folder = await temporaryFolder();
+    const authority = await CertificateAuthority.make(name);
+    const [ca, config, tokens] = [join(folder, 'ca.crt'), join(folder, 'kubelet.yaml'), join(folder, 'tokens.csv')];
+    await writeFile(ca, authority.own.cert);
+    await writeFile(tokens, 'secret,kube-apiserver-kubelet-client,1\n', { mode: 0o600 });
+    const content = { ...configHeader, authentication: { x509: { clientCAFile: ca } } };
+    await writeFile(config, JSON.stringify(content));
+    const port = await freePort();
+    const messages = await serve(folder, `--config=${config}`, `--token-auth-file=${tokens}`, `--port=${port}`);
+    const statuses = async (options: object): Promise<object> => ({
+      metrics: await statusAt(port, { path: '/metrics', ...options }),
+      checkpoint: await statusAt(port, { path: '/checkpoint/default/nosuch/main', method: 'POST', ...options }),
+    });
+    expect({
+      masters: await statuses(await authority.issue('admin', { organizations: ['system:masters'] })),
+      administrators: await statuses(await authority.issue('admin', { organizations: ['kubeadm:cluster-admins'] })),
+      node: await statuses(await authority.issue('node', { organizations: ['system:nodes'] })),
+      apiServer: await statuses(await authority.issue('kube-apiserver-kubelet-client')),
+      token: await statuses({ headers: { authorization: 'Bearer secret' } }),
+    }).toEqual({
+      masters: { metrics: 200, checkpoint: 404 },
+      administrators: { metrics: 200, checkpoint: 404 },
+      node: { metrics: 403, checkpoint: 403 },
+      apiServer,
+      token: { metrics: 403, checkpoint: 403 },
+    });
+    expect(messages).toContain('There is no API server to ask, so other clients of the HTTPS API are refused');
+  },
+);
 
 test('the read-only port is open at the address that is given, and at no other', async () => {
   const port = await freePort();

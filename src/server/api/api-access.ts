@@ -21,19 +21,37 @@ export function closedBecause(options: AccessOptions): string | undefined {
   return 'no client could be let in: set authentication.x509.clientCAFile (--client-ca-file) or --token-auth-file';
 }
 
-/**
- * Groups that an API server of kubeadm lets do everything. Its own client certificate is in one of them. Other clients
- * of the same authority are kubelets and users, whose rights only the API server knows.
- */
-const administrators: readonly PolicyRule[] = [
-  { users: [], groups: ['system:masters', 'kubeadm:cluster-admins'], verbs: ['*'], resources: ['nodes/*'] },
-];
+/** Groups that the API server of a cluster lets do everything. */
+const administrators: PolicyRule = {
+  users: [],
+  groups: ['system:masters', 'kubeadm:cluster-admins'],
+  verbs: ['*'],
+  resources: ['nodes/*'],
+};
 
-/** The rights of users. A local policy comes first. Without an API server, Webhook allows administrators alone. */
+/**
+ * The API server of kubeadm, as its client certificate names it. Up to 1.35 the certificate also has one of the
+ * groups above; since 1.36 it has none, and kubeadm binds the user to the ClusterRole system:kubelet-api-admin. These are the
+ * rights of that role: not `nodes/checkpoint`, which the role lacks too. Only an authority named like kubeadm's counts,
+ * because another one may give this name to anybody. kubeadm: constants.go APIServerKubeletClientCertCommonName;
+ * bootstrappolicy/policy.go ClusterRoles
+ */
+const apiServer: PolicyRule = {
+  users: ['kube-apiserver-kubelet-client'],
+  groups: [],
+  issuer: 'kubernetes',
+  verbs: ['*'],
+  resources: ['proxy', 'stats', 'log', 'metrics', 'configz', 'healthz', 'pods'].map((part) => `nodes/${part}`),
+};
+
+/**
+ * The rights of users. A local policy comes first. Other clients of a cluster's authority are kubelets and users, whose
+ * rights only the API server knows, so without it `Webhook` refuses them.
+ */
 export function authorizationOf(
   { authorizationMode }: Pick<AccessOptions, 'authorizationMode'>,
   rules: readonly PolicyRule[] | undefined,
 ): Authorization {
   if (rules !== undefined) return { kind: 'policy', rules };
-  return authorizationMode === 'AlwaysAllow' ? { kind: 'all' } : { kind: 'policy', rules: administrators };
+  return authorizationMode === 'AlwaysAllow' ? { kind: 'all' } : { kind: 'policy', rules: [administrators, apiServer] };
 }

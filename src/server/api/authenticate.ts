@@ -7,6 +7,8 @@ import type { TokenUsers } from './token-file.ts';
 export interface User {
   name: string;
   groups: readonly string[];
+  /** Common name of the authority that signed the client certificate. Absent for other credentials. */
+  issuer?: string;
 }
 
 export interface Authentication {
@@ -73,7 +75,8 @@ function shownCertificate(socket: TLSSocket, now: number): ShownCertificate {
   const { subject } = own;
   if (subject === undefined) return { user: undefined, validFrom: -Infinity, validTo: Infinity };
   const [name = ''] = texts(subject.CN).slice(-1);
-  const user = name === '' ? undefined : withGroup({ name, groups: texts(subject.O) });
+  const [issuer = ''] = texts(own.issuer?.CN).slice(-1);
+  const user = name === '' ? undefined : withGroup({ name, groups: texts(subject.O), issuer });
   // The handshake may have trusted another issuer of the same name than one that is out of its time already.
   const issuers = issuersOf(own).filter(({ validFrom, validTo }) => validFrom <= now && now <= validTo);
   const all = [timesOf(own), ...issuers];
@@ -102,8 +105,8 @@ const timesOf = ({ valid_from = '', valid_to = '' }: Partial<DetailedPeerCertifi
 
 const texts = (value: string | string[] | undefined): string[] => (value === undefined ? [] : [value].flat());
 
-const withGroup = ({ name, groups }: User): User => ({
-  name,
+const withGroup = ({ groups, ...user }: User): User => ({
+  ...user,
   groups: [...groups.filter((group) => group !== 'system:authenticated'), 'system:authenticated'],
 });
 

@@ -25,6 +25,7 @@ export function isAllowed(
   return authorization.rules.some(
     (rule) =>
       (rule.users.includes(user.name) || rule.groups.some((group) => user.groups.includes(group))) &&
+      (rule.issuer === undefined || rule.issuer === user.issuer) &&
       (rule.verbs.includes('*') || rule.verbs.includes(verb)) &&
       subresources.some((name) => rule.resources.includes(`nodes/${name}`) || rule.resources.includes('nodes/*')),
   );

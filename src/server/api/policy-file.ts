@@ -9,6 +9,8 @@ import { errorMessage, UserError } from '../../errors.ts';
 export interface PolicyRule {
   users: readonly string[];
   groups: readonly string[];
+  /** Common name of the authority that signed their client certificates. If absent, any credentials count. */
+  issuer?: string;
   /** `get`, `create`, `update`, `patch`, `delete` or `*`. */
   verbs: readonly string[];
   /** Such as `nodes/metrics`, or `nodes/*`. */

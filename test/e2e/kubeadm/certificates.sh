@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes what the static pods of kubeadm mount: one authority, and one certificate under the names of all.
+# Makes what the static pods of kubeadm mount: one authority, a certificate under the names of all, and that of the API
+# server for the kubelet, which has no organization since kubeadm 1.36.
 set -e
 umask 077
 pki=/etc/kubernetes/pki
@@ -9,7 +10,10 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -su
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /O=system:masters/CN=edge1 \
   -CA ca.crt -CAkey ca.key -addext basicConstraints=CA:FALSE -addext extendedKeyUsage=serverAuth,clientAuth \
   -addext subjectAltName=DNS:edge1,DNS:localhost,IP:127.0.0.1,IP:192.0.2.10 -keyout apiserver.key -out apiserver.crt
-for name in apiserver-etcd-client apiserver-kubelet-client front-proxy-client etcd/server etcd/peer; do
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=kube-apiserver-kubelet-client \
+  -CA ca.crt -CAkey ca.key -addext basicConstraints=CA:FALSE -addext extendedKeyUsage=clientAuth \
+  -keyout apiserver-kubelet-client.key -out apiserver-kubelet-client.crt
+for name in apiserver-etcd-client front-proxy-client etcd/server etcd/peer; do
   cp apiserver.key $name.key
   cp apiserver.crt $name.crt
 done

@@ -30,16 +30,30 @@ test('no port opens before a client CA, tokens or a policy are given', () => {
   });
 });
 
-test('without a policy and an API server, only administrators of a cluster may do anything', () => {
+const subresources = ['proxy', 'stats', 'log', 'metrics', 'checkpoint', 'configz', 'healthz', 'pods', 'spec'] as const;
+const everything = subresources.join(' ');
+const ofKubeadm = { name: 'kube-apiserver-kubelet-client', issuer: 'kubernetes' };
+
+test.each([
+  // kubeadm to 1.28, then to 1.35, then since 1.36.
+  [{ ...ofKubeadm, groups: ['system:masters'] }, everything],
+  [{ ...ofKubeadm, groups: ['kubeadm:cluster-admins'] }, everything],
+  [{ ...ofKubeadm, groups: [] }, 'proxy stats log metrics configz healthz pods'],
+  [{ ...ofKubeadm, issuer: 'etcd-ca', groups: [] }, ''],
+  [{ name: ofKubeadm.name, groups: [] }, ''],
+  [{ ...ofKubeadm, name: 'kubernetes-admin', groups: ['kubeadm:cluster-admins'] }, everything],
+  [{ ...ofKubeadm, name: 'kube-apiserver-etcd-client', groups: [] }, ''],
+  [{ ...ofKubeadm, name: 'system:node:edge1', groups: ['system:nodes'] }, ''],
+  [{ name: 'system:anonymous', groups: ['system:unauthenticated'] }, ''],
+])('without a policy, %j may use what the RBAC of its cluster allows', (user, allowed) => {
   const webhook = authorizationOf({ authorizationMode: 'Webhook' }, undefined);
-  const mayExec = (...groups: string[]): boolean =>
-    isAllowed(webhook, { user: { name: 'anna', groups }, verb: 'create', subresources: ['proxy'] });
-  expect({
-    masters: mayExec('system:masters', 'system:authenticated'),
-    kubeadm: mayExec('kubeadm:cluster-admins', 'system:authenticated'),
-    node: mayExec('system:nodes', 'system:authenticated'),
-    anonymous: mayExec('system:unauthenticated'),
-  }).toEqual({ masters: true, kubeadm: true, node: false, anonymous: false });
+  for (const verb of ['get', 'create', 'update', 'patch', 'delete']) {
+    const own = subresources.filter((name) => isAllowed(webhook, { user, verb, subresources: [name] }));
+    expect(own.join(' ')).toBe(allowed);
+  }
+});
+
+test('with AlwaysAllow all clients with valid credentials may do everything', () => {
   expect(authorizationOf({ authorizationMode: 'AlwaysAllow' }, undefined)).toEqual({ kind: 'all' });
 });
 
