@@ -303,6 +303,7 @@ const rooms = {
       'engine/host',
       'flow',
       'engine/container',
+      'engine/in-place',
       'engine/kuberuntime/actions',
       'engine/view',
       'engine/container-manager',

@@ -14,6 +14,7 @@ import type { PodDirs } from './host/pod-dirs.ts';
 import type { AppliedRevisions } from './in-place/applied-revisions.ts';
 import type { PodChange } from './in-place/compute-pod-change.ts';
 import type { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
+import { podToStop } from './kuberuntime/pod-to-stop.ts';
 import type { SyncedResize } from './kuberuntime/resize-pod.ts';
 import type { PodStatuses } from './pod-statuses.ts';
 import type { PodSyncer } from './pod-workers/pod-worker.ts';
@@ -26,9 +27,6 @@ import { type PodEventRecorder, podEventRecorder } from './view/event-recorder.t
 import { reasons } from './view/reasons.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 import type { MountedVolume } from './volumes/volume-mounter.ts';
-
-/** Grace period of a pod without a manifest. kubelet: pod_workers.go, kubelet_pods.go HandlePodCleanups */
-const orphanGracePeriodSeconds = 1;
 
 /**
  * Back-off of failed mounts, because a missing path often appears soon. kubelet:
@@ -175,14 +173,13 @@ export class KubeletPodSyncer implements PodSyncer {
     statuses.update(pod, { ...stopped, ips: podStatus.ips }, true);
   }
 
-  async syncTerminatingRuntimePod(runningPod: RuntimePod): Promise<void> {
-    const { uid, name, namespace, containers } = runningPod;
-    const pod: Pod = {
-      metadata: { uid, name, namespace },
-      spec: { containers: containers.map((container) => ({ name: container.name })) },
-    };
+  /**
+   * Stops a pod without a manifest as if it had one. The kubelet gives it one second, and runs no hook: pod_workers.go,
+   * kubelet_pods.go HandlePodCleanups
+   */
+  async syncTerminatingRuntimePod({ uid }: RuntimePod): Promise<void> {
     const podStatus = await this.deps.getPodStatus(uid);
-    await this.kill(pod, podStatus, orphanGracePeriodSeconds);
+    await this.kill(podToStop(podStatus, this.deps.appliedRevisions.of(uid)), podStatus, undefined);
   }
 
   async syncTerminatedPod(pod: Pod, podStatus: RuntimePodStatus): Promise<void> {

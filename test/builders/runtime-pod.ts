@@ -4,6 +4,7 @@ import type { FakeRuntime } from '../fakes/fake-runtime.ts';
 export async function startRuntimePod(
   runtime: FakeRuntime,
   uid: string,
+  annotations: Record<string, string> = {},
 ): Promise<{ sandbox: string; container: string }> {
   const labels = {
     'io.kubernetes.pod.name': uid,
@@ -15,7 +16,7 @@ export async function startRuntimePod(
   });
   const { containerId } = await runtime.createContainer({
     podSandboxId,
-    config: { metadata: { name: 'main' }, image: { image: 'app:1' }, labels },
+    config: { metadata: { name: 'main' }, image: { image: 'app:1' }, labels, annotations },
   });
   await runtime.startContainer({ containerId });
   return { sandbox: podSandboxId, container: containerId };

@@ -11,7 +11,10 @@ export const criLabels = {
 export const criAnnotations = {
   containerHash: 'io.kubernetes.container.hash',
   restartCount: 'io.kubernetes.container.restartCount',
+  deletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
   terminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
+  preStopHandler: 'io.kubernetes.container.preStopHandler',
+  ports: 'io.kubernetes.container.ports',
   terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
   terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
 } as const;

@@ -1,3 +1,5 @@
+import type { Container } from '../../api/types.ts';
+
 /** The runtime's status of one pod, in the kubelet's shape. kubelet: container/runtime.go PodStatus */
 export interface RuntimePodStatus {
   uid: string;
@@ -12,6 +14,12 @@ export interface RuntimePodStatus {
 }
 
 export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown';
+
+/** A preStop hook, with the ports that it may name. */
+export interface PreStopHook {
+  handler: NonNullable<NonNullable<Container['lifecycle']>['preStop']>;
+  ports: NonNullable<Container['ports']>;
+}
 
 /** kubelet: container/runtime.go Status */
 export interface RuntimeContainerStatus {
@@ -34,6 +42,8 @@ export interface RuntimeContainerStatus {
   message: string;
   /** The pod's grace period when the container was made, from an annotation. Used when the manifest is gone. */
   terminationGracePeriodSeconds?: number;
+  /** Its preStop hook, from an annotation. Used when the manifest is gone. */
+  preStop?: PreStopHook;
 }
 
 export interface RuntimeSandboxStatus {

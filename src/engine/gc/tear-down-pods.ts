@@ -10,8 +10,10 @@ import { RenewedLimits } from '../../flow/renewed-limits.ts';
 import type { RuntimePod } from '../container/runtime-pod.ts';
 import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
+import { readRevision } from '../in-place/applied-revisions.ts';
 import { containerGracePeriodSeconds } from '../kuberuntime/actions/termination-grace-period.ts';
 import { killPod } from '../kuberuntime/kill-pod.ts';
+import { podToStop } from '../kuberuntime/pod-to-stop.ts';
 import type { PodRemover } from '../kuberuntime/pod-remover.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import { computeStopOrder } from '../lifecycle/stop-order.ts';
@@ -122,7 +124,9 @@ function nameOf(pods: readonly RuntimePod[], uid: string): string {
 async function tearDownPod(deps: TearDown, uid: string): Promise<void> {
   const { limits } = deps;
   const podStatus = await limits.within(removalTimeoutMs, deps.runtimePods.getPodStatus(uid));
-  const pod = podOf(podStatus);
+  // Without a revision that can be read, the runtime knows enough.
+  const revision = await readRevision(deps.podDirs.podDir(uid)).catch(() => undefined);
+  const pod = podToStop(podStatus, revision?.pod);
   const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
   await limits.within(graceMs + removalTimeoutMs, removePod(deps, pod, podStatus));
   limits.renew();
@@ -139,20 +143,6 @@ async function removePod(deps: Deps, pod: Pod, podStatus: RuntimePodStatus): Pro
   await deps.removePodCgroup(uid);
   await deps.forgetRestarts(uid, podStatus.name === '' ? undefined : podStatus);
   await podDirs.removePodDir(uid);
-}
-
-/** The pod as far as its containers in the runtime describe it. */
-function podOf({ uid, name, namespace, containerStatuses }: RuntimePodStatus): Pod {
-  const grace = containerStatuses
-    .map(({ terminationGracePeriodSeconds }) => terminationGracePeriodSeconds)
-    .find((seconds) => seconds !== undefined);
-  return {
-    metadata: { uid, name, namespace },
-    spec: {
-      containers: containerStatuses.map((status) => ({ name: status.name })),
-      ...(grace === undefined ? {} : { terminationGracePeriodSeconds: grace }),
-    },
-  };
 }
 
 /** The pods of one node in reverse start order, as steps of UIDs, from the runtime's listing. */

@@ -11,6 +11,7 @@ import { ContainerEnds } from '../container/container-ends.ts';
 import type { RuntimeContainer, RuntimePod } from '../container/runtime-pod.ts';
 import { criAnnotations, criLabels } from '../container/labels.ts';
 import type {
+  PreStopHook,
   RuntimeContainerState,
   RuntimeContainerStatus,
   RuntimePodStatus,
@@ -193,6 +194,7 @@ function byID<T extends { id: string }>(listed: readonly T[]): Iterable<T> {
 function toContainerStatus(status: ContainerStatus, message: string): RuntimeContainerStatus {
   const { annotations, labels } = status;
   const grace = annotations[criAnnotations.terminationGracePeriod];
+  const preStop = preStopHook(annotations);
   return {
     id: status.id,
     name: labels[criLabels.containerName] ?? status.metadata?.name ?? '',
@@ -208,7 +210,20 @@ function toContainerStatus(status: ContainerStatus, message: string): RuntimeCon
     reason: status.reason,
     message,
     ...(grace === undefined ? {} : { terminationGracePeriodSeconds: parsedOr(0, grace, 10) }),
+    ...(preStop === undefined ? {} : { preStop }),
   };
+}
+
+/** kubelet: kuberuntime/labels.go getContainerInfoFromAnnotations */
+function preStopHook(annotations: Readonly<Record<string, string>>): PreStopHook | undefined {
+  const { [criAnnotations.preStopHandler]: handler, [criAnnotations.ports]: ports = '[]' } = annotations;
+  if (handler === undefined) return undefined;
+  try {
+    return { handler: JSON.parse(handler) as PreStopHook['handler'], ports: JSON.parse(ports) as PreStopHook['ports'] };
+  } catch {
+    // Another program wrote it.
+    return undefined;
+  }
 }
 
 function toSandboxStatus({ id, metadata, state, createdAt, network, linux }: PodSandboxStatus): RuntimeSandboxStatus {

@@ -1,10 +1,11 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { PodRemover } from '../../../src/engine/kuberuntime/pod-remover.ts';
 import { type RemovalFailure, tearDownPods } from '../../../src/engine/gc/tear-down-pods.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
+import { encodeRevision } from '../../../src/engine/in-place/revision-file.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
@@ -160,4 +161,30 @@ test('what was removed begins with a restart count of 0 again, also when the run
       { uid: 'db', pod: 'default/db' },
     ]),
   );
+});
+
+test('a pod stops within its grace period and runs its hooks, as its revision or its containers say', async () => {
+  const exec = { command: ['flush'] };
+  const annotations = {
+    'io.kubernetes.pod.terminationGracePeriod': '60',
+    'io.kubernetes.container.preStopHandler': JSON.stringify({ exec }),
+  };
+  await startRuntimePod(runtime, 'annotated', annotations);
+  await mkdir(podDirs.podDir('annotated'), { recursive: true });
+  const pod = {
+    metadata: { uid: 'db', name: 'db', namespace: 'default' },
+    spec: { terminationGracePeriodSeconds: 40, containers: [{ name: 'main', lifecycle: { preStop: { exec } } }] },
+  };
+  await writeFile(
+    join(podDirs.podDir('db'), 'revision.json'),
+    encodeRevision({ pod, outdated: {}, isResizing: false }),
+  );
+  await tearDown();
+  expect(runtime.requestsOf('execSync').map(({ cmd }) => cmd)).toEqual([['flush'], ['flush']]);
+  expect(
+    runtime
+      .requestsOf('stopContainer')
+      .map(({ timeout }) => Number(timeout))
+      .sort((a, b) => a - b),
+  ).toEqual([2, 40, 60]);
 });

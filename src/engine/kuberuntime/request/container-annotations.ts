@@ -7,14 +7,6 @@ import { criAnnotations, criLabels } from '../../container/labels.ts';
 type LifecycleHandler = NonNullable<Lifecycle['preStop']>;
 type HTTPGetAction = NonNullable<LifecycleHandler['httpGet']>;
 
-/** Annotations with which a kubelet can stop a container whose manifest was removed. kubelet: kuberuntime/labels.go */
-const stopAnnotations = {
-  podDeletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
-  podTerminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
-  preStopHandler: 'io.kubernetes.container.preStopHandler',
-  ports: 'io.kubernetes.container.ports',
-} as const;
-
 /** Labels that identify a sandbox. kubelet: kuberuntime/labels.go newPodLabels */
 export function identityLabels({ metadata }: Pod): Record<string, string> {
   return {
@@ -49,13 +41,13 @@ export function containerAnnotations(
     [criAnnotations.terminationMessagePath]: terminationMessagePath,
     [criAnnotations.terminationMessagePolicy]: terminationMessagePolicy,
     ...(deletionGracePeriodSeconds !== undefined && {
-      [stopAnnotations.podDeletionGracePeriod]: String(deletionGracePeriodSeconds),
+      [criAnnotations.deletionGracePeriod]: String(deletionGracePeriodSeconds),
     }),
     ...(terminationGracePeriodSeconds !== undefined && {
-      [stopAnnotations.podTerminationGracePeriod]: int64Text(terminationGracePeriodSeconds),
+      [criAnnotations.terminationGracePeriod]: int64Text(terminationGracePeriodSeconds),
     }),
-    ...(lifecycle?.preStop && { [stopAnnotations.preStopHandler]: goJSON(inAPIOrder(lifecycle.preStop)) }),
-    ...(ports.length > 0 && { [stopAnnotations.ports]: goJSON(ports.map(portInAPIOrder)) }),
+    ...(lifecycle?.preStop && { [criAnnotations.preStopHandler]: goJSON(inAPIOrder(lifecycle.preStop)) }),
+    ...(ports.length > 0 && { [criAnnotations.ports]: goJSON(ports.map(portInAPIOrder)) }),
   };
 }
 
