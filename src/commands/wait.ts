@@ -59,7 +59,7 @@ export function register(program: Command, deps: CommandDeps): void {
 
 const examples = `
 The condition concerns the manifests now on disk, also right after an edit:
-  ready      the pod of the edited manifest is Ready
+  ready      the pod of the edited manifest is Ready, or has completed as a job does
   updated    the edited manifest runs, Ready or not, and the previous one has ended
   completed  the pod has completed
   deleted    the pod is gone

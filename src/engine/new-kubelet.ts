@@ -1,5 +1,5 @@
 import type { Pod } from '../api/types.ts';
-import { isPodReady } from '../api/values/pod-conditions.ts';
+import { isReadyOrDone } from '../api/values/pod-conditions.ts';
 import { podFullName, podKey } from '../api/values/pod-names.ts';
 import { AsyncQueue } from '../flow/async-queue.ts';
 import { WallClockHistory } from '../flow/wall-clock-history.ts';
@@ -129,7 +129,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     isTerminating: (uid) => workers.isPodTerminationRequested(uid) && !workers.isPodKnownTerminated(uid),
     podStatus: (uid) => cache.get(uid),
     lookAtPod: (uid) => news.relist(uid),
-    isReadyAsDeclared: (pod) => isPodReady(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
+    isWellAsDeclared: (pod) => isReadyOrDone(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
     redeclare: () => {
       config.redeclare();
     },

@@ -1,6 +1,7 @@
 import { isPodReady } from '../api/values/pod-conditions.ts';
 import { humanDuration } from '../api/values/duration.ts';
-import type { EngineSnapshot, RuntimeSnapshot, Silence, SourceSnapshot } from '../engine/view/snapshot.ts';
+import { reasons } from '../engine/view/reasons.ts';
+import type { EngineSnapshot, PodSnapshot, RuntimeSnapshot, Silence, SourceSnapshot } from '../engine/view/snapshot.ts';
 import { displayWidth } from '../display-width.ts';
 import { printable } from '../visible-text.ts';
 import { type Line, type Span, textLine } from './line.ts';
@@ -48,18 +49,32 @@ export function startingLines(silence: Silence | undefined, columns: number): Li
 
 function headerSpans(snapshot: EngineSnapshot, now: number): Span[] {
   const { pods, pleg } = snapshot;
-  const readyCount = pods.filter((entry) => isPodReady(entry.pod.status)).length;
   const relist =
     pleg.lastRelistAt === undefined ? 'no relist yet' : `relist ${humanDuration(now - pleg.lastRelistAt)} ago`;
   return [
     { text: `kubelet-ts ${snapshot.nodeName}`, bold: true },
     ...runtimeSpans(snapshot.runtime),
     ...snapshot.pressures.map(({ type }): Span => ({ text: type, color: 'red' })),
-    { text: `pods ${readyCount}/${pods.length} ready`, color: readyCount === pods.length ? 'green' : 'yellow' },
+    podsSpan(pods),
     ...snapshot.sources.filter(isShown).map(sourceSpan),
     { text: `PLEG ${pleg.mode}, ${relist}` },
     { text: `up ${humanDuration(now - snapshot.startedAt)}` },
   ];
+}
+
+/** Pods that are done, and those that an operator stopped, are not expected to be Ready. */
+function podsSpan(pods: readonly PodSnapshot[]): Span {
+  const statuses = pods.map(({ pod }) => pod.status);
+  const completed = statuses.filter((status) => status?.phase === 'Succeeded').length;
+  const stopped = statuses.filter((status) => status?.reason === reasons.stopped).length;
+  const ready = statuses.filter(isPodReady).length;
+  const expected = pods.length - completed - stopped;
+  const counts = [
+    `pods ${ready}/${expected} ready`,
+    ...(completed === 0 ? [] : [`${completed} completed`]),
+    ...(stopped === 0 ? [] : [`${stopped} stopped`]),
+  ];
+  return { text: counts.join(', '), color: ready === expected ? 'green' : 'yellow' };
 }
 
 function runtimeSpans(runtime: RuntimeSnapshot): Span[] {

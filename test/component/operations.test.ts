@@ -280,6 +280,31 @@ describe('rollback', () => {
     await runs(one, '1');
     expect(one.engine.messages('RolledBack')).toEqual(['revision 2 was not Ready within 30s; revision 1 runs again']);
   });
+
+  test('does not come for a job that completed within its deadline, before its first readiness probe', async () => {
+    const world = await World.make();
+    world.runtime.addImage('app:1');
+    world.runtime.script('main', { exitAfterMs: 1000 });
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    const one = { world, engine, source };
+    const annotations = { 'kubelet-ts.io/progress-deadline': '30s' };
+    for (const env of ['1', '2']) {
+      const job = revision(env, { annotations, restartPolicy: 'Never' });
+      for (const container of job.spec.containers) {
+        container.readinessProbe = { exec: { command: ['true'] }, initialDelaySeconds: 20 };
+      }
+      source.setDerived(job);
+      await world.until(() => envOf(engine) === env && engine.pod('web-edge1')?.pod.status?.phase === 'Succeeded');
+      await world.pass(3000);
+    }
+    await world.leap(60_000);
+    expect([envOf(engine), updateOf(engine), engine.messages('RolledBack')]).toEqual(['2', undefined, []]);
+    expect(engine.kubelet.pastRevisions(web).map(({ wasReady }) => wasReady)).toEqual([true, true]);
+    expect(await ask(one, { action: 'rollback' })).toBe(
+      'pod/web-edge1 rolled back to revision 1 until its manifest changes, or kubelet-ts unhold',
+    );
+  });
 });
 
 test('an update waits while its window is closed, also after a restart', async () => {

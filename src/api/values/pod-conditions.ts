@@ -9,3 +9,8 @@ export function isConditionTrue(status: PodStatus | undefined, type: string): bo
 export function isPodReady(status: PodStatus | undefined): boolean {
   return isConditionTrue(status, 'Ready');
 }
+
+/** True if the pod does what it is for: it is Ready, or it has completed and never becomes Ready again. */
+export function isReadyOrDone(status: PodStatus | undefined): boolean {
+  return isPodReady(status) || status?.phase === 'Succeeded';
+}

@@ -1,4 +1,4 @@
-import { isPodReady } from '../../api/values/pod-conditions.ts';
+import { isReadyOrDone } from '../../api/values/pod-conditions.ts';
 import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { Pod } from '../../api/types.ts';
 import { reasons } from '../../engine/view/reasons.ts';
@@ -55,9 +55,9 @@ export function isConditionMet(
   if (typeof condition !== 'string') return isCurrent && hasField(pod, condition);
   switch (condition) {
     case 'ready':
-      return isCurrent && isPodReady(pod.status);
+      return isCurrent && isReadyOrDone(pod.status);
     case 'completed':
-      return pod.status?.phase === 'Succeeded';
+      return isCurrent && pod.status?.phase === 'Succeeded';
     case 'updated':
       return isCurrent && revisions.length === 1 && hasStarted(pod);
   }

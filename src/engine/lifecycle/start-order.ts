@@ -1,6 +1,6 @@
 import { cycleOf, cycleText, dependsOn, findDependency } from '../../api/values/depends-on.ts';
 import type { Pod, PodStatus } from '../../api/types.ts';
-import { isPodReady } from '../../api/values/pod-conditions.ts';
+import { isReadyOrDone } from '../../api/values/pod-conditions.ts';
 import { reasons } from '../view/reasons.ts';
 import { awaitedPodsText } from '../view/recognized-texts.ts';
 import type { Rejection } from '../view/snapshot.ts';
@@ -38,10 +38,6 @@ export function computeStartOrder(
   }
   if (unready.length + undeclared.length === 0) return { decision: 'start' };
   return { decision: 'wait', message: awaitedPodsText({ unready, undeclared }) };
-}
-
-function isReadyOrDone(status: PodStatus | undefined): boolean {
-  return isPodReady(status) || status?.phase === 'Succeeded';
 }
 
 /** Without the namespace if it is the pod's own. */

@@ -48,7 +48,7 @@ interface Deps {
   /** Reads the status of a pod from the runtime. */
   lookAtPod: (uid: string) => Promise<void>;
   /** True if this pod is Ready and nothing of an earlier manifest runs in it. */
-  isReadyAsDeclared: (pod: Pod) => boolean;
+  isWellAsDeclared: (pod: Pod) => boolean;
   /** Merges the lists of the sources again. */
   redeclare: () => void;
   stopPod: (uid: string) => void;
@@ -285,11 +285,11 @@ export class PodOperations {
 
   /** The record with its current revision as one that was Ready, if it is Ready now. Else the same record. */
   private withReadiness(record: PodRecord): PodRecord {
-    const { declaredPod, isReadyAsDeclared } = this.deps;
+    const { declaredPod, isWellAsDeclared } = this.deps;
     const current = currentRevision(record);
     const pod = declaredPod(record);
     if (current === undefined || current.wasReady || pod === undefined) return record;
-    if (!isSameRevision(pod, current.pod) || !isReadyAsDeclared(pod)) return record;
+    if (!isSameRevision(pod, current.pod) || !isWellAsDeclared(pod)) return record;
     const revisions = record.revisions.map((one) => (one === current ? { ...one, wasReady: true } : one));
     return { ...record, revisions };
   }

@@ -33,6 +33,7 @@ const met = (snapshot: EngineSnapshot, name = 'web'): WaitCondition[] =>
   waitConditions.filter((condition) => isConditionMet(name, condition, snapshot));
 
 const ready = { uid: 'new', isReady: true };
+const completed: Revision = { uid: 'new', phase: 'Succeeded', state: 'finished' };
 const noRoom = { reason: 'OutOfcpu', message: 'no room' };
 
 describe('what a pod is', () => {
@@ -40,7 +41,10 @@ describe('what a pod is', () => {
     ['Ready', [ready], ['ready', 'updated']],
     ['not there', [], ['deleted']],
     ['Pending', [{ uid: 'new', phase: 'Pending' }], []],
-    ['completed', [{ uid: 'new', phase: 'Succeeded', state: 'finished' }], ['completed', 'updated']],
+    ['completed', [completed], ['ready', 'completed', 'updated']],
+    ['failed', [{ ...completed, phase: 'Failed' }], ['updated']],
+    ['completed, with a change that waits', [{ ...completed, waitingUpdate: noRoom }], []],
+    ['completed, and not declared any more', [{ ...completed, state: 'terminated' }], []],
     ['Ready, and not declared any more', [{ ...ready, state: 'terminating' }], []],
     ['Ready, with a change that waits', [{ ...ready, waitingUpdate: noRoom }], []],
     ['Ready by an image of before', [{ ...ready, outdatedContainers: ['main'] }], []],
