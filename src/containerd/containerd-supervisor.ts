@@ -172,7 +172,8 @@ export class ContainerdSupervisor {
       signal.throwIfAborted();
     } catch (error) {
       await host.signal(process, 'SIGKILL');
-      await ended;
+      // Polled: a wait for `ended` does not keep this process alive.
+      await this.#isGoneWithin(process, terminateTimeoutMs);
       await host.removeTraces();
       throw error;
     }

@@ -1,13 +1,17 @@
 import type { Clock } from '../clock.ts';
+import { isUnimplemented } from '../cri/errors.ts';
 import { connectOnce, openChannel } from '../cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import { waitForPath } from './wait-for-path.ts';
 
-const pollMs = 5;
+/** The next attempt comes after a tenth of the time that has passed, in milliseconds, within these bounds. */
+const shortestPollMs = 5;
+const longestPollMs = 250;
 
 /**
  * Resolves when the CRI behind a socket answers. The kernel reports the socket; only the moments between its three
- * steps (bound, listening, CRI plugin up) are polled. Rejects with the signal's reason, or after `timeoutMs`.
+ * steps (bound, listening, CRI plugin up) are polled. Rejects with the signal's reason, after `timeoutMs`, or at once if
+ * containerd is up without its CRI plugin, which it loads only when it starts.
  */
 export async function waitUntilReady(
   socketPath: string,
@@ -19,10 +23,12 @@ export async function waitUntilReady(
     timeout.abort(new Error(`no answer within ${String(timeoutMs / 1000)} s`));
   });
   const signal = AbortSignal.any([options.signal, timeout.signal]);
+  const begunAt = clock.monotonic();
   const retry = async (attempt: () => Promise<unknown>): Promise<void> => {
     while (!(await succeeds(attempt))) {
       signal.throwIfAborted();
-      await clock.sleep(pollMs, { signal });
+      const passedMs = clock.monotonic() - begunAt;
+      await clock.sleep(Math.min(Math.max(passedMs / 10, shortestPollMs), longestPollMs), { signal });
     }
   };
   try {
@@ -40,9 +46,12 @@ export async function waitUntilReady(
   }
 }
 
-function succeeds(attempt: () => Promise<unknown>): Promise<boolean> {
-  return attempt().then(
-    () => true,
-    () => false,
-  );
+async function succeeds(attempt: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await attempt();
+    return true;
+  } catch (error) {
+    if (isUnimplemented(error)) throw new Error('it runs without its CRI plugin', { cause: error });
+    return false;
+  }
 }

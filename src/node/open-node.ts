@@ -286,6 +286,9 @@ function warnOfOrphanShims(endpoint: string, logger: Logger): () => void {
   };
 }
 
+/** A containerd that has not answered after this time, in milliseconds, is a slow step of the start. */
+const slowStartMs = 3000;
+
 async function startManaged({ options, logger, signal, onStarting }: NodeRequest): Promise<Started> {
   const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
   const managed = new ManagedContainerd({
@@ -294,7 +297,16 @@ async function startManaged({ options, logger, signal, onStarting }: NodeRequest
     logger,
     systemdCgroup: options.cgroupDriver === 'systemd',
   });
-  const { pid, adopted, warnings } = await managed.start(signal);
+  const starting = managed.start(signal);
+  let doing: string | undefined = 'its containerd does not answer yet';
+  const cancelNotice = systemClock.after(slowStartMs, () => {
+    // It is called again below, and then ends the start if it fails.
+    onStarting?.(() => doing).catch(() => undefined);
+  });
+  const { pid, adopted, warnings } = await starting.finally(() => {
+    doing = undefined;
+    cancelNotice();
+  });
   logger.info({ pid }, adopted ? 'Adopted the managed containerd' : 'Started the managed containerd');
   for (const warning of warnings) logger.warn(warning);
   const importFolder = managed.importImages.bind(managed);

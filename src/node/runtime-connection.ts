@@ -3,7 +3,7 @@ import { systemClock } from '../clock.ts';
 import { containerTasks } from '../containerd/container-tasks.ts';
 import { containerdEventStream } from '../containerd/containerd-event-stream.ts';
 import { endingLostTasks } from '../containerd/ending-lost-tasks.ts';
-import { managedPaths, type ManagedPaths } from '../containerd/managed-paths.ts';
+import { managedPaths } from '../containerd/managed-paths.ts';
 import { probeEndpoint } from '../containerd/probe-endpoint.ts';
 import { isDeadlineExceeded } from '../cri/errors.ts';
 import { type Channel, openChannel } from '../cri/grpc-channel.ts';
@@ -21,6 +21,8 @@ import { criEventStream, type RuntimeEventStream } from '../engine/pleg/runtime-
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { needsRoot } from '../needs-root.ts';
+import { readAgentProcess } from '../server/control/control-call.ts';
+import { rootSocketPath } from '../server/control/socket-paths.ts';
 import { findRuntimeOfAgent } from './find-runtime.ts';
 
 /** The flags that lead to a runtime. Without an endpoint, or with an empty one, it is found. */
@@ -145,11 +147,12 @@ export async function connectToRuntime(place: RuntimePlace, timeoutMs = answerTi
   const rootDir = resolve(place.rootDir);
   const { endpoint, managed } = await findRuntimeOfAgent({ rootDir, flag: place.containerRuntimeEndpoint });
   // Only checked here for the managed runtime: any other answered when it was chosen.
-  if (managed) await requireManagedContainerd(managedPaths(rootDir), timeoutMs);
+  if (managed) await requireManagedContainerd(rootDir, timeoutMs);
   return openOwnRuntime(endpoint, { rootDir, makesPods: false, signal: new AbortController().signal });
 }
 
-async function requireManagedContainerd({ endpoint, logFile }: ManagedPaths, timeoutMs: number): Promise<void> {
+async function requireManagedContainerd(rootDir: string, timeoutMs: number): Promise<void> {
+  const { endpoint, logFile } = managedPaths(rootDir);
   const result = await probeEndpoint(endpoint, timeoutMs);
   if (result.kind === 'answers') return;
   const cause = 'error' in result ? result.error : undefined;
@@ -160,5 +163,15 @@ async function requireManagedContainerd({ endpoint, logFile }: ManagedPaths, tim
       cause,
     });
   }
-  throw new UserError(`no container runtime answers at ${endpoint}`, { hint: 'kubelet-ts run starts it.', cause });
+  if (result.kind === 'no-cri') {
+    throw new UserError(`containerd runs without its CRI plugin at ${endpoint}`, {
+      hint: `Its log: ${logFile}`,
+      cause,
+    });
+  }
+  const agent = await readAgentProcess(rootSocketPath(rootDir));
+  throw new UserError(`no container runtime answers at ${endpoint}`, {
+    hint: agent === undefined ? 'kubelet-ts run starts it.' : `kubelet-ts is starting it. Its log: ${logFile}`,
+    cause,
+  });
 }

@@ -27,6 +27,7 @@ export async function copyFromContainer(
   const stdout = new PassThrough();
   const extracted = extractArchive(stdout, source, target, report).catch((error: unknown) => {
     broken.abort(error);
+    stdout.destroy();
   });
   const what = source.name === undefined ? '.' : `./${source.name}`;
   try {
@@ -50,7 +51,11 @@ export async function copyToContainer(
   stdin.once('error', (error) => {
     broken.abort(error);
   });
-  await runTar(container, ['xf', '-', '-C', target.folder], { stdin, stdout: discarded(), signal: broken.signal });
+  try {
+    await runTar(container, ['xf', '-', '-C', target.folder], { stdin, stdout: discarded(), signal: broken.signal });
+  } finally {
+    stdin.destroy();
+  }
 }
 
 /** True if the path is a folder in the container. */

@@ -18,7 +18,10 @@ type Entry = Extract extends AsyncIterable<infer E> ? E : never;
 /** Names as bytes, because they need not be text. The types of the library leave this option out. */
 const byteNames = { highWaterMark: 64 * 1024, filenameEncoding: 'latin1' };
 
-/** Makes the entries of an archive of `source` below `target`. Ends `archive` early if it is hostile. */
+/**
+ * Makes the entries of an archive of `source` below `target`. Rejects at the first entry that is hostile or cannot be
+ * made, and if there is none; the caller then destroys `archive`.
+ */
 export async function extractArchive(
   archive: Readable,
   source: Source,
@@ -32,13 +35,16 @@ export async function extractArchive(
     entries.destroy(error);
   });
   archive.pipe(entries);
+  let isEmpty = true;
   try {
     for await (const entry of entries) {
+      isEmpty = false;
       await space.check(entry.header.size);
       await place(tree, entry, { source, target, report });
       // Content of an entry that has none, or was left out.
       entry.resume();
     }
+    if (isEmpty) throw new UserError('the tar of the container sent nothing');
   } catch (error) {
     if (error instanceof UserError || isSystemError(error)) throw error;
     throw new UserError(`the tar of the container sent no valid archive: ${errorMessage(error)}`, { cause: error });

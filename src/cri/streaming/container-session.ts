@@ -45,15 +45,20 @@ interface SessionRequest {
 
 /**
  * Connects the caller's streams with a container. Resolves with the runtime's status at the end of the session, when
- * `stdout` and `stderr` have taken all output.
+ * `stdout` and `stderr` have taken all output. Rejects with the signal's reason at once if it is aborted, even if the
+ * streams take no more.
  */
 export async function runSession(request: SessionRequest, options: SessionStreams): Promise<ExecStatus> {
   const connection = await connect(request, options);
   const ended = new AbortController();
-  const closeEarly = (): void => {
-    connection.close();
-  };
-  options.signal?.addEventListener('abort', closeEarly, { once: true });
+  let abandon = (): void => undefined;
+  const abandoned = new Promise<never>((_resolve, reject) => {
+    abandon = () => {
+      connection.close();
+      reject(options.signal?.reason as Error);
+    };
+  });
+  options.signal?.addEventListener('abort', abandon, { once: true });
   let inputError: unknown;
   const failInput = (error: unknown): void => {
     inputError ??= error;
@@ -65,12 +70,12 @@ export async function runSession(request: SessionRequest, options: SessionStream
   }
   try {
     options.signal?.throwIfAborted();
-    return await forwardOutput(connection, options).catch((error: unknown) => {
+    return await Promise.race([forwardOutput(connection, options), abandoned]).catch((error: unknown) => {
       options.signal?.throwIfAborted();
       throw inputError === undefined ? error : new UserError(`reading stdin: ${errorMessage(inputError)}`);
     });
   } finally {
-    options.signal?.removeEventListener('abort', closeEarly);
+    options.signal?.removeEventListener('abort', abandon);
     ended.abort();
     connection.close();
   }

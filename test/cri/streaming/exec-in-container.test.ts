@@ -81,6 +81,19 @@ describe.each(protocols)('over $name', ({ speaks }) => {
     expect(await run(runtime, { stdin })).toEqual({ exitCode: 3, stdout: 'hello world', stderr: '' });
   });
 
+  test('an abort ends the session even if stdout takes no more', async () => {
+    const runtime = await runtimeThatSpeaks(speaks, (session) => {
+      session.send('stdout', 'out');
+    });
+    const left = new AbortController();
+    const stdout = new Writable({
+      write: () => {
+        left.abort(new Error('left'));
+      },
+    });
+    await expect(run(runtime, { stdout, signal: left.signal })).rejects.toThrow(new Error('left'));
+  });
+
   test('ends an empty stdin', async () => {
     const runtime = await runtimeThatSpeaks(speaks, echo);
     expect(await run(runtime, { stdin: Readable.from([]) })).toEqual({ exitCode: 3, stdout: '', stderr: '' });
