@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import packageJSON from '../../package.json' with { type: 'json' };
 import type { OperationAction } from '../engine/operations/operation.ts';
 import { deniedToUser } from '../needs-root.ts';
+import { refuseForeignRootDir } from '../own-paths.ts';
 import { visible, visibleLines } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { referenceVersion } from '../node/options/flags.ts';
@@ -100,7 +101,12 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
         write(visibleLines(withHint(text)));
       },
     })
-    .exitOverride();
+    .exitOverride()
+    .hook('preAction', (_program, action) => {
+      const { rootDir } = action.opts<{ rootDir?: string }>();
+      // doctor reports it.
+      if (rootDir !== undefined && action.name() !== 'doctor') refuseForeignRootDir(rootDir);
+    });
   if (argv[2] === completeCommand) return printCandidates(argv.slice(3), deps);
   if (argv[2] === manCommand) return printManPage(program, argv.slice(3), deps);
   const named = argv.slice(2).filter((word) => !word.startsWith('-'));

@@ -8,6 +8,7 @@ import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../make-folder.ts';
 import { requireRoot } from '../needs-root.ts';
+import { refuseForeignRootDir } from '../own-paths.ts';
 import { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import { ownCommandLine } from '../own-program.ts';
 import { serveControlSocket } from '../server/control/control-socket.ts';
@@ -54,6 +55,8 @@ export async function withAgent<T>(
   requireRoot();
   const group = await findControlGroup(options.controlGroup);
   await makeFolder(options.rootDir, 0o750);
+  // Once more than for each command: another user may have made it in between.
+  refuseForeignRootDir(options.rootDir);
   let built = (_kubelet: Kubelet): void => undefined;
   let waitsFor: UserError | undefined;
   let noteLooked = (): void => undefined;

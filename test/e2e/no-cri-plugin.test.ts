@@ -47,7 +47,7 @@ test('commands answer while containerd does not', async () => {
   const slow = `#!/bin/sh\ncase $1 in --version) exec ${installed} --version ;; esac\nexec sleep 1000\n`;
   await writeFile(join(folder, 'containerd'), slow, { mode: 0o755 });
   const agent = await Agent.create({ containerd: { release: 'slow', folder }, manifests });
-  const run = agent.spawn(['run', agent.manifestsFolder, '--no-tui'], { reject: false });
+  const run = agent.spawn(['run', agent.manifestsFolder, '--no-tui']);
   onTestFinished(async () => {
     run.kill('SIGTERM');
     expect((await run).exitCode).toBe(0);

@@ -3,6 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { hasCode, UserError } from '../../errors.ts';
 import { noteHolder, parseHolder } from '../../exclusively.ts';
 import { needsRoot } from '../../needs-root.ts';
+import { refuseForeignSocket } from '../../own-paths.ts';
 import { describeState, isRunning, type ProcessIdentity } from '../../process-identity.ts';
 import { Exchange, type Request } from './exchange.ts';
 
@@ -31,10 +32,10 @@ export interface Call extends Omit<Request, 'clientName'> {
 /**
  * Asks the agent behind a socket. Resolves to the body, or to undefined if no agent runs. Waits as long as the agent
  * works on the answer. Rejects with an `AgentSilentError` if the agent is stuck or its answer is incomplete, and with a
- * `UserError` if the agent refuses.
+ * `UserError` if the agent refuses or another user may listen on the socket.
  */
 export async function call(asked: Call): Promise<string | undefined> {
-  const exchange = start(asked);
+  const exchange = startTrusted(asked);
   try {
     return await whileItLives(asked, exchange, async () => {
       const status = await statusOf(asked, exchange);
@@ -50,7 +51,7 @@ export async function call(asked: Call): Promise<string | undefined> {
  * Rejects as `call`.
  */
 export async function* stream(asked: Call, signal: AbortSignal): AsyncGenerator<string, void> {
-  const exchange = start(asked);
+  const exchange = startTrusted(asked);
   const abort = (): void => {
     exchange.destroy(signal.reason as Error);
   };
@@ -71,7 +72,7 @@ export async function* stream(asked: Call, signal: AbortSignal): AsyncGenerator<
 
 /** Resolves when the agent that serves this socket has ended, at once if none runs. */
 export async function untilGone(asked: Call): Promise<void> {
-  const exchange = start(asked);
+  const exchange = startTrusted(asked);
   try {
     await whileItLives(asked, exchange, async () => {
       if ((await statusOf(asked, exchange)) !== undefined) await untilClosed(exchange);
@@ -89,6 +90,12 @@ async function untilClosed(exchange: Exchange): Promise<void> {
     // Only the agent is of interest, not its answer.
     if (error instanceof UserError) throw error;
   }
+}
+
+/** Throws a `UserError` if another user may listen on the socket: requests have secrets, and answers are acted on. */
+function startTrusted(asked: Call): Exchange {
+  refuseForeignSocket(asked.socketPath);
+  return start(asked);
 }
 
 function start({ socketPath, method, path, body }: Call): Exchange {

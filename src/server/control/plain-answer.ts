@@ -1,3 +1,4 @@
+import { refuseForeignSocket } from '../../own-paths.ts';
 import { pipeBinding } from './pipe-binding.ts';
 
 /** More than the table of 10,000 pods. */
@@ -5,11 +6,12 @@ const maxBytes = 4 * 1024 * 1024;
 
 /**
  * The body of a plain answer to a GET on a connection of its own: status 200, with its length. Resolves to undefined
- * for any other answer, without an agent, after the time-out, which begins when the socket is connected, and where
+ * for any other answer, without an agent, if another user may listen there, after the time-out, which begins when the socket is connected, and where
  * Node has no `pipeBinding`. `control-call.ts` asks in these cases, and knows why. This saves `ps` a tenth of its time.
  */
 export async function plainAnswer(socketPath: string, path: string, timeoutMs: number): Promise<string | undefined> {
   try {
+    refuseForeignSocket(socketPath);
     return await askOverPipe(socketPath, path, timeoutMs);
   } catch {
     return undefined;

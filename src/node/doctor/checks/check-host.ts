@@ -28,7 +28,7 @@ function judgePath({ what, path, found }: PathFacts): Verdict[] {
   const shown = `${what} ${path}`;
   const verdicts: Verdict[] = [];
   const severity = what === 'manifests' ? warning : problem;
-  if (found.isLink && what !== 'manifests') verdicts.push(warning(`${shown} is a link`, `ls -l ${path}`));
+  if (found.isLink && what !== 'manifests') verdicts.push(problem(`${shown} is a link`, `ls -l ${path}`));
   if (found.uid !== 0)
     verdicts.push(severity(`${shown} belongs to user ${found.uid}, not to root`, `chown root: ${path}`));
   if (what === 'control socket' && (found.mode & anyOther) !== 0) {
