@@ -565,6 +565,7 @@ const rooms = {
     ],
   ],
   'commands/run': ['the screen around an agent', ['engine/view', 'tui', 'server/control', 'node/log']],
+  'commands/habits': ['what command lines of other programs mean here (pure)', ['api/text']],
   'commands/io': ['terminal, JSON and YAML', ['api/text', 'cri/streaming', 'node']],
   'commands/diff': ['text of `diff`', ['node/diff']],
   'commands/pod': [

@@ -55,6 +55,7 @@ const commands: Record<string, CommandEntry> = {
   images: { summary: 'List, pull, load, bundle, tag and remove images', load: () => import('./images.ts') },
   down: { summary: 'Stop kubelet-ts and remove its pods', load: () => import('./down.ts') },
   doctor: { summary: 'Examine this machine, and show how to mend it', load: () => import('./doctor.ts') },
+  version: { summary: 'Show the versions of client, agent and runtime', load: () => import('./version.ts') },
   'support-bundle': {
     summary: 'Write an archive for a bug report, without secrets',
     load: () => import('./support-bundle.ts'),
@@ -111,7 +112,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   if (argv[2] === manCommand) return printManPage(program, argv.slice(3), deps);
   const named = argv.slice(2).filter((word) => !word.startsWith('-'));
   const word = named[0] === 'help' ? named[1] : named[0];
-  if (argv[2] === named[0]) await refuseUnknown(word);
+  if (argv[2] !== undefined && argv[2] === named[0]) await refuseForeign(argv.slice(argv[2] === 'help' ? 3 : 2));
   const wanted = aliases[word ?? ''] ?? word ?? '';
   // Only help and mistakes need the others.
   const isAlone = argv[2] === word && wanted in commands;
@@ -148,6 +149,9 @@ const withHint = (text: string): string =>
 
 const aliases: Record<string, string> = { get: 'ps' };
 
+/** The names of all commands. */
+export const commandNames: readonly string[] = [...Object.keys(commands), ...Object.keys(aliases), 'help'];
+
 /** The hidden command of the completion scripts. It is not parsed, because its words may be unfinished. */
 const completeCommand = '__complete';
 
@@ -182,54 +186,16 @@ async function printManPage(program: Command, words: readonly string[], deps: Co
   return 0;
 }
 
-/** Rejects with a `UserError` for a command that does not exist, with the one that is meant. */
-async function refuseUnknown(name: string | undefined): Promise<void> {
-  if (name === undefined || name === 'help' || Object.hasOwn(commands, aliases[name] ?? name)) return;
-  const [{ UserError }, { nearestName }] = await Promise.all([
+/** Rejects with a `UserError` for a command line that is meant for another program, or mistyped. */
+async function refuseForeign(words: readonly string[]): Promise<void> {
+  const [name = 'help'] = words;
+  const isKnown = name === 'help' || Object.hasOwn(commands, aliases[name] ?? name);
+  const [{ UserError }, { habitHint }] = await Promise.all([
     import('../errors.ts'),
-    import('../api/text/nearest-name.ts'),
+    import('./habits/answer-habit.ts'),
   ]);
-  const meant = Object.hasOwn(meanings, name) ? meanings[name] : nearestName(name, Object.keys(commands));
-  throw new UserError(`there is no command "${visible(name)}"`, {
-    hint: meant === undefined ? 'kubelet-ts --help lists all commands.' : `Did you mean kubelet-ts ${meant}?`,
-  });
+  const hint = habitHint(words, commandNames);
+  if (hint === undefined) return;
+  const message = isKnown ? `kubelet-ts ${name} has other flags` : `there is no command "${visible(name)}"`;
+  throw new UserError(message, { hint });
 }
-
-/** Commands of other programs, and ours for the same task. */
-const meanings: Readonly<Record<string, string>> = {
-  pods: 'ps',
-  pod: 'ps',
-  po: 'ps',
-  ls: 'ps',
-  list: 'ps',
-  status: 'ps',
-  inspect: 'describe',
-  why: 'explain',
-  sh: 'exec',
-  shell: 'exec',
-  stats: 'top',
-  screen: 'ui',
-  tui: 'ui',
-  up: 'run',
-  play: 'run',
-  lint: 'validate',
-  check: 'validate',
-  pull: 'images pull',
-  load: 'images load',
-  prune: 'images prune',
-  tag: 'images tag',
-  rmi: 'images rm',
-  version: '--version',
-  info: 'doctor',
-  create: 'apply',
-  replace: 'apply',
-  rm: 'delete',
-  remove: 'delete',
-  kill: 'stop',
-  rollout: 'restart',
-  undo: 'rollback',
-  node: 'top node',
-  nodes: 'top node',
-  event: 'events',
-  log: 'logs',
-};

@@ -56,6 +56,7 @@ export function register(program: Command, deps: CommandDeps): void {
         return;
       }
       const snapshot = await agentSnapshot(flags.rootDir, deps.stderr, 'nothing restarts or probes pods');
+      if (snapshot !== undefined && flags.output === 'wide') deps.stderr.write(versionLine(snapshot));
       const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
       const pods = choose(all, snapshot?.nodeName ?? '');
       deps.stdout.write(await print(pods, snapshot, flags.headers));
@@ -182,6 +183,11 @@ function objectOf(pods: readonly ListedPod[], isSingle: boolean): object {
   const [first] = pods;
   if (isSingle && first !== undefined && pods.length === 1) return toObject(first);
   return { apiVersion: 'v1', kind: 'List', items: pods.map(toObject) };
+}
+
+/** Before the table, on stderr, because scripts read the table. */
+function versionLine({ version = 'of an earlier release', nodeName, runtime }: EngineSnapshot): string {
+  return `${visible(`node ${nodeName}: kubelet-ts ${version}, ${runtime.name} ${runtime.version}`)}\n`;
 }
 
 const warnings = (snapshot: EngineSnapshot | undefined, isWide: boolean): string =>

@@ -15,6 +15,7 @@ import type { Summary } from './stats/summary.ts';
 import { removeAllPods, type UnremovedPod } from './remove-all-pods.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { SyncLoopMonitor } from './sync-loop-monitor.ts';
+import { programVersion } from '../program-version.ts';
 import { takeActivity, takeSnapshot } from './take-snapshot.ts';
 import type { KubeletEvent } from './view/events.ts';
 import type {
@@ -104,6 +105,7 @@ export class Kubelet
     const { node, endpoint } = this.deps;
     const { runtime, ...rest } = takeSnapshot(this.parts, { nodeIPs: node.nodeIPs, brief });
     return {
+      version: programVersion,
       nodeName: node.nodeName,
       startedAt: this.startedAt,
       ...(!isDeepStrictEqual(node.inPlace, defaultInPlacePolicy) && { inPlace: node.inPlace }),

@@ -53,6 +53,7 @@ function headerSpans(snapshot: EngineSnapshot, now: number): Span[] {
     pleg.lastRelistAt === undefined ? 'no relist yet' : `relist ${humanDuration(now - pleg.lastRelistAt)} ago`;
   return [
     { text: `kubelet-ts ${snapshot.nodeName}`, bold: true },
+    ...(snapshot.version === undefined ? [] : [{ text: `v${snapshot.version}` }]),
     ...runtimeSpans(snapshot.runtime),
     ...snapshot.pressures.map(({ type }): Span => ({ text: type, color: 'red' })),
     podsSpan(pods),

@@ -21,9 +21,8 @@ test('a command that reads no input leaves stdin alone', async () => {
 
 test.each([
   ['lgos', 'Did you mean kubelet-ts logs?'],
-  ['pods', 'Did you mean kubelet-ts ps?'],
-  ['version', 'Did you mean kubelet-ts --version?'],
-  ['rollout', 'Did you mean kubelet-ts restart?'],
+  ['pods', 'Use: kubelet-ts ps'],
+  ['rollout', 'Show the revisions of a pod: kubelet-ts history POD'],
   ['frobnicate', 'kubelet-ts --help lists all commands.'],
 ])('the unknown command %s is answered with the one that is meant', async (word, hint) => {
   await expect(runProgram(['node', 'kubelet-ts', word])).rejects.toMatchObject({

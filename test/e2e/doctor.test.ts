@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Finding, Level } from '../../src/node/doctor/checks/finding.ts';
+import { programVersion } from '../../src/program-version.ts';
 import { archiveTexts } from '../node/support-bundle/archive-texts.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -55,7 +56,7 @@ test('doctor finds the agent and its runtime, and nothing that prevents pods', a
   expect(findings.find(({ check }) => check === 'agent')).toEqual({
     check: 'agent',
     level: 'ok',
-    evidence: `kubelet-ts runs on this root-dir (pid ${agent.pid})`,
+    evidence: `kubelet-ts ${programVersion} runs on this root-dir (pid ${agent.pid})`,
   });
   expect(findings.filter(({ check }) => check === 'runtime').map(({ level, evidence }) => [level, evidence])).toEqual([
     ['ok', 'The managed containerd of this root-dir has our pods and images.'],
@@ -108,8 +109,19 @@ test('support-bundle has the state of the node for its owner alone, and no plant
   );
 });
 
-test('support-bundle works without an agent, and says what is missing', async () => {
+test('doctor warns of pods that run without an agent', async () => {
   await agent.stop();
+  const { stdout } = await agent.cli(['doctor', '-o', 'json', '--healthz-port', '0']);
+  const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+  expect(findings.find(({ check }) => check === 'agent')).toEqual({
+    check: 'agent',
+    level: 'warning',
+    evidence: 'no kubelet-ts runs on this root-dir, but one pod runs: nothing restarts or probes its containers',
+    mend: 'Start it: systemctl start kubelet-ts, or kubelet-ts run MANIFEST',
+  });
+});
+
+test('support-bundle works without an agent, and says what is missing', async () => {
   const path = join(agent.rootDir, 'bundle.tar.gz');
   expect((await agent.cli(['support-bundle', '-o', path])).code).toBe(0);
   const texts = await archiveTexts(await readFile(path));

@@ -12,7 +12,6 @@ const timeoutMs = 1000;
 
 interface QuickFlags {
   rootDir: string | undefined;
-  wide: boolean;
   headers: boolean;
 }
 
@@ -27,10 +26,10 @@ export async function quickTexts(
 ): Promise<Texts | undefined> {
   const flags = quickFlags(words);
   if (flags === undefined) return undefined;
-  const { wide, headers, rootDir = process.env['KUBELET_TS_ROOT_DIR'] ?? '' } = flags;
+  const { headers, rootDir = process.env['KUBELET_TS_ROOT_DIR'] ?? '' } = flags;
   const ask = (path: string): Promise<string | undefined> =>
     plainAnswer(controlSocketPath(rootDirNamed(rootDir)), path, timeoutMs);
-  const options = `${wide ? 'wide' : ''}${headers ? '' : '&no-headers'}`;
+  const options = headers ? '' : 'no-headers';
   if (terminal === undefined) return textsIn(await ask(`/v1/pod-table/text?${options}`));
   const answer = await ask(`/v1/pod-table?${options}`);
   const table = answer === undefined ? undefined : (parsed(answer) as AgentTable | undefined);
@@ -82,12 +81,10 @@ function parsed(answer: string): unknown {
 
 /** Returns undefined if there are other words. */
 function quickFlags(words: readonly string[]): QuickFlags | undefined {
-  const flags: QuickFlags = { rootDir: undefined, wide: false, headers: true };
+  const flags: QuickFlags = { rootDir: undefined, headers: true };
   const rest = [...words];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     if (word === '--no-headers') flags.headers = false;
-    else if (/^(-o|--output=)wide$/.test(word)) flags.wide = true;
-    else if (/^(-o|--output)$/.test(word) && rest[0] === 'wide') flags.wide = rest.shift() === 'wide';
     else if (word === '--root-dir' && rest.length > 0) flags.rootDir = rest.shift();
     else if (word.startsWith('--root-dir=')) flags.rootDir = word.slice('--root-dir='.length);
     else if (word === '--container-runtime-endpoint' && rest.length > 0) rest.shift();

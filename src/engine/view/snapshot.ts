@@ -7,6 +7,8 @@ import type { FaultSnapshot } from '../../flow/faults.ts';
 
 /** The whole engine at one moment, as plain JSON. Screen, `ps` and control socket read this and `subscribe()`. */
 export interface EngineSnapshot {
+  /** Version of the agent's program. Absent from an agent of an earlier release. */
+  version?: string;
   nodeName: string;
   /** Milliseconds since the epoch, as every `…At` here. */
   startedAt: number;

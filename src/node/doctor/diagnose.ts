@@ -12,7 +12,7 @@ import { readFact } from './read-fact.ts';
 import { imageFolder, readClock, readDisk, readMemory, readPath } from './read-host-facts.ts';
 import { readNetwork, readRegistry } from './read-network-facts.ts';
 import { type Port, readAgents, readPort } from './read-process-facts.ts';
-import { readRuntime } from './read-runtime-facts.ts';
+import { readRunningPods, readRuntime } from './read-runtime-facts.ts';
 import { readCgroups, readKernel, readRights } from './read-system-facts.ts';
 
 export interface Examined {
@@ -38,7 +38,14 @@ async function readFacts({ options, configurationError, registry }: Examined): P
     readFact('the network', readNetwork),
     readFact('the memory', () => readMemory(rootDir)),
     readFact('the clock', () => readClock(rootDir)),
-    readFact('other agents', () => readAgents(rootDir)),
+    readFact(
+      'other agents',
+      async () => {
+        const [found, runningPods] = await Promise.all([readAgents(rootDir), readRunningPods(rootDir, await runtime)]);
+        return { ...found, ...(runningPods !== undefined && { runningPods }) };
+      },
+      runtimeMs,
+    ),
     Promise.all([
       readFact(`the disk of ${rootDir}`, () => readDisk('root-dir', rootDir)),
       readFact(

@@ -5,7 +5,7 @@ import { listPIDs, readProcessFile, readStat } from '../../process-identity.ts';
 import { readRegularFile } from '../../regular-file.ts';
 import { fetchAgent } from '../../server/control/control-client.ts';
 import { controlSocketPath, unnamedSocketPath } from '../../server/control/socket-paths.ts';
-import type { AgentFacts, PortFacts, Trouble } from './checks/facts.ts';
+import type { AgentFacts, PortFacts } from './checks/facts.ts';
 
 export interface Port {
   port: number;
@@ -100,7 +100,7 @@ async function hasControlSocket(pid: number): Promise<boolean> {
   return table.includes(`/${unnamedSocketPath('', pid)}\n`);
 }
 
-async function readOwn(rootDir: string): Promise<{ pid: number } | Trouble | undefined> {
+async function readOwn(rootDir: string): Promise<AgentFacts['own']> {
   try {
     return await fetchAgent(controlSocketPath(rootDir));
   } catch (error) {

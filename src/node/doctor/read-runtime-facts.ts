@@ -7,7 +7,9 @@ import { reportedCgroupDriver } from '../../engine/container-manager/read-cgroup
 import { pathExists } from '../../path-exists.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { isDenied } from '../../needs-root.ts';
+import { openOwnRuntime } from '../runtime-connection.ts';
 import { findRuntimeEndpoint } from '../find-runtime.ts';
+import type { Fact } from './checks/finding.ts';
 import type { Programs, RuntimeAnswer, RuntimeFacts, Trouble } from './checks/facts.ts';
 
 interface Asked {
@@ -75,6 +77,23 @@ async function askRuntime(
     };
   } finally {
     channel.close();
+  }
+}
+
+/** Number of running pods of this root-dir. Returns undefined if the runtime does not answer. */
+export async function readRunningPods(rootDir: string, runtime: Fact<RuntimeFacts>): Promise<number | undefined> {
+  if (!('value' in runtime) || runtime.value.kind === 'none') return undefined;
+  const { answer, endpoint } = runtime.value;
+  if (answer === undefined || 'message' in answer) return undefined;
+  const place = { rootDir, makesPods: false, signal: AbortSignal.timeout(askMs) };
+  const connection = await openOwnRuntime(endpoint, place, { runtimeRequestTimeout: askMs });
+  try {
+    return (await connection.runtime.listPodSandbox({ filter: { state: { state: 'SANDBOX_READY' } } })).items.length;
+  } catch {
+    // The check of the runtime reports it.
+    return undefined;
+  } finally {
+    connection.close();
   }
 }
 

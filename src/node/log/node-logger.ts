@@ -1,5 +1,7 @@
 import type { Logger } from '../../logger.ts';
 import { createLogger, type LogFormat } from './create-logger.ts';
+import { programVersion } from '../../program-version.ts';
+import { referenceVersion } from '../options/flags.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 
 /** Flags of the agent's log, as parsed by commander. The configuration has the values of absent ones. */
@@ -27,6 +29,7 @@ export async function createNodeLogger(
     logFile,
     secrets,
   });
+  logger.info({ version: programVersion, kubernetesVersion: referenceVersion }, 'Starting kubelet-ts');
   for (const { message, origin, line, column, field, hint } of warnings) {
     logger.warn({ origin, line, column, field, hint }, message);
   }

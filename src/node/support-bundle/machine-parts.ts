@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { execa } from 'execa';
-import packageJSON from '../../../package.json' with { type: 'json' };
+import { programVersion } from '../../program-version.ts';
 import { managedPaths } from '../../containerd/managed-paths.ts';
 import { readFileTail } from '../../regular-file.ts';
 import { readMountInfo } from '../../engine/host/mount-info.ts';
@@ -23,7 +23,7 @@ const journalMs = 5000;
 export async function versionPart(): Promise<Part> {
   const osRelease = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const versions = {
-    'kubelet-ts': packageJSON.version,
+    'kubelet-ts': programVersion,
     kubelet: referenceVersion,
     node: process.version,
     kernel: release(),

@@ -1,21 +1,22 @@
+import { programVersion } from '../../program-version.ts';
 import { sendJSON } from './control-answer.ts';
 import type { ControlContext, ControlRoutes } from './control-route.ts';
 
 /**
  * The agent itself.
- * - `GET /v1/agent`: answers at once; with `runtime`, once the container runtime is known.
+ * - `GET /v1/agent`: its process and version. Answers at once; with `runtime`, once the container runtime is known.
  * - `POST /v1/shutdown`.
  */
 export function agentRoutes(context: ControlContext): ControlRoutes {
   return {
     'GET /v1/agent': async (call) => {
-      const { pid } = process;
+      const agent = { pid: process.pid, version: programVersion };
       if (!call.query.has('runtime')) {
-        sendJSON(context, call.response, { pid });
+        sendJSON(context, call.response, agent);
         return;
       }
       const { runtime } = (await context.engineFor(call)).snapshot({ brief: true });
-      sendJSON(context, call.response, { pid, runtimeEndpoint: runtime.endpoint });
+      sendJSON(context, call.response, { ...agent, runtimeEndpoint: runtime.endpoint });
     },
     'POST /v1/shutdown': ({ response }) => {
       response.end();

@@ -56,9 +56,12 @@ export async function fetchMetrics(path: string): Promise<string | undefined> {
   return call({ socketPath: path, method: 'GET', path: '/v1/metrics' });
 }
 
-/** The agent that serves this socket, even one that is still starting. Returns undefined if none answers. */
-export async function fetchAgent(path: string): Promise<{ pid: number } | undefined> {
-  return ask<{ pid: number }>(path, '/v1/agent');
+/**
+ * The agent that serves this socket, even one that is still starting. Returns undefined if none answers. An agent of an
+ * earlier release does not report its version.
+ */
+export async function fetchAgent(path: string): Promise<{ pid: number; version?: string } | undefined> {
+  return ask<{ pid: number; version?: string }>(path, '/v1/agent');
 }
 
 /**

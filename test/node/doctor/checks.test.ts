@@ -323,6 +323,16 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     ['agent problem: kubelet-ts (pid 7) does not answer -> kubelet-ts down'],
   ],
   [
+    'pods without an agent',
+    { agents: { value: { others: [], runningPods: 2 } } },
+    [
+      'agent warning: no kubelet-ts runs on this root-dir, but 2 pods run: nothing restarts or probes their containers' +
+        ' -> Start it: systemctl start kubelet-ts, or kubelet-ts run MANIFEST',
+    ],
+  ],
+  ['pods with their agent', { agents: { value: { own: { pid: 7 }, others: [], runningPods: 2 } } }, []],
+  ['no pods and no agent', { agents: { value: { others: [], runningPods: 0 } } }, []],
+  [
     'a second kubelet',
     { agents: { value: { others: [{ pid: 9, command: 'kubelet', isKubelet: true }] } } },
     [

@@ -39,10 +39,12 @@ import { errorMessage } from '../../../src/errors.ts';
 import type { Faults } from '../../../src/flow/faults.ts';
 import { serveControlSocket } from '../../../src/server/control/control-socket.ts';
 import { ownConnectionLimit } from '../../../src/server/http-server.ts';
+import { programVersion } from '../../../src/program-version.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
+const ownAgent = { pid: process.pid, version: programVersion };
 const snapshot: EngineSnapshot = {
   nodeName: 'edge1',
   startedAt: 1,
@@ -283,7 +285,7 @@ describe('the socket', () => {
       name: 'UserError',
       message: expect.stringContaining(`pid ${process.pid}`) as string,
     });
-    expect(await fetchAgent(path)).toEqual({ pid: process.pid });
+    expect(await fetchAgent(path)).toEqual(ownAgent);
   });
 
   test('names the runtime of the agent, once the agent has one', async () => {
@@ -291,7 +293,7 @@ describe('the socket', () => {
     expect(await fetchRuntimeEndpoint(path)).toBe('/run/cri.sock');
     waitsFor = 'no socket';
     await expect(fetchRuntimeEndpoint(path)).rejects.toThrow('kubelet-ts waits for its runtime: no socket');
-    expect(await fetchAgent(path)).toEqual({ pid: process.pid });
+    expect(await fetchAgent(path)).toEqual(ownAgent);
   });
 
   test('refuses a second agent while the first is still starting', async () => {
@@ -304,7 +306,7 @@ describe('the socket', () => {
     await mkdir(lock, { recursive: true });
     await symlink(`${process.pid} 1`, join(lock, '3'));
     await serve();
-    expect(await fetchAgent(path)).toEqual({ pid: process.pid });
+    expect(await fetchAgent(path)).toEqual(ownAgent);
     expect(await readdir(lock)).toEqual(['4']);
   });
 
@@ -403,7 +405,7 @@ describe('the socket', () => {
     path = await pathOf(107);
     shared = { path: await pathOf(107), group: { name: 'ops', gid: 12_345 } };
     await serve();
-    const agent = { pid: process.pid };
+    const agent = ownAgent;
     expect([await fetchAgent(path), await fetchAgent(shared.path)]).toEqual([agent, agent]);
     expect([await readdir(join(path, '..')), await readdir(join(shared.path, '..'))]).toEqual([
       ['kubelet-ts.sock', 'kubelet-ts.sock.holder', 'start.lock'],
@@ -455,7 +457,7 @@ describe('a reader', () => {
       }),
     );
     const asked = fetchSnapshot(path);
-    expect(await fetchAgent(path)).toEqual({ pid: process.pid });
+    expect(await fetchAgent(path)).toEqual(ownAgent);
     built(view);
     expect(await asked).toEqual({ pid: process.pid, ...snapshot });
   });

@@ -62,12 +62,26 @@ function judgePort({ port, flag, holder }: PortFacts, ownPID: number | undefined
 
 export function checkAgents({ agents, runtime }: Facts): Verdict[] {
   const isManaged = 'value' in runtime && runtime.value.kind === 'chosen' && runtime.value.managed;
-  return onFact(agents, ({ own, others }) => [judgeOwn(own), ...others.map((one) => judgeOther(one, isManaged))]);
+  return onFact(agents, ({ own, others, runningPods }) => [
+    judgeOwn(own, runningPods),
+    ...others.map((one) => judgeOther(one, isManaged)),
+  ]);
 }
 
-function judgeOwn(own: AgentFacts['own']): Verdict {
+function judgeOwn(own: AgentFacts['own'], runningPods = 0): Verdict {
+  if (own === undefined && runningPods > 0) {
+    const pods =
+      runningPods === 1
+        ? 'one pod runs: nothing restarts or probes its containers'
+        : `${runningPods} pods run: nothing restarts or probes their containers`;
+    const evidence = `no kubelet-ts runs on this root-dir, but ${pods}`;
+    return warning(evidence, 'Start it: systemctl start kubelet-ts, or kubelet-ts run MANIFEST');
+  }
   if (own === undefined) return ok('no kubelet-ts runs on this root-dir');
-  if ('pid' in own) return ok(`kubelet-ts runs on this root-dir (pid ${own.pid})`);
+  if ('pid' in own) {
+    const { pid, version = 'of an earlier release' } = own;
+    return ok(`kubelet-ts ${version} runs on this root-dir (pid ${pid})`);
+  }
   return problem(own.message, own.hint ?? 'kubelet-ts down');
 }
 

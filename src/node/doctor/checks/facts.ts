@@ -156,7 +156,9 @@ export interface PortFacts {
 
 export interface AgentFacts {
   /** The agent of this root-dir. */
-  own?: { pid: number } | Trouble;
+  own?: { pid: number; version?: string } | Trouble;
+  /** Running pods of this root-dir. Absent if they are unknown. */
+  runningPods?: number;
   /** Other programs that do the work of a kubelet. */
   others: { pid: number; command: string; isKubelet: boolean }[];
 }

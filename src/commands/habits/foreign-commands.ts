@@ -1,0 +1,245 @@
+import type { Habit } from './habit.ts';
+
+const noAPIServer = 'There is no API server here; the agent is asked on its socket. Check this machine:';
+const editTheFile = 'Edit the file that declares it; the running agent follows. To find the file:';
+const writeAManifest = 'Write it as a manifest, then';
+const otherTool = 'Build and push images with another tool, such as buildah. Load one:';
+
+/** A pod on one line, which `run -` reads from stdin. */
+export const smallestPod =
+  '{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: web, image: nginx}]}}';
+const manifestExample = `run reads manifests. Write "${smallestPod}" into web.yaml, then`;
+
+/** Commands of kubectl. */
+const kubectl: readonly Habit[] = [
+  { typed: 'rollout status', use: 'wait {args|POD} --for updated' },
+  { typed: 'rollout undo', use: 'rollback {args|POD}' },
+  { typed: 'rollout restart', use: 'restart {args|POD}' },
+  { typed: 'rollout history', use: 'history {args|POD}' },
+  { typed: 'rollout pause', use: 'hold {args|POD}' },
+  { typed: 'rollout resume', use: 'unhold {args|POD}' },
+  { typed: 'rollout', say: 'Show the revisions of a pod:', use: 'history POD' },
+  { typed: 'undo', use: 'rollback {args|POD}' },
+  { typed: 'scale', say: 'A workload runs as one pod here. Stop it until it is started:', use: 'stop {pod|POD}' },
+  { typed: 'autoscale', say: 'A workload runs as one pod here. Show its usage:', use: 'top {pod|POD}' },
+  { typed: 'edit', say: editTheFile, use: 'describe {pod|POD}' },
+  { typed: 'label', say: editTheFile, use: 'describe {pod|POD}' },
+  { typed: 'annotate', say: editTheFile, use: 'describe {pod|POD}' },
+  { typed: 'patch', say: editTheFile, use: 'describe {pod|POD}' },
+  { typed: 'set image', say: editTheFile, use: 'describe {pod|POD}' },
+  { typed: 'set env', say: editTheFile, use: 'describe {pod|POD}' },
+  { typed: 'set resources', say: editTheFile, use: 'describe {pod|POD}' },
+  { typed: 'set', say: editTheFile, use: 'describe {pod|POD}' },
+  { typed: 'expose', say: 'Set hostPort on the container, or forward a port:', use: 'port-forward {pod|POD} PORT' },
+  { typed: 'create', use: 'apply {args|FILE}' },
+  { typed: 'create configmap', say: writeAManifest, use: 'apply -f FILE' },
+  { typed: 'create cm', say: writeAManifest, use: 'apply -f FILE' },
+  { typed: 'create secret', say: writeAManifest, use: 'apply -f FILE' },
+  {
+    typed: 'create namespace',
+    say: 'Namespaces need not be created. Set metadata.namespace, then',
+    use: 'apply -f FILE',
+  },
+  { typed: 'create ns', say: 'Namespaces need not be created. Set metadata.namespace, then', use: 'apply -f FILE' },
+  { typed: 'create deployment', say: manifestExample, use: 'apply -f web.yaml' },
+  { typed: 'create deploy', say: manifestExample, use: 'apply -f web.yaml' },
+  { typed: 'create job', say: manifestExample, use: 'run-once web.yaml' },
+  { typed: 'replace', use: 'apply {args|FILE}' },
+  { typed: 'kustomize', use: 'validate --defaulted -k {args|FOLDER}' },
+  { typed: 'template', use: 'validate --defaulted {args|FILE}' },
+  { typed: 'cluster-info', say: noAPIServer, use: 'doctor' },
+  { typed: 'config', say: noAPIServer, use: 'doctor' },
+  { typed: 'auth', say: noAPIServer, use: 'doctor' },
+  { typed: 'proxy', say: noAPIServer, use: 'doctor' },
+  { typed: 'certificate', say: noAPIServer, use: 'doctor' },
+  {
+    typed: 'api-resources',
+    say: 'Manifests may have the kinds of docs/manifests.md. Check yours:',
+    use: 'validate FILE',
+  },
+  {
+    typed: 'api-versions',
+    say: 'Manifests may have the kinds of docs/manifests.md. Check yours:',
+    use: 'validate FILE',
+  },
+  { typed: 'cordon', say: 'There is no scheduler here. Stop all pods until they are started:', use: 'stop --all' },
+  { typed: 'drain', say: 'There is no scheduler here. Stop all pods until they are started:', use: 'stop --all' },
+  { typed: 'uncordon', say: 'There is no scheduler here. Start stopped pods:', use: 'start --all' },
+  { typed: 'taint', say: 'There is no scheduler here. Stop a pod until it is started:', use: 'stop POD' },
+  { typed: 'pods', use: 'ps {args}' },
+  { typed: 'po', use: 'ps {args}' },
+  { typed: 'node', use: 'top node' },
+  { typed: 'nodes', use: 'top node' },
+  { typed: 'event', use: 'events {args}' },
+  { typed: 'log', use: 'logs {args|POD}' },
+];
+
+/** Commands of podman, docker and docker compose. */
+const podman: readonly Habit[] = [
+  { typed: 'kube play', use: 'run {args|FILE}' },
+  { typed: 'play kube', use: 'run {args|FILE}' },
+  { typed: 'kube apply', use: 'apply {args|FILE}' },
+  { typed: 'kube down', say: 'Stop the agent and all its pods:', use: 'down' },
+  { typed: 'kube generate', use: 'get pod {args|POD} -o yaml' },
+  { typed: 'generate kube', use: 'get pod {args|POD} -o yaml' },
+  { typed: 'kube', use: 'run FILE' },
+  { typed: 'play', use: 'run {args|FILE}' },
+  { typed: 'up', use: 'run {args|FILE}' },
+  { typed: 'compose', say: 'Compose files are not manifests; docs/migration.md shows how to move.', use: 'run FILE' },
+  {
+    typed: 'compose up',
+    say: 'Compose files are not manifests; docs/migration.md shows how to move.',
+    use: 'run FILE',
+  },
+  { typed: 'compose down', use: 'down' },
+  { typed: 'compose ps', use: 'ps' },
+  { typed: 'compose logs', use: 'logs {args|POD}' },
+  { typed: 'volume', say: 'Claims are volumes of pods. List them:', use: 'get pvc' },
+  { typed: 'network', say: 'Show the addresses of pods:', use: 'ps -o wide' },
+  { typed: 'system prune', use: 'images prune' },
+  { typed: 'system df', say: 'Show what images take:', use: 'images list' },
+  { typed: 'system', say: 'Check this machine:', use: 'doctor' },
+  { typed: 'save', use: 'images bundle -o FILE' },
+  { typed: 'export', say: 'Copy files out of a container:', use: 'cp POD:PATH PATH' },
+  {
+    typed: 'login',
+    say: 'docs/images.md shows where credentials of registries belong. Then',
+    use: 'images pull IMAGE',
+  },
+  {
+    typed: 'logout',
+    say: 'docs/images.md shows where credentials of registries belong. Then',
+    use: 'images pull IMAGE',
+  },
+  { typed: 'build', say: otherTool, use: 'images load FILE' },
+  { typed: 'buildx', say: otherTool, use: 'images load FILE' },
+  { typed: 'push', say: otherTool, use: 'images load FILE' },
+  { typed: 'commit', say: otherTool, use: 'images load FILE' },
+  { typed: 'pull', use: 'images pull {args|IMAGE}' },
+  { typed: 'load', use: 'images load {args|FILE}' },
+  { typed: 'prune', use: 'images prune' },
+  { typed: 'tag', use: 'images tag {args|IMAGE NAME}' },
+  { typed: 'rmi', use: 'images rm {args|IMAGE}' },
+  { typed: 'pause', use: 'stop {args|POD}' },
+  { typed: 'unpause', use: 'start {args|POD}' },
+  { typed: 'kill', use: 'stop {args|POD}' },
+  { typed: 'rm', use: 'delete {args|POD}' },
+  { typed: 'remove', use: 'delete {args|POD}' },
+  { typed: 'inspect', use: 'describe {args|POD}' },
+  { typed: 'port', use: 'describe {args|POD}' },
+  { typed: 'stats', use: 'top {args}' },
+  { typed: 'sh', use: 'exec -it {args|POD} -- sh' },
+  { typed: 'shell', use: 'exec -it {args|POD} -- sh' },
+  { typed: 'ls', use: 'ps {args}' },
+  { typed: 'list', use: 'ps {args}' },
+];
+
+/** Commands of crictl, where pods and containers have names that end in p and c. */
+const crictl: readonly Habit[] = [
+  { typed: 'inspectp', use: 'describe {args|POD}' },
+  { typed: 'inspecti', use: 'images list -o json' },
+  { typed: 'imagefsinfo', use: 'top node' },
+  { typed: 'statsp', use: 'top {args}' },
+  { typed: 'metricsp', use: 'top {args}' },
+  { typed: 'runp', use: 'run FILE' },
+  { typed: 'stopp', use: 'stop {args|POD}' },
+  { typed: 'rmp', use: 'delete {args|POD}' },
+];
+
+/** Commands of systemctl, journalctl and of package managers. */
+const systemd: readonly Habit[] = [
+  { typed: 'journalctl', use: 'logs {args|POD}' },
+  { typed: 'journal', use: 'logs {args|POD}' },
+  { typed: 'enable', use: 'install-service' },
+  { typed: 'disable', use: 'uninstall-service' },
+  { typed: 'reload', say: 'The agent follows its manifests. For its configuration: systemctl reload kubelet-ts' },
+  {
+    typed: 'daemon-reload',
+    say: 'The agent follows its manifests. For its configuration: systemctl reload kubelet-ts',
+  },
+  { typed: 'try-restart', use: 'restart {args|POD}' },
+  { typed: 'is-active', use: 'wait {args|POD} --timeout 0' },
+  { typed: 'is-failed', use: 'explain {args|POD}' },
+  { typed: 'list-units', use: 'ps' },
+  { typed: 'status', use: 'ps {args}' },
+  { typed: 'show', use: 'get pod {args|POD} -o yaml' },
+  { typed: 'cat', use: 'get pod {args|POD} -o yaml' },
+  { typed: 'install', use: 'install-service' },
+  { typed: 'uninstall', use: 'uninstall-service' },
+  {
+    typed: 'upgrade',
+    say: 'Install the new version as docs/install.md shows; pods keep running. Then',
+    use: 'version',
+  },
+  { typed: 'update', say: editTheFile, use: 'describe {pod|POD}' },
+];
+
+/** Words that people expect here. */
+const others: readonly Habit[] = [
+  { typed: 'why', use: 'explain {args|POD}' },
+  { typed: 'screen', use: 'ui' },
+  { typed: 'tui', use: 'ui' },
+  { typed: 'lint', use: 'validate {args|FILE}' },
+  { typed: 'check', use: 'validate {args|FILE}' },
+  { typed: 'deploy', use: 'apply {args|FILE}' },
+  { typed: 'info', use: 'version' },
+  { typed: 'config-check', use: 'validate {args|FILE}' },
+];
+
+/** Flags that other programs have for a command of the same name. */
+const flags: readonly Habit[] = [
+  {
+    typed: 'run',
+    flags: ['--image', '-d', '--detach', '-i', '-t', '-it', '-ti', '-dit', '--rm', '--name', '-p', '-e'],
+    say: manifestExample,
+    use: 'run web.yaml',
+  },
+  {
+    typed: 'exec',
+    flags: ['-u', '--user'],
+    say: 'exec runs as the user of the container. For another one, with tools of another image:',
+    use: 'debug POD --image IMAGE',
+  },
+  {
+    typed: 'exec',
+    flags: ['-w', '--workdir'],
+    say: 'exec starts in the folder of the container. Change it there:',
+    use: "exec POD -- sh -c 'cd FOLDER && COMMAND'",
+  },
+  { typed: 'exec', flags: ['-e', '--env'], say: 'Set variables there:', use: 'exec POD -- env NAME=VALUE COMMAND' },
+  {
+    typed: 'exec',
+    flags: ['-d', '--detach'],
+    say: 'Run it in the background there:',
+    use: "exec POD -- sh -c 'COMMAND &'",
+  },
+  {
+    typed: 'stop',
+    flags: ['-t', '--time'],
+    say: 'terminationGracePeriodSeconds of the pod says when it is killed. To wait no longer than that:',
+    use: 'stop POD --timeout SECONDS',
+  },
+  {
+    typed: 'restart',
+    flags: ['-t', '--time'],
+    say: 'terminationGracePeriodSeconds of the pod says when it is killed. To wait no longer than that:',
+    use: 'restart POD --timeout SECONDS',
+  },
+  { typed: 'ps', flags: ['--format'], use: 'ps -o custom-columns=NAME:.metadata.name,IP:.status.podIP' },
+  {
+    typed: 'ps',
+    flags: ['--filter'],
+    say: 'Filter by labels or fields:',
+    use: 'ps -l app=web --field-selector status.phase=Running',
+  },
+  { typed: 'ps', flags: ['--no-trunc'], use: 'ps -o wide' },
+];
+
+/** What hands type that know other programs, and what to do here. */
+export const habits: readonly Habit[] = [...kubectl, ...podman, ...crictl, ...systemd, ...others, ...flags];
+
+/** Words that name a program or a kind of object before a command. What follows them is meant. */
+export const droppedWords: readonly string[] = [
+  ...['kubelet-ts', 'kubectl', 'podman', 'docker', 'nerdctl', 'crictl', 'systemctl', 'sudo'],
+  ...['container', 'containers', 'pod'],
+];

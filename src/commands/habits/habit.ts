@@ -1,0 +1,17 @@
+/** A command line of another program, and what its user can do here. */
+export interface Habit {
+  /** Its first words. The longest match counts. */
+  typed: string;
+  /**
+   * One of these, if the words are followed by one of them. A word may be one of several letters, such as `-it`. Absent:
+   * anything may follow.
+   */
+  flags?: readonly string[];
+  /**
+   * The command to use instead. `{args}` stands for the words that were typed after `typed`, with the flags that our
+   * commands have too. `{pod}` stands for the first of these words. `{args|POD}` is `POD` if none was typed.
+   */
+  use?: string;
+  /** What to do, or why another command is used. */
+  say?: string;
+}

@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import { habitHint } from '../../../src/commands/habits/answer-habit.ts';
+import { habits } from '../../../src/commands/habits/foreign-commands.ts';
+import { commandNames } from '../../../src/commands/program.ts';
+
+const hintFor = (line: string): string | undefined => habitHint(line.split(' '), commandNames);
+
+test.each([
+  // kubectl
+  ['rollout status web', 'Use: kubelet-ts wait web --for updated'],
+  ['rollout status deployment/web -n tn', 'Use: kubelet-ts wait deployment/web -n tn --for updated'],
+  ['-n tn rollout status web', 'Use: kubelet-ts wait web -n tn --for updated'],
+  ['rollout undo', 'Use: kubelet-ts rollback POD'],
+  ['rollout undo web', 'Use: kubelet-ts rollback web'],
+  ['rollout undo deployment web --to-revision=2', 'Use: kubelet-ts rollback deployment/web'],
+  ['rollout restart web', 'Use: kubelet-ts restart web'],
+  ['rollout history pod web', 'Use: kubelet-ts history web'],
+  ['rollout pause web', 'Use: kubelet-ts hold web'],
+  ['rollout resume web', 'Use: kubelet-ts unhold web'],
+  ['rollout', 'Show the revisions of a pod: kubelet-ts history POD'],
+  [
+    'scale deploy web --replicas=3',
+    'A workload runs as one pod here. Stop it until it is started: kubelet-ts stop deploy/web',
+  ],
+  ...[
+    'edit pod web',
+    'label pod web tier=front',
+    'annotate po web a=b',
+    'patch pod web -p x',
+    'set image pod/web a=b',
+  ].map((line) => [
+    line,
+    'Edit the file that declares it; the running agent follows. To find the file: kubelet-ts describe ' +
+      (line.includes('pod/') ? 'pod/web' : 'web'),
+  ]),
+  ...['cluster-info', 'config view', 'auth can-i get pods'].map((line) => [
+    line,
+    'There is no API server here; the agent is asked on its socket. Check this machine: kubelet-ts doctor',
+  ]),
+  ['api-resources', 'Manifests may have the kinds of docs/manifests.md. Check yours: kubelet-ts validate FILE'],
+  ['cordon edge1', 'There is no scheduler here. Stop all pods until they are started: kubelet-ts stop --all'],
+  ['drain edge1', 'There is no scheduler here. Stop all pods until they are started: kubelet-ts stop --all'],
+  [
+    'taint nodes edge1 a=b:NoSchedule',
+    'There is no scheduler here. Stop a pod until it is started: kubelet-ts stop POD',
+  ],
+  ['create -f web.yaml', 'Use: kubelet-ts apply -f web.yaml'],
+  ['create', 'Use: kubelet-ts apply FILE'],
+  ['create configmap settings --from-file=x', 'Write it as a manifest, then kubelet-ts apply -f FILE'],
+  ['kubectl get pods -o wide', 'Use: kubelet-ts get pods -o wide'],
+  ['kubectl rollout undo web', 'Use: kubelet-ts rollback web'],
+  // podman, docker, compose, crictl
+  ['kube play app.yaml', 'Use: kubelet-ts run app.yaml'],
+  ['play kube app.yaml', 'Use: kubelet-ts run app.yaml'],
+  ['kube down app.yaml', 'Stop the agent and all its pods: kubelet-ts down'],
+  ['compose up -d', 'Compose files are not manifests; docs/migration.md shows how to move. kubelet-ts run FILE'],
+  ['compose down', 'Use: kubelet-ts down'],
+  ...['run nginx --image=x', 'run -d nginx', 'run -it --rm nginx', 'run --name web nginx'].map((line) => [
+    line,
+    'run reads manifests. Write "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: ' +
+      '[{name: web, image: nginx}]}}" into web.yaml, then kubelet-ts run web.yaml',
+  ]),
+  ['save app:1', 'Use: kubelet-ts images bundle -o FILE'],
+  [
+    'login registry.example',
+    'docs/images.md shows where credentials of registries belong. Then kubelet-ts images pull IMAGE',
+  ],
+  ['build .', 'Build and push images with another tool, such as buildah. Load one: kubelet-ts images load FILE'],
+  ['push app:1', 'Build and push images with another tool, such as buildah. Load one: kubelet-ts images load FILE'],
+  ['pause web', 'Use: kubelet-ts stop web'],
+  [
+    'exec -u root web id',
+    'exec runs as the user of the container. For another one, with tools of another image: ' +
+      'kubelet-ts debug POD --image IMAGE',
+  ],
+  [
+    'exec -w /srv web -- ls',
+    "exec starts in the folder of the container. Change it there: kubelet-ts exec POD -- sh -c 'cd FOLDER && COMMAND'",
+  ],
+  ['exec -it -e A=b web env', 'Set variables there: kubelet-ts exec POD -- env NAME=VALUE COMMAND'],
+  [
+    'stop -t 5 web',
+    'terminationGracePeriodSeconds of the pod says when it is killed. To wait no longer than that: ' +
+      'kubelet-ts stop POD --timeout SECONDS',
+  ],
+  ['container ls', 'Use: kubelet-ts ps'],
+  ['container logs web -f', 'Use: kubelet-ts logs web -f'],
+  ['container inspect web', 'Use: kubelet-ts describe web'],
+  ['pod', 'Use: kubelet-ts ps'],
+  ['pod web', 'Use: kubelet-ts ps web'],
+  ['pod rm web', 'Use: kubelet-ts delete web'],
+  ['volume ls', 'Claims are volumes of pods. List them: kubelet-ts get pvc'],
+  ['network ls', 'Show the addresses of pods: kubelet-ts ps -o wide'],
+  ['system prune -f', 'Use: kubelet-ts images prune'],
+  ['system df', 'Show what images take: kubelet-ts images list'],
+  ['inspectp web', 'Use: kubelet-ts describe web'],
+  ['statsp', 'Use: kubelet-ts top'],
+  ['ps --format x', 'Use: kubelet-ts ps -o custom-columns=NAME:.metadata.name,IP:.status.podIP'],
+  ['docker ps -a', 'Use: kubelet-ts ps -a'],
+  ['docker rmi app:1', 'Use: kubelet-ts images rm app:1'],
+  // systemd
+  ['journalctl -u web -f', 'Use: kubelet-ts logs web -f'],
+  ['journal', 'Use: kubelet-ts logs POD'],
+  ['enable --now kubelet-ts', 'Use: kubelet-ts install-service'],
+  ['reload', 'The agent follows its manifests. For its configuration: systemctl reload kubelet-ts'],
+  ['daemon-reload', 'The agent follows its manifests. For its configuration: systemctl reload kubelet-ts'],
+  ['is-active web', 'Use: kubelet-ts wait web --timeout 0'],
+  ['show web', 'Use: kubelet-ts get pod web -o yaml'],
+  ['cat web', 'Use: kubelet-ts get pod web -o yaml'],
+  ['systemctl status web', 'Use: kubelet-ts ps web'],
+  ['install', 'Use: kubelet-ts install-service'],
+  ['uninstall', 'Use: kubelet-ts uninstall-service'],
+  ['upgrade', 'Install the new version as docs/install.md shows; pods keep running. Then kubelet-ts version'],
+  ['info', 'Use: kubelet-ts version'],
+  // mistyped
+  ['lgos web -f', 'Did you mean kubelet-ts logs web -f?'],
+  ['exce web -- sh', 'Did you mean kubelet-ts exec web -- sh?'],
+  ['frobnicate', 'kubelet-ts --help lists all commands.'],
+  ['kubectl', 'kubelet-ts --help lists all commands.'],
+])('%s is answered: %s', (line, hint) => {
+  expect(hintFor(line)).toBe(hint);
+});
+
+test.each(commandNames.map((name) => [name]))('%s, which is a command, is not refused', (name) => {
+  expect([hintFor(name), hintFor(`${name} web -n tn`)]).toEqual([undefined, undefined]);
+});
+
+test('flags of a command in a container are no flags of ours', () => {
+  expect([hintFor('exec web -- id -u'), hintFor('exec -it web ls -e')]).toEqual([undefined, undefined]);
+});
+
+test('every habit names a command that exists, and undo is never a restart', () => {
+  const used = habits.flatMap(({ use }) => (use === undefined ? [] : [use.split(' ', 1)[0]]));
+  expect(used.filter((name) => !commandNames.includes(name ?? ''))).toEqual([]);
+  const restarting = habits.filter(({ use }) => use?.startsWith('restart') === true);
+  expect(restarting.map(({ typed }) => typed)).toEqual(['rollout restart', 'try-restart', 'restart']);
+});

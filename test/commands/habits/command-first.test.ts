@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { commandFirst } from '../../../src/commands/habits/command-first.ts';
+
+test.each([
+  ['get pods -n tn', 'get pods -n tn'],
+  ['-n tn get pods', 'get -n tn pods'],
+  ['--namespace=tn get pods', 'get --namespace=tn pods'],
+  ['--root-dir /tmp/k -n tn exec web -- sh -c x', 'exec --root-dir /tmp/k -n tn web -- sh -c x'],
+  ['--root-dir /tmp/k images list -o wide', 'images list --root-dir /tmp/k -o wide'],
+  ['-A get pods', 'get -A pods'],
+  ['--help', '--help'],
+  ['-V', '-V'],
+  ['--nope get pods', '--nope get pods'],
+  ['', ''],
+])('%s is read as %s', (line, meant) => {
+  expect(commandFirst(line.split(' ')).join(' ')).toBe(meant);
+});
