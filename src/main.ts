@@ -1,4 +1,4 @@
-import { commandFirst } from './commands/habits/command-first.ts';
+import { ownWords } from './commands/habits/command-first.ts';
 import { runProgram } from './commands/program.ts';
 import { endWithScreen } from './commands/run/end-with-screen.ts';
 import { outputGuard } from './commands/run-once/github-guard.ts';
@@ -6,7 +6,7 @@ import { debugVariable, failureText, describeFailure } from './failure-text.ts';
 
 /** Runs the command line and resolves to the exit code. Prints errors as a sentence, without a stack. Never rejects. */
 export async function main(given: readonly string[]): Promise<number> {
-  const argv = [...given.slice(0, 2), ...commandFirst(given.slice(2))];
+  const argv = [...given.slice(0, 2), ...ownWords(given.slice(2))];
   try {
     endWithScreen(process.env);
     return await runProgram(argv);

@@ -87,7 +87,7 @@ async function debug(deps: CommandDeps, podName: string, command: string[], flag
     throw new UserError('-t needs -i', { hint: 'kubelet-ts debug -it POD opens a terminal.' });
   }
   const socket = controlSocketPath(flags.rootDir);
-  const [pod] = await podsOfAgent(flags.rootDir, [podName], flags.namespace);
+  const [pod] = await podsOfAgent(flags.rootDir, [podName], flags);
   if (pod === undefined) throw new UserError(`no pod "${podName}"`);
   if (flags.remove !== undefined) {
     const message = answered(await removeEphemeralContainer(socket, pod, flags.remove));

@@ -17,9 +17,9 @@ export function register(program: Command, deps: CommandDeps): void {
     .argument('<pod>', 'name, name-node or namespace/name')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .addHelpText('after', '\nThe last ten are kept. * marks the one that runs.\n\nExample:\n  kubelet-ts history web')
-    .action(async (name: string, { rootDir, namespace }: HistoryFlags) => {
-      const socket = controlSocketPath(rootDir);
-      const [pod] = await podsOfAgent(rootDir, [name], namespace);
+    .action(async (name: string, flags: HistoryFlags) => {
+      const socket = controlSocketPath(flags.rootDir);
+      const [pod] = await podsOfAgent(flags.rootDir, [name], flags);
       const revisions = pod && (await fetchRevisions(socket, pod));
       if (revisions === undefined) throw new UserError('kubelet-ts ended');
       const { formatTable } = await import('../format-table.ts');

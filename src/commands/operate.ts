@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { podKey } from '../api/values/pod-names.ts';
+import { podKey, type PodName } from '../api/values/pod-names.ts';
 import type { Pod } from '../api/types.ts';
 import type { OperationAction } from '../engine/operations/operation.ts';
 import { UserError } from '../errors.ts';
@@ -9,12 +9,12 @@ import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { readBareFlags } from './io/bare-flags.ts';
-import { podsOfAgent } from './pod/pods-of-agent.ts';
+import { type PodChoice, podsOfAgent } from './pod/pods-of-agent.ts';
 import { untilEnded } from './pod/until-ended.ts';
+import { untilRestarted } from './pod/until-restarted.ts';
 
-interface OperateFlags {
+interface OperateFlags extends PodChoice {
   rootDir: string;
-  namespace?: string;
   container?: string;
   to?: number;
   wait: 'true' | 'false';
@@ -31,10 +31,12 @@ const verbs: Record<OperationAction, Verb> = {
     description: 'Stop containers of pods gracefully, and start them again',
     help: `
 The pod keeps its UID, its address and its volumes. Restart counts rise by one. Init containers do not run again.
+The command returns once new containers have started.
 
 Examples:
   kubelet-ts restart web
-  kubelet-ts restart web -c app`,
+  kubelet-ts restart web -c app
+  kubelet-ts restart web --wait=false   returns at once, for scripts`,
   },
   stop: {
     description: 'Stop pods until they are started',
@@ -77,23 +79,29 @@ export function registerOperation(action: OperationAction): (program: Command, d
     const { description, help } = verbs[action];
     const command = addRuntimeOptions(program.command(action))
       .description(description)
-      .argument('<pods...>', 'names of pods: name, name-node or namespace/name')
+      .usage('[options] [POD...]')
+      .argument('[pods...]', 'names of pods: name, name-node or namespace/name; the word `pod` may stand before them')
       .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
+      .option('--all', 'all pods that are declared now')
+      .option('-l, --selector <selector>', 'all pods with these labels, such as app=web')
       .addHelpText('after', help)
       .action(async (names: string[], flags: OperateFlags) => {
         await operateAll(action, names, flags, deps);
       });
-    if (action === 'stop') addWaitOptions(command);
+    if (waitingActions.includes(action)) addWaitOptions(command, action);
     if (action === 'restart') command.option('-c, --container <name>', 'restart this container alone');
     if (action === 'rollback') command.option('--to <revision>', 'number of the revision', parseRevision);
   };
 }
 
-/** Options of commands that end pods. */
-export function addWaitOptions(command: Command): Command {
+/** Actions whose command waits until they are done. */
+const waitingActions: readonly OperationAction[] = ['stop', 'restart'];
+
+/** Options of commands that end pods or restart them. */
+export function addWaitOptions(command: Command, action: OperationAction = 'stop'): Command {
   return readBareFlags(command)
     .addOption(
-      new Option('--wait [boolean]', 'wait until the pods have ended')
+      new Option('--wait [boolean]', `wait until the pods have ${action === 'restart' ? 'restarted' : 'ended'}`)
         .choices(['true', 'false'])
         .preset('true')
         .default('true'),
@@ -116,30 +124,52 @@ function parseRevision(text: string): number {
 async function operateAll(
   action: OperationAction,
   names: readonly string[],
-  { rootDir, namespace, container, to, wait, timeout }: OperateFlags,
+  flags: OperateFlags,
   deps: CommandDeps,
 ): Promise<void> {
+  const { rootDir, container, to, wait } = flags;
   const socket = controlSocketPath(rootDir);
   const options = { ...(container !== undefined && { container }), ...(to !== undefined && { to }) };
-  const pods = await podsOfAgent(rootDir, names, namespace);
+  const pods = await podsOfAgent(rootDir, names, flags);
+  const isWaiting = waitingActions.includes(action) && wait !== 'false';
+  const print = (text: string): void => void deps.stdout.write(`${visible(text)}\n`);
+  const asked: (PodName & { message: string })[] = [];
   for (const pod of pods) {
     const message = await operate(socket, pod, action, options);
     if (message === undefined) throw endedBefore(podKey(pod));
-    // Of a stop the sentence is true later.
-    if (action !== 'stop' || wait === 'false') deps.stdout.write(`${visible(message)}\n`);
+    asked.push({ ...pod, message });
+    if (!isWaiting) print(message);
   }
-  if (action !== 'stop' || wait === 'false') return;
+  if (!isWaiting || pods.length === 0) return;
+  if (action === 'restart') {
+    await untilRestarted(asked, socket, {
+      timeoutMs: flags.timeout,
+      onRestarted: ({ name, message }, didRestart) => {
+        print(didRestart ? `pod/${name} restarted` : message);
+      },
+    });
+  } else await untilStopped(pods, socket, flags.timeout, print);
+}
+
+async function untilStopped(
+  pods: readonly PodName[],
+  socket: string,
+  timeoutMs: number | undefined,
+  print: (text: string) => void,
+): Promise<void> {
   const meant = pods.map(({ namespace, name }) => ({
     name,
     isPod: ({ metadata }: Pod) => metadata.namespace === namespace && metadata.name === name,
   }));
   await untilEnded(meant, socket, {
-    timeoutMs: timeout,
+    timeoutMs,
     hint:
       pods.length === 1
         ? 'It ends by itself, and stays stopped. kubelet-ts ps shows its state.'
         : 'They end by themselves, and stay stopped. kubelet-ts ps shows their state.',
-    onEnded: ({ name }) => void deps.stdout.write(`pod/${visible(name)} stopped\n`),
+    onEnded: ({ name }) => {
+      print(`pod/${name} stopped`);
+    },
   });
 }
 

@@ -124,6 +124,7 @@ function podSnapshot(
   const newest = inPlaceUpdates.nextOf(uid) ?? declared;
   const outdated = brief ? [] : outdatedContainers(pod, newest, runsOf(parts, declared));
   const waitingUpdate = parts.operations.keptUpdate(declared) ?? inPlaceUpdates.waitOf(uid);
+  const restarting = parts.operations.restartingContainers(declared);
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = admission.rejectionOf(uid);
   const pulls = pullWatch.of(uid);
@@ -134,6 +135,7 @@ function podSnapshot(
     ...(declaredBy === undefined ? {} : { declaredBy }),
     ...(replacedBy === undefined ? {} : { replacedBy }),
     ...(outdated.length === 0 ? {} : { outdatedContainers: outdated }),
+    ...(restarting.length === 0 ? {} : { restarting }),
     ...(waitingUpdate === undefined
       ? {}
       : { waitingUpdate: { ...waitingUpdate, message: outgoing.text(waitingUpdate.message) } }),

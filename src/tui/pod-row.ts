@@ -100,9 +100,9 @@ function lastSyncSpan(worker: WorkerSnapshot, now: number): Span {
   return { text: worker.lastSyncMs === undefined ? `${age} ago` : `${age} ago, ${Math.round(worker.lastSyncMs)}ms` };
 }
 
-function statusSpan({ pod, worker, pulls: [pull] = [] }: PodSnapshot): Span {
+function statusSpan({ pod, worker, restarting, pulls: [pull] = [] }: PodSnapshot): Span {
   if (pull !== undefined) return { text: `Pulling ${pullBarText(pull)}`, color: 'cyan' };
-  const status = printable(podStatusText(pod, worker));
+  const status = printable(podStatusText(pod, worker)) + (restarting === undefined ? '' : ' (restarting)');
   return { text: status, color: statusColor(pod, status) };
 }
 

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { registerOperation } from '../../src/commands/operate.ts';
+import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../tui/make-snapshot.ts';
 import { type Asked, startFakeAgent } from './fake-agent.ts';
@@ -47,6 +48,39 @@ test.each([[[]], [['--timeout', '0']], [['--timeout', '1000.0000005s']], [['--ti
     });
   },
 );
+
+/** Runs `restart` with these words, for an agent whose pod `web` has these changes. */
+async function restart(changes: Partial<PodSnapshot>, ...words: string[]): Promise<string> {
+  const rootDir = await temporaryFolder();
+  await startFakeAgent(rootDir, {
+    '/v1/snapshot': makeSnapshot([{ ...makeEntry('web-edge1'), ...changes }]),
+    '/v1/pods/default/web-edge1/restart': { message: 'pod/web-edge1 restarts' },
+  });
+  const deps = makeDeps(makeRuntime([], []));
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+  registerOperation('restart')(program, deps);
+  await program.parseAsync(['restart', '--root-dir', rootDir, ...words], { from: 'user' });
+  return deps.printed.stdout;
+}
+
+test('restart does not return while the old container runs, unless told so', async () => {
+  const restarting = { restarting: ['main'] };
+  await expect(restart(restarting, 'web')).rejects.toMatchObject({
+    name: 'UserError',
+    message: 'kubelet-ts ended before these pods had restarted: web-edge1',
+    hint: 'They restart by themselves. kubelet-ts ps shows their state.',
+  });
+  expect(await restart(restarting, 'web', '--wait=false')).toBe('pod/web-edge1 restarts\n');
+  expect(await restart({}, '--all')).toBe('pod/web-edge1 restarts\n');
+});
+
+test('restart ends with the reason if a container cannot start again', async () => {
+  const broken = makeEntry('web-edge1', { containerState: { waiting: { reason: 'ErrImagePull' } } });
+  await expect(restart({ ...broken, restarting: ['main'] }, 'web')).rejects.toMatchObject({
+    message: 'container main of pod web-edge1 has not started again: ErrImagePull',
+    hint: 'kubelet-ts explain default/web-edge1',
+  });
+});
 
 test('a name that only begins that of a pod stops nothing', async () => {
   await expect(stop('sync', 'we')).rejects.toMatchObject({ message: 'no pod "we"' });

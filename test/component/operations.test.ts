@@ -1,3 +1,5 @@
+import { isConditionMet, waitConditions } from '../../src/commands/wait/wait-condition.ts';
+import { podTable } from '../../src/engine/listing/pod-table.ts';
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -72,11 +74,31 @@ describe('restart', () => {
   test('starts the containers again in the same pod, and repeats nothing', async () => {
     const one = await running();
     const [uid, ip] = [uidOf(one.engine), one.engine.pod('web-edge1')?.pod.status?.podIP];
-    expect(await ask(one, { action: 'restart' })).toBe('pod/web-edge1 restarted');
+    expect(await ask(one, { action: 'restart' })).toBe('pod/web-edge1 restarts');
     await one.world.until(() => one.world.runtime.running().includes('web-edge1/main#1'));
     await one.world.pass(30_000);
     expect(one.world.runtime.running()).toEqual(['web-edge1/main#1']);
     expect([uidOf(one.engine), one.engine.pod('web-edge1')?.pod.status?.podIP]).toEqual([uid, ip]);
+  });
+
+  test('is not done, and the pod not Ready, while the old container ends', async () => {
+    const one = await running();
+    const look = async (): Promise<unknown> => {
+      const snapshot = one.engine.kubelet.snapshot();
+      const { rows } = await podTable(snapshot.pods, snapshot, { wide: false, now: one.world.clock.now() });
+      const met = waitConditions.filter((condition) => isConditionMet('web', condition, snapshot));
+      return { status: rows[0]?.cells[3], restarting: one.engine.pod('web-edge1')?.restarting, met };
+    };
+    const wasReady = { status: 'Running', restarting: undefined, met: ['ready', 'updated'] };
+    expect(await look()).toEqual(wasReady);
+    const end = one.world.runtime.hang('stopContainer');
+    await ask(one, { action: 'restart' });
+    await one.world.runtime.waitForCall('stopContainer');
+    expect(await look()).toEqual({ status: 'Running (restarting)', restarting: ['main'], met: [] });
+    end();
+    await one.world.until(() => one.world.runtime.running().includes('web-edge1/main#1'));
+    await one.world.until(() => one.engine.isReady('web-edge1'));
+    expect(await look()).toEqual(wasReady);
   });
 
   test('that is asked of an agent that has only just started is done', async () => {
@@ -91,7 +113,7 @@ describe('restart', () => {
     await next.world.pass(1000);
     answer();
     await next.world.pass(1000);
-    expect(await asked).toBe('pod/web-edge1 restarted');
+    expect(await asked).toBe('pod/web-edge1 restarts');
     await next.world.until(() => next.world.runtime.running().includes('web-edge1/main#1'));
   });
 

@@ -1,6 +1,26 @@
 /** Flags that kubectl allows before its command, with a value. */
 const withValue: readonly string[] = ['-n', '--namespace', '--root-dir', '--container-runtime-endpoint'];
 
+/** A command line of kubectl as this program parses it: flags after the command, and without the word `pod`. */
+export function ownWords(words: readonly string[]): string[] {
+  return withoutKind(commandFirst(words));
+}
+
+/** Commands that name pods alone, so that the kind before a name says nothing. */
+const ofPods: readonly string[] = [
+  ...['attach', 'checkpoint', 'debug', 'events', 'explain', 'history', 'hold', 'logs', 'restart', 'retry', 'rollback'],
+  ...['start', 'stop', 'unhold'],
+];
+
+function withoutKind(words: readonly string[]): string[] {
+  const [command = ''] = words;
+  const isValue = (index: number): boolean => withValue.includes(words[index - 1] ?? '');
+  const at = words.findIndex((word, index) => index > 0 && !word.startsWith('-') && !isValue(index));
+  const [kind = '', next = '-'] = at < 0 ? [] : words.slice(at);
+  const isKind = ['pod', 'pods', 'po'].includes(kind) && !next.startsWith('-');
+  return ofPods.includes(command) && isKind ? words.toSpliced(at, 1) : [...words];
+}
+
 /**
  * A command line whose flags stand after the command: `get -n kube-system pods` for `-n kube-system get pods`. Flags
  * that all of the program has, such as `--help`, stay. `groups` are commands that have commands.

@@ -2,10 +2,7 @@
 export interface Habit {
   /** Its first words. The longest match counts. */
   typed: string;
-  /**
-   * One of these, if the words are followed by one of them. A word may be one of several letters, such as `-it`. Absent:
-   * anything may follow.
-   */
+  /** Absent: anything may follow. Otherwise one of these flags, such as `-it`, must be among the first words. */
   flags?: readonly string[];
   /**
    * The command to use instead. `{args}` stands for the words that were typed after `typed`, with the flags that our

@@ -72,13 +72,22 @@ const workloads: readonly string[] = [
   ...['ds', 'daemonset', 'daemonsets', 'rc', 'replicationcontroller', 'replicationcontrollers', 'job', 'jobs'],
 ];
 
+/** Leaves out the kind before names, as in `pod web`. With `isAlone` the kind may stand alone, as in `pods --all`. */
+export function withoutPodKind(words: readonly string[], isAlone = false): string[] {
+  const [first = '', ...rest] = words;
+  return isPodKind(first) && (isAlone || rest.length > 0) ? rest : [...words];
+}
+
+/** True for the words of kubectl for pods. */
+export const isPodKind = (word: string): boolean => ['pod', 'pods', 'po'].includes(word);
+
 /** The parts of a pod's name. Throws a `UserError` if it is invalid. */
 export function parseReference({ pod, namespace }: Pick<PodReference, 'pod' | 'namespace'>): {
   namespace: string | undefined;
   name: string;
 } {
   const parts = pod.split('/');
-  if (['pod', 'pods', 'po'].includes(parts[0] ?? '') && parts.length > 1) parts.shift();
+  if (isPodKind(parts[0] ?? '') && parts.length > 1) parts.shift();
   const [first = '', second, ...others] = parts;
   if (others.length > 0 || first === '' || second === '') {
     throw new UserError(`"${pod}" is not the name of a pod`, { hint: 'Name it as name or namespace/name.' });

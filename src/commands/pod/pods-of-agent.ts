@@ -1,37 +1,55 @@
-import { podKey } from '../../api/values/pod-names.ts';
+import { parseLabelSelector } from '../../api/values/label-selector.ts';
+import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
-import { podsMeant } from './pods-meant.ts';
+import { podsMeant, withoutPodKind } from './pods-meant.ts';
+
+/** Pods that flags choose instead of names. */
+export interface PodChoice {
+  namespace?: string;
+  all?: boolean;
+  selector?: string;
+}
 
 /**
- * The pods that these references mean, of the agent on this root-dir. Rejects with a `UserError` if no agent runs, or
- * if a reference means no pod or several.
+ * The pods of the agent on this root-dir that the words or flags of a command choose. Rejects with a `UserError` if no
+ * agent runs, if a name means no pod or several, and if nothing or both names and flags choose pods.
  */
-export async function podsOfAgent(
-  rootDir: string,
-  references: readonly string[],
-  namespace: string | undefined,
-): Promise<{ namespace: string; name: string }[]> {
+export async function podsOfAgent(rootDir: string, words: readonly string[], choice: PodChoice): Promise<PodName[]> {
+  const { namespace, all = false, selector } = choice;
+  const isOfAll = all || selector !== undefined;
+  const names = withoutPodKind(words, isOfAll);
+  if (isOfAll === names.length > 0)
+    throw new UserError(isOfAll ? 'name pods, or use --all or -l, not both' : 'name pods, or use --all or -l');
+  const isSelected = selector === undefined ? () => true : parseLabelSelector(selector);
   const snapshot = await fetchSnapshot(controlSocketPath(rootDir), { settled: true });
   if (snapshot === undefined) throw noAgent(rootDir);
-  const { nodeName, pods } = snapshot;
-  return references.map((pod) => {
-    const found = podsMeant(pods, { pod, namespace, nodeName }, (listed) => listed.pod.metadata);
-    const names = new Map(found.map(({ pod: { metadata } }) => [podKey(metadata), metadata]));
-    const [first] = names.values();
-    if (first !== undefined && names.size === 1) return { namespace: first.namespace, name: first.name };
-    if (first !== undefined) {
-      const list = [...names.keys()].join(', ');
-      throw new UserError(`several pods match "${pod}": ${list}`, { hint: 'Name one as namespace/name.' });
-    }
-    const near = nearestName(
-      pod,
-      pods.map((listed) => listed.pod.metadata.name),
-    );
-    const hint = near === undefined ? 'kubelet-ts ps lists the pods.' : `Did you mean ${near}?`;
-    throw new UserError(`no pod "${pod}"`, { hint });
-  });
+  if (!isOfAll) return names.map((name) => podNamed(snapshot, name, namespace));
+  const chosen = snapshot.pods
+    .filter(({ replacedBy, worker }) => replacedBy === undefined && worker.state !== 'terminated')
+    .map(({ pod: { metadata } }) => metadata)
+    .filter((one) => (namespace === undefined || one.namespace === namespace) && isSelected(one.labels ?? {}));
+  const byKey = new Map(chosen.map((one) => [podKey(one), { namespace: one.namespace, name: one.name }]));
+  return [...byKey.values()];
+}
+
+function podNamed({ nodeName, pods }: EngineSnapshot, pod: string, namespace: string | undefined): PodName {
+  const found = podsMeant(pods, { pod, namespace, nodeName }, (listed) => listed.pod.metadata);
+  const names = new Map(found.map(({ pod: { metadata } }) => [podKey(metadata), metadata]));
+  const [first] = names.values();
+  if (first !== undefined && names.size === 1) return { namespace: first.namespace, name: first.name };
+  if (first !== undefined) {
+    const list = [...names.keys()].join(', ');
+    throw new UserError(`several pods match "${pod}": ${list}`, { hint: 'Name one as namespace/name.' });
+  }
+  const near = nearestName(
+    pod,
+    pods.map((listed) => listed.pod.metadata.name),
+  );
+  const hint = near === undefined ? 'kubelet-ts ps lists the pods.' : `Did you mean ${near}?`;
+  throw new UserError(`no pod "${pod}"`, { hint });
 }

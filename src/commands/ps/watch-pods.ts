@@ -58,9 +58,11 @@ async function pause(signal: AbortSignal): Promise<boolean> {
 }
 
 /** Remembers the pod. Returns true if it differs from the last time. */
-function isNew(seen: Map<string, string>, { pod, rejection, replacedBy, worker, waitingUpdate }: ListedPod): boolean {
+function isNew(seen: Map<string, string>, { pod, rejection, replacedBy, worker, ...rest }: ListedPod): boolean {
   const { uid } = pod.metadata;
-  const text = JSON.stringify([pod.status, rejection, replacedBy, worker?.state, worker?.lastSyncError, waitingUpdate]);
+  const { waitingUpdate, restarting } = rest;
+  const shown = [pod.status, rejection, replacedBy, worker?.state, worker?.lastSyncError, waitingUpdate, restarting];
+  const text = JSON.stringify(shown);
   if (seen.get(uid) === text) return false;
   seen.set(uid, text);
   return true;

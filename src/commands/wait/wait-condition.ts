@@ -49,9 +49,10 @@ export function isConditionMet(
   if (condition === 'deleted') return revisions.length === 0;
   const declared = revisions.find(({ replacedBy }) => replacedBy === undefined);
   if (declared === undefined) return false;
-  const { pod, worker, outdatedContainers = [], waitingUpdate } = declared;
+  const { pod, worker, outdatedContainers = [], waitingUpdate, restarting } = declared;
   const isEnding = worker.state === 'terminating' || worker.state === 'terminated';
-  const isCurrent = !isEnding && outdatedContainers.length === 0 && waitingUpdate === undefined;
+  const isOfToday = outdatedContainers.length === 0 && waitingUpdate === undefined && restarting === undefined;
+  const isCurrent = !isEnding && isOfToday;
   if (typeof condition !== 'string') return isCurrent && hasField(pod, condition);
   switch (condition) {
     case 'ready':
@@ -78,6 +79,7 @@ export function givenUpBecause(
 export function waitingText(name: string, snapshot: EngineSnapshot): string {
   const declared = revisionsOf(name, snapshot).find(({ replacedBy }) => replacedBy === undefined);
   if (declared === undefined) return 'not declared';
+  if (declared.restarting !== undefined) return 'restarting';
   return declared.waitingUpdate?.reason ?? podStatusText(declared.pod, declared.worker);
 }
 

@@ -57,7 +57,8 @@ export async function podTable(
   };
 }
 
-function statusColour({ listed: { pod, worker } }: ShownPod): StatusColour {
+function statusColour({ listed: { pod, worker, restarting } }: ShownPod): StatusColour {
+  if (restarting !== undefined) return 'yellow';
   const text = podStatusText(pod, worker);
   if (text === 'Completed' || text === 'Succeeded') return 'gray';
   if (isPodReady(pod.status) && text === 'Running') return 'green';
@@ -103,9 +104,10 @@ const labelColumn = (key: string): Column => ({
   value: ({ listed: { pod } }) => pod.metadata.labels?.[key] ?? '<none>',
 });
 
-/** Such as `Running (update: ErrImagePull)`. */
+/** Such as `Running (restarting)` or `Running (update: ErrImagePull)`. */
 function statusText({ listed, update }: ShownPod): string {
   const text = podStatusText(listed.pod, listed.worker);
+  if (listed.restarting !== undefined) return `${text} (restarting)`;
   if (listed.waitingUpdate !== undefined) return `${text} (update: ${listed.waitingUpdate.reason})`;
   return update === undefined ? text : `${text} (update: ${podStatusText(update.pod, update.worker)})`;
 }

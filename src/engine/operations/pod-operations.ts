@@ -120,6 +120,14 @@ export class PodOperations {
     return this.deps.records.of(metadata)?.restart ?? [];
   }
 
+  /** Names of containers whose restart was requested and whose next instance does not exist yet. */
+  restartingContainers(pod: Pod): string[] {
+    const ids = this.restarting(pod);
+    if (ids.length === 0) return [];
+    const newest = newestIDs(this.deps.podStatus(pod.metadata.uid));
+    return [...newest].flatMap(([name, id]) => (ids.includes(id) ? [name] : []));
+  }
+
   /** Forgets a pod that is no longer declared. */
   removed(pod: PodName): void {
     const key = podKey(pod);
@@ -228,7 +236,7 @@ export class PodOperations {
       await this.ask(pod, (newest) => ({ ...newest, restart: [...new Set([...(newest.restart ?? []), ...ids])] }));
     }
     retryPod(pod.metadata);
-    return ids.length > 0 ? `pod/${name} restarted` : `pod/${name} has no running container, it is tried now`;
+    return ids.length > 0 ? `pod/${name} restarts` : `pod/${name} has no running container, it is tried now`;
   }
 
   private async rollback(pod: Pod, record: PodRecord, to: number | undefined): Promise<string> {
@@ -361,9 +369,13 @@ export class PodOperations {
 }
 
 /** True if none of these containers is the newest of its name. */
-function isRestarted(ids: readonly string[], { containerStatuses }: RuntimePodStatus): boolean {
-  const newest = new Map([...containerStatuses].reverse().map(({ name, id }) => [name, id]));
-  return containerStatuses.length > 0 && ![...newest.values()].some((id) => ids.includes(id));
+function isRestarted(ids: readonly string[], status: RuntimePodStatus): boolean {
+  return status.containerStatuses.length > 0 && ![...newestIDs(status).values()].some((id) => ids.includes(id));
+}
+
+/** The id of the newest instance of each container. */
+function newestIDs({ containerStatuses }: RuntimePodStatus): Map<string, string> {
+  return new Map([...containerStatuses].reverse().map(({ name, id }) => [name, id]));
 }
 
 const hash = ({ metadata }: Pod): string => metadata.annotations?.['kubernetes.io/config.hash'] ?? metadata.uid;

@@ -87,6 +87,8 @@ export interface PodSnapshot {
    * empty.
    */
   outdatedContainers?: string[];
+  /** Containers whose restart was requested and whose next instance does not exist yet. Absent if empty. */
+  restarting?: string[];
   /** Why the newest manifest of this pod is not carried out in place yet. Absent if it is. */
   waitingUpdate?: WaitingUpdate;
   worker: WorkerSnapshot;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commandFirst } from '../../../src/commands/habits/command-first.ts';
+import { commandFirst, ownWords } from '../../../src/commands/habits/command-first.ts';
 
 test.each([
   ['get pods -n tn', 'get pods -n tn'],
@@ -14,4 +14,17 @@ test.each([
   ['', ''],
 ])('%s is read as %s', (line, meant) => {
   expect(commandFirst(line.split(' ')).join(' ')).toBe(meant);
+});
+
+test.each([
+  ['logs pod web app -f', 'logs web app -f'],
+  ['-n tn explain po web', 'explain -n tn web'],
+  ['restart --root-dir /k pods web db', 'restart --root-dir /k web db'],
+  ['logs pod -f', 'logs pod -f'],
+  ['logs pod', 'logs pod'],
+  ['logs web pod', 'logs web pod'],
+  ['exec pod sh', 'exec pod sh'],
+  ['get pod web', 'get pod web'],
+])('%s means %s', (line, meant) => {
+  expect(ownWords(line.split(' ')).join(' ')).toBe(meant);
 });

@@ -1,16 +1,20 @@
 import { expect, test } from 'vitest';
-import { podsOfAgent } from '../../../src/commands/pod/pods-of-agent.ts';
+import { type PodChoice, podsOfAgent } from '../../../src/commands/pod/pods-of-agent.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { makeEntry } from '../../tui/make-snapshot.ts';
 import { startFakeAgent } from '../fake-agent.ts';
 import { noAgentOn } from '../no-agent-on.ts';
 
 /** The pods that these references mean, for an agent with pods of these names. */
-async function meant(names: readonly string[], references: readonly string[]): Promise<unknown> {
+async function meant(
+  names: readonly string[],
+  references: readonly string[],
+  choice: PodChoice = {},
+): Promise<unknown> {
   const rootDir = await temporaryFolder();
   const pods = names.map((name) => makeEntry(name));
   await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods } });
-  return podsOfAgent(rootDir, references, undefined);
+  return podsOfAgent(rootDir, references, choice);
 }
 
 test('a pod is meant by its name, with or without that of the node', async () => {
@@ -28,6 +32,28 @@ test.each(['web-admin-edge1', 'web-edge2'])(
   },
 );
 
+test('flags choose all pods, or those with labels, in a namespace', async () => {
+  const all = [
+    { namespace: 'default', name: 'web-edge1' },
+    { namespace: 'default', name: 'db-edge1' },
+  ];
+  const names = ['web-edge1', 'db-edge1'];
+  expect(await meant(names, [], { all: true })).toEqual(all);
+  expect(await meant(names, ['pods'], { all: true, namespace: 'default' })).toEqual(all);
+  expect(await meant(names, [], { all: true, namespace: 'other' })).toEqual([]);
+  expect(await meant(names, [], { selector: 'app=web' })).toEqual([]);
+  expect(await meant(names, [], { selector: 'app!=web' })).toEqual(all);
+  expect(await meant(names, ['pod', 'web'])).toEqual(all.slice(0, 1));
+});
+
+test.each<[references: string[], choice: PodChoice, message: string]>([
+  [[], {}, 'name pods, or use --all or -l'],
+  [['web'], { all: true }, 'name pods, or use --all or -l, not both'],
+  [['web'], { selector: 'app=web' }, 'name pods, or use --all or -l, not both'],
+])('%j with %j choose nothing', async (references, choice, message) => {
+  await expect(meant(['web-edge1'], references, choice)).rejects.toMatchObject({ name: 'UserError', message });
+});
+
 test('a name near to that of a pod is suggested', async () => {
   await expect(meant(['web-edge1'], ['wep-edge1'])).rejects.toMatchObject({
     message: 'no pod "wep-edge1"',
@@ -37,5 +63,5 @@ test('a name near to that of a pod is suggested', async () => {
 
 test('without an agent the error names the root-dir', async () => {
   const rootDir = await temporaryFolder();
-  await expect(podsOfAgent(rootDir, ['web'], undefined)).rejects.toMatchObject(noAgentOn(rootDir));
+  await expect(podsOfAgent(rootDir, ['web'], {})).rejects.toMatchObject(noAgentOn(rootDir));
 });
