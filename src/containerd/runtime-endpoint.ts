@@ -15,6 +15,8 @@ export interface RuntimeEndpointOptions {
   /** True if an earlier start made a managed containerd under the root-dir (`hasManagedContainerd`). */
   readonly recorded: boolean;
   readonly probe: (endpoint: string) => Promise<ProbeResult>;
+  /** Why a runtime that answers cannot run pods. Undefined if it can, or if it has pods of ours already. */
+  readonly unreadyBecause: (endpoint: string) => Promise<string | undefined>;
   /** The probe for an endpoint named by the user, or with a runtime that does not answer. It may wait. */
   readonly probeNamed?: (endpoint: string) => Promise<ProbeResult>;
 }
@@ -27,6 +29,8 @@ export type EndpointName =
 export interface RuntimeEndpoint {
   readonly endpoint: string;
   readonly managed: boolean;
+  /** True if the user named it. */
+  readonly named: boolean;
   readonly because: string;
 }
 
@@ -40,8 +44,9 @@ const wellKnownEndpoints: readonly string[] = [
 
 /**
  * Chooses the container runtime: the flag, the environment, that of the agent, the managed containerd that already runs
- * our pods, the first well-known socket that answers, a managed containerd. An endpoint named by the user must answer.
- * So must a well-known one with a listener, because a second runtime would run the pods of a busy one twice.
+ * our pods, the first well-known socket whose runtime is ready for pods or has ours, a managed containerd. An endpoint
+ * named by the user must answer. So must a well-known one with a listener, because a second runtime would run the pods
+ * of a busy one twice.
  */
 export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Promise<RuntimeEndpoint> {
   const {
@@ -52,6 +57,7 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
     recorded,
     probe,
     probeNamed = probe,
+    unreadyBecause,
   } = options;
   const managedEndpoint = managedPaths(options.rootDir).endpoint;
   if (flag !== undefined && flag !== '') return named(flag, flagName, probeNamed);
@@ -59,12 +65,14 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
   if (ofAgent !== undefined && ofAgent !== managedEndpoint) {
     const result = await probe(ofAgent);
     if (result.kind !== 'answers') throw failureOf(ofAgent, result, startItOrName);
-    return { endpoint: ofAgent, managed: false, because: `${runtimeName(result)} is the runtime of the agent.` };
+    const because = `${runtimeName(result)} is the runtime of the agent.`;
+    return { endpoint: ofAgent, managed: false, named: false, because };
   }
   if (recorded) {
     return {
       endpoint: managedEndpoint,
       managed: true,
+      named: false,
       because: 'The managed containerd of this root-dir has our pods and images.',
     };
   }
@@ -73,8 +81,13 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
     const first = await probe(endpoint);
     const result = first.kind === 'failed' ? await probeNamed(endpoint) : first;
     switch (result.kind) {
-      case 'answers':
-        return { endpoint, managed: false, because: `${runtimeName(result)} answers on ${endpoint}.` };
+      case 'answers': {
+        const unready = await unreadyBecause(endpoint);
+        if (unready === undefined)
+          return { endpoint, managed: false, named: false, because: `${runtimeName(result)} answers on ${endpoint}.` };
+        passedOver.push(`${runtimeName(result)} on ${endpoint} is not ready for pods (${unready})`);
+        break;
+      }
       case 'denied':
       case 'failed':
         // A user without permission for the machine's runtime may not start one either.
@@ -88,7 +101,8 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
   }
   const reason =
     passedOver.length === 0 ? 'no container runtime answers on a well-known socket' : passedOver.join('; ');
-  return { endpoint: managedEndpoint, managed: true, because: `kubelet-ts runs a containerd of its own: ${reason}.` };
+  const because = `kubelet-ts runs a containerd of its own: ${reason}.`;
+  return { endpoint: managedEndpoint, managed: true, named: false, because };
 }
 
 const startIt = 'Start the runtime.';
@@ -127,7 +141,8 @@ async function named(
   const endpoint = normalizeEndpoint(value);
   const result = await probe(endpoint);
   if (result.kind !== 'answers') throw failureOfNamed(endpoint, result, name);
-  return { endpoint, managed: false, because: `${runtimeName(result)} on ${endpoint}, as ${name} says.` };
+  const because = `${runtimeName(result)} on ${endpoint}, as ${name} says.`;
+  return { endpoint, managed: false, named: true, because };
 }
 
 type Answer = Extract<ProbeResult, { kind: 'answers' }>;

@@ -51,7 +51,7 @@ export interface KubeletDeps {
   /** Undefined if shutdowns of the machine are only noticed by SIGTERM, or not at all. */
   logind: Logind | undefined;
   /** The runtime's endpoint and why it was chosen, for the snapshot. */
-  endpoint: { endpoint: string; because: string };
+  endpoint: { endpoint: string; because: string; managed?: boolean; named?: boolean };
   /** True: pods of an earlier agent are left alone, except those of the same name as a declared one. */
   leaveOrphans: boolean;
   /** The node's registry credentials for a repository. Never rejects. */

@@ -102,14 +102,15 @@ export class Kubelet
   }
 
   snapshot({ brief = false } = {}): EngineSnapshot {
-    const { node, endpoint } = this.deps;
+    const { node } = this.deps;
+    const { because, ...chosen } = this.deps.endpoint;
     const { runtime, ...rest } = takeSnapshot(this.parts, { nodeIPs: node.nodeIPs, brief });
     return {
       version: programVersion,
       nodeName: node.nodeName,
       startedAt: this.startedAt,
       ...(!isDeepStrictEqual(node.inPlace, defaultInPlacePolicy) && { inPlace: node.inPlace }),
-      runtime: { endpoint: endpoint.endpoint, chosenBecause: endpoint.because, ...runtime },
+      runtime: { ...chosen, chosenBecause: because, ...runtime },
       faults: this.shownFaults(),
       ...rest,
     };

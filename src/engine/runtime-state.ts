@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { podNetworkCommands } from '../cri/pod-network-commands.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { errorMessage } from '../errors.ts';
 import { AsyncQueue } from '../flow/async-queue.ts';
@@ -31,6 +32,8 @@ export class RuntimeState {
   private statusError: string | undefined;
   /** Set while the pod network is not ready. Then only host-network pods start. */
   networkError: string | undefined = 'network state unknown';
+  /** Commands that give the runtime a network. Empty while it has one. */
+  networkCommands: readonly string[] = [];
   /** Features of the runtime's default handler. */
   supportsUserNamespaces = false;
   supportsRecursiveReadOnly = false;
@@ -86,12 +89,14 @@ export class RuntimeState {
         this.name = runtimeName;
         this.version = runtimeVersion;
       }
-      const { status, runtimeHandlers } = await runtime.status({}, { signal });
+      const hadNoNetwork = this.networkError !== undefined;
+      const { status, runtimeHandlers, info } = await runtime.status({ verbose: hadNoNetwork }, { signal });
       const features = runtimeHandlers.find(({ name }) => name === '')?.features;
       this.supportsUserNamespaces = features?.userNamespaces === true;
       this.supportsRecursiveReadOnly = features?.recursiveReadOnlyMounts === true;
       const conditions = new Map(status?.conditions.map((condition) => [condition.type, condition]));
       this.networkError = notReady('container runtime network not ready', conditions.get('NetworkReady'));
+      this.networkCommands = this.networkError !== undefined ? podNetworkCommands(info) : [];
       this.statusError = notReady('container runtime not ready', conditions.get('RuntimeReady'));
       const firstTime = this.lastReadyAtMonotonic === undefined;
       if (this.statusError === undefined) this.lastReadyAtMonotonic = clock.monotonic();

@@ -22,18 +22,19 @@ export function takeSnapshot(
   parts: KubeletParts,
   options: SnapshotOptions,
 ): Pick<EngineSnapshot, 'pressures' | 'pleg' | 'sources' | 'pods'> & {
-  runtime: Pick<EngineSnapshot['runtime'], 'name' | 'version' | 'error' | 'networkError'>;
+  runtime: Pick<EngineSnapshot['runtime'], 'name' | 'version' | 'error' | 'networkError' | 'networkCommands'>;
 } {
   const { runtimeState, pleg, eventWatch, config, outgoing } = parts;
   const { lastRelistAt, lastRelistMs } = pleg;
   const error = runtimeState.error();
-  const { networkError, name, version } = runtimeState;
+  const { networkError, networkCommands, name, version } = runtimeState;
   return {
     runtime: {
       name,
       version,
       ...(error === undefined ? {} : { error: outgoing.text(error) }),
       ...(networkError === undefined ? {} : { networkError: outgoing.text(networkError) }),
+      ...(networkCommands.length > 0 && { networkCommands }),
     },
     pressures: parts.conditions.snapshot(),
     pleg: {

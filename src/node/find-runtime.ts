@@ -13,6 +13,7 @@ import { AgentSilentError, AgentStartingError } from '../server/control/control-
 import { fetchRuntimeEndpoint } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { lastRuntime } from './last-runtime.ts';
+import { unreadyBecause } from './unready-because.ts';
 
 /** How to wait for a runtime named by the user. */
 export interface RuntimeWait {
@@ -43,6 +44,7 @@ export async function findRuntimeEndpoint(options: {
     rootDir,
     recorded: await hasManagedContainerd(rootDir),
     probe: probeEndpoint,
+    unreadyBecause: (endpoint) => unreadyBecause(endpoint, rootDir),
     ...(wait !== undefined && {
       probeNamed: (named: string) =>
         awaitEndpoint(named, {

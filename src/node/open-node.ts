@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { systemClock } from '../clock.ts';
 import { hasImageArchives } from '../containerd/import-images-folder.ts';
 import { managedPaths } from '../containerd/managed-paths.ts';
+import type { RuntimeEndpoint } from '../containerd/runtime-endpoint.ts';
 import { orphanShimsOf } from '../containerd/orphan-shims-of.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { untilAnswered } from '../cri/until-answered.ts';
@@ -193,7 +194,7 @@ async function sendPodCIDR(
 }
 
 interface NodeRuntime {
-  endpoint: { endpoint: string; because: string };
+  endpoint: RuntimeEndpoint;
   connection: OwnRuntimeConnection;
   release: () => void;
   /** PID of a runtime that the agent started. */

@@ -12,11 +12,9 @@ import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import type { ImageService } from '../cri/image-service.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { type ObserveCall, observedService } from '../cri/observed-service.ts';
-import { untilAnswered } from '../cri/until-answered.ts';
 import { criLabels } from '../engine/container/labels.ts';
-import { findRootOwner, keepRootOwner } from '../engine/container/root-owner.ts';
 import { PodDirs } from '../engine/host/pod-dirs.ts';
-import { type ForeignPods, OwnedRuntime, ownerByFiles } from '../engine/kuberuntime/owned-runtime.ts';
+import type { ForeignPods } from '../engine/kuberuntime/owned-runtime.ts';
 import { criEventStream, type RuntimeEventStream } from '../engine/pleg/runtime-event-stream.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -24,6 +22,7 @@ import { needsRoot } from '../needs-root.ts';
 import { readAgentProcess } from '../server/control/control-call.ts';
 import { rootSocketPath } from '../server/control/socket-paths.ts';
 import { findRuntimeOfAgent } from './find-runtime.ts';
+import { ownedRuntime, type RootKeeper } from './owned-runtime.ts';
 
 /** The flags that lead to a runtime. Without an endpoint, or with an empty one, it is found. */
 export interface RuntimePlace {
@@ -60,14 +59,9 @@ interface RuntimeSettings {
   onCall?: ObserveCall;
 }
 
-/** The caller's role for a root-dir. */
-interface Keeper {
-  rootDir: string;
-  /** True for the agent, which makes pods and keeps the root-dir's identity on disk. */
-  makesPods: boolean;
+interface Keeper extends RootKeeper {
   /** Set by callers that start and stop pods: their lost tasks are then ended. */
   logger?: Logger;
-  signal: AbortSignal;
 }
 
 /** Connects to the runtime of a root-dir. Shows only the pods of that root-dir. */
@@ -80,7 +74,7 @@ export async function openOwnRuntime(
   try {
     const plain = observed(grpcRuntimeService(channels.runtime, settings.runtimeRequestTimeout), settings);
     const shared = keeper.logger === undefined ? plain : endingLost(plain, channels.runtime, keeper, keeper.logger);
-    const owned = await ownedBy(keeper, shared);
+    const owned = await ownedRuntime(keeper, shared);
     return {
       runtime: owned.runtime,
       foreignPods: owned,
@@ -115,16 +109,6 @@ function openChannels(
       if (images !== runtime) images.close();
     },
   };
-}
-
-async function ownedBy({ rootDir, makesPods, signal }: Keeper, runtime: RuntimeService): Promise<OwnedRuntime> {
-  const clock = systemClock;
-  const recover = (dir: string): Promise<string | undefined> =>
-    untilAnswered(() => ownerByFiles(runtime, dir), { clock, signal });
-  const owner = await findRootOwner({ rootDir, now: clock.now(), recover });
-  if (makesPods) await keepRootOwner(owner);
-  const podDirs = new PodDirs({ rootDir });
-  return new OwnedRuntime({ runtime, owner, podUIDs: () => podDirs.podUIDs(), clock, signal });
 }
 
 function endingLost(runtime: RuntimeService, channel: Channel, { rootDir }: Keeper, logger: Logger): RuntimeService {

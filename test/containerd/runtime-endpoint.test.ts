@@ -8,10 +8,11 @@ const busy: ProbeResult = { kind: 'failed', reason: 'deadline', error: new Error
 const managed = 'unix:///var/lib/kubelet-ts/containerd/containerd.sock';
 
 /** A machine with these sockets; every other one is absent. */
-const machine = (sockets: Record<string, ProbeResult>, recorded = false) => ({
+const machine = (sockets: Record<string, ProbeResult>, recorded = false, unready: Record<string, string> = {}) => ({
   rootDir: '/var/lib/kubelet-ts',
   recorded,
   probe: (endpoint: string): Promise<ProbeResult> => Promise.resolve(sockets[endpoint] ?? { kind: 'absent' }),
+  unreadyBecause: (endpoint: string) => Promise.resolve(unready[endpoint]),
 });
 
 const startOrLeaveOut =
@@ -24,6 +25,7 @@ describe('what was named', () => {
     expect(await chooseRuntimeEndpoint({ ...machine(sockets, true), flag: '/a.sock', env: 'unix:///b.sock' })).toEqual({
       endpoint: 'unix:///a.sock',
       managed: false,
+      named: true,
       because: 'cri-o 1.32.0 on unix:///a.sock, as --container-runtime-endpoint says.',
     });
   });
@@ -33,6 +35,7 @@ describe('what was named', () => {
     expect(await chooseRuntimeEndpoint({ ...machine(sockets, true), flag: '', env: 'unix:///b.sock' })).toEqual({
       endpoint: 'unix:///b.sock',
       managed: false,
+      named: true,
       because: 'containerd 1.7.24 on unix:///b.sock, as $CONTAINER_RUNTIME_ENDPOINT says.',
     });
   });
@@ -73,6 +76,7 @@ describe('what was not named', () => {
     expect(await chooseRuntimeEndpoint(machine(sockets, true))).toEqual({
       endpoint: managed,
       managed: true,
+      named: false,
       because: 'The managed containerd of this root-dir has our pods and images.',
     });
   });
@@ -86,14 +90,50 @@ describe('what was not named', () => {
     expect(await chooseRuntimeEndpoint(machine(sockets))).toEqual({
       endpoint: 'unix:///run/crio/crio.sock',
       managed: false,
+      named: false,
       because: 'cri-o 1.32.0 answers on unix:///run/crio/crio.sock.',
     });
+  });
+
+  const debian = { 'unix:///run/containerd/containerd.sock': containerd };
+  const noNetwork = { 'unix:///run/containerd/containerd.sock': 'cni plugin not initialized' };
+
+  test('a runtime without a network for pods is passed over', async () => {
+    const sockets = { ...debian, 'unix:///run/crio/crio.sock': crio };
+    expect(await chooseRuntimeEndpoint(machine(sockets, false, noNetwork))).toEqual({
+      endpoint: 'unix:///run/crio/crio.sock',
+      managed: false,
+      named: false,
+      because: 'cri-o 1.32.0 answers on unix:///run/crio/crio.sock.',
+    });
+    expect(await chooseRuntimeEndpoint(machine(debian, false, noNetwork))).toEqual({
+      endpoint: managed,
+      managed: true,
+      named: false,
+      because:
+        'kubelet-ts runs a containerd of its own: containerd 1.7.24 on unix:///run/containerd/containerd.sock ' +
+        'is not ready for pods (cni plugin not initialized).',
+    });
+  });
+
+  test.each([
+    ['of the flag', { flag: 'unix:///run/containerd/containerd.sock' }],
+    ['of the environment', { env: 'unix:///run/containerd/containerd.sock' }],
+    ['of the agent', { ofAgent: 'unix:///run/containerd/containerd.sock' }],
+  ])('a runtime without a network stays if it is that %s', async (_whose, named) => {
+    const choice = await chooseRuntimeEndpoint({ ...machine(debian, false, noNetwork), ...named });
+    expect(choice.endpoint).toBe('unix:///run/containerd/containerd.sock');
+  });
+
+  test('the managed containerd stays once it was taken, even if the other one gets its network', async () => {
+    expect((await chooseRuntimeEndpoint(machine(debian, true))).endpoint).toBe(managed);
   });
 
   test('a managed containerd comes last', async () => {
     expect(await chooseRuntimeEndpoint(machine({}))).toEqual({
       endpoint: managed,
       managed: true,
+      named: false,
       because: 'kubelet-ts runs a containerd of its own: no container runtime answers on a well-known socket.',
     });
   });
@@ -115,6 +155,7 @@ describe('what was not named', () => {
     expect(await chooseRuntimeEndpoint({ ...machine(sockets), probeNamed })).toEqual({
       endpoint: 'unix:///run/containerd/containerd.sock',
       managed: false,
+      named: false,
       because: 'containerd 1.7.24 answers on unix:///run/containerd/containerd.sock.',
     });
     expect(asked).toEqual(['unix:///run/containerd/containerd.sock']);

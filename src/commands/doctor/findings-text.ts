@@ -27,7 +27,8 @@ function findingLines({ check, level, evidence, mend }: Finding, width: number, 
   const line = `${form.painted(colour, mark)} ${check.padEnd(width)}  ${oneLine(evidence)}`;
   const arrow = form.hasUnicode ? '→' : '->';
   const indent = ' '.repeat(mark.length + width + 3);
-  return mend === undefined ? [line] : [line, `${indent}${form.painted('cyan', arrow)} ${oneLine(mend)}`];
+  const mends = mend?.split('\n') ?? [];
+  return [line, ...mends.map((one) => `${indent}${form.painted('cyan', arrow)} ${visible(one)}`)];
 }
 
 const oneLine = (text: string): string => visible(text.replaceAll('\n', '; '));

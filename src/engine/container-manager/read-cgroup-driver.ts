@@ -1,5 +1,6 @@
 import { isUnimplemented } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
+import { configValue } from '../../cri/status-info.ts';
 import type { CgroupDriver } from './cgroup-names.ts';
 
 /**
@@ -32,24 +33,9 @@ export async function reportedCgroupDriver(runtime: RuntimeService): Promise<Cgr
 /** containerd 1 lacks that call, but its verbose status contains its configuration. */
 async function driverOfContainerd(runtime: RuntimeService): Promise<CgroupDriver | undefined> {
   const { info } = await runtime.status({ verbose: true });
-  const containerd = memberOf(parsed(info['config']), 'containerd');
-  const name = memberOf(containerd, 'defaultRuntimeName');
+  const name = configValue(info, ['containerd', 'defaultRuntimeName']);
   if (typeof name !== 'string') return undefined;
-  const isSystemd = ['runtimes', name, 'options', 'SystemdCgroup'].reduce(memberOf, containerd);
+  const isSystemd = configValue(info, ['containerd', 'runtimes', name, 'options', 'SystemdCgroup']);
   if (typeof isSystemd !== 'boolean') return undefined;
   return isSystemd ? 'systemd' : 'cgroupfs';
-}
-
-function parsed(text = ''): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Other runtimes report another form, or none.
-    return undefined;
-  }
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return new Map<string, unknown>(Object.entries(value)).get(name);
 }

@@ -26,21 +26,33 @@ function findingOf(subject: Subject, { reason, message }: PastEvent): Omit<Findi
     return {
       stage: 'network',
       cause: `no pod network: ${lastClause(message)}`,
-      ways: [...cniWays, 'Or set hostNetwork: true for a pod that may use the network of this machine.'],
+      ways: [...networkWays(subject), 'Or set hostNetwork: true for a pod that may use the network of this machine.'],
     };
   }
   const meaning = meaningOf(sandboxTexts, message) ?? meaningOf(machineTexts, message);
   const isNetwork = /network|cni|port/i.test(message);
   return {
     stage: isNetwork ? 'network' : 'start',
-    ...(meaning ?? { cause: lastClause(message), ways: isNetwork ? cniWays : [lookAtRuntime(subject)] }),
+    ...(meaning ?? { cause: lastClause(message), ways: isNetwork ? networkWays(subject) : [lookAtRuntime(subject)] }),
   };
 }
 
-const cniWays = [
-  'Put a network configuration in /etc/cni/net.d and its plugins in /opt/cni/bin.',
-  'Or leave --container-runtime-endpoint out: the managed containerd brings a network.',
-];
+/** How the runtime gets a network for pods. */
+function networkWays({ node }: Subject): string[] {
+  if (node === undefined) return ['Check the network of the container runtime: kubelet-ts doctor'];
+  const { managed, named, networkCommands = [] } = node.runtime;
+  if (managed === true) {
+    return [
+      'Install the CNI plugins: apt-get install containernetworking-plugins',
+      'Then restart the managed containerd: kubelet-ts down --all, and start kubelet-ts again.',
+    ];
+  }
+  const without = named === true ? ' without --container-runtime-endpoint and $CONTAINER_RUNTIME_ENDPOINT' : '';
+  return [
+    ...networkCommands.map((command) => `Make the runtime ready for pods: ${command}`),
+    `Or use the managed containerd, which has a network: kubelet-ts down, then start kubelet-ts again${without}.`,
+  ];
+}
 
 const sandboxTexts: readonly KnownText<[]>[] = [
   {
@@ -48,7 +60,6 @@ const sandboxTexts: readonly KnownText<[]>[] = [
     cause: ([, plugin = '', path = '']) => `no CNI plugin "${plugin}" is in ${path}`,
     ways: ([, plugin = '', path = '']) => [
       `Install the CNI plugins (Debian: apt install containernetworking-plugins), or put ${plugin} into ${path}.`,
-      ...cniWays.slice(1),
     ],
   },
   {
@@ -68,9 +79,12 @@ const sandboxTexts: readonly KnownText<[]>[] = [
     ways: () => ['Use a larger subnet in /etc/cni/net.d, or remove stale files below /var/lib/cni/networks.'],
   },
   {
-    pattern: /(?:sandbox|pause)[- ]?image|pull.*pause/i,
+    pattern: /(?:sandbox|pause)[- ]?image(?: "([^"]+)")?|pull.*pause/i,
     cause: () => 'the pause image of the container runtime is missing',
-    ways: () => ['Correct sandbox_image in the configuration of the container runtime, or load the image into it.'],
+    ways: ([, image]) => [
+      ...(image === undefined ? [] : [`Pull it: kubelet-ts images pull ${shellWord(image)}`]),
+      'Correct sandbox_image in the configuration of the container runtime, or load the image into it.',
+    ],
   },
   {
     pattern: /cgroup/i,

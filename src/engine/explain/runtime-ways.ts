@@ -33,12 +33,9 @@ function runtimeLogCommand(runtime: RuntimeSnapshot): string {
 }
 
 /** The folder of the managed containerd. Returns undefined for another runtime. */
-function ownFolder({ endpoint, chosenBecause }: RuntimeSnapshot): string | undefined {
-  return ownContainerd.test(chosenBecause) ? dirname(endpoint.replace(/^unix:\/\//, '')) : undefined;
+function ownFolder({ endpoint, managed }: RuntimeSnapshot): string | undefined {
+  return managed === true ? dirname(endpoint.replace(/^unix:\/\//, '')) : undefined;
 }
-
-/** The sentences of `chooseRuntimeEndpoint` about the managed containerd. */
-const ownContainerd = /^(?:The managed containerd of this root-dir|kubelet-ts runs a containerd of its own)\b/;
 
 /** The unit that packages and k3s install. A runtime that never answered has no name. */
 function serviceOf({ name, endpoint }: RuntimeSnapshot): string {

@@ -29,12 +29,18 @@ export interface RuntimeSnapshot {
   endpoint: string;
   /** Why this endpoint was chosen, as a text for users. */
   chosenBecause: string;
+  /** True for the managed containerd. */
+  managed?: boolean;
+  /** True if the user named the endpoint. */
+  named?: boolean;
   name: string;
   version: string;
   /** Undefined if the runtime is healthy. */
   error?: string;
   /** Set while the runtime reports that the pod network is not ready. Only host-network pods start then. */
   networkError?: string;
+  /** Commands that give it a network, while it has none. */
+  networkCommands?: readonly string[];
 }
 
 /** Conditions that stop the node from taking some pods. kubelet: node.status.conditions */

@@ -3,6 +3,7 @@ import { probeEndpoint } from '../../containerd/probe-endpoint.ts';
 import { openChannel } from '../../cri/grpc-channel.ts';
 import { grpcImageService } from '../../cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../../cri/grpc-runtime-service.ts';
+import { podNetworkCommands } from '../../cri/pod-network-commands.ts';
 import { reportedCgroupDriver } from '../../engine/container-manager/read-cgroup-driver.ts';
 import { pathExists } from '../../path-exists.ts';
 import { errorMessage, UserError } from '../../errors.ts';
@@ -63,8 +64,8 @@ async function askRuntime(
   const channel = openChannel(endpoint);
   try {
     const runtime = grpcRuntimeService(channel, askMs);
-    const [{ status }, driver, hasSystemd] = await Promise.all([
-      runtime.status({}),
+    const [{ status, info }, driver, hasSystemd] = await Promise.all([
+      runtime.status({ verbose: true }),
       reportedCgroupDriver(runtime),
       pathExists('/run/systemd/system'),
     ]);
@@ -72,6 +73,7 @@ async function askRuntime(
       name: runtimeName,
       version: runtimeVersion,
       conditions: status?.conditions ?? [],
+      networkCommands: podNetworkCommands(info),
       ...(driver !== undefined && { cgroupDriver: driver }),
       hasSystemd,
     };

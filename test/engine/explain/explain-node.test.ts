@@ -6,7 +6,7 @@ import type { HistoryEntry } from '../../../src/engine/history/history-entry.ts'
 import { reasons } from '../../../src/engine/view/reasons.ts';
 import { makePod, NOW } from '../../builders/pods.ts';
 
-const waysOf = (runtime: { endpoint: string; chosenBecause?: string; name?: string }) =>
+const waysOf = (runtime: { endpoint: string; managed?: boolean; name?: string }) =>
   runtimeFinding({ chosenBecause: '', name: '', version: '', ...runtime }, 'no answer').ways;
 
 function failedWith(reason: string, message: string): HistoryEntry {
@@ -31,8 +31,10 @@ describe('the ways out fit the container runtime:', () => {
 
   test.each([false, true])('the containerd of this program is no service, recorded: %s', async (recorded) => {
     const probe = () => Promise.resolve({ kind: 'absent' } as const);
-    const { endpoint, because } = await chooseRuntimeEndpoint({ rootDir: '/var/lib/our kubelet', recorded, probe });
-    expect(waysOf({ name: 'containerd', endpoint, chosenBecause: because })).toEqual([
+    const unreadyBecause = () => Promise.resolve(undefined);
+    const place = { rootDir: '/var/lib/our kubelet', recorded };
+    const { endpoint, managed } = await chooseRuntimeEndpoint({ ...place, probe, unreadyBecause });
+    expect(waysOf({ name: 'containerd', endpoint, managed })).toEqual([
       "Look at its log: tail -n 50 '/var/lib/our kubelet/containerd/containerd.log'",
       "kubelet-ts starts it again when it ends. Its pid: cat '/var/lib/our kubelet/containerd/containerd.pid'",
     ]);

@@ -175,7 +175,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     'a runtime without a network',
     condition('NetworkReady', 'NetworkPluginNotReady', 'cni plugin not initialized'),
     [
-      'runtime problem: NetworkReady is false: NetworkPluginNotReady: cni plugin not initialized -> Put a CNI configuration into /etc/cni/net.d, and its plugins into /opt/cni/bin.',
+      'runtime problem: NetworkReady is false: NetworkPluginNotReady: cni plugin not initialized -> apt-get install plugins\necho {} > net.conflist',
     ],
   ],
   [
@@ -194,9 +194,10 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   ],
   [
     'no CNI plugins',
-    network({ pluginFolders: [] }),
+    { ...network({ pluginFolders: [] }), runtime: { value: managed } },
     [`cni problem: no CNI plugin bridge, host-local, loopback: only pods with hostNetwork: true can run -> ${plugins}`],
   ],
+  ['no plugins here, where the runtime has a network by itself', network({ pluginFolders: [] }), []],
   [
     'a CNI configuration with a missing plugin',
     network({ configs: [{ path: '/etc/cni/net.d/10-a.conf', types: ['calico'] }] }),

@@ -47,6 +47,7 @@ export function makeFacts(): Facts & { runtime: { value: object }; kernel: { val
             { type: 'RuntimeReady', status: true, reason: '', message: '' },
             { type: 'NetworkReady', status: true, reason: '', message: '' },
           ],
+          networkCommands: ['apt-get install plugins', 'echo {} > net.conflist'],
           cgroupDriver: 'cgroupfs',
           hasSystemd: true,
         },

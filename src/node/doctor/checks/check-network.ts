@@ -2,10 +2,13 @@ import { neededPlugins } from '../../../containerd/cni-config.ts';
 import type { Facts, NetworkFacts, RegistryFacts } from './facts.ts';
 import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
 
-export function checkCNI({ network }: Facts): Verdict[] {
-  return onFact(network, (facts) =>
-    facts.configs.length === 0 ? judgeOwnNetwork(facts) : facts.configs.flatMap((config) => judgeConfig(config, facts)),
-  );
+export function checkCNI({ network, runtime }: Facts): Verdict[] {
+  const isManaged = !('value' in runtime) || runtime.value.kind === 'none' || runtime.value.managed;
+  return onFact(network, (facts) => {
+    if (facts.configs.length > 0) return facts.configs.flatMap((config) => judgeConfig(config, facts));
+    // The network of another runtime is what its condition NetworkReady says.
+    return isManaged ? judgeOwnNetwork(facts) : [];
+  });
 }
 
 /** Without a configuration of the machine, the managed containerd gets a bridge of ours. */

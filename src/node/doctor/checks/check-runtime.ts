@@ -24,13 +24,19 @@ function judgeAnswer({ answer, endpoint, managed }: Chosen, settings: Settings):
   if (answer === undefined) return [ok('the managed containerd does not run; kubelet-ts run starts it')];
   if ('message' in answer) return [fromTrouble(answer)];
   const name = `${answer.name} ${answer.version} answers on ${endpoint}`;
-  const conditions = answer.conditions.flatMap((condition) => judgeCondition(condition, { managed, settings }));
+  const conditions = answer.conditions.flatMap((condition) =>
+    judgeCondition(condition, { managed, settings, networkCommands: answer.networkCommands }),
+  );
   return [ok(name), ...conditions, ...judgeDriver(answer, settings)];
 }
 
 function judgeCondition(
   { type, status, reason, message }: RuntimeAnswer['conditions'][number],
-  { managed, settings }: { managed: boolean; settings: Settings },
+  {
+    managed,
+    settings,
+    networkCommands,
+  }: Pick<RuntimeAnswer, 'networkCommands'> & { managed: boolean; settings: Settings },
 ): Verdict[] {
   if (status) return [];
   const evidence = `${type} is false: ${[reason, message].filter((text) => text !== '').join(': ')}`;
@@ -38,7 +44,9 @@ function judgeCondition(
     const log = managed ? `tail ${settings.rootDir}/containerd/containerd.log` : 'journalctl -u containerd -n 50';
     return [problem(evidence, log)];
   }
-  return [problem(evidence, 'Put a CNI configuration into /etc/cni/net.d, and its plugins into /opt/cni/bin.')];
+  const restart = 'kubelet-ts down --all, and start kubelet-ts again';
+  const mend = managed ? ['apt-get install containernetworking-plugins', restart] : networkCommands;
+  return [problem(evidence, mend.join('\n'))];
 }
 
 function judgeDriver({ cgroupDriver, hasSystemd }: RuntimeAnswer, settings: Settings): Verdict[] {

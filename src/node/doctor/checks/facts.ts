@@ -96,6 +96,8 @@ export interface RuntimeAnswer {
   name: string;
   version: string;
   conditions: { type: string; status: boolean; reason: string; message: string }[];
+  /** Commands that give it a network for pods. */
+  networkCommands: readonly string[];
   /** Undefined if the runtime does not report it. */
   cgroupDriver?: CgroupDriver;
   hasSystemd: boolean;

@@ -5,7 +5,7 @@ export type Level = 'ok' | 'warning' | 'problem' | 'unseen';
 export interface Verdict {
   level: Level;
   evidence: string;
-  /** A command, or one sentence. */
+  /** A command or one sentence a line. */
   mend?: string;
 }
 
