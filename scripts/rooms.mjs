@@ -433,6 +433,7 @@ const rooms = {
       'cri',
       'plugins',
       'engine/host',
+      'engine/network',
       'flow',
       'engine/container',
       'api/kubelet-configuration',
@@ -528,7 +529,7 @@ const rooms = {
   ],
   'node/doctor/checks': [
     'facts of the machine, and the verdicts of `doctor` on them (pure)',
-    ['api/values', 'containerd', 'engine/container-manager', 'node'],
+    ['api/values', 'containerd', 'engine/container-manager', 'engine/network', 'node'],
   ],
   'node/doctor': [
     'readers of these facts, each with a time limit',
@@ -538,6 +539,7 @@ const rooms = {
       'flow',
       'containerd',
       'engine/container-manager',
+      'engine/network',
       'server/control',
       'server/api',
       'node/options',

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Machine } from '../engine/container-manager/machine.ts';
 import { readMountInfo } from '../engine/host/mount-info.ts';
+import { leadsNowhere, nameServersHint, readResolvers } from '../engine/network/resolvers.ts';
 import { hasCode } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { requireKernelTunables } from './kernel-tunables.ts';
@@ -14,7 +15,7 @@ const requiredControllers = { 1: ['cpu', 'cpuacct', 'cpuset', 'memory'], 2: ['cp
  * settings of the kernel if protectKernelDefaults is set. Pods run without the rest, which the kubelet refuses.
  */
 export async function checkNodeFitness(
-  options: Pick<NodeOptions, 'protectKernelDefaults' | 'memorySwap'>,
+  options: Pick<NodeOptions, 'protectKernelDefaults' | 'memorySwap' | 'resolvConf'>,
   machine: Machine,
   logger: Pick<Logger, 'info' | 'warn'>,
   mountInfo?: string,
@@ -27,6 +28,18 @@ export async function checkNodeFitness(
     logger.warn({ missing, hint }, 'Cgroup controllers are missing, pods run without their limits');
   }
   noteSwap(options, machine, logger);
+  await noteNameServers(options, logger);
+}
+
+/** Each pod reports a file that cannot be read. */
+async function noteNameServers(
+  { resolvConf }: Pick<NodeOptions, 'resolvConf'>,
+  logger: Pick<Logger, 'warn'>,
+): Promise<void> {
+  const resolvers = resolvConf === '' ? undefined : await readResolvers(resolvConf).catch(() => undefined);
+  if (resolvers === undefined || !leadsNowhere(resolvers.ownNetwork)) return;
+  const facts = { resolvConf, nameServers: resolvers.host.servers, hint: nameServersHint };
+  logger.warn(facts, 'Pods with a network of their own reach no name server');
 }
 
 function noteSwap(

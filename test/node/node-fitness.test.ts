@@ -1,6 +1,10 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { nameServersHint } from '../../src/engine/network/resolvers.ts';
 import { checkNodeFitness, missingControllers, mountedControllers } from '../../src/node/node-fitness.ts';
 import { makeMachine } from '../builders/machine.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const zram = { name: '/dev/zram0', sizeBytes: 1n << 30n };
 
@@ -11,10 +15,10 @@ async function noted(swapBehavior: string, machine: Parameters<typeof makeMachin
     (facts: object, message: string): void => {
       if ('swap' in facts) logged.push(`${level} ${message}: ${String(facts.swap)}`);
     };
-  await checkNodeFitness({ protectKernelDefaults: false, memorySwap: { swapBehavior } }, makeMachine(machine), {
-    info: note('info'),
-    warn: note('warn'),
-  } as Parameters<typeof checkNodeFitness>[2]);
+  const options = { protectKernelDefaults: false, memorySwap: { swapBehavior }, resolvConf: '' };
+  await checkNodeFitness(options, makeMachine(machine), { info: note('info'), warn: note('warn') } as Parameters<
+    typeof checkNodeFitness
+  >[2]);
   return logged;
 }
 
@@ -35,6 +39,22 @@ describe('swap of the machine', () => {
   ])('%s', async (_how, swapBehavior, machine, lines) => {
     expect(await noted(swapBehavior, { swaps: [zram], ...machine })).toEqual(lines);
   });
+});
+
+test.each([
+  ['127.0.0.53', [{ resolvConf: '', nameServers: ['127.0.0.53'], hint: nameServersHint }]],
+  ['192.0.2.53', []],
+])('name servers on loopback alone are a warning: %s', async (server, warnings) => {
+  const resolvConf = join(await temporaryFolder(), 'resolv.conf');
+  await writeFile(resolvConf, `nameserver ${server}\n`);
+  const warned: object[] = [];
+  const logger = { info: () => undefined, warn: (facts: object) => warned.push(facts) };
+  await checkNodeFitness(
+    { protectKernelDefaults: false, memorySwap: { swapBehavior: '' }, resolvConf },
+    makeMachine({ swaps: [] }),
+    logger as unknown as Parameters<typeof checkNodeFitness>[2],
+  );
+  expect(warned.filter((facts) => 'nameServers' in facts)).toEqual(warnings.map((facts) => ({ ...facts, resolvConf })));
 });
 
 describe('controllers', () => {

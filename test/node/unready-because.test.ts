@@ -13,7 +13,9 @@ async function setUp() {
   const server = new FakeCriServer(runtime);
   const socketPath = join(folder, 'cri.sock');
   await server.start({ socketPath });
-  onTestFinished(() => server.stop());
+  onTestFinished(() => {
+    server.stop();
+  });
   const endpoint = `unix://${socketPath}`;
   return { runtime, endpoint, rootDir: join(folder, 'ours'), otherRootDir: join(folder, 'others') };
 }

@@ -143,7 +143,7 @@ function exitMeaning(subject: Subject, part: Part, end: ContainerStateTerminated
   }
   if (exitCode === 0) return successMeaning(part, read);
   const said = `${message}\n${subject.logTails?.[container.name] ?? ''}`;
-  const known = meaningOf(outputTexts, said) ?? meaningOf(machineTexts, said);
+  const known = meaningOf(outputTexts, said, subject) ?? meaningOf(machineTexts, said);
   if (known) return { cause: `${known.cause} (exit code ${exitCode})`, ways: [...known.ways, read] };
   const code = exitCodes[exitCode];
   if (code) return { cause: `${code.cause} (exit code ${exitCode})`, ways: [...code.ways, read], field: 'command' };
@@ -176,7 +176,7 @@ const exitCodes: Readonly<Record<number, { cause: string; ways: string[] }>> = {
 };
 
 /** Common last words of programs. */
-const outputTexts: readonly KnownText<[]>[] = [
+const outputTexts: readonly KnownText<[Subject]>[] = [
   {
     pattern: /(?:bind|listen)[^\n]*?(\S*:\d+)?[^\n]*address (?:already )?in use|EADDRINUSE[^\n]*?(\S*:\d+)?/i,
     cause: ([, port = '']) => `the port that it listens on is taken${port === '' ? '' : ` (${port})`}`,
@@ -195,7 +195,14 @@ const outputTexts: readonly KnownText<[]>[] = [
   {
     pattern: /no such host|name (?:or service not known|resolution)|bad address|ENOTFOUND/i,
     cause: () => 'cannot resolve a host name',
-    ways: () => ['Check spec.dnsPolicy and dnsConfig, and /etc/resolv.conf in the container.'],
+    ways: (_found, subject) => {
+      const event = newestEvent(subject, [reasons.noReachableNameServer]);
+      if (event === undefined) return ['Check spec.dnsPolicy and dnsConfig, and /etc/resolv.conf in the container.'];
+      return [
+        `${event.message}.`,
+        'Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE',
+      ];
+    },
   },
   {
     pattern: /connection refused|ECONNREFUSED/i,

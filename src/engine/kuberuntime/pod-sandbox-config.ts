@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { normalizeSysctlName } from '../../api/values/sysctl-names.ts';
 import type { Pod } from '../../api/types.ts';
@@ -6,7 +5,8 @@ import type { PodSandboxConfig } from '../../cri/types.ts';
 import { cgroupPath, podCgroupName } from '../container-manager/cgroup-names.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { podDNS } from '../network/dns.ts';
-import { parseResolvConf } from '../network/resolv-conf.ts';
+import { leadsNowhere, nameServersHint, readResolvers } from '../network/resolvers.ts';
+import { reasons } from '../view/reasons.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
 import { generatePodSandboxConfig } from './request/generate-pod-sandbox-config.ts';
 import { podHostname } from './request/hostname.ts';
@@ -23,13 +23,19 @@ export async function podSandboxConfig(
   recorder?: PodEventRecorder,
   userNamespace?: UserNamespace,
 ): Promise<PodSandboxConfig> {
+  const hostNetwork = pod.spec.hostNetwork === true;
+  const resolvers = node.resolvConf === '' ? undefined : await readResolvers(node.resolvConf);
   const { config: dns, warnings } = podDNS(pod, {
     clusterDNS: node.clusterDNS,
     clusterDomain: node.clusterDomain,
-    hostResolvConf:
-      node.resolvConf === '' ? undefined : parseResolvConf(await readFile(node.resolvConf, 'utf8'), node.resolvConf),
+    hostResolvConf: hostNetwork ? resolvers?.host : resolvers?.ownNetwork,
     nodeIPs: node.nodeIPs,
   });
+  // A pod that names its servers itself may run one.
+  if (!hostNetwork && pod.spec.dnsPolicy !== 'None' && resolvers !== undefined && leadsNowhere(dns)) {
+    const message = `All name servers of ${node.resolvConf} are on loopback (${dns.servers.join(' ')}), which leads nowhere in the network of this pod`;
+    recorder?.warning(reasons.noReachableNameServer, message, undefined, nameServersHint);
+  }
   for (const { reason, message, about } of warnings) {
     if (about !== 'pod') continue;
     // A node alone usually has no cluster DNS. The kubelet records a warning.

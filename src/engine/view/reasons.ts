@@ -71,6 +71,8 @@ export const reasons = {
   started: 'Started',
   systemOOM: 'SystemOOM',
   unhealthy: 'Unhealthy',
+  // Not in the kubelet, which gives pods servers that they cannot reach.
+  noReachableNameServer: 'NoReachableNameServer',
   // Not in the kubelet, because it does not run if a limit is refused.
   cgroupLimitRefused: 'CgroupLimitRefused',
   // Not in the kubelet, because it stops a pod before the images of its next revision are present.

@@ -35,7 +35,7 @@ async function readFacts({ options, configurationError, registry }: Examined): P
     readFact('capabilities', readRights),
     readFact('the kernel', readKernel),
     readFact('cgroups', readCgroups),
-    readFact('the network', readNetwork),
+    readFact('the network', () => readNetwork(options.resolvConf)),
     readFact('the memory', () => readMemory(rootDir)),
     readFact('the clock', () => readClock(rootDir)),
     readFact(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { usualBinDirs } from '../../containerd/cni-config.ts';
 import { findProgram, generateInstallHint, searchFolders } from '../../containerd/find-containerd.ts';
+import { readResolvers } from '../../engine/network/resolvers.ts';
 import { readRegularFile } from '../../regular-file.ts';
 import { errorMessage } from '../../errors.ts';
 import type { NetworkFacts, RegistryFacts } from './checks/facts.ts';
@@ -15,14 +16,15 @@ const maxConfigBytes = 1024 * 1024;
 const iptablesMs = 3000;
 const registryMs = 5000;
 
-export async function readNetwork(): Promise<NetworkFacts> {
+export async function readNetwork(resolvConf: string): Promise<NetworkFacts> {
   const folders = searchFolders(process.env['PATH']);
-  const [pluginFolders, configs, iptables, nft, ipForward, osRelease] = await Promise.all([
+  const [pluginFolders, configs, iptables, nft, ipForward, resolvers, osRelease] = await Promise.all([
     readPluginFolders(),
     readConfigs(),
     findProgram('iptables', folders),
     findProgram('nft', folders),
     readSysctl('net.ipv4.ip_forward'),
+    resolvConf === '' ? undefined : readResolvers(resolvConf).catch(() => undefined),
     readFile('/etc/os-release', 'utf8').catch(() => ''),
   ]);
   const iptablesError = iptables === undefined ? undefined : await failureOf(iptables);
@@ -33,6 +35,7 @@ export async function readNetwork(): Promise<NetworkFacts> {
     ...(nft !== undefined && { nft }),
     ...(iptablesError !== undefined && { iptablesError }),
     ...(ipForward !== undefined && { ipForward }),
+    ...(resolvers && { resolvers }),
     installHint: generateInstallHint(osRelease),
   };
 }

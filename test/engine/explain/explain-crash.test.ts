@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ContainerStatus } from '../../../src/api/types.ts';
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
+import { reasons } from '../../../src/engine/view/reasons.ts';
 import { makeAPIContainerStatus, makeContainer, makePod, NOW } from '../../builders/pods.ts';
 
 const node = {
@@ -92,4 +93,28 @@ test('a sidecar that was killed at the end is not why its pod failed', () => {
   expect(explainPod({ pod, worker, node }).cause).toBe(
     'web failed with exit code 3 (Error), and restartPolicy Never does not start it again',
   );
+});
+
+test('a name that no pod can resolve here leads to the resolver file', () => {
+  const message = 'All name servers of /etc/resolv.conf are on loopback';
+  const event = {
+    kind: 'event',
+    podUID: '',
+    eventType: 'Warning',
+    message,
+    count: 1,
+    firstAt: NOW,
+    lastAt: NOW,
+  } as const;
+  const terminated = { ...ended(1), message: 'wget: bad address registry.example' };
+  const pod = makePod({
+    spec: { containers: [makeContainer()] },
+    status: { phase: 'Running', containerStatuses: [makeAPIContainerStatus({ state: { terminated } })] },
+  });
+  const explained = explainPod({ pod, worker, node, history: [{ ...event, reason: reasons.noReachableNameServer }] });
+  expect(explained.cause).toBe('cannot resolve a host name (exit code 1)');
+  expect(explained.ways.slice(0, 2)).toEqual([
+    `${message}.`,
+    'Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE',
+  ]);
 });

@@ -53,6 +53,7 @@ const managed = { kind: 'chosen', endpoint: 'unix:///c.sock', managed: true, bec
 const path = (what: 'root-dir' | 'manifests' | 'control socket', uid: number, mode: number): Partial<Facts> => ({
   paths: [{ value: { what, path: '/p', found: { uid, mode, isLink: false } } }],
 });
+const loopback = { servers: ['127.0.0.53'], searches: [], options: [] };
 const swap = [{ name: '/dev/sda2', sizeBytes: 1n << 30n }];
 const plugins = 'Install it with: apt-get install containernetworking-plugins';
 
@@ -198,6 +199,13 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     [`cni problem: no CNI plugin bridge, host-local, loopback: only pods with hostNetwork: true can run -> ${plugins}`],
   ],
   ['no plugins here, where the runtime has a network by itself', network({ pluginFolders: [] }), []],
+  [
+    'name servers on loopback alone',
+    network({ resolvers: { host: loopback, ownNetwork: loopback } }),
+    [
+      'dns warning: the name servers 127.0.0.53 are on loopback, where pods with a network do not reach them -> Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE',
+    ],
+  ],
   [
     'a CNI configuration with a missing plugin',
     network({ configs: [{ path: '/etc/cni/net.d/10-a.conf', types: ['calico'] }] }),

@@ -1,5 +1,5 @@
 import { checkAgents, checkClock, checkPaths, checkPorts } from './check-host.ts';
-import { checkCNI, checkFirewall, checkRegistry } from './check-network.ts';
+import { checkCNI, checkDNS, checkFirewall, checkRegistry } from './check-network.ts';
 import { checkDisks, checkMemory, checkSwap } from './check-resources.ts';
 import { checkRuntime } from './check-runtime.ts';
 import { checkCgroups, checkConfiguration, checkKernel, checkRights } from './check-system.ts';
@@ -15,6 +15,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
   runtime: checkRuntime,
   cni: checkCNI,
   firewall: checkFirewall,
+  dns: checkDNS,
   disk: checkDisks,
   memory: checkMemory,
   swap: checkSwap,

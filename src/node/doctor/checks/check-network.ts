@@ -1,4 +1,5 @@
 import { neededPlugins } from '../../../containerd/cni-config.ts';
+import { leadsNowhere, nameServersHint } from '../../../engine/network/resolvers.ts';
 import type { Facts, NetworkFacts, RegistryFacts } from './facts.ts';
 import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
 
@@ -40,6 +41,17 @@ export function checkFirewall({ network }: Facts): Verdict[] {
     if (iptablesError === undefined) return [ok(iptables)];
     const evidence = `${iptables} cannot list its rules: ${iptablesError}`;
     return [problem(evidence, 'modprobe iptable_nat || modprobe nft_compat')];
+  });
+}
+
+export function checkDNS({ network }: Facts): Verdict[] {
+  return onFact(network, ({ resolvers }) => {
+    if (resolvers === undefined) return [];
+    const { servers } = resolvers.ownNetwork;
+    if (servers.length === 0) return [];
+    if (!leadsNowhere(resolvers.ownNetwork)) return [ok(`pods ask ${servers.join(', ')}`)];
+    const evidence = `the name servers ${servers.join(', ')} are on loopback, where pods with a network do not reach them`;
+    return [warning(evidence, nameServersHint)];
   });
 }
 

@@ -1,5 +1,6 @@
 import type { EvictionThreshold } from '../../../api/values/eviction-thresholds.ts';
 import type { CgroupDriver } from '../../../engine/container-manager/cgroup-names.ts';
+import type { Resolvers } from '../../../engine/network/resolvers.ts';
 import type { Swap } from '../../../engine/container-manager/machine.ts';
 import type { CgroupMode } from '../../../containerd/find-containerd.ts';
 import type { Fact } from './finding.ts';
@@ -113,6 +114,8 @@ export interface NetworkFacts {
   /** Why iptables cannot list its rules. Undefined if it can, or was not tried. */
   iptablesError?: string;
   ipForward?: string;
+  /** Undefined without a resolver file, or with one that cannot be read. */
+  resolvers?: Resolvers;
   installHint: string;
 }
 

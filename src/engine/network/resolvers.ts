@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import { hasCode } from '../../errors.ts';
+import type { DNSConfig } from './dns.ts';
+import { canonicalIP } from './ip-address.ts';
+import { parseResolvConf } from './resolv-conf.ts';
+
+/** The servers that systemd-resolved asks. It names itself, on loopback, in /etc/resolv.conf. */
+const upstreamResolvConf = '/run/systemd/resolve/resolv.conf';
+
+/** What to do where pods reach no name server. */
+export const nameServersHint =
+  'Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE';
+
+/** The node's resolver settings, for pods on its network and for those with a network of their own. */
+export interface Resolvers {
+  host: DNSConfig;
+  ownNetwork: DNSConfig;
+}
+
+/** Reads the node's resolver file, and that of systemd-resolved if needed. Rejects if the first cannot be read. */
+export async function readResolvers(resolvConf: string, upstream = upstreamResolvConf): Promise<Resolvers> {
+  const host = parseResolvConf(await readFile(resolvConf, 'utf8'), resolvConf);
+  if (!leadsNowhere(host)) return { host, ownNetwork: host };
+  return { host, ownNetwork: forOwnNetwork(host, await readUpstream(upstream)) };
+}
+
+async function readUpstream(path: string): Promise<DNSConfig | undefined> {
+  try {
+    return parseResolvConf(await readFile(path, 'utf8'), path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The settings for a pod with a network of its own, in which nothing listens on loopback: the servers of `upstream`
+ * replace those of the host if all of these are on loopback. As it is if `upstream` has no others.
+ */
+export function forOwnNetwork(host: DNSConfig, upstream: DNSConfig | undefined): DNSConfig {
+  const servers = upstream?.servers.filter((server) => !isOnLoopback(server)) ?? [];
+  return leadsNowhere(host) && servers.length > 0 ? { ...host, servers } : host;
+}
+
+/** True if a pod with a network of its own reaches none of the servers. */
+export function leadsNowhere({ servers }: Pick<DNSConfig, 'servers'>): boolean {
+  return servers.length > 0 && servers.every(isOnLoopback);
+}
+
+/** `0.0.0.0` and `::` are this host too. */
+function isOnLoopback(server: string): boolean {
+  const address = canonicalIP(server) ?? '';
+  return /^127\./.test(address) || ['0.0.0.0', '::', '::1'].includes(address);
+}
