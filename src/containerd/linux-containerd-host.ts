@@ -15,15 +15,20 @@ import { withoutOwnPriority } from '../own-priority.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 
+/** Gives a new containerd its place among the processes of this machine, before it has children. Never rejects. */
+export type PlaceProcess = (process: ProcessIdentity) => Promise<void>;
+
 /** The containerd of these paths on this machine. */
 export class LinuxContainerdHost implements ContainerdHost {
   readonly #paths: ManagedPaths;
   readonly #clock: Clock;
+  readonly #place: PlaceProcess;
   #logStart = 0;
 
-  constructor(paths: ManagedPaths, clock: Clock) {
+  constructor(paths: ManagedPaths, clock: Clock, place: PlaceProcess = () => Promise.resolve()) {
     this.#paths = paths;
     this.#clock = clock;
+    this.#place = place;
   }
 
   find(): Promise<ProcessIdentity | undefined> {
@@ -40,6 +45,7 @@ export class LinuxContainerdHost implements ContainerdHost {
       const process = child.pid === undefined ? undefined : await identify(child.pid);
       if (process === undefined) throw new Error(describeEnd(await ended));
       await this.record(process);
+      await this.#place(process);
       return { process, ended };
     });
   }

@@ -14,7 +14,7 @@ import { endShim } from './end-shim.ts';
 import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
 import type { ImportedFolder } from './import-images-folder.ts';
 import type { ImportProgress } from './import-progress.ts';
-import { LinuxContainerdHost } from './linux-containerd-host.ts';
+import { LinuxContainerdHost, type PlaceProcess } from './linux-containerd-host.ts';
 import { ManagedImages } from './managed-images.ts';
 import { assertSocketsFit, managedPaths, type ManagedPaths } from './managed-paths.ts';
 import { orphanShimsOf } from './orphan-shims-of.ts';
@@ -33,6 +33,8 @@ export interface ManagedContainerdOptions extends SupervisionEvents {
   readonly find?: () => Promise<InstalledContainerd>;
   /** Finds the CNI folders. Defaults to the machine's, or to our bridge network. */
   readonly cni?: () => Promise<CNISetup>;
+  /** Gives a new containerd its place, such as a unit of systemd. */
+  readonly place?: PlaceProcess;
 }
 
 /** The containerd that `start` adopted or started. */
@@ -71,7 +73,7 @@ export class ManagedContainerd {
       pid: () => this.pid,
     });
     this.#supervisor = new ContainerdSupervisor({
-      host: new LinuxContainerdHost(this.paths, this.#clock),
+      host: new LinuxContainerdHost(this.paths, this.#clock, options.place),
       clock: this.#clock,
       logger: this.#logger,
       prepare: () => this.#prepare(),

@@ -43,6 +43,7 @@ import { checkNodeFitness } from './node-fitness.ts';
 import { nodeCredentials } from './node-credentials.ts';
 import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import type { NodeOptions } from './options/node-options.ts';
+import { moveToOwnScope } from './own-scope.ts';
 import { setOwnOOMScoreAdj } from './own-oom-score.ts';
 import { openOwnRuntime, type OwnRuntimeConnection } from './runtime-connection.ts';
 
@@ -292,10 +293,12 @@ const slowStartMs = 3000;
 
 async function startManaged({ options, logger, signal, onStarting }: NodeRequest): Promise<Started> {
   const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
+  const rootDir = options.runtimeRootDir;
   const managed = new ManagedContainerd({
-    rootDir: options.runtimeRootDir,
+    rootDir,
     clock: systemClock,
     logger,
+    place: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
     systemdCgroup: options.cgroupDriver === 'systemd',
   });
   const starting = managed.start(signal);

@@ -22,6 +22,7 @@ import type { Logger } from '../logger.ts';
 import type { EndpointName } from '../containerd/runtime-endpoint.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { lastRuntime } from './last-runtime.ts';
+import { moveToOwnScope } from './own-scope.ts';
 import { openOwnRuntime } from './runtime-connection.ts';
 
 interface TearDownOptions {
@@ -153,7 +154,12 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
 
 /** Adopts the running containerd or starts one, because pods outlive it and only a containerd can stop them. */
 async function startContainerd(rootDir: string, logger: Logger): Promise<ManagedContainerd> {
-  const containerd = new ManagedContainerd({ rootDir, clock: systemClock, logger });
+  const containerd = new ManagedContainerd({
+    rootDir,
+    clock: systemClock,
+    logger,
+    place: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
+  });
   await containerd.start();
   return containerd;
 }

@@ -4,6 +4,7 @@ import type { ManagedContainerd } from '../../containerd/managed-containerd.ts';
 import { UserError } from '../../errors.ts';
 import { createLogger } from '../../node/log/create-logger.ts';
 import { findRuntimeOfAgent } from '../../node/find-runtime.ts';
+import { moveToOwnScope } from '../../node/own-scope.ts';
 
 /** Flags of every command of `images`. */
 export interface ImageFlags {
@@ -25,7 +26,12 @@ export async function startManaged(flags: ImageFlags, signal?: AbortSignal): Pro
   if (!managed) return undefined;
   const { ManagedContainerd } = await import('../../containerd/managed-containerd.ts');
   const { logger } = await createLogger('text', 'warn');
-  const containerd = new ManagedContainerd({ rootDir, clock: systemClock, logger });
+  const containerd = new ManagedContainerd({
+    rootDir,
+    clock: systemClock,
+    logger,
+    place: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
+  });
   await containerd.start(signal);
   return containerd;
 }

@@ -1,9 +1,13 @@
-/** A property of a unit, with its D-Bus type: `b` boolean, `s` string, `t` 64-bit number, `as` strings. */
+/**
+ * A property of a unit, with its D-Bus type: `b` boolean, `s` string, `t` 64-bit number, `as` strings, `au` 32-bit
+ * numbers.
+ */
 export type UnitProperty =
   | { name: string; signature: 'b'; value: boolean }
   | { name: string; signature: 's'; value: string }
   | { name: string; signature: 't'; value: bigint }
-  | { name: string; signature: 'as'; value: readonly string[] };
+  | { name: string; signature: 'as'; value: readonly string[] }
+  | { name: string; signature: 'au'; value: readonly number[] };
 
 /** The systemd manager of a machine. kubelet: coreos/go-systemd dbus */
 export interface Systemd {
