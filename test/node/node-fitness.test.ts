@@ -52,7 +52,7 @@ test.each([
   await checkNodeFitness(
     { protectKernelDefaults: false, memorySwap: { swapBehavior: '' }, resolvConf },
     makeMachine({ swaps: [] }),
-    logger as unknown as Parameters<typeof checkNodeFitness>[2],
+    logger,
   );
   expect(warned.filter((facts) => 'nameServers' in facts)).toEqual(warnings.map((facts) => ({ ...facts, resolvConf })));
 });

@@ -22,10 +22,10 @@ async function setUp() {
 
 async function makePodOf(rootDir: string, endpoint: string): Promise<void> {
   const keeper = { rootDir, makesPods: true, signal: new AbortController().signal };
-  const { runtime, close } = await openOwnRuntime(endpoint, keeper);
+  const connection = await openOwnRuntime(endpoint, keeper);
   const metadata = { name: 'web', namespace: 'default', uid: rootDir, attempt: 0 };
-  await runtime.runPodSandbox({ config: { metadata, logDirectory: '/logs' } });
-  close();
+  await connection.runtime.runPodSandbox({ config: { metadata, logDirectory: '/logs' } });
+  connection.close();
 }
 
 test('a runtime with a network is ready', async () => {

@@ -50,5 +50,5 @@ export function leadsNowhere({ servers }: Pick<DNSConfig, 'servers'>): boolean {
 /** `0.0.0.0` and `::` are this host too. */
 function isOnLoopback(server: string): boolean {
   const address = canonicalIP(server) ?? '';
-  return /^127\./.test(address) || ['0.0.0.0', '::', '::1'].includes(address);
+  return address.startsWith('127.') || ['0.0.0.0', '::', '::1'].includes(address);
 }

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { PodSpec } from '../../../src/api/types.ts';
 import { podSandboxConfig } from '../../../src/engine/kuberuntime/pod-sandbox-config.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
 import { makePod } from '../../builders/pods.ts';
@@ -23,18 +24,18 @@ test('a runtime is asked for sysctls by their names with dots, however the manif
   });
 });
 
-test.each([
+test.each<[which: string, spec: Partial<PodSpec>, expected: string[]]>([
   ['with a network of its own', {}, ['NoReachableNameServer']],
   ['on the network of the host', { hostNetwork: true }, []],
   ['with servers of its own', { dnsPolicy: 'None', dnsConfig: { nameservers: ['127.0.0.1'] } }, []],
   ['with one more server', { dnsConfig: { nameservers: ['192.0.2.53'] } }, []],
-] as const)('a pod %s is warned of servers that it cannot reach: %j', async (_which, spec, expected) => {
+])('a pod %s is warned of servers that it cannot reach: %j', async (_which, spec, expected) => {
   const folder = await temporaryFolder();
   const resolvConf = join(folder, 'resolv.conf');
   await writeFile(resolvConf, 'nameserver 127.0.0.1\n');
   const warned: string[] = [];
   const recorder = { normal: () => undefined, warning: (reason: string) => warned.push(reason) };
-  const pod = makePod({ spec: { hostNetwork: false, ...(spec as object) } });
+  const pod = makePod({ spec: { hostNetwork: false, ...spec } });
   await podSandboxConfig(pod, 0, { ...makeNodeConfig(folder), clusterDNS: [], resolvConf }, recorder);
   expect(warned).toEqual(expected);
 });
