@@ -363,7 +363,6 @@ const rooms = {
       'engine/stats',
       'engine/operations',
       'engine/applied',
-      'engine/listing',
       'server',
       'server/metrics',
     ],

@@ -1,15 +1,60 @@
 import { isPlain, visible } from './visible-text.ts';
-import { alignTable, type Letters, plainLetters, type TableOptions } from './align-table.ts';
 
-/** Rows as aligned columns, by `alignTable`. Makes control characters visible. */
-export async function formatTable(rows: readonly (readonly string[])[], options: TableOptions = {}): Promise<string> {
-  const texts = rows.map((row) => row.map(visible));
-  return alignTable(texts, await lettersOf(texts.flat()), options);
+const gap = '   ';
+/** Columns of a last column that are always shown. */
+const minLastColumn = 16;
+
+interface TableOptions {
+  /** Width of the terminal. The last column is cut to fit. Not cut if undefined. */
+  maxWidth?: number | undefined;
+  /** Colours the cell of a row and a column, after it has its width. */
+  style?: ((text: string, row: number, column: number) => string) | undefined;
 }
 
-/** Widths are loaded only if needed, because the library's tables of Unicode take 25 ms to load. */
-async function lettersOf(texts: readonly string[]): Promise<Letters> {
-  if (texts.every(isPlain)) return plainLetters;
+/**
+ * Returns rows as aligned columns, three spaces apart, as by kubectl, without trailing spaces. Makes control characters
+ * visible.
+ */
+export async function formatTable(
+  rows: readonly (readonly string[])[],
+  { maxWidth, style = (text) => text }: TableOptions = {},
+): Promise<string> {
+  const texts = rows.map((row) => row.map(visible));
+  const measure = await measureFor(texts.flat());
+  const widths: number[] = [];
+  for (const row of texts) {
+    for (const [column, text] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, measure.widthOf(text));
+  }
+  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + gap.length, 0);
+  const room = Math.max(minLastColumn, (maxWidth ?? Infinity) - before);
+  const cell = (text: string, column: number): string => {
+    if (column === widths.length - 1) return cut(text, room, measure);
+    return text + ' '.repeat(Math.max(0, (widths[column] ?? 0) - measure.widthOf(text)));
+  };
+  return texts
+    .map((row, index) => {
+      const cells = row.map(cell);
+      const filled = cells.findLastIndex((text) => text.trim() !== '') + 1;
+      const shown = cells.slice(0, filled).map((text, column) => (column === filled - 1 ? text.trimEnd() : text));
+      return `${shown.map((text, column) => style(text, index, column)).join(gap)}\n`;
+    })
+    .join('');
+}
+
+/** How many columns of a terminal texts need. */
+interface Measure {
+  widthOf: (text: string) => number;
+  /** The beginning of a text that fits this many columns. */
+  beginningOf: (text: string, width: number) => string;
+}
+
+/** Loads the library only for non-ASCII text, because its tables of Unicode take 25 ms to load. */
+async function measureFor(texts: readonly string[]): Promise<Measure> {
+  if (texts.every(isPlain))
+    return { widthOf: (text) => text.length, beginningOf: (text, width) => text.slice(0, width) };
   const { displayWidth: widthOf, beginningOf } = await import('./display-width.ts');
   return { widthOf, beginningOf };
 }
+
+const cut = (text: string, room: number, { widthOf, beginningOf }: Measure): string =>
+  widthOf(text) <= room ? text : `${beginningOf(text, room - 1).trimEnd()}…`;

@@ -1,30 +1,51 @@
-import { ownWords } from './commands/habits/command-first.ts';
-import { runProgram } from './commands/program.ts';
-import { endWithScreen } from './commands/run/end-with-screen.ts';
-import { outputGuard } from './commands/run-once/github-guard.ts';
-import { debugVariable, failureText, describeFailure } from './failure-text.ts';
+import { basename } from 'node:path';
+import { failedCode, runCommandLine, uncaughtErrorText } from './commands/command-line.ts';
 
-/** Runs the command line and resolves to the exit code. Prints errors as a sentence, without a stack. Never rejects. */
-export async function main(given: readonly string[]): Promise<number> {
-  const argv = [...given.slice(0, 2), ...ownWords(given.slice(2))];
-  try {
-    endWithScreen(process.env);
-    return await runProgram(argv);
-  } catch (error) {
-    process.stderr.write(uncaughtErrorText(error));
-    return failureExitCode(argv, error);
+/** Exit codes of a `run-once` that was interrupted, which must end even if nobody reads its output. */
+const interruptedCodes = [124, 130];
+const lastWriteMs = 5000;
+
+/** Under the kubelet's name, flags without a command are those of `run`. */
+function withCommand([node = '', program = '', ...words]: readonly string[]): string[] {
+  const isKubelet = basename(program) === 'kubelet' && !/^[^-]/.test(words[0] ?? '');
+  return [node, program, ...(isKubelet ? ['run'] : []), ...words];
+}
+
+/** Exits once all output is written. Calls to the runtime that are in flight may be cut. */
+async function exit(exitCode: number): Promise<void> {
+  if (argv[2] === 'run-once' && interruptedCodes.includes(exitCode)) {
+    setTimeout(() => process.exit(exitCode), lastWriteMs);
   }
+  const written = (stream: NodeJS.WriteStream): Promise<unknown> => new Promise((done) => stream.write('', done));
+  await Promise.all([written(process.stdout), written(process.stderr)]);
+  process.exit(exitCode === 0 && hasLostOutput ? failedCode(argv) : exitCode);
 }
 
-/** Exit code of a failure. For `diff`, 1 means changes, so a failure gets another code. */
-function failureExitCode(argv: readonly string[], error: unknown): number {
-  return argv[2] === 'diff' ? 2 : describeFailure(error).exitCode;
-}
+const argv = withCommand(process.argv);
+let hasLostOutput = false;
 
-/** The text for an uncaught error. */
-export function uncaughtErrorText(error: unknown): string {
-  const { NO_COLOR = '', TERM } = process.env;
-  const isColoured = process.stderr.isTTY && NO_COLOR === '' && TERM !== 'dumb';
-  const text = failureText(error, { debug: process.env[debugVariable] === '1', isColoured });
-  return outputGuard(process.env)?.text(text) ?? text;
-}
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // A closed pipe is not an error: `head` closes it when it has enough.
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`error: the output cannot be written: ${error.message}\n`);
+  hasLostOutput = true;
+});
+// An error of stderr cannot be reported.
+process.stderr.on('error', () => undefined);
+// Reports uncaught errors like other failures. The agent handles its own while it runs.
+process.on('uncaughtException', (error) => {
+  if (process.listenerCount('uncaughtException') > 1) return;
+  process.stderr.write(uncaughtErrorText(error));
+  void exit(failedCode(argv));
+});
+
+// A command that waits for something that can no longer happen ends here. Node would exit with 0.
+process.once('beforeExit', () => {
+  process.stderr.write(
+    'error: this is a bug in kubelet-ts: the command stopped before it was done\n' +
+      'hint: Report it, with the command and what it printed. What it began may be incomplete.\n',
+  );
+  void exit(failedCode(argv));
+});
+
+void runCommandLine(argv).then(exit);

@@ -1,12 +1,11 @@
 import { isSea } from 'node:sea';
+import { join } from 'node:path';
 
-/** The file of this program: the executable, or the script that Node runs. */
-export const ownProgram = (): string =>
-  // The executable has the name by which it was called in place of a script.
-  isSea() ? process.execPath : (process.argv[1] ?? process.execPath);
+/** The script that Node runs. Not used in the executable, which has the name by which it was called in its place. */
+const script = (): string => process.argv[1] ?? '';
+
+/** The file that users call: the executable, or `bin/kubelet-ts`, which stands next to the folder of the script. */
+export const ownProgram = (): string => (isSea() ? process.execPath : join(script(), '../../bin/kubelet-ts'));
 
 /** What runs this program again with other arguments: they come after these. */
-export const ownArguments = (): string[] => (isSea() ? [] : [...process.execArgv, ownProgram()]);
-
-/** The same with the program that runs it. */
-export const ownCommandLine = (): string[] => [process.execPath, ...ownArguments()];
+export const ownArguments = (): string[] => (isSea() ? [] : [...process.execArgv, script()]);

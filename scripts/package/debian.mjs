@@ -1,11 +1,9 @@
 // Makes the Debian package of an executable with dpkg-deb.
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { build } from 'esbuild';
 import { execa } from 'execa';
-import { bundleOptions } from '../bundle-options.mjs';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -66,7 +64,8 @@ async function filesOf(executable) {
     'usr/share/bash-completion/completions/kubelet-ts': await completion('bash'),
     'usr/share/zsh/vendor-completions/_kubelet-ts': await completion('zsh'),
     'usr/share/fish/vendor_completions.d/kubelet-ts.fish': await completion('fish'),
-    'usr/share/doc/kubelet-ts/copyright': await copyright(),
+    'usr/share/doc/kubelet-ts/copyright': await output('licences'),
+    'usr/share/doc/kubelet-ts/sbom.json': await output('licences', '--sbom'),
     ...(await manPages(executable)),
   };
 }
@@ -79,32 +78,6 @@ async function manPages(executable) {
     return [`usr/share/man/man8/${name.replaceAll(' ', '-')}.8.gz`, gzipSync(`${stdout}\n`, { level: 9 })];
   });
   return Object.fromEntries(await Promise.all(pages));
-}
-
-/** Our licence, and those of the packages whose code is in the bundles. */
-async function copyright() {
-  const { metafile } = await build({
-    ...bundleOptions,
-    absWorkingDir: root,
-    outdir: '/',
-    write: false,
-    metafile: true,
-    logLevel: 'error',
-  });
-  const inputs = Object.keys(metafile.inputs).map((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
-  const folders = [...new Set(inputs.filter((folder) => folder !== undefined))].sort();
-  const licences = await Promise.all(folders.map((folder) => licenceOf(join(root, folder))));
-  const own = await readFile(join(root, 'LICENSE'), 'utf8');
-  return [own, 'The executable holds Node.js, see https://github.com/nodejs/node/blob/main/LICENSE', ...licences].join(
-    `\n${'-'.repeat(80)}\n`,
-  );
-}
-
-async function licenceOf(folder) {
-  const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
-  const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
-  const text = file === undefined ? '' : await readFile(join(folder, file), 'utf8');
-  return `${name} ${version}: ${license}\n\n${text}`;
 }
 
 /** Writes the package into the folder. Returns its path. To compress it takes a minute; tests use `none`. */

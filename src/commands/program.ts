@@ -68,6 +68,7 @@ const commands: Record<string, CommandEntry> = {
     summary: 'Stop and remove the service',
     load: async () => ({ register: (await import('./install-service.ts')).registerUninstall }),
   },
+  licences: { summary: 'Print the licences of the software in this executable', load: () => import('./licences.ts') },
   completion: { summary: 'Print the completion script of a shell', load: () => import('./completion.ts') },
 };
 

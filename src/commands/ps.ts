@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { nodeWarnings } from '../engine/listing/node-warnings.ts';
 import { podTable } from '../engine/listing/pod-table.ts';
-import { emptyText, linesText } from '../engine/listing/pod-table-text.ts';
 import { type ListedPod, shownRevisions } from '../engine/listing/shown-revisions.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
@@ -9,12 +8,11 @@ import { addRuntimeOptions } from '../node/options/flags.ts';
 import { withRuntime } from '../node/with-runtime.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { formatTable } from '../format-table.ts';
 import { objectText } from './io/json-text.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
 import { otherResourceHint } from './pod/other-resources.ts';
 import type { ChoiceFlags } from './ps/chosen-pods.ts';
-import { printedTable } from './ps/table-text.ts';
+import { tableText } from './ps/table-text.ts';
 
 interface PsFlags extends ChoiceFlags {
   rootDir: string;
@@ -139,11 +137,9 @@ async function printerFor(
     case 'table':
     case 'wide':
       return async (pods, node, headers) => {
-        if (pods.length === 0) return emptyText(headers);
         const columns = { wide: format === 'wide', labelKeys: labelColumns, showLabels };
         const table = await podTable(pods, node, { ...columns, now: Date.now() });
-        const { rows, ...printed } = await printedTable(table, { headers, stdout });
-        return formatTable(rows, printed);
+        return tableText(table, { headers, stdout });
       };
     case 'name':
       return (pods) =>
@@ -191,4 +187,6 @@ function versionLine({ version = 'of an earlier release', nodeName, runtime }: E
 }
 
 const warnings = (snapshot: EngineSnapshot | undefined, isWide: boolean): string =>
-  snapshot === undefined ? '' : linesText(nodeWarnings(snapshot, { wide: isWide, now: Date.now() }));
+  (snapshot === undefined ? [] : nodeWarnings(snapshot, { wide: isWide, now: Date.now() }))
+    .map((line) => `${line}\n`)
+    .join('');

@@ -23,7 +23,6 @@ import type { IsolatedRun } from '../node/run-once/isolated-run.ts';
 import type { ImageOverride } from '../node/run-once/pod-overrides.ts';
 import { runOnce, type RunOnceResult } from '../node/run-once/run-once-node.ts';
 import { type Until, untilWords } from '../node/run-once/run-once-outcome.ts';
-import { startQuickly } from '../node/start-quickly.ts';
 import { isColoured } from './io/terminal.ts';
 import { ciLog } from './run-once/ci-log.ts';
 import { deciderMeant } from './run-once/decider-meant.ts';
@@ -89,7 +88,6 @@ const commonFlags = {
 };
 
 async function runOnceWithReport(manifests: readonly string[], flags: RunOnceFlags, deps: CommandDeps): Promise<void> {
-  startQuickly();
   const interrupted = interruptSignal();
   if (flags.junit === undefined) {
     await runAndReport({ manifests, flags, interrupted }, deps);

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { once } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../clock.ts';
 import { appliedFolder } from '../engine/applied/applied-folder.ts';
@@ -30,7 +29,6 @@ import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/n
 import { Reload } from '../node/reload.ts';
 import { ServiceManager } from '../node/service-manager.ts';
 import { nodeSources } from '../node/sources/node-sources.ts';
-import { startQuickly } from '../node/start-quickly.ts';
 import { takeScreenAgent } from './run/screen-agent.ts';
 import { endedByDownCode } from './service/systemd-unit.ts';
 import { keepWatchdog } from '../node/watchdog.ts';
@@ -90,8 +88,6 @@ async function run(manifests: readonly string[], flags: RunFlags, { stderr }: Co
 }
 
 async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readonly string[]): Promise<number> {
-  startQuickly();
-  keepHeapSmall();
   const screen = takeScreenAgent(process.env);
   const { logger, setVerbosity } = await createNodeLogger(options, flags, 'info', screen?.logFile);
   const { secrets } = options;
@@ -181,25 +177,4 @@ async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): 
   } finally {
     unsubscribe();
   }
-}
-
-/** Until then V8's heap grows by at least 8 MB at a time, so that the first pods do not wait for collections. */
-const growLessAfterMs = 10_000;
-
-/**
- * Limits the growth of V8's heap. Young space never grows. Old space grows by a quarter at a time, but by at least
- * 8 MB, after the start 2. Otherwise the start of many pods or a flood of answers would take tens of megabytes for
- * months. Then one thread collects the young space, because to wake others for a megabyte costs more than it saves. A
- * function is optimized after 30 times as much work as by default: code that runs once a second never repays its time
- * and memory.
- */
-function keepHeapSmall(): void {
-  setFlagsFromString('--semi-space-growth-factor=1');
-  setFlagsFromString('--heap-growing-percent=25');
-  setFlagsFromString('--interrupt-budget=2000000');
-  setTimeout(() => {
-    // After V8 has started, this only reduces its smallest step from 8 MB to 2.
-    setFlagsFromString('--optimize-for-size');
-    setFlagsFromString('--no-parallel-scavenge');
-  }, growLessAfterMs).unref();
 }

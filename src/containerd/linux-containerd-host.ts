@@ -11,7 +11,6 @@ import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
 import { readLastLines, rotateContainerdLog, sizeOf } from './containerd-log.ts';
 import { containerdArguments, findContainerdProcess, writePidFile } from './containerd-process.ts';
 import { searchFolders } from './find-containerd.ts';
-import { withoutOwnPriority } from '../own-priority.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 
@@ -106,14 +105,12 @@ async function spawnDetached(
   try {
     // A stop looks for the process only once, so none may start after it.
     signal.throwIfAborted();
-    const child = withoutOwnPriority(() =>
-      spawn(containerd, containerdArguments(configFile), {
-        detached: true,
-        cwd: '/',
-        stdio: ['ignore', log.fd, log.fd],
-        env: containerdEnvironment(containerd),
-      }),
-    );
+    const child = spawn(containerd, containerdArguments(configFile), {
+      detached: true,
+      cwd: '/',
+      stdio: ['ignore', log.fd, log.fd],
+      env: containerdEnvironment(containerd),
+    });
     child.unref();
     // Listens before the first await, because a failure to execute is emitted in the next tick.
     return { child, ended: endOf(child) };

@@ -5,7 +5,6 @@
 import { constants, connect as connectHTTP2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import { toError, RpcError } from '../errors.ts';
-import { notePassingBytes } from '../passing-bytes.ts';
 import { textLimits } from '../text-limits.ts';
 import { codes } from './errors.ts';
 import { ExecSyncRequest, ExecSyncResponse } from './generated/cri.ts';
@@ -128,10 +127,7 @@ async function readAnswer(stream: ClientHttp2Stream, maxOutputBytes: number): Pr
   const status = statusOf(stream);
   const body = new Body(maxOutputBytes);
   try {
-    for await (const part of stream as AsyncIterable<Buffer>) {
-      body.add(part);
-      notePassingBytes(part.length);
-    }
+    for await (const part of stream as AsyncIterable<Buffer>) body.add(part);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     throw new RpcError(method, codes.unavailable, message, { cause: error });

@@ -1,6 +1,5 @@
 import { Duplex } from 'node:stream';
 import { type Clock, systemClock } from '../clock.ts';
-import { notePassingBytes } from '../passing-bytes.ts';
 import { FrameGuard } from './frame-guard.ts';
 
 /** Node reads at most 64 KiB at once. A read of more than this is part of something long. */
@@ -65,7 +64,6 @@ export function guardedSocket(socket: Duplex, pace: ReadingPace = sharedPace): D
     },
   });
   socket.on('data', (bytes: Buffer) => {
-    notePassingBytes(bytes.length);
     try {
       for (const safe of guard.take(bytes)) isWanted = guarded.push(safe);
     } catch (error) {

@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import type { Faults } from '../flow/faults.ts';
-import { ownCommandLine } from '../own-program.ts';
 import { serveHealthz } from '../server/api/healthz.ts';
 import type { NodeOptions } from './options/node-options.ts';
 
@@ -34,7 +33,7 @@ export class AgentHealth {
     const { healthzPort: port, healthzBindAddress: bindAddress } = options;
     if (port === 0) return;
     const unhealthyBecause = (): string | undefined => this.unhealthyBecause();
-    this.opening ??= serveHealthz({ bindAddress, port, unhealthyBecause, faults, program: ownCommandLine() });
+    this.opening ??= serveHealthz({ bindAddress, port, unhealthyBecause, faults });
     await this.opening;
   }
 

@@ -4,7 +4,6 @@ import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts
 import type { Clock } from '../clock.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
-import { ownCommandLine } from '../own-program.ts';
 import type { ApiEngine, ApiRuntime } from '../server/api/api-engine.ts';
 import { type AccessOptions, closedBecause } from '../server/api/api-access.ts';
 import type { Mount } from '../server/api/route-table.ts';
@@ -112,7 +111,6 @@ async function openSecure(
     mounts: await mountsOf(options, deps, { readOnly: false }),
     faults,
     counts: deps.metrics.http,
-    program: ownCommandLine(),
     access: () => credentials.access,
     pair,
     ...(clientCA !== undefined && { clientCA }),
@@ -148,14 +146,7 @@ async function openReadOnly(options: NodeOptions, deps: Deps): Promise<{ close()
   const { serveReadOnly } = await import('../server/api/api-server.ts');
   const { address, readOnlyPort: port } = options;
   const mounts = await mountsOf(options, deps, { readOnly: true });
-  const server = await serveReadOnly({
-    address,
-    port,
-    mounts,
-    faults: deps.faults,
-    counts: deps.metrics.http,
-    program: ownCommandLine(),
-  });
+  const server = await serveReadOnly({ address, port, mounts, faults: deps.faults, counts: deps.metrics.http });
   deps.logger.warn({ address, port }, 'The read-only API serves pods and statistics to everybody');
   return {
     close: () => {

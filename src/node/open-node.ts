@@ -29,7 +29,6 @@ import { errorMessage } from '../errors.ts';
 import { describeFailure } from '../failure-text.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
-import { raiseOwnPriority } from '../own-priority.ts';
 import { openPlugins } from '../plugins/open-plugins.ts';
 import { endsItsPods } from './agent-end.ts';
 import { keepProcesses } from './keep-processes.ts';
@@ -76,7 +75,6 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   const { options, sources, logger, faults, signal } = request;
   const credentials = await nodeCredentials(options, logger.child({ component: 'credentials' }));
   await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
-  raiseOwnPriority(logger);
   const runtime = await openNodeRuntime(request, onWaiting);
   const { connection } = runtime;
   // Cgroup hierarchies stay. With many containers the kernel takes several ms for the mounts.

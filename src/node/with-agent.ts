@@ -10,7 +10,6 @@ import { makeFolder } from '../make-folder.ts';
 import { requireRoot } from '../needs-root.ts';
 import { refuseForeignRootDir } from '../own-paths.ts';
 import { AgentMetrics } from '../server/metrics/agent-metrics.ts';
-import { ownCommandLine } from '../own-program.ts';
 import { serveControlSocket } from '../server/control/control-socket.ts';
 import { groupSocketPath, rootSocketPath } from '../server/control/socket-paths.ts';
 import { findControlGroup } from './control-group.ts';
@@ -96,7 +95,6 @@ export async function withAgent<T>(
     },
     faults,
     logger: logger.child({ component: 'control' }),
-    program: ownCommandLine(),
     signal: stopping.signal,
   });
   const endSurvival = surviveBugs(faults);

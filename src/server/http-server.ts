@@ -7,12 +7,8 @@ import {
   type ServerResponse,
   setMaxIdleHTTPParsers,
 } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Faults } from '../flow/faults.ts';
-import { acceptMore, backlog } from './accept-more.ts';
 import { answerClientErrors } from './client-errors.ts';
-import { limitRequestTimes, neverLook, type RequestTimes } from './request-times.ts';
-import { WaitingClients } from './waiting-clients.ts';
 
 /**
  * Handlers of one server, keyed `GET /path`. `{name}` in a path stands for one part. Other methods and paths are
@@ -27,21 +23,25 @@ interface Deps {
   faults: Pick<Faults, 'note'>;
   /** Defaults to `connectionLimit` of this process. */
   maxConnections?: number;
-  /** The command line of this program, which helps in a flood of connections. */
-  program?: readonly string[];
 }
 
-/** Time until a server prepares for its first flood, in milliseconds: the agent has started its pods. */
-const prepareAfterMs = 2000;
-
-const requestTimes: RequestTimes = { headersTimeout: 2000, requestTimeout: 5000, keepAliveTimeout: 2000 };
+/** How often a server checks its connections for clients that exceed these limits, in milliseconds. */
+export const connectionsCheckingInterval = 5000;
+const clientLimits = {
+  headersTimeout: 2000,
+  requestTimeout: 5000,
+  keepAliveTimeout: 2000,
+  connectionsCheckingInterval,
+};
 const maxHeaderSize = 8 * 1024;
+/** Length of the kernel's queue of new connections. The maximum of Linux is 4096. */
+const backlog = 4096;
 /** Node keeps up to 1000 for new connections, each with the head of its last broken one: megabytes after a flood. */
 const maxIdleParsers = 4;
 
 /**
- * An HTTP server for some paths. A slow or silent client does not affect others: beyond the limit, the connection is
- * closed that has waited longest for the rest of its request, or else for all of it. A route that throws answers 500.
+ * An HTTP server for some paths. Answers 500 if a route throws. Node closes connections above the limit, and those of
+ * clients that do not send their request in time.
  */
 export function httpServer(routes: Routes, deps: Deps): Server {
   const { faults } = deps;
@@ -65,17 +65,13 @@ export function httpServer(routes: Routes, deps: Deps): Server {
 /** A server whose clients are bounded in number and time, as that of `httpServer`. */
 export function boundedServer(
   listener: RequestListener,
-  { faults, program, maxConnections = ownConnectionLimit() }: Deps,
+  { faults, maxConnections = ownConnectionLimit() }: Deps,
 ): Server {
   setMaxIdleHTTPParsers(maxIdleParsers);
-  const server = createServer({ ...requestTimes, ...neverLook, maxHeaderSize, noDelay: false }, listener);
-  // One request a connection: else answers would pile up for a client that sends requests without reading.
+  const server = createServer({ ...clientLimits, maxHeaderSize, noDelay: false }, listener);
+  server.maxConnections = maxConnections;
+  // One request a connection: otherwise answers would pile up for a client that sends requests without reading.
   server.maxRequestsPerSocket = 1;
-  const more = acceptMore(server, { faults, program, maxConnections });
-  keepWithin(server, maxConnections, more);
-  const prepare = (): unknown => (server.listening ? more() : undefined);
-  if (program !== undefined) server.once('listening', () => setTimeout(prepare, prepareAfterMs).unref());
-  limitRequestTimes(server, requestTimes);
   answerClientErrors(server);
   server.on('error', (error) => {
     // Before the server listens, the caller gets the error.
@@ -124,44 +120,15 @@ function decoded(part: string): string | undefined {
   }
 }
 
-/** Number of connections that leaves most descriptors to the engine. */
+/** Returns a number of connections that leaves most descriptors to the engine. */
 export function connectionLimit(maxOpenFiles: number): number {
-  return Math.min(256, Math.max(4, Math.floor(maxOpenFiles / 8)));
+  return Math.min(2048, Math.max(4, Math.floor(maxOpenFiles / 8)));
 }
 
 /** Reads the current limit, because Node raises it to the maximum at start. */
 export function ownConnectionLimit(): number {
   const [, soft = '1024'] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
   return connectionLimit(Number(soft));
-}
-
-function keepWithin(server: Server, maxConnections: number, onFlood: () => unknown): void {
-  const open = new Set<Socket>();
-  const waiting = new WaitingClients<Socket>();
-  const forget = (socket: Socket): void => {
-    open.delete(socket);
-    waiting.delete(socket);
-  };
-  // One function for all: in a flood each microsecond counts.
-  const onClose = function (this: Socket): void {
-    forget(this);
-  };
-  server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    waiting.add(socket);
-    socket.on('close', onClose);
-    if (open.size <= maxConnections) return;
-    onFlood();
-    const closed = waiting.first() ?? socket;
-    forget(closed);
-    closed.destroy();
-  });
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    waiting.delete(socket);
-    response.once('close', () => {
-      if (!socket.destroyed) waiting.add(socket);
-    });
-  });
 }
 
 export function sendText(response: ServerResponse, status: number, text: string): void {

@@ -4,14 +4,12 @@ import type { InkScreen, MountInkScreen } from './ink-screen.tsx';
 import type { Key } from './key-bindings.ts';
 import { openTerminal, type Terminal, type TerminalOutput } from './terminal.ts';
 import { type GuardedProcess, guardTerminal } from './terminal-guard.ts';
-import type { TerminalKeeper } from './terminal-keeper.ts';
 
 interface Deps {
   stdout: TerminalOutput;
   stdin: NodeJS.ReadStream;
   clock: Clock;
   guarded: GuardedProcess;
-  keeper: TerminalKeeper;
   isInForeground: () => boolean;
   onKey: (input: string, key: Key) => void;
   /** Called when the terminal is back. Its content is lost. */
@@ -57,7 +55,6 @@ export class HeldTerminal {
   /** Keys that are typed before they are read must not be echoed. */
   silenceKeys(): void {
     this.#setRaw(true);
-    this.#deps.keeper.hold();
   }
 
   /** Draws and reads keys by ink until closed. Rejects if ink fails. */
@@ -117,7 +114,6 @@ export class HeldTerminal {
     this.#terminal.restore();
     // ink does this too, but too late for a process that is about to end.
     this.#setRaw(false);
-    this.#deps.keeper.release();
     this.#ink?.unmount();
     this.#removeGuard();
     this.#deps.guarded.off('SIGCONT', this.#onContinue);
@@ -131,7 +127,6 @@ export class HeldTerminal {
     this.#setRaw(false);
     this.#deps.stdin.pause();
     this.#terminal.restore();
-    this.#deps.keeper.release();
   }
 
   /**
@@ -139,7 +134,7 @@ export class HeldTerminal {
    * a shell could miss that the kernel stopped it, and `fg` would not continue it.
    */
   readonly #onContinue = (): void => {
-    const { stdout, clock, isInForeground, keeper, onBack } = this.#deps;
+    const { stdout, clock, isInForeground, onBack } = this.#deps;
     if (this.#isClosed || this.#isLent) return;
     this.#cancelWait();
     if (!isInForeground()) {
@@ -149,7 +144,6 @@ export class HeldTerminal {
       return;
     }
     this.#isHeld = true;
-    keeper.hold();
     this.#setRaw(true);
     this.#ink?.listen(true);
     this.#terminal.restore();

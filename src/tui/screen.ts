@@ -1,5 +1,4 @@
 import process from 'node:process';
-import { setFlagsFromString } from 'node:v8';
 import { type Clock, systemClock } from '../clock.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
 import type { EngineView, RemoteEngineView } from '../engine/view/snapshot.ts';
@@ -13,7 +12,6 @@ import { PageCommands } from './page-commands.ts';
 import type { ScreenCommands } from './screen-commands.ts';
 import type { TerminalOutput } from './terminal.ts';
 import type { GuardedProcess } from './terminal-guard.ts';
-import type { TerminalKeeper } from './terminal-keeper.ts';
 import { askTheme, type Palette, paletteOf, type Theme } from './theme.ts';
 import { initialViewState, maxEvents, reduce, selectedPod, type ViewAction, type ViewState } from './view-state.ts';
 
@@ -38,7 +36,6 @@ export interface ScreenOptions {
   stdin: NodeJS.ReadStream;
   commands: ScreenCommands;
   /** Without it, a killed screen leaves its terminal as it is. */
-  keeper?: TerminalKeeper;
   /** Called after the user left and the terminal was restored. The screen itself never stops a pod or the agent. */
   onLeave: (leaving: Leaving) => void;
   /** The agent's log file, shown to the user. */
@@ -57,8 +54,6 @@ export interface ScreenOptions {
 
 /** Shows the node on the whole terminal until the user leaves. No other code may write to the terminal meanwhile. */
 export function runScreen(options: ScreenOptions): Screen {
-  // Otherwise V8 takes tens of megabytes for frames that are garbage after the next one.
-  setFlagsFromString('--semi-space-growth-factor=1');
   return new LiveScreen({
     clock: systemClock,
     guarded: process,
@@ -67,7 +62,6 @@ export function runScreen(options: ScreenOptions): Screen {
     isReadOnly: false,
     theme: 'dark',
     isInForeground: () => true,
-    keeper: { hold: ignore, release: ignore },
     ...options,
   });
 }
@@ -108,7 +102,7 @@ class LiveScreen implements Screen {
   #cancelSample: () => void = ignore;
 
   constructor(options: Required<ScreenOptions>) {
-    const { view, stdout, stdin, clock, guarded, keeper, theme, logFile, isAttached, isReadOnly } = options;
+    const { view, stdout, stdin, clock, guarded, theme, logFile, isAttached, isReadOnly } = options;
     this.#options = options;
     this.exited = new Promise((resolve, reject) => {
       this.#resolveExited = resolve;
@@ -127,7 +121,7 @@ class LiveScreen implements Screen {
     });
     this.#pace = new FramePace(clock);
     this.#terminal = new HeldTerminal({
-      ...{ stdout, stdin, clock, guarded, keeper, isInForeground: options.isInForeground, onKey: this.#onKey },
+      ...{ stdout, stdin, clock, guarded, isInForeground: options.isInForeground, onKey: this.#onKey },
       onBack: () => {
         this.refresh();
       },

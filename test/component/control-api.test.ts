@@ -77,8 +77,6 @@ function get(socketPath: string, path: string): Promise<{ status: number | undef
 test.each([
   ['/v1/agent', 'Agent'],
   ['/v1/snapshot', 'Snapshot'],
-  ['/v1/pod-table?wide', 'PodTable'],
-  ['/v1/pod-table/text?wide&no-headers', 'PodTableText'],
   ['/v1/stats', 'Summary'],
   ['/v1/applied', 'AppliedList'],
 ])('the answer of %s is a %s', async (path, schema) => {

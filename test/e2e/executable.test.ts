@@ -1,11 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { basename, dirname, join } from 'node:path';
 import { execa } from 'execa';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { acceptMore } from '../../src/server/accept-more.ts';
-import { listening } from '../../src/server/http-server.ts';
-import { silentFaults } from '../fakes/silent-faults.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Agent } from './agent.ts';
 import { BareDebian } from './bare-debian.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -76,23 +72,8 @@ test('the executable runs where no Node is, and under the name of the kubelet', 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
-// V8 counts them as memory, and would collect garbage while the agent starts.
-test('a command of the executable takes its own files alone', async () => {
-  const hook = join(folder, 'packs.cjs');
-  const report = `const sea = require('node:sea');
-    const { getRawAsset } = sea;
-    sea.getRawAsset = (name) => process.stderr.write(name + ' ') && getRawAsset(name);`;
-  await writeFile(hook, report);
-  const packsOf = async (command: string): Promise<string> => {
-    const { stderr } = await execa(executable, [command, '--help'], { env: { NODE_OPTIONS: `--require=${hook}` } });
-    return stderr.trim();
-  };
-  const commands = ['run', 'run-once', 'ps', 'top', 'ui', 'validate'];
-  expect(await Promise.all(commands.map(packsOf))).toEqual(['agent', 'agent', 'ps', 'top', 'ui', 'main']);
-});
-
-// Node has an option of this name, and would take its own options from the file.
-test('the file of --env-file is read by the program, not by Node', async () => {
+// Node has an option of this name, which would read its own options from the file.
+test('--env-file is an option of the program, not of Node', async () => {
   const job = makePod('env', { restartPolicy: 'Never', containers: [shell('app', 'echo "$NODE_OPTIONS $COLOUR"')] });
   const file = join(agent.rootDir, 'job.env');
   await writeFile(file, 'NODE_OPTIONS=--no-such-option\nCOLOUR=blue\n');
@@ -106,6 +87,25 @@ test('the file of --env-file is read by the program, not by Node', async () => {
     const { code, stderr } = await agent.cli(['run-once', ...words, '-'], { input });
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'error: --env-file: /none.env: no such file\n' });
   }
+});
+
+test('NODE_OPTIONS have no effect on the executable', async () => {
+  const { exitCode, stderr } = await execa(executable, ['--version'], { env: { NODE_OPTIONS: '--no-such-option' } });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+});
+
+test('the executable prints the licences of its parts, and a bill of materials', async () => {
+  const { stdout: licences } = await execa(executable, ['licences']);
+  expect(licences).toMatch(/^ +Apache License\n[^]*Node\.js is licensed for use as follows[^]*\ncommander \d/);
+  const { stdout: bill } = await execa(executable, ['licences', '--sbom']);
+  expect(JSON.parse(bill)).toMatchObject({
+    bomFormat: 'CycloneDX',
+    metadata: { component: { name: 'kubelet-ts' } },
+    components: expect.arrayContaining([
+      expect.objectContaining({ type: 'application', name: 'node' }),
+      expect.objectContaining({ type: 'library', name: 'commander' }),
+    ]) as unknown,
+  });
 });
 
 test('the executable runs a pod once, and an agent with a pod', async () => {
@@ -145,15 +145,6 @@ test('the executable and the program of npm take turns over a pod that runs on',
     expect(pod.status?.containerStatuses?.[0]?.restartCount).toBe(0);
     expect(await agent.runningContainer('web')).toEqual(web);
   }
-});
-
-test('the executable returns a flooded socket to its agent', async () => {
-  const server = createServer();
-  await listening(server, { host: '127.0.0.1', port: 0 });
-  onTestFinished(() => void server.close());
-  const faults = silentFaults();
-  await acceptMore(server, { faults, program: [executable], maxConnections: 64 })();
-  expect(faults.snapshot()).toEqual([]);
 });
 
 test('the screen of the executable runs its commands', async () => {
@@ -217,6 +208,7 @@ test('the service of the Debian package is installed and removed, and only data 
     '/usr/bin/kubelet-ts',
     '/usr/share/bash-completion/completions/kubelet-ts',
     '/usr/share/doc/kubelet-ts/copyright',
+    '/usr/share/doc/kubelet-ts/sbom.json',
     '/usr/share/fish/vendor_completions.d/kubelet-ts.fish',
     '/usr/share/zsh/vendor-completions/_kubelet-ts',
   ]);

@@ -56,8 +56,7 @@ async function buildProgram(): Promise<string> {
     'proto',
     'scripts/build.mjs',
     'scripts/bundle-options.mjs',
-    'scripts/compile',
-    'scripts/join-start.mjs',
+    'scripts/no-devtools.mjs',
     'scripts/package',
     'package.json',
   ].map((name) => join(repository, name));

@@ -1,8 +1,11 @@
-import { mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { repository } from './program.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Agent } from './agent.ts';
+import { makePod, serve, shell } from './manifests.ts';
+import { cache, repository } from './program.ts';
+import { VirtualTerminal } from './virtual-terminal.ts';
 
 let folder: string;
 let tarball: string;
@@ -53,99 +56,95 @@ test('called as kubelet it is one: kubeadm finds the version, and no command is 
   expect((await execa(link, ['ps', '--help'])).stdout).toContain('Usage: kubelet-ts ps');
 });
 
-test('it tells malloc to give back what is freed, whatever its name, and says otherwise only when told', async () => {
-  const bin = join(folder, 'prefix/bin');
-  const told = 'process.env.MALLOC_MMAP_THRESHOLD_+process.argv.slice(2)';
-  const tell = `data:text/javascript,process.stderr.write(${told});process.exit()`;
-  const toldBy = async (program: string, env: Readonly<Record<string, string>> = {}): Promise<string> => {
-    const words = ['--version', 'with a space', '', '$HOME'];
-    return (await execa(program, words, { env: { ...env, NODE_OPTIONS: `--import=${tell}` } })).stderr;
+test('its two settings of memory reach Node, and the user may change that of malloc', async () => {
+  const report = 'process.stderr.write(JSON.stringify([process.env.MALLOC_MMAP_THRESHOLD_,process.execArgv]))';
+  const settings = async (env: Readonly<Record<string, string>>): Promise<unknown> => {
+    const options = { env: { ...env, NODE_OPTIONS: `--import=data:text/javascript,${report}` } };
+    return JSON.parse((await execa(join(folder, 'prefix/bin/kubelet-ts'), ['--version'], options)).stderr);
   };
-  const links = ['kubelet', 'kubelet-ts'].map((name) => join(bin, name));
-  expect(await Promise.all([...links, join(folder, 'kubelet')].map((program) => toldBy(program)))).toEqual(
-    new Array(3).fill('16384--version,with a space,,$HOME'),
-  );
-  expect(await toldBy(join(bin, 'kubelet-ts'), { MALLOC_MMAP_THRESHOLD_: '1048576' })).toMatch(/^1048576-/);
+  const execArgv = ['--max-semi-space-size=1'];
+  expect(await settings({})).toEqual(['16384', execArgv]);
+  expect(await settings({ MALLOC_MMAP_THRESHOLD_: '1048576' })).toEqual(['1048576', execArgv]);
 });
 
-test('only commands that may use TLS read the root certificates of NODE_EXTRA_CA_CERTS', async () => {
-  const tell = 'data:text/javascript,process.stderr.write(String(process.env.NODE_EXTRA_CA_CERTS));process.exit()';
-  const env = { NODE_EXTRA_CA_CERTS: '/etc/ssl/certs/ca-certificates.crt', NODE_OPTIONS: `--import=${tell}` };
-  const told = async (words: string): Promise<string> =>
-    (await execa(join(folder, 'prefix/bin/kubelet-ts'), [...words.split(' '), 'web'], { env })).stderr;
-  const local = ['ps', 'top', 'logs', 'wait', 'describe', 'events', 'history'];
-  expect(await Promise.all(local.map(told))).toEqual(local.map(() => 'undefined'));
-  const others = ['run', 'run-once', 'validate', 'exec', 'ui', 'top -i', 'top --interactive'];
-  expect(await Promise.all(others.map(told))).toEqual(others.map(() => env.NODE_EXTRA_CA_CERTS));
+test('a running agent needs no file of its package', async () => {
+  const root = await mkdtemp(join(folder, 'replaced-'));
+  await execa('tar', ['-xf', tarball, '-C', root]);
+  const agent = await Agent.create();
+  try {
+    const [, ...words] = agent.commandLine(['run', agent.manifestsFolder, '--no-tui', '--log-format', 'json']);
+    await agent.startBy([join(root, 'package/bin/kubelet-ts'), ...words]);
+    await rm(root, { recursive: true });
+    const probe = { httpGet: { port: 1 }, failureThreshold: 1000 };
+    const containers = [
+      shell('app', serve, {
+        livenessProbe: { grpc: { port: 1 }, failureThreshold: 1000 },
+        readinessProbe: { exec: { command: ['true'] } },
+        lifecycle: { postStart: { exec: { command: ['true'] } } },
+        volumeMounts: [{ name: 'settings', mountPath: '/settings' }],
+      }),
+      shell('probed', serve, { livenessProbe: probe }),
+    ];
+    const settings = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings' }, data: { a: 'b' } };
+    const web = makePod('web', { volumes: [{ name: 'settings', configMap: { name: 'settings' } }], containers });
+    await agent.write('web.json', { apiVersion: 'v1', kind: 'List', items: [settings, web] });
+    await agent.untilReady('web');
+    const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'exit 3')] });
+    expect((await agent.cli(['apply', '-f', '-'], { input: JSON.stringify(job) })).code).toBe(0);
+    await agent.untilPod('job', ({ pod }) => pod.status?.phase === 'Failed');
+    await agent.write('broken.yaml', 'kind: Pod\nspec: [');
+    await agent.until(({ sources }) => sources.some(({ problems }) => problems.length > 0));
+    const commands = [
+      ['ps', '-o', 'wide'],
+      ['explain', 'job'],
+      ['describe', 'web'],
+      ['events', 'web'],
+      ['top', '-c'],
+      ['history', 'web'],
+      ['exec', 'web', '--', 'true'],
+      ['logs', 'job'],
+      ['restart', 'web'],
+      ['delete', 'pod', 'job'],
+    ];
+    const results = [];
+    for (const command of commands) results.push([command, (await agent.cli(command)).code]);
+    expect(results).toEqual(commands.map((command) => [command, 0]));
+    expect(agent.logText()).not.toMatch(/Cannot find module|ERR_MODULE_NOT_FOUND/);
+  } finally {
+    await agent.cleanUp();
+  }
 });
 
-/** Files of the unpacked package that a command line loads, with their text. */
-async function loadedBy(...words: string[]): Promise<Map<string, string>> {
-  const root = join(folder, 'package');
-  await execa('tar', ['-xf', tarball, '-C', folder]);
-  const coverage = await mkdtemp(join(folder, 'coverage-'));
-  await execa(join(root, 'bin/kubelet-ts'), words, { env: { NODE_V8_COVERAGE: coverage }, reject: false });
-  const [name = ''] = await readdir(coverage);
-  const { result } = JSON.parse(await readFile(join(coverage, name), 'utf8')) as { result: { url: string }[] };
-  const paths = result
-    .map(({ url }) => url.split('/package/')[1] ?? url.replace(/^(agent|ps)\.js$/, 'dist/$1/$1.js'))
-    .filter((path) => /^(bin|dist)\//.test(path));
-  return new Map(
-    await Promise.all(paths.map(async (path) => [path, await readFile(join(root, path), 'utf8')] as const)),
-  );
-}
+describe.each(['22', '24', '26'])('on Node %s', (release) => {
+  let agent: Agent;
+  beforeAll(async () => {
+    const { stdout: bin } = await execa(join(repository, 'scripts/fetch-node'), [release, cache]);
+    agent = await Agent.create({ environment: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } });
+    await agent.write('web.json', makePod('web', { containers: [shell('app', serve)] }));
+  });
+  afterAll(() => agent.cleanUp());
 
-test('run is a program of its own, in one script', async () => {
-  const loaded = await loadedBy('run', '--help');
-  const script = ['bin/kubelet-ts', 'dist/agent/agent.js', 'dist/agent/main.cjs'];
-  expect([...loaded.keys()].toSorted()).toEqual(script);
-  // With its log, as far as the search for a runtime.
-  const runtime = ['--container-runtime-endpoint', 'unix:///none.sock'];
-  const failed = await loadedBy('run-once', '--root-dir', join(folder, 'root'), ...runtime, '/none.yaml');
-  expect([...failed.keys()].toSorted()).toEqual(script);
-});
+  test('run-once, run, ps and exec print what they print on Node 20', async () => {
+    const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'echo done')] });
+    const done = await agent.cli(['run-once', '--log-level', 'warn', '-'], { input: JSON.stringify(job) });
+    expect(done).toEqual({ code: 0, stdout: 'done\n', stderr: '' });
+    await agent.start();
+    await agent.untilReady('web');
+    expect(agent.logs.filter(({ level }) => level >= 40)).toEqual([]);
+    const listed = { code: 0, stdout: 'pod/web-edge1\n', stderr: '' };
+    expect(await agent.cli(['ps', '-o', 'name'])).toEqual(listed);
+    const greeting = await agent.cli(['exec', 'web', '--', 'echo', 'hello']);
+    expect(greeting).toEqual({ code: 0, stdout: 'hello\n', stderr: '' });
+  });
 
-test('commands start with the code of the build, and compile it themselves if it is missing or damaged', async () => {
-  const { program, cacheOf } = await unpacked();
-  // Reports whether a script has compiled code, and whether V8 rejects it.
-  const report = `import vm from "node:vm";
-    const { Script } = vm;
-    vm.Script = class extends Script {
-      constructor(text, options) {
-        super(text, options);
-        process.stderr.write([options.cachedData !== undefined, this.cachedDataRejected].join());
-      }
-    }`;
-  const start = async (command: string): Promise<{ usage: string | undefined; cache: string }> => {
-    const { stdout, stderr } = await execa(program, [command, '--help'], {
-      env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(report)}` },
-    });
-    return { usage: /^Usage: kubelet-ts [a-z-]+/.exec(stdout)?.[0], cache: stderr };
-  };
-  for (const command of ['run', 'run-once', 'ps', 'top', 'ui'])
-    expect(await start(command)).toEqual({ usage: `Usage: kubelet-ts ${command}`, cache: 'true,false' });
-  await writeFile(await cacheOf('ps'), 'code of another V8');
-  expect(await start('ps')).toEqual({ usage: 'Usage: kubelet-ts ps', cache: 'true,true' });
-  await rm(await cacheOf('ps'));
-  expect(await start('ps')).toEqual({ usage: 'Usage: kubelet-ts ps', cache: 'false,' });
-});
-
-async function unpacked(): Promise<{ program: string; cacheOf: (bundle: string) => Promise<string> }> {
-  const root = join(await mkdtemp(join(folder, 'unpacked-')), 'package');
-  await execa('tar', ['-xf', tarball, '-C', join(root, '..')]);
-  const cacheOf = async (bundle: string): Promise<string> => {
-    const names = await readdir(join(root, 'dist', bundle));
-    return join(root, 'dist', bundle, names.find((name) => name.endsWith('.cache')) ?? '');
-  };
-  return { program: join(root, 'bin/kubelet-ts'), cacheOf };
-}
-
-test('parts that a command loads on use share its modules', async () => {
-  const loaded = await loadedBy('ps', '--root-dir', join(folder, 'root'));
-  const withText = (text: string): string[] =>
-    [...loaded].filter(([, own]) => own.includes(text)).map(([path]) => path);
-  expect(withText('name="UserError"')).toEqual(['dist/ps/ps.js']);
-  expect(withText('grpc-node-js/').map((path) => path.replace(/-\w+\.js$/, ''))).toEqual([
-    'dist/ps/chunks/runtime-connection',
-  ]);
+  test('the screen shows the pod', async () => {
+    const command = agent.commandLine(['ui']).join(' ');
+    const terminal = await VirtualTerminal.open(command, { columns: 100, rows: 24, env: agent.environment });
+    try {
+      const screen = await terminal.until((text) => /> default +web-edge1 +1\/1 +Running/.test(text));
+      expect(screen).not.toMatch(/error|warning/i);
+    } finally {
+      await terminal.close();
+    }
+  });
 });

@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -93,7 +93,7 @@ describe.each(['with a running agent', 'without an agent'])('ps %s', (condition)
     expect(await ps('-n', 'nobody')).toEqual({ code: 0, stderr: warning(), stdout: ['No pods.', ''] });
   });
 
-  test('loads gRPC only to ask the runtime itself, and a small script alone if the agent makes the table', async () => {
+  test('loads gRPC only to ask the runtime itself', async () => {
     const coverage = join(agent.rootDir, `coverage-${hasAgent}`);
     const [command = '', ...words] = agent.commandLine(['ps']);
     await execa(command, words, { env: { ...agent.environment, NODE_V8_COVERAGE: coverage } });
@@ -102,23 +102,6 @@ describe.each(['with a running agent', 'without an agent'])('ps %s', (condition)
     const chunks = result.map(({ url }) => url).filter((url) => url.includes('/dist/'));
     const texts = await Promise.all(chunks.map((url) => readFile(new URL(url), 'utf8')));
     expect(texts.some((text) => text.includes('grpc-node-js/'))).toBe(!hasAgent);
-    if (hasAgent) expect(chunks.map((url) => url.split('/dist/')[1])).toEqual(['ps/quick.cjs']);
-  });
-
-  test('loads what takes Node long only to ask the runtime itself', async () => {
-    const list = join(agent.rootDir, 'builtins.json');
-    const atExit = join(agent.rootDir, 'at-exit.cjs');
-    const write = 'require("node:fs").writeFileSync(process.env.BUILTINS, JSON.stringify(process.moduleLoadList))';
-    await writeFile(atExit, `process.on('exit', () => { ${write}; });`);
-    const [command = '', ...words] = agent.commandLine(['ps']);
-    await execa(command, words, { env: { ...agent.environment, NODE_OPTIONS: `--require=${atExit}`, BUILTINS: list } });
-    const loaded = JSON.parse(await readFile(list, 'utf8')) as string[];
-    const slow = ['net', 'http', 'http2', 'crypto', 'fs/promises', 'timers/promises', 'child_process', 'zlib'];
-    const found = slow.filter((name) => loaded.includes(`NativeModule ${name}`));
-    expect({ isWhole: loaded.includes('NativeModule fs'), found: found.length > 0 }).toEqual({
-      isWhole: true,
-      found: !hasAgent,
-    });
   });
 
   test('an output that takes nothing is an error', async () => {

@@ -9,10 +9,9 @@ const frame = (text: string) => ({ columns: 40, rows: 1, sections: [{ name: 'hea
 test('a frame is there at once, and is drawn by ink as soon as it is loaded', () => {
   const stdout = new FakeStdout(40, 1);
   const stdin = new FakeStdin().asReadStream();
-  const keeper = { hold: ignore, release: ignore };
   const hooks = { onKey: ignore, onBack: ignore, onEnd: ignore, isInForeground: () => true };
   const terminal = new HeldTerminal({
-    ...{ stdout, stdin, keeper, ...hooks, clock: new FakeClock(), guarded: new FakeProcess() },
+    ...{ stdout, stdin, ...hooks, clock: new FakeClock(), guarded: new FakeProcess() },
   });
   terminal.paint(frame('no ink yet'));
   const before = stdout.screen();

@@ -33,8 +33,6 @@ function start(
   const guarded = new FakeProcess();
   const commands = new FakeCommands();
   const left: string[] = [];
-  const kept: string[] = [];
-  const keeper = { hold: () => kept.push('held'), release: () => kept.push('released') };
   const onLeave = (leaving: string) => left.push(leaving);
   const screen = runScreen({
     view,
@@ -44,7 +42,6 @@ function start(
     onLeave,
     clock,
     guarded,
-    keeper,
     theme,
     isInForeground,
     logFile: '/var/log/k.log',
@@ -58,7 +55,7 @@ function start(
     await asked;
     await clock.advance(100);
   };
-  return { commands, view, clock, stdout, stdin, guarded, left, kept, screen, type };
+  return { commands, view, clock, stdout, stdin, guarded, left, screen, type };
 }
 
 /** Types what the screen ignores, so that it asks for no frame. Resolves when the screen has read it. */
@@ -316,7 +313,7 @@ describe('keys', () => {
     ['q and s', 'q', 's', 'stop'],
     ['ctrl-c twice', '\u0003', '\u0003', 'stop'],
   ])('%s give the terminal back and tell the caller', async (_title, first, second, leaving) => {
-    const { stdout, stdin, left, kept, screen, type } = start(makeSnapshot(), small);
+    const { stdout, stdin, left, screen, type } = start(makeSnapshot(), small);
     await type(first);
     expect(stdout.screen().slice(1, 8)).toEqual([
       'LEAVE THE SCREEN',
@@ -329,7 +326,7 @@ describe('keys', () => {
     ]);
     stdin.write(second);
     await screen.exited;
-    expect([left, stdin.isRaw, stdout.writes.at(-1), kept.at(-1)]).toEqual([[leaving], false, restore, 'released']);
+    expect([left, stdin.isRaw, stdout.writes.at(-1)]).toEqual([[leaving], false, restore]);
   });
 
   test('a pasted text does not answer the question of q', async () => {
@@ -362,17 +359,16 @@ describe('keys', () => {
   });
 
   test('ctrl-z gives the terminal back and stops the screen, which is there again when it is continued', async () => {
-    const { clock, stdout, stdin, guarded, kept, type } = start(makeSnapshot([crashing]), small);
+    const { clock, stdout, stdin, guarded, type } = start(makeSnapshot([crashing]), small);
     await stdin.ready();
     const killed = once(guarded, 'killed');
     stdin.write('\u001a');
     await killed;
-    expect([guarded.kills, stdout.writes.at(-1), kept]).toEqual([[[0, 'SIGTSTP']], restore, ['held', 'released']]);
+    expect([guarded.kills, stdout.writes.at(-1)]).toEqual([[[0, 'SIGTSTP']], restore]);
     guarded.emit('SIGCONT');
     await clock.advance(100);
-    expect([stdin.isRaw, kept.at(-1), stdout.screen()[2]]).toEqual([
+    expect([stdin.isRaw, stdout.screen()[2]]).toEqual([
       true,
-      'held',
       '> default   web  0/1   CrashLoopBackOff 3        60m sync',
     ]);
     await type('q');

@@ -129,10 +129,7 @@ async function takeAgent({ ready }: Agent, view: StartingView, { rootDir }: Plac
 
 /** Why the screen closed: `lost` with its terminal, `ended` with the agent, or the user's choice. */
 async function screenOf(agent: Agent, view: StartingView, place: Place): Promise<Leaving | 'lost' | 'ended'> {
-  const [{ runScreen }, { terminalKeeper }] = await Promise.all([
-    import('../../tui/screen.ts'),
-    import('../../tui/terminal-keeper.ts'),
-  ]);
+  const { runScreen } = await import('../../tui/screen.ts');
   let left: Leaving | 'lost' = 'lost';
   const screen = runScreen({
     view,
@@ -142,7 +139,6 @@ async function screenOf(agent: Agent, view: StartingView, place: Place): Promise
     logFile: place.logFile,
     theme: chosenTheme(place.theme),
     isInForeground,
-    keeper: terminalKeeper(),
     onLeave: (leaving) => {
       left = leaving;
     },

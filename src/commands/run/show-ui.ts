@@ -45,12 +45,9 @@ export async function showUI(settings: UISettings): Promise<void> {
 
 /** Loads the screen. Leaving it ends no agent. */
 async function fullScreen() {
-  const [{ runScreen }, { terminalKeeper }] = await Promise.all([
-    import('../../tui/screen.ts'),
-    import('../../tui/terminal-keeper.ts'),
-  ]);
-  type Settings = Omit<Parameters<typeof runScreen>[0], 'onLeave' | 'isAttached' | 'isInForeground' | 'keeper'>;
-  const own = { onLeave: () => undefined, isAttached: true, isInForeground, keeper: terminalKeeper() };
+  const { runScreen } = await import('../../tui/screen.ts');
+  type Settings = Omit<Parameters<typeof runScreen>[0], 'onLeave' | 'isAttached' | 'isInForeground'>;
+  const own = { onLeave: () => undefined, isAttached: true, isInForeground };
   return { show: (settings: Settings) => runScreen({ ...settings, ...own }).exited };
 }
 

@@ -1,4 +1,4 @@
-import { isIPv6 } from '../../is-ipv6.ts';
+import { isIPv6 } from 'node:net';
 
 /** The parts of a URL that a request needs, as Go's net/url splits them. */
 export interface GoURL {

@@ -1,5 +1,4 @@
-import { isIPv4 } from 'node:net';
-import { isIPv6 } from '../../is-ipv6.ts';
+import { isIPv4, isIPv6 } from 'node:net';
 
 /**
  * An address as Go writes it. An IPv4 address in IPv6 form becomes four numbers. In IPv6 the longest run of zeros is

@@ -1,6 +1,5 @@
-import { isIPv4 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import type { ContainerState, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../../api/types.ts';
-import { isIPv6 } from '../../is-ipv6.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { formatTime } from '../../api/values/time.ts';
 import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';

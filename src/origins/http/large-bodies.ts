@@ -5,7 +5,6 @@ import { maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
-import { notePassingBytes } from '../../passing-bytes.ts';
 
 /**
  * Bounds the memory for large bodies of all servers. Until their end they are in files, because most turn out to be too
@@ -47,7 +46,6 @@ export class LargeBody {
   async append(chunk: Buffer): Promise<void> {
     await onDisk(this.folder, this.file.writeFile(chunk));
     this.length += chunk.length;
-    notePassingBytes(chunk.length);
   }
 
   async whole(): Promise<Buffer> {

@@ -7,12 +7,9 @@ import type { Faults } from '../../flow/faults.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import { countedPaths, type CountedServer, type HTTPCounts } from '../metrics/http-counts.ts';
 import { answerClientErrors } from '../client-errors.ts';
-import { listening, ownConnectionLimit } from '../http-server.ts';
-import { limitRequestTimes, neverLook } from '../request-times.ts';
+import { connectionsCheckingInterval, listening, ownConnectionLimit } from '../http-server.ts';
 import { send } from './answers.ts';
 import { type Access, apiHandler } from './api-handler.ts';
-import { acceptMore } from '../accept-more.ts';
-import { limitConnections } from './connection-limit.ts';
 import { upgrades } from './forward-stream.ts';
 import { addHTTP2 } from './http2.ts';
 import { maxSilenceMs } from './max-silence.ts';
@@ -27,7 +24,7 @@ const times = { headersTimeout: 5000, requestTimeout: 30_000, keepAliveTimeout: 
 /** Limit on a handshake in milliseconds. */
 const handshakeTimeout = 5000;
 /** The handler looks for a host itself. */
-const limitsOfHTTP1 = { ...neverLook, maxHeaderSize: 32 * 1024, requireHostHeader: false };
+const limitsOfHTTP1 = { connectionsCheckingInterval, maxHeaderSize: 32 * 1024, requireHostHeader: false };
 /** Closes connections of clients that are gone without a word. Streams may be silent. kubelet: Go's net ListenConfig */
 const keepAlive = { keepAlive: true, keepAliveInitialDelay: 15_000 };
 
@@ -37,8 +34,6 @@ interface ServerRequest {
   mounts: readonly Mount[];
   faults: Pick<Faults, 'note'>;
   counts: Pick<HTTPCounts, 'began'>;
-  /** The command line of this program, which helps in a flood of connections. */
-  program?: readonly string[];
 }
 
 export interface SecureServerRequest extends ServerRequest {
@@ -114,7 +109,7 @@ export async function serveReadOnly(request: ServerRequest): Promise<Server> {
 
 async function open(
   server: Server,
-  { address, port, mounts, faults, counts, program }: ServerRequest,
+  { address, port, mounts, faults, counts }: ServerRequest,
   access: (() => Access) | undefined,
 ): Promise<void> {
   const handle = apiHandler({ mounts, faults, ...(access && { access }) });
@@ -160,9 +155,7 @@ async function open(
     upgrades.set(response, { socket, head });
     handle(request, response);
   });
-  const maxConnections = ownConnectionLimit();
-  limitConnections(server, maxConnections, acceptMore(server, { faults, program, maxConnections }));
-  limitRequestTimes(server, times);
+  server.maxConnections = ownConnectionLimit();
   answerClientErrors(server);
   server.setTimeout(maxSilenceMs);
   server.on('error', (error) => {

@@ -18,18 +18,13 @@ export async function serveHealthz(options: {
   /** Returns undefined while healthy. */
   unhealthyBecause: () => string | undefined;
   faults: Pick<Faults, 'note'>;
-  /** The command line of this program, which helps in a flood of connections. */
-  program?: readonly string[];
 }): Promise<Server> {
-  const { bindAddress: host, port, unhealthyBecause, faults, program } = options;
+  const { bindAddress: host, port, unhealthyBecause, faults } = options;
   const checks = [
     { name: 'ping', unhealthyBecause: () => undefined },
     { name: 'syncloop', unhealthyBecause, isShownOnlyFailing: true },
   ];
-  const server = boundedServer(apiHandler({ mounts: healthzMounts(checks), faults }), {
-    faults,
-    ...(program && { program }),
-  });
+  const server = boundedServer(apiHandler({ mounts: healthzMounts(checks), faults }), { faults });
   server.setTimeout(maxSilenceMs);
   try {
     await listening(server, { host, port });

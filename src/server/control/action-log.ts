@@ -1,7 +1,7 @@
+import { once } from 'node:events';
 import type { Logger } from '../../logger.ts';
 import { visible } from '../../visible-text.ts';
 import type { ControlCall } from './control-route.ts';
-import { PeerCredentials } from './peer-credentials.ts';
 
 /** Longest text of a client in the log, in characters: more than a path of the longest names. */
 const maxTextLength = 500;
@@ -9,21 +9,13 @@ const maxTextLength = 500;
 /** Logs each request that is not a read, when it has ended. */
 export class ActionLog {
   private readonly unwritten = new Set<Promise<void>>();
-  private readonly credentials: PeerCredentials;
 
-  constructor(credentials = new PeerCredentials()) {
-    this.credentials = credentials;
-  }
-
-  /** The entry's `client` is the kernel's word, `userAgent` the client's own. The answer waits for neither. */
+  /** `userAgent` is what the client says of itself. The mode of the socket decides who may be a client. */
   note({ request, response }: ControlCall, logger: Logger): void {
     const { method, url = '', headers } = request;
-    const client = this.credentials.of(request.socket);
-    const closed = new Promise((resolve) => response.once('close', resolve));
-    const written = Promise.all([client, closed]).then(([client]) => {
+    const written = once(response, 'close').then(() => {
       const userAgent = bounded(headers['user-agent'] ?? 'unnamed');
-      const facts = { method, path: bounded(url), client, userAgent, status: response.statusCode };
-      logger.info(facts, 'Control request');
+      logger.info({ method, path: bounded(url), userAgent, status: response.statusCode }, 'Control request');
       this.unwritten.delete(written);
     });
     this.unwritten.add(written);

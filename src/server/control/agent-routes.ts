@@ -12,11 +12,11 @@ export function agentRoutes(context: ControlContext): ControlRoutes {
     'GET /v1/agent': async (call) => {
       const agent = { pid: process.pid, version: programVersion };
       if (!call.query.has('runtime')) {
-        sendJSON(context, call.response, agent);
+        sendJSON(call.response, agent);
         return;
       }
       const { runtime } = (await context.engineFor(call)).snapshot({ brief: true });
-      sendJSON(context, call.response, { ...agent, runtimeEndpoint: runtime.endpoint });
+      sendJSON(call.response, { ...agent, runtimeEndpoint: runtime.endpoint });
     },
     'POST /v1/shutdown': ({ response }) => {
       response.end();

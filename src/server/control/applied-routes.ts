@@ -22,7 +22,7 @@ export function appliedRoutes(context: ControlContext): ControlRoutes {
       applied.delete(appliedObject(kind, namespace || 'default', name), options),
     );
     await settled();
-    sendJSON(context, call.response, result);
+    sendJSON(call.response, result);
   };
   return {
     'GET /v1/applied': async (call) => {
@@ -30,7 +30,7 @@ export function appliedRoutes(context: ControlContext): ControlRoutes {
       const kept = await unlessRefusedOrFull(() => applied.list());
       const pods = podsByFile(engine);
       const objects = kept.map((object) => ({ ...object, pods: pods.get(object.file) ?? [] }));
-      sendJSON(context, call.response, { objects });
+      sendJSON(call.response, { objects });
     },
     'PUT /v1/applied': async (call) => {
       const body = await readWholeBody(call.request, maxManifestBytes);
@@ -38,7 +38,7 @@ export function appliedRoutes(context: ControlContext): ControlRoutes {
       const namespace = call.query.get('namespace') ?? undefined;
       const objects = await unlessRefusedOrFull<AppliedResult[]>(() => applied.apply(body, { ...options, namespace }));
       await settled();
-      sendJSON(context, call.response, { objects });
+      sendJSON(call.response, { objects });
     },
     'DELETE /v1/applied/{kind}/{namespace}/{name}': remove,
     'DELETE /v1/applied/{kind}/{name}': remove,

@@ -3,14 +3,12 @@ import type { Clock } from '../../clock.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import type { EngineSnapshot, EngineView } from '../../engine/view/snapshot.ts';
 import { computeChange, type SnapshotChange } from '../../engine/view/snapshot-change.ts';
-import type { UnreadAnswers } from './unread-answers.ts';
 
 /** One line of `GET /v1/changes`: first the whole snapshot, then changes. */
 export type ChangeLine = { whole: EngineSnapshot & { pid: number } } | SnapshotChange;
 
 interface Deps {
   clock: Pick<Clock, 'monotonic' | 'after'>;
-  unread: Pick<UnreadAnswers, 'note'>;
 }
 
 /** Milliseconds between two lines without an event, because some changes emit none. It also shows a live agent. */
@@ -58,7 +56,7 @@ export class ChangeFeed {
     if (this.#readers.size === 0) this.#begin(engine);
     const snapshot = engine.snapshot();
     this.#readers.set(response, { snapshot, nextEvent: this.#eventCount });
-    this.#send(response, bytesOf({ whole: { pid: process.pid, ...snapshot } }));
+    response.write(bytesOf({ whole: { pid: process.pid, ...snapshot } }));
     response.on('drain', this.#wanted).once('close', () => {
       this.#readers.delete(response);
       if (this.#readers.size === 0) this.#end();
@@ -116,7 +114,7 @@ export class ChangeFeed {
       const line = lines.get(known.snapshot) ?? bytesOf(this.#lineFor(known, snapshot));
       lines.set(known.snapshot, line);
       this.#readers.set(response, { snapshot, nextEvent: this.#eventCount });
-      this.#send(response, line);
+      response.write(line);
     }
     const firstNeeded = Math.min(...[...this.#readers.values()].map(({ nextEvent }) => nextEvent));
     this.#events = this.#events.slice(this.#events.length - Math.min(this.#eventCount - firstNeeded, maxEvents));
@@ -126,11 +124,6 @@ export class ChangeFeed {
     const missed = this.#eventCount - nextEvent;
     if (missed > this.#events.length) return { whole: { pid: process.pid, ...snapshot } };
     return computeChange(before, snapshot, missed === 0 ? [] : this.#events.slice(-missed));
-  }
-
-  #send(response: ServerResponse, line: Buffer): void {
-    response.write(line);
-    this.#deps.unread.note(response);
   }
 }
 

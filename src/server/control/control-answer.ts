@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { RequestRefused } from '../../errors.ts';
 import { sendText } from '../http-server.ts';
-import type { ControlContext } from './control-route.ts';
 
 /** A refused request: one sentence, and possibly the way out. */
 export class ControlRefusal extends Error {
@@ -33,8 +32,8 @@ export function sendRefusal(response: ServerResponse, { status, message, hint }:
   sendText(response, status, hint === undefined ? message : `${message}\n${hint}`);
 }
 
-export function sendJSON(context: Pick<ControlContext, 'unread'>, response: ServerResponse, value: unknown): void {
-  sendBytes(context, response, bytesOfJSON(value));
+export function sendJSON(response: ServerResponse, value: unknown): void {
+  sendBytes(response, bytesOfJSON(value));
 }
 
 /** Bytes, because Node would keep a text beside its bytes, with two bytes a letter if it has one `…`. */
@@ -67,9 +66,17 @@ function* partsOfJSON(value: object): Generator<string> {
 }
 
 /** Answers with bytes of JSON, which several answers may share. */
-export function sendBytes({ unread }: Pick<ControlContext, 'unread'>, response: ServerResponse, bytes: Buffer): void {
+export function sendBytes(response: ServerResponse, bytes: Buffer): void {
   // Without its length, Node would send it in chunks.
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
-  response.end(bytes);
-  unread.note(response);
+  endWithin(response, bytes);
+}
+
+/** Time for a client to read the next bytes of an answer, in milliseconds. */
+const maxSilenceMs = 10_000;
+
+/** Ends an answer. Closes the connection if the client stops reading. */
+export function endWithin(response: ServerResponse, body: string | Buffer): void {
+  response.setTimeout(maxSilenceMs, () => response.destroy());
+  response.end(body);
 }

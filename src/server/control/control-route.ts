@@ -7,7 +7,6 @@ import type { EngineDeclarations, EngineSettling, EngineView } from '../../engin
 import type { AgentMetrics } from '../metrics/agent-metrics.ts';
 import type { ChangeFeed } from './change-feed.ts';
 import type { EventFeed } from './event-feed.ts';
-import type { UnreadAnswers } from './unread-answers.ts';
 
 /** The engine as the control socket uses it. */
 export type ControlledEngine = EngineView &
@@ -46,7 +45,5 @@ export interface ControlContext {
   changes: Pick<ChangeFeed, 'add'>;
   /** Streams events to all readers. */
   events: Pick<EventFeed, 'add'>;
-  /** Bounds the answers that clients do not read. */
-  unread: UnreadAnswers;
   shutdown: () => void;
 }

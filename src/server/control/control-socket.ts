@@ -20,10 +20,9 @@ import type { ControlCall, ControlContext, ControlledEngine } from './control-ro
 import { controlRoutes } from './control-routes.ts';
 import { type ControlGroup, listenForGroup, removeGroupSocket } from './group-socket.ts';
 import { unnamedSocketPath } from './socket-paths.ts';
-import { UnreadAnswers } from './unread-answers.ts';
 
-/** Limit on unread bytes of all clients: a few snapshots of a node with many pods. */
-const maxUnreadBytes = 4 * 1024 * 1024;
+/** For each of the two sockets. A client that does not read holds one answer in our memory. */
+export const maxConnections = 64;
 
 /** The sockets of an agent. */
 export interface ControlSocket {
@@ -46,8 +45,6 @@ interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' |
   starts?: (() => string | undefined) | undefined;
   faults: Pick<Faults, 'note'>;
   logger: Logger;
-  /** The command line of this program, which helps in a flood of connections. */
-  program?: readonly string[];
 }
 
 /**
@@ -65,7 +62,6 @@ export async function serveControlSocket(
     starts,
     faults,
     logger,
-    program,
     shared,
     signal = new AbortController().signal,
     ...deps
@@ -80,12 +76,9 @@ export async function serveControlSocket(
     if (starting !== undefined) throw new ControlRefusal(202, starting);
     return deps.view;
   };
-  const unread = new UnreadAnswers({ maxBytes: maxUnreadBytes, clock: systemClock });
-  const changes = new ChangeFeed({ clock: systemClock, unread });
-  const context = { ...deps, engineFor, unread, changes, events: new EventFeed(unread) };
+  const context = { ...deps, engineFor, changes: new ChangeFeed({ clock: systemClock }), events: new EventFeed() };
   const actions = new ActionLog();
-  const limits = { faults, ...(program && { program }) };
-  const server = httpServer(controlRoutes(context, { actions, logger }), limits);
+  const server = httpServer(controlRoutes(context, { actions, logger }), { faults, maxConnections });
   await makeFolder(dirname(path), 0o700);
   // Binds under another name, sets the mode and renames, so that no other user can open the socket in between.
   const unnamed = unnamedSocketPath(path);
@@ -101,7 +94,10 @@ export async function serveControlSocket(
     };
     await exclusively(join(dirname(path), 'start.lock'), systemClock, takeName, { signal });
     const groupServers = await serveGroup(shared, (group) =>
-      httpServer(controlRoutes(context, { actions, logger: logger.child({ group: group.name }) }), limits),
+      httpServer(controlRoutes(context, { actions, logger: logger.child({ group: group.name }) }), {
+        faults,
+        maxConnections,
+      }),
     );
     return socketOf(server, { groupServers, actions, shared });
   } catch (error) {

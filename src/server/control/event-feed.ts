@@ -1,20 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
-import type { UnreadAnswers } from './unread-answers.ts';
 
 /** Limit on unread bytes of one reader of events. */
 const maxUnreadBytes = 1024 * 1024;
 
 /** Sends each event to all readers, as one line of JSON that is made once. Costs nothing without readers. */
 export class EventFeed {
-  readonly #unread: Pick<UnreadAnswers, 'noteAll'>;
   readonly #readers = new Set<ServerResponse>();
   #unsubscribe = (): void => undefined;
-
-  constructor(unread: Pick<UnreadAnswers, 'noteAll'>) {
-    this.#unread = unread;
-  }
 
   /** Sends events until the reader disconnects. */
   add(engine: EngineView, response: ServerResponse): void {
@@ -33,6 +27,5 @@ export class EventFeed {
       // Disconnects a slow reader to bound our memory. It may connect again and fetch the snapshot.
       if (response.writableLength > maxUnreadBytes) response.destroy();
     }
-    this.#unread.noteAll(this.#readers);
   };
 }

@@ -17,7 +17,7 @@ export function podRoutes(context: ControlContext): ControlRoutes {
     'GET /v1/pods/{namespace}/{name}/revisions': async (call) => {
       const engine = await settledEngine(context, call);
       const revisions = await unlessRefused(() => engine.pastRevisions(podOf(call)));
-      sendJSON(context, call.response, revisions);
+      sendJSON(call.response, revisions);
     },
     // Before the actions, because the first route that fits is taken.
     'POST /v1/pods/{namespace}/{name}/ephemeralcontainers': async (call) => {
@@ -27,15 +27,13 @@ export function podRoutes(context: ControlContext): ControlRoutes {
       if (typeof removesAtEnd !== 'boolean') throw new ControlRefusal(400, 'removesAtEnd must be true or false');
       const engine = await settledEngine(context, call);
       const request = { json: JSON.stringify(container), removesAtEnd };
-      sendJSON(context, call.response, {
-        name: await unlessRefused(() => engine.addEphemeralContainer(podOf(call), request)),
-      });
+      sendJSON(call.response, { name: await unlessRefused(() => engine.addEphemeralContainer(podOf(call), request)) });
     },
     'DELETE /v1/pods/{namespace}/{name}/ephemeralcontainers/{container}': async (call) => {
       const engine = await settledEngine(context, call);
       const name = call.params['container'] ?? '';
       const message = await unlessRefused(() => engine.removeEphemeralContainer(podOf(call), name));
-      sendJSON(context, call.response, { message });
+      sendJSON(call.response, { message });
     },
     'POST /v1/pods/{namespace}/{name}/{action}': async (call) => {
       const action = operationActions.find((known) => known === call.params['action']);
@@ -51,7 +49,7 @@ export function podRoutes(context: ControlContext): ControlRoutes {
         ...(container !== undefined && { container }),
         ...(to !== undefined && { to }),
       };
-      sendJSON(context, call.response, { message: await unlessRefused(() => engine.operate(request)) });
+      sendJSON(call.response, { message: await unlessRefused(() => engine.operate(request)) });
     },
   };
 }

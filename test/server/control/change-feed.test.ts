@@ -28,7 +28,7 @@ let view: FakeView;
 
 beforeEach(() => {
   clock = new FakeClock();
-  feed = new ChangeFeed({ clock, unread: { note: () => undefined } });
+  feed = new ChangeFeed({ clock });
   view = new FakeView(makeSnapshot([makeEntry('web')]));
 });
 

@@ -1,13 +1,11 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
 import { ActionLog } from '../../../src/server/control/action-log.ts';
 import { ControlRefusal, sendJSON } from '../../../src/server/control/control-answer.ts';
 import { call } from '../../../src/server/control/control-call.ts';
 import type { ControlContext, ControlRoutes } from '../../../src/server/control/control-route.ts';
 import { controlRoutes } from '../../../src/server/control/control-routes.ts';
 import { readOptions } from '../../../src/server/control/read-body.ts';
-import { UnreadAnswers } from '../../../src/server/control/unread-answers.ts';
 import { httpServer, listening } from '../../../src/server/http-server.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -16,20 +14,20 @@ import { temporaryFolder } from '../../temporary-folder.ts';
 /** Serves a route that answers with what it got. */
 async function serve(): Promise<string> {
   const socketPath = join(await temporaryFolder(), 'control.sock');
-  const context = { unread: new UnreadAnswers({ maxBytes: 1000, clock: systemClock }) } as unknown as ControlContext;
   const own = (): ControlRoutes => ({
     'GET /v1/things/{name}': ({ params, response }) => {
-      sendJSON(context, response, params);
+      sendJSON(response, params);
     },
     'POST /v1/things/{name}/{action}': async ({ params, request, response }) => {
       const options = await readOptions(request);
       if (params['action'] === 'refuse') throw new ControlRefusal(409, 'it is held', 'Release it.');
-      sendJSON(context, response, { ...params, options });
+      sendJSON(response, { ...params, options });
     },
   });
-  const server = httpServer(controlRoutes(context, { actions: new ActionLog(), logger: silentLogger }, [own]), {
-    faults: silentFaults(),
-  });
+  const server = httpServer(
+    controlRoutes({} as ControlContext, { actions: new ActionLog(), logger: silentLogger }, [own]),
+    { faults: silentFaults() },
+  );
   await listening(server, { path: socketPath });
   onTestFinished(() => {
     server.closeAllConnections();

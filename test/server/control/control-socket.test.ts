@@ -1,11 +1,11 @@
 import { RequestRefused } from '../../../src/errors.ts';
 import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
-import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { PodName } from '../../../src/api/values/pod-names.ts';
 import type { KubeletEvent } from '../../../src/engine/view/events.ts';
 import type { HistoryEntry } from '../../../src/engine/history/history-entry.ts';
@@ -35,10 +35,8 @@ import { holderText } from '../../../src/exclusively.ts';
 import type { ControlledEngine } from '../../../src/server/control/control-route.ts';
 import type { ControlGroup } from '../../../src/server/control/group-socket.ts';
 import type { Logger } from '../../../src/logger.ts';
-import { errorMessage } from '../../../src/errors.ts';
 import type { Faults } from '../../../src/flow/faults.ts';
-import { serveControlSocket } from '../../../src/server/control/control-socket.ts';
-import { ownConnectionLimit } from '../../../src/server/http-server.ts';
+import { maxConnections, serveControlSocket } from '../../../src/server/control/control-socket.ts';
 import { programVersion } from '../../../src/program-version.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -120,8 +118,6 @@ let view: View;
 let shutdowns: number;
 let waitsFor: string | undefined;
 let starts: string | undefined;
-/** Least bytes of a page of metrics. */
-let pageBytes: number;
 let shared: { path: string; group: ControlGroup | undefined } | undefined;
 /** Each control request that was logged, and the group of its socket. */
 let logged: unknown[];
@@ -139,7 +135,6 @@ beforeEach(async () => {
   shutdowns = 0;
   waitsFor = undefined;
   starts = undefined;
-  pageBytes = 0;
   shared = undefined;
   logged = [];
 });
@@ -166,13 +161,11 @@ async function serve(
     signal = new AbortController().signal,
     looked = Promise.resolve(),
     faults: given = undefined as Pick<Faults, 'note'> | undefined,
-    program = [] as readonly string[],
   } = {},
 ) {
   const server = await serveControlSocket(path, {
-    metrics: { text: (page) => Promise.resolve(Buffer.from(`text of ${page}\n`.padEnd(pageBytes))) },
+    metrics: { text: (page) => Promise.resolve(Buffer.from(`text of ${page}\n`)) },
     faults: given ?? silentFaults(),
-    ...(program.length > 0 && { program }),
     logger: loggerOf({}),
     signal,
     looked,
@@ -201,23 +194,6 @@ const settleNext = (): void => {
 const ready: KubeletEvent = { at: 5, type: 'RuntimeReady', name: 'fake', version: '1' };
 
 describe('the socket', () => {
-  test('soon after the start a program makes ready for many connections at once', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout'] });
-    onTestFinished(() => {
-      vi.useRealTimers();
-    });
-    const noted = new Promise((resolve) => {
-      const note = (part: string, error: unknown): void => {
-        resolve([part, errorMessage(error)]);
-      };
-      // It ends without the socket, which is a fault.
-      void serve(Promise.resolve(view), { faults: { note }, program: ['/bin/false'] }).then(() =>
-        vi.advanceTimersByTime(2000),
-      );
-    });
-    expect(await noted).toEqual(['server', 'the process that returns a flooded socket ended with 1']);
-  });
-
   test('an action waits until the engine has read what is on disk', async () => {
     await serve();
     const asked = once(view.settling, 'asked');
@@ -355,14 +331,11 @@ describe('the socket', () => {
       await once(socket, 'connect');
       return socket;
     };
-    // Of silent clients, the one that has waited longest is closed.
+    const silent = await Promise.all(Array.from({ length: maxConnections }, () => open(shared?.path ?? '')));
+    const refused = await open(shared.path);
+    await once(refused.resume(), 'close');
+    expect(silent.map(({ destroyed }) => destroyed)).toEqual(silent.map(() => false));
     const own = await open(path);
-    const first = await open(shared.path);
-    const closed = once(first, 'close');
-    // At once, because a silent client has two seconds.
-    const others = new Array<string>(ownConnectionLimit()).fill(shared.path);
-    await Promise.all(others.map(open));
-    await closed;
     own.write('GET /v1/agent HTTP/1.1\r\nHost: x\r\n\r\n');
     const [answer] = (await once(own.setEncoding('utf8'), 'data')) as [string];
     expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 200 OK');
@@ -511,23 +484,6 @@ describe('a reader', () => {
     expect(shutdowns).toBe(1);
     await server.close();
     await ended;
-  });
-
-  test('that reads nothing goes when all of them together leave more than 8 MiB at once', async () => {
-    pageBytes = 900_000;
-    const { server } = await serve();
-    const answers: ServerResponse[] = [];
-    server.on('request', (_request, response: ServerResponse) => void answers.push(response));
-    for (let count = 1; count <= 13; count++) {
-      const socket = connect(path).pause();
-      onTestFinished(() => void socket.destroy());
-      socket.write('GET /v1/metrics HTTP/1.1\r\nHost: x\r\n\r\n');
-      while (answers[count - 1]?.writableEnded !== true) await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(answers.map(({ destroyed }) => destroyed)).toEqual([
-      ...Array<boolean>(4).fill(true),
-      ...Array<boolean>(9).fill(false),
-    ]);
   });
 
   test('is told of what there is not', async () => {

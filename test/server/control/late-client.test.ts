@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 import { call } from '../../../src/server/control/control-call.ts';
-import { plainAnswer } from '../../../src/server/control/plain-answer.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 /** Longer than a busy machine takes to hand a request to the server. */
@@ -11,20 +10,7 @@ const timeoutMs = 1000;
 /** Without a bound, a server that never answers would hold this process up for ever. */
 const blockedMs = 30_000;
 
-/** Answers on a thread of its own, and notes in `answeredAt` that it has. */
-const server = `
-  const { createServer } = require('node:http');
-  const { parentPort, workerData } = require('node:worker_threads');
-  createServer((request, response) => {
-    parentPort.postMessage('asked');
-    response.end('late', () => {
-      Atomics.store(workerData.answered, 0, 1);
-      Atomics.notify(workerData.answered, 0);
-    });
-  }).listen(workerData.path, () => parentPort.postMessage('listening'));
-`;
-
-/** Answers with its identity, and once it was asked for that twice, with the rest. */
+/** Runs on another thread. Answers with its identity, and with the rest once that was asked for twice. */
 const identifying = `
   const { createServer } = require('node:http');
   const { parentPort, workerData } = require('node:worker_threads');
@@ -55,25 +41,8 @@ async function askLate(script: string, ask: (socketPath: string) => Promise<stri
   return ask(path);
 }
 
-test('an answer that came in time is read, also if this process is late', async () => {
-  expect(await askLate(server, (path) => plainAnswer(path, '/', timeoutMs))).toBe('late');
-});
-
 test('an agent whose identity came in time is not stuck, also if this process is late', async () => {
   const timings = { pingAfterMs: 10, answerMs: 10 + timeoutMs, bodyMs: 60_000 };
   const ask = (socketPath: string) => call({ socketPath, method: 'GET', path: '/v1/snapshot', timings });
   expect(await askLate(identifying, ask)).toBe('late');
-});
-
-test('an agent that does not answer in time, or is not there, has no answer', async () => {
-  const path = join(await temporaryFolder(), 'socket');
-  expect(await plainAnswer(path, '/', timeoutMs)).toBeUndefined();
-  const silent = `
-    const { parentPort, workerData } = require('node:worker_threads');
-    require('node:net').createServer(() => undefined).listen(workerData, () => parentPort.postMessage('listening'));
-  `;
-  const worker = new Worker(silent, { eval: true, workerData: path });
-  onTestFinished(() => worker.terminate().then(() => undefined));
-  await once(worker, 'message');
-  expect(await plainAnswer(path, '/', timeoutMs)).toBeUndefined();
 });

@@ -9,11 +9,14 @@ test('clients that ask for the snapshot at the same time share its bytes, and a 
   const context = {
     view: Promise.resolve(engine),
     engineFor: () => Promise.resolve(engine),
-    unread: { note: () => undefined },
   } as unknown as ControlContext;
   const route = stateRoutes(context)['GET /v1/snapshot'];
   const answers: Buffer[] = [];
-  const response = { writeHead: () => undefined, end: (bytes: Buffer) => answers.push(bytes) };
+  const response = {
+    writeHead: () => undefined,
+    setTimeout: () => undefined,
+    end: (bytes: Buffer) => answers.push(bytes),
+  };
   const ask = (): unknown =>
     route?.({ query: new URLSearchParams(), response: response as unknown as ServerResponse } as ControlCall);
   await Promise.all([ask(), ask()]);
@@ -42,9 +45,12 @@ test('a page of metrics that cannot be made leaves the head of the answer to the
   const context = {
     engineFor: () => Promise.resolve({}),
     metrics: { text: () => (fails ? Promise.reject(new Error('too many open files')) : Promise.resolve('page')) },
-    unread: { note: () => undefined },
   } as unknown as ControlContext;
-  const response = { writeHead: (status: number) => sent.push(status), end: (page: string) => sent.push(page) };
+  const response = {
+    writeHead: (status: number) => sent.push(status),
+    setTimeout: () => undefined,
+    end: (page: string) => sent.push(page),
+  };
   const route = stateRoutes(context)['GET /v1/metrics'];
   const call = { query: new URLSearchParams(), response: response as unknown as ServerResponse } as ControlCall;
   await expect(Promise.resolve(route?.(call))).rejects.toThrow('too many open files');

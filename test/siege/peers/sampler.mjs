@@ -44,7 +44,7 @@ for (;;) {
   const since = performance.now();
   const [healthz, table, idle] = await Promise.all([
     ask(since, { host: '127.0.0.1', port, path: '/healthz' }),
-    ask(since, { socketPath, path: '/v1/pod-table' }),
+    ask(since, { socketPath, path: '/v1/snapshot' }),
     ask(since, { host: '127.0.0.1', port: floor.address().port, path: '/' }),
   ]);
   const sample = { healthz, table, floorMs: idle.ms, load: loadavg()[0], ...(await memory()) };

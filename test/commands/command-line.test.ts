@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { UserError } from '../src/errors.ts';
-import { uncaughtErrorText } from '../src/main.ts';
+import { UserError } from '../../src/errors.ts';
+import { uncaughtErrorText } from '../../src/commands/command-line.ts';
 
 test('the trace of a bug is printed with KUBELET_TS_DEBUG=1, and not without it', () => {
   const bug = new TypeError('x is not a function');
   onTestFinished(() => void vi.unstubAllEnvs());
   expect(uncaughtErrorText(bug)).not.toMatch(/^ +at /m);
   vi.stubEnv('KUBELET_TS_DEBUG', '1');
-  expect(uncaughtErrorText(bug)).toMatch(/^ +at .*main\.test\.ts/m);
+  expect(uncaughtErrorText(bug)).toMatch(/^ +at .*command-line\.test\.ts/m);
 });
 
 test('an error has no workflow command for GitHub, because a registry or manifest may have written a part of it', () => {

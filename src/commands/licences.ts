@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { getAsset, isSea } from 'node:sea';
+import { UserError } from '../errors.ts';
+import type { CommandDeps } from './io/deps.ts';
+
+export function register(program: Command, deps: CommandDeps): void {
+  program
+    .command('licences')
+    .description('Print the licences of the software in this executable')
+    .option('--sbom', 'print a bill of materials instead, as CycloneDX in JSON')
+    .action(({ sbom = false }: { sbom?: boolean }) => {
+      if (!isSea()) {
+        throw new UserError('only the executable has all licences inside', {
+          hint: 'See the LICENSE files of this package and of Node.',
+        });
+      }
+      deps.stdout.write(getAsset(sbom ? 'sbom.json' : 'licences', 'utf8'));
+    });
+}
