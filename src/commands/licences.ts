@@ -8,6 +8,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .command('licences')
     .description('Print the licences of the software in this executable')
     .option('--sbom', 'print a bill of materials instead, as CycloneDX in JSON')
+    .addHelpText('after', examples)
     .action(({ sbom = false }: { sbom?: boolean }) => {
       if (!isSea()) {
         throw new UserError('only the executable has all licences inside', {
@@ -17,3 +18,8 @@ export function register(program: Command, deps: CommandDeps): void {
       deps.stdout.write(getAsset(sbom ? 'sbom.json' : 'licences', 'utf8'));
     });
 }
+
+const examples = `
+Examples:
+  kubelet-ts licences                     prints the licences of kubelet-ts, Node and all libraries
+  kubelet-ts licences --sbom > sbom.json  writes a bill of materials for a scanner`;

@@ -111,7 +111,7 @@ test('the README gives each command exactly its flags', () => {
   });
   expect(differences).toEqual([]);
   const alone = all.filter(({ commands, options }) => commands.length === 0 && !options.some(isRootDir)).map(wordsOf);
-  expect(alone).toEqual(['install-service', 'uninstall-service', 'completion']);
+  expect(alone).toEqual(['install-service', 'uninstall-service', 'licences', 'completion']);
 });
 
 const isRootDir = ({ long }: Option): boolean => long === '--root-dir';
