@@ -99,7 +99,7 @@ test('a running agent needs no file of its package', async () => {
       ['explain', 'job'],
       ['describe', 'web'],
       ['events', 'web'],
-      ['top', '-c'],
+      ['top', '--containers'],
       ['history', 'web'],
       ['exec', 'web', '--', 'true'],
       ['logs', 'job'],
@@ -127,7 +127,7 @@ describe.each(['22', '24', '26'])('on Node %s', (release) => {
   test('run-once, run, ps and exec print what they print on Node 20', async () => {
     const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'echo done')] });
     const done = await agent.cli(['run-once', '--log-level', 'warn', '-'], { input: JSON.stringify(job) });
-    expect(done).toEqual({ code: 0, stdout: 'done\n', stderr: '' });
+    expect(done).toEqual({ code: 0, stdout: 'done\n', stderr: 'default/job-edge1: completed\n' });
     await agent.start();
     await agent.untilReady('web');
     expect(agent.logs.filter(({ level }) => level >= 40)).toEqual([]);
