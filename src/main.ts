@@ -1,14 +1,15 @@
 import { basename } from 'node:path';
+import { ownWords } from './commands/habits/command-first.ts';
 import { failedCode, runCommandLine, uncaughtErrorText } from './commands/command-line.ts';
 
 /** Exit codes of a `run-once` that was interrupted, which must end even if nobody reads its output. */
 const interruptedCodes = [124, 130];
 const lastWriteMs = 5000;
 
-/** Under the kubelet's name, flags without a command are those of `run`. */
-function withCommand([node = '', program = '', ...words]: readonly string[]): string[] {
+/** The arguments as the commands parse them. Under the kubelet's name, flags without a command are those of `run`. */
+function parsedArguments([node = '', program = '', ...words]: readonly string[]): string[] {
   const isKubelet = basename(program) === 'kubelet' && !/^[^-]/.test(words[0] ?? '');
-  return [node, program, ...(isKubelet ? ['run'] : []), ...words];
+  return [node, program, ...ownWords([...(isKubelet ? ['run'] : []), ...words])];
 }
 
 /** Exits once all output is written. Calls to the runtime that are in flight may be cut. */
@@ -21,7 +22,7 @@ async function exit(exitCode: number): Promise<void> {
   process.exit(exitCode === 0 && hasLostOutput ? failedCode(argv) : exitCode);
 }
 
-const argv = withCommand(process.argv);
+const argv = parsedArguments(process.argv);
 let hasLostOutput = false;
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,12 +1,10 @@
-import { ownWords } from './habits/command-first.ts';
 import { debugVariable, describeFailure, failureText } from '../failure-text.ts';
 import { runProgram } from './program.ts';
 import { endWithScreen } from './run/end-with-screen.ts';
 import { outputGuard } from './run-once/github-guard.ts';
 
 /** Runs a command line. Resolves with its exit code. Prints an error as a sentence, without a stack. Never rejects. */
-export async function runCommandLine(given: readonly string[]): Promise<number> {
-  const argv = [...given.slice(0, 2), ...ownWords(given.slice(2))];
+export async function runCommandLine(argv: readonly string[]): Promise<number> {
   try {
     endWithScreen(process.env);
     return await runProgram(argv);
