@@ -113,7 +113,8 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   if (argv[2] === manCommand) return printManPage(program, argv.slice(3), deps);
   const named = argv.slice(2).filter((word) => !word.startsWith('-'));
   const word = named[0] === 'help' ? named[1] : named[0];
-  if (argv[2] !== undefined && argv[2] === named[0]) await refuseForeign(argv.slice(argv[2] === 'help' ? 3 : 2));
+  const typed = argv.slice(argv[2] === 'help' ? 3 : 2);
+  if (typed.length > 0 && argv[2] === named[0]) await refuseForeign(typed);
   const wanted = aliases[word ?? ''] ?? word ?? '';
   // Only help and mistakes need the others.
   const isAlone = argv[2] === word && wanted in commands;
@@ -189,7 +190,7 @@ async function printManPage(program: Command, words: readonly string[], deps: Co
 
 /** Rejects with a `UserError` for a command line that is meant for another program, or mistyped. */
 async function refuseForeign(words: readonly string[]): Promise<void> {
-  const [name = 'help'] = words;
+  const [name = ''] = words;
   const isKnown = name === 'help' || Object.hasOwn(commands, aliases[name] ?? name);
   const [{ UserError }, { habitHint }] = await Promise.all([
     import('../errors.ts'),

@@ -5,11 +5,15 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { program } from './program.ts';
 
-/** Makes every file operation of Node a promise that never settles, and that nothing waits for. */
+/** Makes every file operation a promise that never settles, but for Node's own reads of the program. */
 const neverSettles = `
 const promises = require('node:fs/promises');
 const functions = Object.keys(promises).filter((name) => typeof promises[name] === 'function');
-for (const name of functions) promises[name] = () => new Promise(() => undefined);
+for (const name of functions) {
+  const original = promises[name];
+  promises[name] = (path, ...more) =>
+    String(path).includes('/dist/') ? original(path, ...more) : new Promise(() => undefined);
+}
 require('node:module').syncBuiltinESMExports();
 `;
 
