@@ -41,7 +41,7 @@ export class WallClockStore {
     const { wallClock, logger } = this.deps;
     try {
       this.bootID = await readBootID();
-      wallClock.resume(await readKept(this.path, this.bootID));
+      wallClock.resume(await readKept(this.path, this.bootID, logger));
     } catch (error) {
       logger.warn({ path: this.path, err: errorMessage(error) }, 'Reading the kept clock settings failed');
     }
@@ -98,9 +98,9 @@ async function readBootID(): Promise<string> {
 }
 
 /** Empty if the file is from another boot, or no release of ours wrote it. */
-async function readKept(path: string, bootID: string): Promise<WallClockSetting[]> {
-  const kept = await readRecordFile(path, maxFileBytes, parseKept);
-  return kept?.bootID === bootID && isSettings(kept.settings) ? kept.settings : [];
+async function readKept(path: string, bootID: string, logger?: Logger): Promise<WallClockSetting[]> {
+  const kept = await readRecordFile(path, maxFileBytes, parseKept, logger);
+  return kept?.bootID === bootID ? kept.settings : [];
 }
 
 /** JSON has no infinity. Any negative number means before the boot. */
@@ -108,8 +108,11 @@ function withoutInfinity(setting: WallClockSetting): WallClockSetting {
   return { ...setting, notBefore: Math.max(setting.notBefore, -Number.MAX_SAFE_INTEGER) };
 }
 
-const parseKept = (bytes: Buffer) =>
-  Object(JSON.parse(bytes.toString('utf8'))) as Record<'bootID' | 'settings', unknown>;
+/** Returns undefined for what no release of ours wrote. */
+function parseKept(bytes: Buffer): { bootID: string; settings: WallClockSetting[] } | undefined {
+  const { bootID, settings } = Object(JSON.parse(bytes.toString('utf8'))) as Record<'bootID' | 'settings', unknown>;
+  return typeof bootID === 'string' && isSettings(settings) ? { bootID, settings } : undefined;
+}
 
 function isSettings(value: unknown): value is WallClockSetting[] {
   return Array.isArray(value) && value.every(isSetting);

@@ -4,24 +4,27 @@ import { untilAnswered } from '../cri/until-answered.ts';
 import { findRootOwner, keepRootOwner } from '../engine/container/root-owner.ts';
 import { PodDirs } from '../engine/host/pod-dirs.ts';
 import { OwnedRuntime, ownerByFiles } from '../engine/kuberuntime/owned-runtime.ts';
+import type { Logger } from '../logger.ts';
 
 /** The caller's role for a root-dir. */
 export interface RootKeeper {
   rootDir: string;
   /** True for the agent, which makes pods and keeps the root-dir's identity on disk. */
   makesPods: boolean;
+  /** Set by the agent, which sets a damaged identity aside. */
+  logger?: Logger;
   signal: AbortSignal;
 }
 
 /** A runtime limited to the pods of this root-dir. */
 export async function ownedRuntime(
-  { rootDir, makesPods, signal }: RootKeeper,
+  { rootDir, makesPods, logger, signal }: RootKeeper,
   runtime: RuntimeService,
 ): Promise<OwnedRuntime> {
   const clock = systemClock;
   const recover = (dir: string): Promise<string | undefined> =>
     untilAnswered(() => ownerByFiles(runtime, dir), { clock, signal });
-  const owner = await findRootOwner({ rootDir, now: clock.now(), recover });
+  const owner = await findRootOwner({ rootDir, now: clock.now(), recover, logger: makesPods ? logger : undefined });
   if (makesPods) await keepRootOwner(owner);
   const podDirs = new PodDirs({ rootDir });
   return new OwnedRuntime({ runtime, owner, podUIDs: () => podDirs.podUIDs(), clock, signal });

@@ -1,9 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode, UserError } from '../../errors.ts';
+import { errorMessage, hasCode, UserError } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
 import { readRegularFile } from '../../regular-file.ts';
+import { setAside } from '../../set-aside.ts';
 import { ownerDigits } from './owner-mark.ts';
 
 /** Identity of a root-dir among all that share a runtime. */
@@ -21,15 +23,17 @@ interface Search {
   now: number;
   /** The owner id of sandboxes whose files are below this root-dir. Resolves with undefined if no sandbox has one. */
   recover: (rootDir: string) => Promise<string | undefined>;
+  /** Given by the agent: a damaged file is logged and set aside. */
+  logger?: Logger | undefined;
 }
 
 /**
  * The owner of a root-dir, from its file. A root-dir that was moved keeps its owner. A copy beside its original gets a
- * new one. If the file is lost, the owner comes from the sandboxes in the runtime, or is new. Writes nothing.
+ * new one. If the file is lost, the owner comes from the sandboxes in the runtime, or is new. Does not write the file.
  */
-export async function findRootOwner({ rootDir, now, recover }: Search): Promise<RootOwner> {
+export async function findRootOwner({ rootDir, now, recover, logger }: Search): Promise<RootOwner> {
   const here = await realpath(rootDir).catch(() => rootDir);
-  const kept = await readRootOwner(here);
+  const kept = await readRootOwner(here, logger);
   if (kept !== undefined) {
     if (kept.rootDir === here) return kept;
     const original = await readRootOwner(kept.rootDir);
@@ -48,15 +52,18 @@ export async function keepRootOwner(owner: RootOwner): Promise<void> {
   await writeFileAtomic(ownerFile(owner.rootDir), `${JSON.stringify(owner)}\n`);
 }
 
-async function readRootOwner(rootDir: string): Promise<RootOwner | undefined> {
+async function readRootOwner(rootDir: string, logger?: Logger): Promise<RootOwner | undefined> {
+  const path = ownerFile(rootDir);
   try {
-    const owner: unknown = JSON.parse((await readRegularFile(ownerFile(rootDir), maxBytes)).toString());
-    return isRootOwner(owner) ? owner : undefined;
+    const owner: unknown = JSON.parse((await readRegularFile(path, maxBytes)).toString());
+    if (isRootOwner(owner)) return owner;
+    throw new SyntaxError('it has no identity of a root-dir');
   } catch (error) {
-    // A file of another kind or size is no owner, as one with another content.
-    if (error instanceof SyntaxError || error instanceof UserError) return undefined;
     if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES')) return undefined;
-    throw error;
+    // A file of another kind or size is no owner, as one with another content.
+    if (!(error instanceof SyntaxError || error instanceof UserError)) throw error;
+    if (logger !== undefined) await setAside(path, errorMessage(error), logger);
+    return undefined;
   }
 }
 

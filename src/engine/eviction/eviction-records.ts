@@ -60,7 +60,7 @@ export class EvictionRecords {
 
   private async read(uid: string): Promise<void> {
     try {
-      const eviction = await readRecordFile(this.pathOf(uid), maxFileBytes, parseEviction);
+      const eviction = await readRecordFile(this.pathOf(uid), maxFileBytes, parseEviction, this.deps.logger);
       if (eviction !== undefined) this.earlier.set(uid, eviction);
     } catch (error) {
       this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Reading the eviction of a pod failed');

@@ -45,15 +45,22 @@ export type HistoryLine = HistoryEntry | RestartsLine | RemovedLine;
 
 /** Parses every valid line. Skips lines cut by a power loss or written by another release. */
 export function parseHistory(text: string): HistoryLine[] {
-  return text.split('\n').flatMap((line) => {
-    try {
-      const value: unknown = JSON.parse(line);
-      return isHistoryLine(value) ? [value] : [];
-    } catch {
-      // An empty or torn line.
-      return [];
-    }
-  });
+  return text.split('\n').flatMap((line) => parseLine(line) ?? []);
+}
+
+/** How many lines are none that this release can read. */
+export function countDamagedLines(text: string): number {
+  return text.split('\n').filter((line) => line !== '' && parseLine(line) === undefined).length;
+}
+
+function parseLine(line: string): HistoryLine | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isHistoryLine(value) ? value : undefined;
+  } catch {
+    // An empty or torn line.
+    return undefined;
+  }
 }
 
 export function formatHistory(lines: readonly HistoryLine[]): string {

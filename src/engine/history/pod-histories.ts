@@ -4,10 +4,17 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../api/types.ts';
 import type { PodName, PodRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
-import { errorMessage, hasCode } from '../../errors.ts';
+import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import { setAside } from '../../set-aside.ts';
 import type { ContainerEnd, KubeletEvent } from '../view/events.ts';
-import { formatHistory, type HistoryEntry, type HistoryLine } from './history-entry.ts';
+import {
+  countDamagedLines,
+  formatHistory,
+  type HistoryEntry,
+  type HistoryLine,
+  parseHistory,
+} from './history-entry.ts';
 import { appendHistory, historyPath, olderHalf, podOfHistoryFile, readHistory, syncHistory } from './history-file.ts';
 import { historyOf, PodHistory } from './pod-history.ts';
 import { historiesWithCounts } from './removed-pods.ts';
@@ -58,6 +65,8 @@ interface Kept {
 export class PodHistories {
   /** By path. */
   private readonly kept = new Map<string, Kept>();
+  /** Files whose damage was reported. */
+  private readonly damaged = new Set<string>();
   /** Values of the variables by pod UID, newest set first. */
   private readonly variables = new Map<string, readonly (readonly string[])[]>();
   private writing: Promise<void> = Promise.resolve();
@@ -215,12 +224,27 @@ export class PodHistories {
 
   /** An unreadable past counts as empty, so that pods run without it. */
   private async read(path: string): Promise<PodHistory> {
+    const { logger } = this.deps;
     try {
-      return historyOf(await readHistory(path));
+      const text = await readHistory(path);
+      const lines = countDamagedLines(text);
+      if (lines > 0) await this.reportDamage(path, { text, lines });
+      return historyOf(text);
     } catch (error) {
-      this.deps.logger.warn({ path, err: errorMessage(error) }, 'Reading the history of a pod failed');
+      // A pipe, a link or a file of megabytes would also refuse new lines.
+      if (error instanceof UserError) await setAside(path, errorMessage(error), logger);
+      else logger.warn({ path, err: errorMessage(error) }, 'Reading the history of a pod failed');
       return new PodHistory();
     }
+  }
+
+  /** Once a file. One without a valid line is set aside; the damaged lines of another are left out. */
+  private async reportDamage(path: string, { text, lines }: { text: string; lines: number }): Promise<void> {
+    if (this.damaged.has(path)) return;
+    this.damaged.add(path);
+    const { logger } = this.deps;
+    if (parseHistory(text).length === 0) await setAside(path, `${lines} damaged lines`, logger);
+    else logger.warn({ path, lines }, 'Damaged lines in the history of a pod are left out');
   }
 
   private workerRemoved(pod: PodRef): void {

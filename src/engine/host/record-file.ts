@@ -1,20 +1,35 @@
 import { hasCode } from '../../errors.ts';
+import { ifPresent } from '../../if-present.ts';
+import type { Logger } from '../../logger.ts';
 import { replaceFile } from '../../write-file-atomic.ts';
 import { readRegularFile } from '../../regular-file.ts';
+import { setAside } from '../../set-aside.ts';
 
 /**
- * A small file of ours. Resolves with undefined if it is missing, or a power cut broke it, so that `parse` throws a
- * SyntaxError. Rejects with other errors.
+ * A small file of ours. Resolves with undefined if it is missing or damaged, such as by a power cut: `parse` returns
+ * undefined or throws a SyntaxError. With `logger`, which the agent gives, a damaged file is logged and set aside.
+ * Rejects with other errors.
  */
 export async function readRecordFile<T>(
   path: string,
   maxBytes: number,
-  parse: (bytes: Buffer) => T,
+  parse: (bytes: Buffer) => T | undefined,
+  logger?: Logger,
 ): Promise<T | undefined> {
+  const bytes = await ifPresent(readRegularFile(path, maxBytes), 'ENOTDIR');
+  if (bytes === undefined) return undefined;
+  const record = unlessBroken(bytes, parse);
+  if (record === undefined && logger !== undefined) {
+    await setAside(path, 'its content is none that any release of kubelet-ts wrote', logger);
+  }
+  return record;
+}
+
+function unlessBroken<T>(bytes: Buffer, parse: (bytes: Buffer) => T | undefined): T | undefined {
   try {
-    return parse(await readRegularFile(path, maxBytes));
+    return parse(bytes);
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR') || error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

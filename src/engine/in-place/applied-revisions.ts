@@ -161,7 +161,7 @@ export class AppliedRevisions {
 
   private async read(uid: string): Promise<void> {
     try {
-      const revision = await readRevision(this.deps.podDir(uid));
+      const revision = await readRevision(this.deps.podDir(uid), this.deps.logger);
       if (revision?.pod.metadata.uid === uid && !this.kept.has(uid)) this.keep(uid, revision, true);
     } catch (error) {
       this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Reading the revision of a pod failed');
@@ -169,9 +169,12 @@ export class AppliedRevisions {
   }
 }
 
-/** The revision in a pod's folder. Resolves with undefined if there is no valid one. Rejects if it may not be read. */
-export function readRevision(podDir: string): Promise<AppliedRevision | undefined> {
-  return readRecordFile(join(podDir, fileName), maxFileBytes, decodeRevision);
+/**
+ * The revision in a pod's folder. Resolves with undefined if there is no valid one; with `logger`, a damaged one is set
+ * aside. Rejects if it may not be read.
+ */
+export function readRevision(podDir: string, logger?: Logger): Promise<AppliedRevision | undefined> {
+  return readRecordFile(join(podDir, fileName), maxFileBytes, decodeRevision, logger);
 }
 
 /**

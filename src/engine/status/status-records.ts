@@ -70,7 +70,7 @@ export class StatusRecords {
     if (this.loaded.has(uid)) return false;
     this.loaded.add(uid);
     try {
-      const record = await readStatusRecord(this.deps.podDir(uid));
+      const record = await readStatusRecord(this.deps.podDir(uid), this.deps.logger);
       if (record !== undefined && !this.kept.has(uid)) this.kept.set(uid, keep(record, record));
     } catch (error) {
       this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Reading the kept status of a pod failed');
@@ -161,9 +161,12 @@ export class StatusRecords {
   }
 }
 
-/** The record in a pod's folder. Resolves with undefined if there is no valid one. Rejects if it may not be read. */
-export function readStatusRecord(podDir: string): Promise<StatusRecord | undefined> {
-  return readRecordFile(join(podDir, fileName), maxFileBytes, parseRecord);
+/**
+ * The record in a pod's folder. Resolves with undefined if there is no valid one; with `logger`, a damaged one is set
+ * aside. Rejects if it may not be read.
+ */
+export function readStatusRecord(podDir: string, logger?: Logger): Promise<StatusRecord | undefined> {
+  return readRecordFile(join(podDir, fileName), maxFileBytes, parseRecord, logger);
 }
 
 function keep(record: StatusRecord, written: StatusRecord | undefined): Kept {

@@ -89,14 +89,29 @@ export function taints(text: string): Taint[] {
  */
 export function numaMemory(text: string): { numaNode: number; limits: Record<string, string> }[] {
   return text.split(';').map((part) => {
-    const [numaNode, limits] = split(part, ':');
-    return { numaNode: integer(numaNode), limits: Object.fromEntries(limits.split(',').map(memoryLimit)) };
+    const [numaNode, limits] = splitExactly(part, ':');
+    return { numaNode: decimal(numaNode), limits: Object.fromEntries(limits.split(',').map(memoryLimit)) };
   });
+}
+
+/** Without the spaces around the parts that `split` leaves out, because the kubelet refuses them. */
+function splitExactly(text: string, separator: string): [string, string] {
+  const [name, value, ...more] = text.split(separator);
+  if (name !== undefined && value !== undefined && more.length === 0) return [name, value];
+  throw new InvalidArgumentError(
+    `"${text}" does not have one ${separator}. Write it as NODE:memory=1Gi,hugepages-2Mi=4Mi.`,
+  );
+}
+
+/** kubelet: Go's strconv.Atoi */
+function decimal(text: string): number {
+  if (/^[+-]?\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError(`"${text}" is not the number of a NUMA node.`);
 }
 
 /** A type of memory and an amount of it, as Kubernetes writes the amount. */
 function memoryLimit(text: string): [string, string] {
-  const [type, written] = split(text, '=');
+  const [type, written] = splitExactly(text, '=');
   if (type !== 'memory' && !type.startsWith('hugepages-')) {
     throw new InvalidArgumentError(`"${type}" is not a kind of memory. Write memory or hugepages-2Mi.`);
   }

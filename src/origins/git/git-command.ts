@@ -25,6 +25,8 @@ const limitedGit = [
 /** Limits for a server that lies, and for settings of operators that would run programs. */
 const settings: readonly string[] = [
   'protocol.allow=never',
+  // A redirect could lead to any server that this machine reaches, such as the metadata of a cloud.
+  'http.followRedirects=false',
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
   'fetch.fsckObjects=true',
@@ -103,6 +105,9 @@ export async function git(
   if (/out of memory|attempting to allocate|cannot allocate memory/i.test(errors)) {
     const hint = 'It is probably no repository of manifests. Check the URL.';
     throw new OriginFailure('is a flood', `git needs too much memory: ${reasonOf(errors).replace('git: ', '')}`, hint);
+  }
+  if (/unable to update url base from redirection|returned error: 30\d/.test(errors)) {
+    throw failure(reasonOf(errors), 'Redirects are not followed. Name the URL to which the server redirects.');
   }
   throw failure(reasonOf(errors), 'Try it: git ls-remote, as the user of the agent.');
 }

@@ -58,7 +58,7 @@ export class GitOrigin implements ManifestOrigin {
   private async newest(signal: AbortSignal): Promise<{ commit: string; name: string }> {
     const { ref, repository } = this.options;
     const names = ref === 'HEAD' ? ['HEAD'] : [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
-    const listed = await git(['ls-remote', '--quiet', repository, ...names], { protocol: this.protocol, signal });
+    const listed = await git(['ls-remote', '--quiet', '--', repository, ...names], { protocol: this.protocol, signal });
     const commits = new Map(
       listed
         .toString('utf8')
@@ -77,9 +77,9 @@ export class GitOrigin implements ManifestOrigin {
   private async read(folder: string, name: string, signal: AbortSignal): Promise<FoundManifests & { version: string }> {
     const { repository } = this.options;
     const run = (...args: string[]): Promise<Buffer> => git(args, { protocol: this.protocol, signal });
-    await run('init', '--quiet', '--bare', '--template=', folder);
+    await run('init', '--quiet', '--bare', '--template=', '--', folder);
     const fetch = ['fetch', '--quiet', '--depth=1', '--no-tags', '--no-recurse-submodules', '--no-write-commit-graph'];
-    await run('-C', folder, ...fetch, repository, name);
+    await run('-C', folder, ...fetch, '--', repository, name);
     const version = (await run('-C', folder, 'rev-parse', '--verify', 'FETCH_HEAD^{commit}')).toString('latin1').trim();
     try {
       return { version, ...(await this.manifestsOf(folder, version, signal)) };
@@ -94,7 +94,7 @@ export class GitOrigin implements ManifestOrigin {
 
   private async manifestsOf(folder: string, version: string, signal: AbortSignal): Promise<FoundManifests> {
     const { path } = this.options;
-    const list = ['ls-tree', '-r', '-z', '-l', '--full-tree', version, ...(path === '' ? [] : [path])];
+    const list = ['ls-tree', '-r', '-z', '-l', '--full-tree', version, ...(path === '' ? [] : ['--', path])];
     const limits = { protocol: this.protocol, signal, maxOutputBytes: maxListBytes };
     const tree = await git(['-C', folder, ...list], limits);
     const blobs = manifestBlobs(tree.toString('utf8'), path);

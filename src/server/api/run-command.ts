@@ -4,17 +4,19 @@ import { RpcError } from '../../errors.ts';
 import { send, sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
 import { maxSilenceMs } from './max-silence.ts';
-import { requestForm } from './request-form.ts';
 import type { Call } from './route-table.ts';
 import { rpcText } from '../../rpc-text.ts';
 
 /** Longest answer of a runtime. kubelet: cri-client remote_runtime.go maxMsgSize */
 const maxMessageBytes = 16 * 1024 * 1024;
 
-/** Runs a command to its end, and answers with its whole output. kubelet: server/server.go getRun */
+/**
+ * Runs the command of the query to its end, and answers with its whole output. A form is not read: who may send one from a
+ * page in a browser must not choose the command. kubelet: server/server.go getRun
+ */
 export async function runCommand(
   { engine, runtime }: { engine: ApiEngine; runtime: Pick<ApiRuntime, 'execSync'> },
-  { request, response, params }: Call,
+  { query, response, params }: Call,
 ): Promise<void> {
   const { container = '' } = params;
   const pod = declaredPod(engine, params);
@@ -22,7 +24,6 @@ export async function runCommand(
   response.once('close', () => {
     closed.abort(new Error('the client is gone'));
   });
-  const { values } = await requestForm(request, { multipart: true });
   const containerId = runningContainerID(pod, container);
   if (containerId === undefined) {
     sendPlain(response, 500, `container not found (${goQuote(container)})`);
@@ -30,7 +31,7 @@ export async function runCommand(
   }
   // The command takes as long as it takes.
   response.setTimeout(0);
-  const command = values.get('cmd') ?? '';
+  const command = query.get('cmd') ?? '';
   try {
     const [headers, output] = await ranOutput(runtime, { containerId, command, signal: closed.signal });
     response.setTimeout(maxSilenceMs);

@@ -36,13 +36,16 @@ test('a pod whose folder was removed meanwhile has no record', async () => {
 });
 
 test.each(['', '{"message":', 'null', '{"message":"text"}', '[]', '"text"'])(
-  'a broken record counts as none: %s',
+  'a broken record counts as none, and is set aside with a warning: %s',
   async (text) => {
     await writeFile(join(folder, uid, 'eviction.json'), text);
     const next = nextLife();
     await next.load([uid]);
     expect(next.take(uid)).toBeUndefined();
-    expect(warnings).toEqual([]);
+    expect({ warnings, files: await readdir(join(folder, uid)) }).toEqual({
+      warnings: ['A damaged state file was set aside'],
+      files: ['eviction.json.damaged'],
+    });
   },
 );
 

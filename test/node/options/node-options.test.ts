@@ -247,11 +247,25 @@ describe('a flag', () => {
   test.each([
     ['0:cpu=1', '"cpu" is not a kind of memory. Write memory or hugepages-2Mi.'],
     ['0:memory=lots', '"lots" is not an amount of memory. Write an amount such as 1Gi.'],
-    ['0:memory=1Gi:x', '"1Gi:x" is not an amount of memory. Write an amount such as 1Gi.'],
+    ['0:memory=1Gi:x', '"0:memory=1Gi:x" does not have one :. Write it as NODE:memory=1Gi,hugepages-2Mi=4Mi.'],
+    ['0', '"0" does not have one :. Write it as NODE:memory=1Gi,hugepages-2Mi=4Mi.'],
+    ['0:memory=1Gi;', '"" does not have one :. Write it as NODE:memory=1Gi,hugepages-2Mi=4Mi.'],
+    ['0:memory=1=2', '"memory=1=2" does not have one =. Write it as NODE:memory=1Gi,hugepages-2Mi=4Mi.'],
+    [' 0:memory=1Gi', '" 0" is not the number of a NUMA node.'],
+    ['=0:memory=1Gi', '"=0" is not the number of a NUMA node.'],
+    ['0: memory=1Gi', '" memory" is not a kind of memory. Write memory or hugepages-2Mi.'],
+    ['0:memory= 1Gi', '" 1Gi" is not an amount of memory. Write an amount such as 1Gi.'],
     ['0:hugepages-2Mi=', '"" is not an amount of hugepages-2Mi. Write an amount such as 1Gi.'],
-    ['0:memory=1Gi,', '"" has no =. Write it as NAME=VALUE.'],
+    ['0:memory=1Gi,', '"" does not have one =. Write it as NODE:memory=1Gi,hugepages-2Mi=4Mi.'],
   ])('of memory by NUMA node names the wrong part: %s', async (text, problem) => {
     await expect(optionsOf('--reserved-memory', text)).rejects.toThrow(problem);
+  });
+
+  test.each([
+    ['+1:memory=1Gi', [{ numaNode: 1, limits: { memory: '1Gi' } }]],
+    ['0:memory=1Gi,memory=2Gi', [{ numaNode: 0, limits: { memory: '2Gi' } }]],
+  ])('of memory by NUMA node accepts what the kubelet does: "%s"', async (text, reservedMemory) => {
+    expect((await optionsOf(`--reserved-memory=${text}`)).reservedMemory).toEqual(reservedMemory);
   });
 
   test('of memory by NUMA node writes amounts as the kubelet shows them', async () => {

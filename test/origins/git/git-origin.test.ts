@@ -173,6 +173,30 @@ test('a server that is away, or that wants a password, is no answer', async () =
   });
 });
 
+test('a redirect is not followed, also to the same server', async () => {
+  const [server, other] = [await GitServer.start(), await GitServer.start()];
+  await other.commit({ 'web.yaml': pod('web') });
+  for (const target of [other.url(), server.url('')]) {
+    const { origin } = await originOf(server.url());
+    server.web.answer = {
+      status: 302,
+      headers: { location: `${target.href.replace(/^git\+/, '')}/info/refs?service=git-upload-pack` },
+    };
+    expect(await fetched(origin)).toMatchObject({
+      kind: 'no answer',
+      hint: 'Redirects are not followed. Name the URL to which the server redirects.',
+    });
+  }
+  expect(other.web.requests.items).toEqual([]);
+});
+
+test('a folder and a file may have names that look like options', async () => {
+  const server = await GitServer.start();
+  await server.commit({ '-r/a.yaml': pod('a'), '--name-only/b.yaml': pod('b'), 'c.yaml': pod('c') });
+  expect((await read(server.url('//-r'))).pods).toEqual(['a-n']);
+  expect((await read(server.url('//--name-only'))).pods).toEqual(['b-n']);
+});
+
 test('another protocol than that of the URL is refused, behind a redirect too', async () => {
   const server = await GitServer.start();
   const { origin } = await originOf(server.url());

@@ -7,6 +7,17 @@ import { CertificateAuthority, type Certificate } from '../../fakes/certificate-
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { ApiRig } from './api-rig.ts';
 
+test('a certificate of another CA with the name of the client CA is answered with 401', async () => {
+  const rig = await ApiRig.open({});
+  const { authority } = rig;
+  const namesake = await CertificateAuthority.make('clients');
+  const client = await namesake.issue('carol');
+  expect({
+    own: (await rig.short('GET /runningpods/', { client: await authority.issue('carol') })).slice(0, 3),
+    namesake: await rig.short('GET /runningpods/', { client }),
+  }).toEqual({ own: '200', namesake: '401 Unauthorized' });
+});
+
 test('a valid certificate without a common name counts as none', async () => {
   const tokens = new TokenUsers(parseTokens('good,anna,1', 'tokens.csv'));
   const rules = [
