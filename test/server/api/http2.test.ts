@@ -131,7 +131,7 @@ test('a refusal over HTTP/2 has no header of the connection, of which Node would
   onTestFinished(() => void process.off('warning', note));
   const client = await session(await ApiRig.open());
   const stream = client.request({
-    ':path': '/run/default/web/a',
+    ':path': '/exec/default/web/a',
     ':method': 'POST',
     'content-type': 'application/x-www-form-urlencoded',
   });
