@@ -539,6 +539,8 @@ const rooms = {
       'containerd',
       'engine/container-manager',
       'engine/network',
+      'engine/host',
+      'engine/gc',
       'server/control',
       'server/api',
       'node/options',

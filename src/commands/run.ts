@@ -45,6 +45,11 @@ export function register(program: Command, deps: CommandDeps): void {
   addShortHelp(command, commonFlags)
     .description('Run the pods of manifests until stopped. Stopping leaves the pods running')
     .argument('[manifests...]', 'files or folders of pod manifests, beside --pod-manifest-path')
+    .option(
+      '--prune [boolean]',
+      'stop pods that no manifest declares, even if these are all pods (default: false)',
+      boolean,
+    )
     // A flag of the kubelet that kubeadm uses.
     .addOption(new Option('--version [boolean]').argParser(boolean).hideHelp())
     .addHelpText('after', examples)
@@ -57,7 +62,7 @@ export function register(program: Command, deps: CommandDeps): void {
 
 /** Flags of most nodes, by group. */
 const commonFlags = {
-  'Manifests:': ['--pod-manifest-path', '--manifest-url'],
+  'Manifests:': ['--pod-manifest-path', '--manifest-url', '--prune'],
   'Node:': ['--config', '--hostname-override', '--node-ip', '--node-labels', '--max-pods', '--in-place'],
   'State and runtime:': ['--root-dir', '--container-runtime-endpoint'],
   'Screen and log:': ['--no-tui', '--log-format', '--log-level'],

@@ -54,6 +54,8 @@ export interface KubeletDeps {
   endpoint: { endpoint: string; because: string; managed?: boolean; named?: boolean };
   /** True: pods of an earlier agent are left alone, except those of the same name as a declared one. */
   leaveOrphans: boolean;
+  /** True: pods that no manifest declares are stopped, even if these are all pods. */
+  prunes: boolean;
   /** The node's registry credentials for a repository. Never rejects. */
   nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
   /** Secret values, hidden in every text that leaves the engine. The engine adds the values that it learns. */

@@ -69,7 +69,11 @@ export class Kubelet
     try {
       const earlier = await deps.faults.untilDone('pod folders', () => parts.podDirs.podUIDs(), stopped);
       // First, because the sources compare their manifests with them.
-      await Promise.all([parts.appliedRevisions.load(earlier), parts.evictionRecords.load(earlier)]);
+      await Promise.all([
+        parts.appliedRevisions.load(earlier),
+        parts.evictionRecords.load(earlier),
+        parts.undeclaredRecords.load(earlier),
+      ]);
       await deps.faults.untilDone('ephemeral containers', () => parts.ephemeral.load(earlier), stopped);
       await deps.faults.untilDone('operations', () => parts.records.load(), stopped);
       parts.handlers.adopt(earlier);
@@ -93,6 +97,7 @@ export class Kubelet
         parts.histories.close(),
         parts.statusRecords.close(),
         parts.records.close(),
+        parts.undeclaredRecords.close(),
         parts.appliedRevisions.close(),
         parts.wallClockStore.close(),
         parts.podResources?.close(),

@@ -21,6 +21,7 @@ import { PodOperations } from './operations/pod-operations.ts';
 import { OutgoingText } from './outgoing/outgoing-text.ts';
 import { SyncHandlers } from './sync-handlers.ts';
 import { runsAsDeclared } from './take-snapshot.ts';
+import { UndeclaredPods } from './undeclared-pods.ts';
 import { EventBus } from './view/event-bus.ts';
 import { WallClockStore } from './wall-clock-store.ts';
 
@@ -155,6 +156,16 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     emit,
   });
 
+  const isNameDeclared = (fullName: string): boolean => config.declares(fullName);
+  const undeclaredPods = new UndeclaredPods({
+    ...state,
+    runtimePods: () => pleg.pods(),
+    isNameDeclared,
+    isConfirmed: () => deps.prunes || config.declaresNothing(),
+    emit,
+    logger: deps.logger.child({ component: 'gc' }),
+  });
+
   const parts = {
     clock,
     inputs,
@@ -173,6 +184,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     ...eviction,
     ...lifecycle,
     operations,
+    undeclaredPods,
   };
   const handlers: SyncHandlers = new SyncHandlers({
     ...parts,
@@ -180,7 +192,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     sourceIds: config.sourceIds,
     runtimePods: () => pleg.pods(),
     relistPod: (uid) => news.relist(uid),
-    isNameDeclared: (fullName) => config.declares(fullName),
+    isNameDeclared,
     leaveOrphans: deps.leaveOrphans,
   });
   return { ...parts, handlers };

@@ -3,6 +3,7 @@ import { podFullName } from '../api/values/pod-names.ts';
 import { EphemeralContainers } from './ephemeral-containers/ephemeral-containers.ts';
 import { AppliedRevisions } from './in-place/applied-revisions.ts';
 import { EvictionRecords } from './eviction/eviction-records.ts';
+import { UndeclaredRecords } from './gc/undeclared-records.ts';
 import { historyFolder } from './history/history-file.ts';
 import { PodHistories, variableTexts } from './history/pod-histories.ts';
 import { PodDirs } from './host/pod-dirs.ts';
@@ -39,6 +40,7 @@ export function newPodState({ clock, emit, events, inputs, logger, node, outgoin
     logger: logger.child({ component: 'in-place' }),
   });
   const evictionRecords = new EvictionRecords({ podDir, logger: logger.child({ component: 'eviction' }) });
+  const undeclaredRecords = new UndeclaredRecords({ podDir, logger: logger.child({ component: 'gc' }) });
   const records = new PodRecords({ rootDir: node.rootDir, clock, logger: logger.child({ component: 'operations' }) });
   const ephemeral = new EphemeralContainers({
     ...engine,
@@ -61,6 +63,6 @@ export function newPodState({ clock, emit, events, inputs, logger, node, outgoin
     logger: logger.child({ component: 'history' }),
   });
   events.subscribe(histories.record);
-  const onDisk = { statusRecords, appliedRevisions, evictionRecords, records, ephemeral, histories };
+  const onDisk = { statusRecords, appliedRevisions, evictionRecords, undeclaredRecords, records, ephemeral, histories };
   return { podManager, podDirs, statusManager, ...onDisk };
 }

@@ -40,6 +40,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     policy: node.containerGC,
     podCgroups: earlier.containerManager.podCgroups,
     podDirs,
+    undeclaredRecords: earlier.undeclaredRecords,
     unmountVolumes: (uid) => volumeManager.unmountPodVolumes(uid),
     clock,
     logger: logger.child({ component: 'gc' }),

@@ -1,5 +1,5 @@
 import type { Pod } from '../api/types.ts';
-import type { SourceName } from '../api/values/config-annotations.ts';
+import { sourceOf, type SourceName } from '../api/values/config-annotations.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { ImagesAhead } from './images-ahead.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
@@ -47,6 +47,11 @@ export class PodReplacements {
     this.earlierPods = new Set(earlierPods);
   }
 
+  /** Lets a pod of an earlier agent run on that no source declares. */
+  keep(pod: Pod): void {
+    this.outgoing.set(podFullName(pod.metadata), { pod, source: sourceOf(pod) });
+  }
+
   /** Handles a declared pod. It may be the outgoing revision, declared again. */
   declared(pod: Pod): void {
     if (this.outgoingBefore(pod) === undefined) this.outgoing.delete(podFullName(pod.metadata));
@@ -63,6 +68,7 @@ export class PodReplacements {
       this.outgoing.set(fullName, { pod, source });
       return;
     }
+    if (outgoing === undefined) this.outgoing.delete(fullName);
     removePod(pod, source);
     if (!isReplaced && outgoing !== undefined) this.remove(outgoing);
   }

@@ -1,5 +1,6 @@
 import { podKey } from '../api/values/pod-names.ts';
 import type { Pod } from '../api/types.ts';
+import { sourceOf } from '../api/values/config-annotations.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
 import { inTime } from '../flow/in-time.ts';
@@ -11,7 +12,10 @@ import { computeStopOrder } from './lifecycle/stop-order.ts';
 import type { KubeletParts } from './new-kubelet.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
 
-type Parts = Pick<KubeletParts, 'config' | 'workers' | 'inputs' | 'events' | 'remains'>;
+type Parts = Pick<
+  KubeletParts,
+  'config' | 'podManager' | 'undeclaredPods' | 'workers' | 'inputs' | 'events' | 'remains'
+>;
 
 /** Delay before the removal of a pod's remains is tried again. */
 const removalRetryMs = 1000;
@@ -29,7 +33,7 @@ export interface UnremovedPod {
  * anew with each removed pod, because pods wait for one another in the runtime.
  */
 export async function removeAllPods(parts: Parts, clock: Clock): Promise<UnremovedPod[]> {
-  const updates = parts.config.declareNothing();
+  const updates = [...parts.config.declareNothing(), ...undeclared(parts)];
   const working = parts.workers.pods();
   const workedOn = new Set(working.map(({ metadata }) => metadata.uid));
   const others = updates.flatMap((update) => update.pods).filter(({ metadata }) => !workedOn.has(metadata.uid));
@@ -40,6 +44,14 @@ export async function removeAllPods(parts: Parts, clock: Clock): Promise<Unremov
     left.push(...(await removePods(parts, clock, step, updates, limits)));
   return left;
 }
+
+/** The removals of pods that run on although no source declares them. */
+function undeclared({ podManager, undeclaredPods }: Parts): PodUpdate[] {
+  const pods = podManager.pods().filter(({ metadata }) => undeclaredPods.isKept(metadata.uid));
+  return pods.map((pod) => ({ op: 'REMOVE', source: sourceOf(pod), sourceId: undeclaredSource, pods: [pod] }));
+}
+
+const undeclaredSource = '<undeclared>';
 
 async function removePods(
   parts: Parts,

@@ -6,7 +6,7 @@ import type { PodUpdate, SourceId } from './config/pod-config.ts';
 import type { EventBus } from './view/event-bus.ts';
 import type { PodEvictions } from './eviction/pod-evictions.ts';
 import type { PodRemains } from './gc/pod-remains.ts';
-import type { SourceName } from '../api/values/config-annotations.ts';
+import { sourceOf, type SourceName } from '../api/values/config-annotations.ts';
 import type { ContainerEnd } from './view/events.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { ImageManager } from './images/image-manager.ts';
@@ -28,6 +28,8 @@ import type { StatusManager } from './status/status-manager.ts';
 import type { StatusRecords } from './status/status-records.ts';
 import type { ServiceNames } from './service-names/service-names.ts';
 import type { SyncHandler } from './sync-loop.ts';
+import type { UndeclaredRecords } from './gc/undeclared-records.ts';
+import type { UndeclaredPods } from './undeclared-pods.ts';
 import { reasons } from './view/reasons.ts';
 
 interface Deps {
@@ -46,6 +48,8 @@ interface Deps {
   serviceNames: Pick<ServiceNames, 'update'>;
   evictions: PodEvictions;
   remains: PodRemains;
+  undeclaredRecords: Pick<UndeclaredRecords, 'note' | 'declared'>;
+  undeclaredPods: UndeclaredPods;
   /** Of all sources. */
   sourceIds: readonly SourceId[];
   /** The pods of the runtime by its last listing. */
@@ -86,6 +90,7 @@ export class SyncHandlers implements SyncHandler {
   /** Sets the pods of an earlier agent. Called before the first input. */
   adopt(earlierPods: readonly string[]): void {
     this.replacements.adopt(earlierPods);
+    if (!this.deps.leaveOrphans) this.deps.undeclaredPods.adopt(earlierPods);
     for (const uid of earlierPods) this.unreleased.add(uid);
   }
 
@@ -114,7 +119,7 @@ export class SyncHandlers implements SyncHandler {
     const inOrder = admission.inOrder(pods);
     const ordered = op === 'REMOVE' ? inOrder : inPlaceUpdates.declared(inOrder);
     // First, so that a pod finds the pods of the same list that it waits for, in any order.
-    if (op !== 'REMOVE') for (const pod of ordered) podManager.setPod(pod);
+    if (op !== 'REMOVE') for (const pod of ordered) this.setDeclared(pod);
     for (const pod of ordered) {
       switch (op) {
         case 'ADD':
@@ -140,7 +145,24 @@ export class SyncHandlers implements SyncHandler {
     this.sourcesSeen.add(sourceId);
     // Starts the work that waited for this source.
     housekeeping.request();
-    if (this.hasSeenAllSources) this.deps.operations.retainDeclared();
+    if (!this.hasSeenAllSources) return;
+    this.keepUndeclared();
+    this.deps.operations.retainDeclared();
+  }
+
+  private setDeclared(pod: Pod): void {
+    const { podManager, undeclaredRecords, undeclaredPods } = this.deps;
+    podManager.setPod(pod);
+    undeclaredRecords.declared(pod.metadata.uid);
+    undeclaredPods.forget(pod.metadata.uid);
+  }
+
+  /** Lets pods of an earlier agent run on whose stop nobody confirmed. Housekeeping starts their workers. */
+  private keepUndeclared(): void {
+    for (const pod of this.deps.undeclaredPods.decide()) {
+      this.deps.podManager.setPod(pod);
+      this.replacements.keep(pod);
+    }
   }
 
   /**
@@ -235,6 +257,11 @@ export class SyncHandlers implements SyncHandler {
     const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, remains, admission } =
       this.deps;
     const isUpdateDue = this.deps.operations.review();
+    if (this.hasSeenAllSources) this.keepUndeclared();
+    for (const uid of this.deps.undeclaredPods.takeConfirmed()) {
+      const pod = podManager.get(uid);
+      if (pod !== undefined) this.replacements.retire(pod, sourceOf(pod));
+    }
     const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
 
     // Step 0: restart pods that were started while they stopped, and evicted ones whose back-off is over. Evicted pods
@@ -272,8 +299,13 @@ export class SyncHandlers implements SyncHandler {
     }
 
     // Step 4: remove our orphans in the runtime and on disk.
+    const kept = this.deps.undeclaredPods.kept();
     const isSpared = (uid: string): boolean =>
-      known.has(uid) || this.mayBeDeclared(uid) || this.replacements.isRunningOn(uid) || this.isLeft(uid);
+      known.has(uid) ||
+      this.mayBeDeclared(uid) ||
+      this.replacements.isRunningOn(uid) ||
+      this.isLeft(uid) ||
+      kept.has(uid);
     remains.startOrphanCleanUp(isSpared);
     // A pod that ended may have left room.
     this.deps.inPlaceUpdates.proceed();
@@ -355,9 +387,11 @@ export class SyncHandlers implements SyncHandler {
   }
 
   private removePod(pod: Pod, source: SourceName): void {
-    const { podManager, workers, remains, admission, events } = this.deps;
+    const { podManager, workers, remains, admission, events, undeclaredPods, undeclaredRecords } = this.deps;
     const { uid } = pod.metadata;
     podManager.removePod(uid);
+    undeclaredRecords.note(uid, 'removed');
+    undeclaredPods.forget(uid);
     this.starting.delete(uid);
     this.unreleased.delete(uid);
     admission.withdraw(uid);

@@ -135,6 +135,7 @@ function podSnapshot(
     source: sourceOf(pod),
     ...(declaredBy === undefined ? {} : { declaredBy }),
     ...(replacedBy === undefined ? {} : { replacedBy }),
+    ...(parts.undeclaredPods.isKept(uid) && { isUndeclared: true }),
     ...(outdated.length === 0 ? {} : { outdatedContainers: outdated }),
     ...(restarting.length === 0 ? {} : { restarting }),
     ...(waitingUpdate === undefined

@@ -106,6 +106,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     statsHost,
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
+    prunes: options.prune,
     nodeCredentials: credentials,
     secrets: options.secrets,
     keptImages: runtime.keptImages,

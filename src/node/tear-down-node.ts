@@ -8,6 +8,7 @@ import { removeEmptyQOSCgroups, removePodCgroup } from '../engine/container-mana
 import { isRootDir } from '../engine/container/root-owner.ts';
 import { containerLogLinksDir } from '../engine/container/log-paths.ts';
 import { type RemovalFailure, tearDownPods } from '../engine/gc/tear-down-pods.ts';
+import { writeUndeclared } from '../engine/gc/undeclared-records.ts';
 import { historyFolder } from '../engine/history/history-file.ts';
 import { writePodRemoved } from '../engine/history/removed-pods.ts';
 import { stagedVolumesFolder } from '../engine/csi/csi-files.ts';
@@ -69,6 +70,7 @@ export interface ClaimsLeft {
  */
 export async function tearDownNode(options: TearDownOptions): Promise<TornDownNode> {
   const { logger } = options;
+  await noteRemovals(options.rootDir);
   const unforgotten = await forgetManifests(options.rootDir, logger);
   // Tries both drivers, because not every runtime reports its own.
   const managers = await Promise.all(
@@ -79,6 +81,14 @@ export async function tearDownNode(options: TearDownOptions): Promise<TornDownNo
   const mayDelete = options.deletesClaims && failures.length === 0;
   const stillMounted = failures.length === 0 ? await unmountStaged(options.rootDir) : undefined;
   return { failures, unforgotten, claims: await claimsLeft(options.rootDir, mayDelete), stillMounted };
+}
+
+/** The next start goes on with removals that are interrupted. A full disk does not prevent them. */
+async function noteRemovals(rootDir: string): Promise<void> {
+  const podDirs = new PodDirs({ rootDir });
+  for (const uid of await podDirs.podUIDs()) {
+    await writeUndeclared(podDirs.podDir(uid), 'removed').catch(() => undefined);
+  }
 }
 
 /** Unmounts volumes that CSI drivers mounted for removed pods. Works without the drivers. */

@@ -221,7 +221,8 @@ export class ChaosWorld {
 async function prepare(agent: Agent, flags: string[]): Promise<void> {
   const file = join(agent.rootDir, 'kubelet.yaml');
   await writeFile(file, JSON.stringify(configuration));
-  flags.push('--config', file);
+  // A round may remove every running pod while no agent runs.
+  flags.push('--config', file, '--prune');
   await mkdir(journalFolder(agent.rootDir));
   await agent.write(settingsFile, settings);
 }

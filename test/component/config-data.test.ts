@@ -184,7 +184,7 @@ test('volumes in memory are unmounted when the pod goes, also by an engine that 
   expect(await mountPointsUnder(world.folder)).toHaveLength(1);
   await engine.kill();
   const second = new ManualSource();
-  await world.boot({ sources: [second] });
+  await world.boot({ sources: [second], prunes: true });
   second.set();
   await world.until(async () => (await world.inventory()).length === 0);
   await world.until(async () => (await mountPointsUnder(world.folder)).length === 0);

@@ -398,7 +398,7 @@ describe('orphans', () => {
     const [bad] = (await world.runtime.listPodSandbox()).items.filter(({ metadata }) => metadata?.uid === uid);
     world.runtime.hang('removePodSandbox', { when: ({ podSandboxId }) => podSandboxId === bad?.id });
     const source = new ManualSource();
-    const next = await world.boot({ sources: [source] });
+    const next = await world.boot({ sources: [source], prunes: true });
     source.set();
     await world.until(() => world.runtime.requestsOf('removePodSandbox').length === 2);
     source.set(makeStaticPod('new'));

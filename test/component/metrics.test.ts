@@ -327,7 +327,7 @@ describe('a scrape', () => {
     await first.kill();
     const source = new ManualSource();
     const metrics = new AgentMetrics(world.clock);
-    const engine = await world.boot({ sources: [source], meter: metrics.counts });
+    const engine = await world.boot({ sources: [source], meter: metrics.counts, prunes: true });
     metrics.follow(engine.kubelet);
     const goOn = world.runtime.hang('stopContainer');
     const many = { name: 'main', image: 'app:1', resources: { requests: { cpu: '1000' } } };

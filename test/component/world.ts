@@ -140,6 +140,7 @@ export class World {
       statsHost: { cgroups: {}, procFolder: join(this.folder, 'proc'), runtimePID: () => undefined },
       endpoint: { endpoint: this.socketPath, because: 'it is there' },
       leaveOrphans: false,
+      prunes: false,
       nodeCredentials: () => Promise.resolve([]),
       secrets: new SecretValues(),
       keptImages: [],

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { execa } from 'execa';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Agent, nodeName, startAgent } from './agent.ts';
-import { makePod, serve, shell } from './manifests.ts';
+import { makePod, nothing, serve, shell } from './manifests.ts';
 import { untilGone } from './until-gone.ts';
 
 let agent: Agent;
@@ -136,6 +136,7 @@ test('pods of somebody else in the same runtime are never touched', async () => 
     const { pod } = await agent.untilReady('web');
     await agent.stop();
     await agent.remove('web.yaml');
+    await agent.write('nothing.yaml', nothing);
     await agent.start();
     await untilGone(join(agent.rootDir, 'pods', pod.metadata.uid));
     expect((await agent.down()).stdout).toBe('kubelet-ts stopped\n');

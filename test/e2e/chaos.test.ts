@@ -4,7 +4,9 @@ import { expect, test } from 'vitest';
 import { SeededRandom } from '../builders/seeded-random.ts';
 import { ChaosWorld } from '../chaos/chaos-world.ts';
 import { describeProgress } from '../chaos/describe-progress.ts';
+import { runOrphanRounds } from '../chaos/orphan-rounds.ts';
 import { runChaos } from '../chaos/run-chaos.ts';
+import { Agent } from './agent.ts';
 import { NetworkNamespace } from './network-namespace.ts';
 import { cache } from './program.ts';
 
@@ -32,6 +34,22 @@ test(
   'however a runtime hangs, loses connections and is killed, the pods are as declared again, none ran twice, and nothing is left',
   async () => {
     await survive(await ChaosWorld.proxied(new SeededRandom(seed)));
+  },
+  timeoutMs,
+);
+
+test(
+  'however the agent is killed while it stops pods without a manifest, their hooks and programs write all that they must',
+  async () => {
+    const agent = await Agent.create();
+    try {
+      expect(await runOrphanRounds(agent, new SeededRandom(seed), Math.ceil(rounds / 3))).toBe(Math.ceil(rounds / 3));
+    } catch (error) {
+      await writeFile(join(cache, `chaos-orphans-${seed}.log`), agent.logText());
+      await agent.cleanUp().catch(() => undefined);
+      throw error;
+    }
+    await agent.cleanUp();
   },
   timeoutMs,
 );

@@ -34,6 +34,9 @@ export function shell(name: string, script: string, more: Partial<Container> = {
 /** Goes on at the end of a script until it is told to stop, and stops at once then. */
 export const serve = 'trap "exit 0" TERM; while :; do sleep 3600 & wait; done';
 
+/** Declares on purpose that nothing runs, so that a start stops every pod. */
+export const nothing = { apiVersion: 'v1', kind: 'List', items: [] };
+
 /** A folder of this machine as a volume, made when it is absent. */
 export function hostFolder(name: string, path: string): Volume {
   return { name, hostPath: { path, type: 'DirectoryOrCreate' } };

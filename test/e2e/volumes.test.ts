@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Volume } from '../../src/api/types.ts';
 import { type Agent, isReady, nodeName, startAgent } from './agent.ts';
 import { mountsBelow } from './leftovers.ts';
-import { makePod, serve, shell } from './manifests.ts';
+import { makePod, nothing, serve, shell } from './manifests.ts';
 import { untilGone } from './until-gone.ts';
 
 let agent: Agent;
@@ -183,6 +183,7 @@ test('a tmpfs that a killed agent left is unmounted, and nothing of the machine 
   await mkdir(inside);
   await execa('mount', ['--bind', precious, inside]);
   await agent.remove('web.yaml');
+  await agent.write('nothing.yaml', nothing);
   await agent.start();
   await untilGone(join(agent.rootDir, 'pods', pod.metadata.uid));
   expect(await mountsBelow(join(agent.rootDir, 'pods'))).toEqual([]);

@@ -14,6 +14,7 @@ export class ManualSource implements PodSource {
   #pods: Pod[] | undefined;
   #derivedUIDs: string[] = [];
   #configObjects: ConfigObject[] = [];
+  #declaresNothing = false;
 
   constructor(source: SourceName = 'file', where = `<${source}>`) {
     this.source = source;
@@ -23,7 +24,15 @@ export class ManualSource implements PodSource {
   /** These are all the pods it declares from now on. */
   set(...pods: Pod[]): void {
     this.#pods = pods;
+    this.#declaresNothing = false;
     this.#derivedUIDs = [];
+    this.#handOver();
+  }
+
+  /** It declares an empty list on purpose. */
+  setNothing(): void {
+    this.#pods = [];
+    this.#declaresNothing = true;
     this.#handOver();
   }
 
@@ -59,6 +68,14 @@ export class ManualSource implements PodSource {
     if (this.#pods === undefined) return;
     const { source, where } = this;
     const [configObjects, derivedUIDs] = [this.#configObjects, this.#derivedUIDs];
-    this.#sink?.onUpdate({ source, where, pods: this.#pods, configObjects, problems: [], derivedUIDs });
+    this.#sink?.onUpdate({
+      source,
+      where,
+      pods: this.#pods,
+      configObjects,
+      problems: [],
+      derivedUIDs,
+      ...(this.#declaresNothing && { declaresNothing: true }),
+    });
   }
 }

@@ -1,13 +1,17 @@
 import type { Manifests } from './load-manifests.ts';
 
+type JoinedManifests = Required<Omit<Manifests, 'namePlaces' | 'declaresNothing'>> & Pick<Manifests, 'declaresNothing'>;
+
 /** Everything that several manifests declare, in their order, without the places of names. */
-export function joinManifests(parts: readonly Partial<Manifests>[]): Required<Omit<Manifests, 'namePlaces'>> {
+export function joinManifests(parts: readonly Partial<Manifests>[]): JoinedManifests {
+  const pods = parts.flatMap((part) => part.pods ?? []);
   return {
-    pods: parts.flatMap(({ pods = [] }) => pods),
+    pods,
     configObjects: parts.flatMap(({ configObjects = [] }) => configObjects),
     problems: parts.flatMap(({ problems = [] }) => problems),
     dependsOnPlaces: parts.flatMap(({ dependsOnPlaces = [] }) => dependsOnPlaces),
     classPlaces: parts.flatMap(({ classPlaces = [] }) => classPlaces),
     derivedUIDs: parts.flatMap(({ derivedUIDs = [] }) => derivedUIDs),
+    ...(pods.length === 0 && parts.some(({ declaresNothing }) => declaresNothing) && { declaresNothing: true }),
   };
 }

@@ -30,6 +30,8 @@ export interface Manifests {
   derivedUIDs?: string[];
   /** Places of names and UIDs. Absent unless all places are wanted. */
   namePlaces?: NamePlace[];
+  /** True if an empty list says on purpose that no pod is to run. Absent otherwise. */
+  declaresNothing?: boolean;
 }
 
 /** The place of a name or a UID, by its key of `claimedKeys`. */
@@ -54,6 +56,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
   const names = new DeclaredNames();
   const ignored: Declarations['ignored'] = [];
   let isStatement = false;
+  let hasEmptyList = false;
   let objectsLeft = maxManifestObjects;
   for (const reading of readManifests(bytes, options.origin)) {
     if (objectsLeft < 0) break;
@@ -65,6 +68,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     const found = declaredObjects(reading.document, objectsLeft);
     objectsLeft -= found.count;
     for (const object of found.ignored) ignored.push(object);
+    hasEmptyList ||= found.hasEmptyList;
     isStatement ||= found.objects.length > 0 || found.hasEmptyList;
     problems.addAll(found.problems);
     if (found.objects.length > 0) problems.addAll(notesOf(reading.document));
@@ -101,6 +105,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     ...(classPlaces.length > 0 && { classPlaces }),
     ...(derivedUIDs.length > 0 && { derivedUIDs }),
     ...(namePlaces.length > 0 && { namePlaces }),
+    ...(hasEmptyList && pods.length === 0 && { declaresNothing: true }),
   };
 }
 

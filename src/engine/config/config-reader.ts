@@ -52,6 +52,8 @@ interface Read {
   declared: readonly Pod[] | undefined;
   /** Keys of its objects, by `claimedKeys`. */
   keys: ReadonlySet<string>;
+  /** True if its last list is empty on purpose. */
+  declaresNothing: boolean;
   /** UIDs of these pods that are derived from their manifests. */
   derivedUIDs: ReadonlySet<string>;
   /** Problems that the source reports. */
@@ -89,6 +91,7 @@ export class ConfigReader {
       snapshot: { source: source.source, where: source.where, ready: false, pods: 0, problems: [] },
       declared: undefined,
       keys: new Set(),
+      declaresNothing: false,
       derivedUIDs: new Set(),
       problems: [],
       immutable: [],
@@ -161,6 +164,11 @@ export class ConfigReader {
     return this.podConfig.declares(fullName);
   }
 
+  /** True if the last list of some source is empty on purpose. */
+  declaresNothing(): boolean {
+    return this.reads.some((read) => read.declaresNothing);
+  }
+
   /** Why a pod must not start with its class. Returns undefined if it may. `revision` is the UID of its manifest. */
   classProblemOf(revision: string): ClassProblem | undefined {
     return this.podClasses.problemOf(revision);
@@ -176,6 +184,7 @@ export class ConfigReader {
     const { id } = read.id;
     read.declared = pods.filter((pod) => !isMirrorPod(pod)).map((pod) => withoutDisabledFields(pod, featureGates));
     read.keys = new Set(claimedKeys({ pods: read.declared, configObjects: objects }));
+    read.declaresNothing = update.declaresNothing === true;
     read.derivedUIDs = new Set(derivedUIDs);
     read.problems = problems;
     if (version !== undefined) read.snapshot.version = version;

@@ -24,6 +24,8 @@ export interface SourceUpdate {
    * there are none.
    */
   derivedUIDs?: string[];
+  /** True if an empty list says on purpose that no pod is to run. Absent otherwise. */
+  declaresNothing?: boolean;
 }
 
 /** A folder, file, URL or stream that declares pods. */

@@ -29,6 +29,20 @@ export function explainHold(subject: Subject): Finding | undefined {
   };
 }
 
+/** A pod that runs well although no manifest declares it. */
+export function explainUndeclared({ isUndeclared }: Subject): Finding | undefined {
+  if (isUndeclared !== true) return undefined;
+  return {
+    stage: 'held',
+    cause: 'no manifest of this start declares it; it runs on, because the start would have stopped every pod',
+    evidence: [],
+    ways: [
+      'Keep it: run kubelet-ts with the folder or URL that declares it.',
+      'Stop it, and all other pods without a manifest: kubelet-ts run MANIFESTS --prune',
+    ],
+  };
+}
+
 /** True for an update that waits although the node could run it. */
 export const isHold = (reason: string): boolean => reason in holds;
 

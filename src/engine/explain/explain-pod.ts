@@ -6,7 +6,7 @@ import { explainCrash } from './explain-crash.ts';
 import { explainEnd, explainFailedContainer } from './explain-end.ts';
 import { explainImage } from './explain-image.ts';
 import { explainAgent, explainManifest, explainReplacement, explainRuntime, explainUpdate } from './explain-node.ts';
-import { explainHold, explainStop } from './explain-operation.ts';
+import { explainHold, explainStop, explainUndeclared } from './explain-operation.ts';
 import { explainProbe } from './explain-probe.ts';
 import { explainSandbox } from './explain-sandbox.ts';
 import type { Explanation, Finding } from './explanation.ts';
@@ -31,6 +31,7 @@ const examiners: readonly Examiner[] = [
   explainProbe,
   explainProgress,
   explainHold,
+  explainUndeclared,
 ];
 
 /** Explains in which stage a pod is, why, and what to do. */

@@ -13,6 +13,7 @@ import { isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { type PodRemover, surplusContainers } from '../kuberuntime/pod-remover.ts';
 import type { ContainerGCPolicy } from './container-gc.ts';
+import type { UndeclaredRecords } from './undeclared-records.ts';
 
 /** More pods than are removed while a runtime makes one sandbox. */
 const maxRemembered = 1000;
@@ -29,6 +30,7 @@ interface Deps {
   policy: Pick<ContainerGCPolicy, 'maxPerPodContainer'>;
   podCgroups: PodCgroups;
   podDirs: PodDirs;
+  undeclaredRecords: Pick<UndeclaredRecords, 'note' | 'release'>;
   /** Unmounts the volumes of a pod, if there are any. */
   unmountVolumes: (uid: string) => Promise<unknown>;
   clock: Pick<Clock, 'monotonic'>;
@@ -81,6 +83,7 @@ export class PodRemains {
     // Another owner's pod of this UID would have its processes in a cgroup of the same name.
     if (foreignPods.holderOf(uid) === undefined) await podCgroups.remove(uid);
     await this.deps.unmountVolumes(uid);
+    await this.deps.undeclaredRecords.release(uid);
     await podDirs.removePodDir(uid);
     this.remember(uid);
     this.unfinished.delete(uid);
@@ -222,6 +225,7 @@ export class PodRemains {
         this.startRemoval(uid, onRemoval);
         return;
       }
+      this.deps.undeclaredRecords.note(uid, 'removed');
       meter?.count('kubelet_orphaned_runtime_pods_total', {});
       killOrphan(runningPod);
     } catch (error) {

@@ -108,6 +108,7 @@ const labelColumn = (key: string): Column => ({
 function statusText({ listed, update }: ShownPod): string {
   const text = podStatusText(listed.pod, listed.worker);
   if (listed.restarting !== undefined) return `${text} (restarting)`;
+  if (listed.isUndeclared === true && update === undefined) return `${text} (undeclared)`;
   if (listed.waitingUpdate !== undefined) return `${text} (update: ${listed.waitingUpdate.reason})`;
   return update === undefined ? text : `${text} (update: ${podStatusText(update.pod, update.worker)})`;
 }

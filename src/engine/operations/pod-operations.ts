@@ -136,9 +136,11 @@ export class PodOperations {
     this.deps.records.forget(pod);
   }
 
-  /** Forgets the pods that no source declares. Called once all sources were read. */
+  /** Forgets the pods that no source declares and that do not run on. Called once all sources were read. */
   retainDeclared(): void {
-    for (const record of this.deps.records.all()) if (!this.declared.has(podKey(record))) this.removed(record);
+    for (const record of this.deps.records.all()) {
+      if (!this.declared.has(podKey(record)) && this.deps.declaredPod(record) === undefined) this.removed(record);
+    }
   }
 
   /**

@@ -2,7 +2,8 @@ import { isPodReady } from '../../api/values/pod-conditions.ts';
 import type { EngineSnapshot, PodSnapshot } from './snapshot.ts';
 
 /** The facts of a pod that decide. `worker` is absent without an agent. */
-type JudgedPod = Pick<PodSnapshot, 'pod'> & Partial<Pick<PodSnapshot, 'worker' | 'waitingUpdate' | 'rejection'>>;
+type JudgedPod = Pick<PodSnapshot, 'pod'> &
+  Partial<Pick<PodSnapshot, 'worker' | 'waitingUpdate' | 'rejection' | 'isUndeclared'>>;
 
 /**
  * True if nothing about the pod needs an explanation: it runs its newest manifest and is Ready, or it has completed. A
@@ -10,7 +11,8 @@ type JudgedPod = Pick<PodSnapshot, 'pod'> & Partial<Pick<PodSnapshot, 'worker' |
  * rejected pod, because its status may be that of its last run.
  */
 export function isWell(entry: JudgedPod, node: EngineSnapshot): boolean {
-  const { pod, worker, waitingUpdate, rejection } = entry;
+  const { pod, worker, waitingUpdate, rejection, isUndeclared } = entry;
+  if (isUndeclared === true) return false;
   if (node.runtime.error !== undefined || waitingUpdate !== undefined || rejection !== undefined) return false;
   const { status } = pod;
   const isReady = status?.phase === 'Running' && worker?.state === 'sync' && isPodReady(status);

@@ -54,6 +54,7 @@ export const reasons = {
   manifestGood: 'ManifestGood',
   nodeAllocatableEnforced: 'NodeAllocatableEnforced',
   networkNotReady: 'NetworkNotReady',
+  notDeclared: 'NotDeclared',
   nodeHasDiskPressure: 'NodeHasDiskPressure',
   nodeHasInsufficientMemory: 'NodeHasInsufficientMemory',
   nodeHasInsufficientPID: 'NodeHasInsufficientPID',

@@ -1,3 +1,5 @@
+import { readUndeclared } from '../../engine/gc/undeclared-records.ts';
+import { PodDirs } from '../../engine/host/pod-dirs.ts';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
@@ -83,7 +85,14 @@ export async function readAgents(rootDir: string): Promise<AgentFacts> {
   }
   // The parent of an agent is its screen.
   const others = found.filter(({ pid }) => pid !== ownPID && !parents.has(pid));
-  return { ...(own && { own }), others };
+  return { ...(own && { own }), others, undeclaredPods: await countUndeclaredPods(rootDir) };
+}
+
+async function countUndeclaredPods(rootDir: string): Promise<number> {
+  const podDirs = new PodDirs({ rootDir });
+  let count = 0;
+  for (const uid of await podDirs.podUIDs()) if ((await readUndeclared(podDirs.podDir(uid))) === 'kept') count += 1;
+  return count;
 }
 
 async function kindOf(pid: number): Promise<'kubelet' | 'kubelet-ts' | undefined> {

@@ -72,6 +72,8 @@ export interface NodeOptions
   offline: boolean;
   /** True leaves our pods that no manifest declares, instead of stopping them. */
   leaveOrphans: boolean;
+  /** True stops our pods that no manifest declares, even if these are all pods. */
+  prune: boolean;
   /** Values that no text may contain. Starts with the credentials of URLs; the engine and the sources add theirs. */
   secrets: SecretValues;
   /** Problems of the configuration to log. */
@@ -99,6 +101,7 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   authorizationPolicyFile?: string;
   inPlace?: boolean;
   offline?: boolean;
+  prune?: boolean;
 }
 
 /** Reads the configuration files and applies the flags over them. Rejects with a `UserError` for mistakes. */
@@ -165,6 +168,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     inPlace: flags.inPlace ?? true,
     offline: flags.offline ?? false,
     leaveOrphans: false,
+    prune: flags.prune ?? false,
     secrets: hidden(secretsOfURLs(ofURLs)),
     warnings: [...warnOfFlags(flags), ...ipWarnings, ...warnings],
     unusedFields: fieldsWithoutEffect(configuration),

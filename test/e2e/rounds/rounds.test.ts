@@ -38,6 +38,8 @@ beforeAll(async () => {
   agent = await startAgent({
     containerd,
     networkNamespace: namespace.path,
+    // The last pod may go in the moment in which the agent is killed.
+    flags: ['--prune'],
     manifests: {
       'config.yaml': { ...object('ConfigMap'), data: { key: 'value' } },
       'secret.yaml': { ...object('Secret'), stringData: { password: 'hunter2' } },

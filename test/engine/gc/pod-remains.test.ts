@@ -20,6 +20,7 @@ test('a cgroup of a removed pod that the runtime made late is removed, too', asy
     },
     foreignPods: { holderOf: () => undefined },
     unmountVolumes: () => Promise.resolve(),
+    undeclaredRecords: { release: () => Promise.resolve() },
     runtimePods: { getPods: () => Promise.resolve([]) },
     isKnown: (uid: string) => known.has(uid),
     onPodRemoved: () => undefined,

@@ -342,6 +342,13 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   ['pods with their agent', { agents: { value: { own: { pid: 7 }, others: [], runningPods: 2 } } }, []],
   ['no pods and no agent', { agents: { value: { others: [], runningPods: 0 } } }, []],
   [
+    'pods without a manifest',
+    { agents: { value: { own: { pid: 7 }, others: [], undeclaredPods: 2 } } },
+    [
+      'agent warning: 2 pods of this root-dir run on without a manifest -> Run the manifests that declare them, or: kubelet-ts run MANIFESTS --prune',
+    ],
+  ],
+  [
     'a second kubelet',
     { agents: { value: { others: [{ pid: 9, command: 'kubelet', isKubelet: true }] } } },
     [

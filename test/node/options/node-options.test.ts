@@ -51,6 +51,7 @@ test("the defaults are the kubelet's", async () => {
     refusesSwap: false,
     inPlace: true,
     offline: false,
+    prune: false,
     leaveOrphans: false,
     runtimeRootDir: expect.any(String) as string,
     secrets: new SecretValues(),

@@ -25,7 +25,7 @@ const otherUID = 'Leave it out, or give one of them another.';
 
 type Declared = Pick<
   Manifests,
-  'pods' | 'configObjects' | 'dependsOnPlaces' | 'classPlaces' | 'derivedUIDs' | 'namePlaces'
+  'pods' | 'configObjects' | 'dependsOnPlaces' | 'classPlaces' | 'derivedUIDs' | 'namePlaces' | 'declaresNothing'
 >;
 
 interface ManifestFile {

@@ -62,10 +62,19 @@ function judgePort({ port, flag, holder }: PortFacts, ownPID: number | undefined
 
 export function checkAgents({ agents, runtime }: Facts): Verdict[] {
   const isManaged = 'value' in runtime && runtime.value.kind === 'chosen' && runtime.value.managed;
-  return onFact(agents, ({ own, others, runningPods }) => [
+  return onFact(agents, ({ own, others, runningPods, undeclaredPods = 0 }) => [
     judgeOwn(own, runningPods),
+    ...(undeclaredPods === 0 ? [] : [judgeUndeclared(undeclaredPods)]),
     ...others.map((one) => judgeOther(one, isManaged)),
   ]);
+}
+
+function judgeUndeclared(count: number): Verdict {
+  const what = count === 1 ? '1 pod of this root-dir runs' : `${count} pods of this root-dir run`;
+  return warning(
+    `${what} on without a manifest`,
+    'Run the manifests that declare them, or: kubelet-ts run MANIFESTS --prune',
+  );
 }
 
 function judgeOwn(own: AgentFacts['own'], runningPods = 0): Verdict {

@@ -166,6 +166,8 @@ export interface AgentFacts {
   runningPods?: number;
   /** Other programs that do the work of a kubelet. */
   others: { pid: number; command: string; isKubelet: boolean }[];
+  /** Number of pods of this root-dir that run on although no manifest declares them. */
+  undeclaredPods?: number;
 }
 
 export interface RegistryFacts {
