@@ -59,7 +59,7 @@ async function filesOf(executable) {
   const completion = (shell) => output('completion', shell);
   const unit = ['install-service', '--dry-run', '--init', 'systemd', '--program', '/usr/bin/kubelet-ts'];
   return {
-    'lib/systemd/system/kubelet-ts.service': await output(...unit),
+    'usr/lib/systemd/system/kubelet-ts.service': await output(...unit),
     'etc/default/kubelet-ts': defaults,
     'usr/share/bash-completion/completions/kubelet-ts': await completion('bash'),
     'usr/share/zsh/vendor-completions/_kubelet-ts': await completion('zsh'),

@@ -39,8 +39,8 @@ export const usualBinDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni',
 /** Without one of these there is no bridge network. */
 export const neededPlugins = ['bridge', 'host-local', 'loopback'];
 const optionalPlugins = ['portmap', 'firewall'];
-const usualClaimsDir = '/run/kubelet-ts/subnets';
-const confFileName = '10-kubelet-ts.conflist';
+export const usualClaimsDir = '/run/kubelet-ts/subnets';
+export const confFileName = '10-kubelet-ts.conflist';
 
 /** Uses the machine's CNI configuration. If there is none, writes one of a bridge network. */
 export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {

@@ -1,16 +1,19 @@
 import { chmod, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
+import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../make-folder.ts';
 import { requireRoot } from '../needs-root.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
-import { type CNISetup, ensureCNIConfig, removeBridge } from './cni-config.ts';
+import { type CNISetup, confFileName, ensureCNIConfig, removeBridge, usualClaimsDir } from './cni-config.ts';
 import { generateContainerdConfig } from './containerd-config.ts';
 import { cutLog } from './containerd-log.ts';
 import { ContainerdSupervisor, type PreparedLaunch, type SupervisionEvents } from './containerd-supervisor.ts';
 import { endShim } from './end-shim.ts';
+import { allowForwarding, disallowForwarding, type ForwardRules } from './forward-rules.ts';
 import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
 import type { ImportedFolder } from './import-images-folder.ts';
 import type { ImportProgress } from './import-progress.ts';
@@ -115,7 +118,13 @@ export class ManagedContainerd {
     }
     void this.#orphanShims.follow();
     this.#keepHouse();
-    return { endpoint: this.endpoint, pid: process.pid, adopted, warnings };
+    const unforwarded = await allowForwarding(this.#forwardRules());
+    const all = unforwarded === undefined ? warnings : [...warnings, unforwarded];
+    return { endpoint: this.endpoint, pid: process.pid, adopted, warnings: all };
+  }
+
+  #forwardRules(): ForwardRules {
+    return { file: join(this.paths.cniConfDir, confFileName), claimsDir: usualClaimsDir };
   }
 
   /** Wraps a runtime. If a sandbox fails because the pause image is missing, loads the image again. */
@@ -154,6 +163,9 @@ export class ManagedContainerd {
     await this.#orphanShims.checkBeforeEnd();
     await this.#supervisor.stop();
     await removeBridge(this.paths.cniConfDir, { logger: this.#logger });
+    await disallowForwarding(this.#forwardRules()).catch((error: unknown) => {
+      this.#logger.warn({ err: errorMessage(error) }, 'Kept the rules of iptables for host ports');
+    });
   }
 
   async #prepare(): Promise<PreparedLaunch> {

@@ -204,8 +204,8 @@ test('the service of the Debian package is installed and removed, and only data 
   expect(pages.length).toBeGreaterThan(30);
   expect(paths.filter((path) => !pages.includes(path)).sort()).toEqual([
     '/etc/default/kubelet-ts',
-    '/lib/systemd/system/kubelet-ts.service',
     '/usr/bin/kubelet-ts',
+    '/usr/lib/systemd/system/kubelet-ts.service',
     '/usr/share/bash-completion/completions/kubelet-ts',
     '/usr/share/doc/kubelet-ts/copyright',
     '/usr/share/doc/kubelet-ts/sbom.json',
@@ -221,7 +221,7 @@ test('the service of the Debian package is installed and removed, and only data 
   // The layer holds each path that differs from the machine's, except those of dpkg and its triggers.
   const changed = (await mounts.run('find', join(layer, 'upper'), '-iname', '*kubelet*')).split('\n');
   expect(changed).toEqual([join(layer, 'upper/var/lib/kubelet-ts')]);
-  const unit = await readFile(join(tree, 'lib/systemd/system/kubelet-ts.service'), 'utf8');
+  const unit = await readFile(join(tree, 'usr/lib/systemd/system/kubelet-ts.service'), 'utf8');
   expect(unit).toContain('ExecStart=/usr/bin/kubelet-ts run --no-tui /etc/kubernetes/manifests ');
 });
 

@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
     include: ['test/machine/*.scenarios.ts'],
+    // One machine at a time.
+    fileParallelism: false,
     reporters: ['verbose', './test/summary-reporter.ts'],
     testTimeout: hourMs,
     hookTimeout: hourMs,

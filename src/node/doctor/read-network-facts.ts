@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { usualBinDirs } from '../../containerd/cni-config.ts';
+import { forwardChain } from '../../containerd/forward-rules.ts';
 import { findProgram, generateInstallHint, searchFolders } from '../../containerd/find-containerd.ts';
 import { readResolvers } from '../../engine/network/resolvers.ts';
 import { readRegularFile } from '../../regular-file.ts';
@@ -28,12 +29,14 @@ export async function readNetwork(resolvConf: string): Promise<NetworkFacts> {
     readFile('/etc/os-release', 'utf8').catch(() => ''),
   ]);
   const iptablesError = iptables === undefined ? undefined : await failureOf(iptables);
+  const forward = iptables === undefined ? undefined : await readForward(iptables);
   return {
     pluginFolders,
     configs,
     ...(iptables !== undefined && { iptables }),
     ...(nft !== undefined && { nft }),
     ...(iptablesError !== undefined && { iptablesError }),
+    ...(forward && { forward }),
     ...(ipForward !== undefined && { ipForward }),
     ...(resolvers && { resolvers }),
     installHint: generateInstallHint(osRelease),
@@ -88,6 +91,19 @@ async function failureOf(iptables: string): Promise<string | undefined> {
   });
   if (!failed) return undefined;
   return timedOut ? `no answer after ${iptablesMs / 1000} s` : (stderr.split('\n')[0] ?? '');
+}
+
+/** Returns undefined if this user may not look. */
+async function readForward(iptables: string): Promise<NetworkFacts['forward']> {
+  if (process.geteuid?.() !== 0) return undefined;
+  const { failed, stdout } = await execa(iptables, ['-S', 'FORWARD'], {
+    reject: false,
+    timeout: iptablesMs,
+    maxBuffer: maxConfigBytes,
+  });
+  const policy = /^-P FORWARD (\S+)$/m.exec(stdout)?.[1];
+  if (failed || policy === undefined) return undefined;
+  return { policy, hasRule: stdout.split('\n').includes(`-A FORWARD -j ${forwardChain}`) };
 }
 
 /** Asks a registry for its API, as a runtime does first. `host` may begin with `http://`. Never rejects. */

@@ -5,6 +5,7 @@ import { systemClock } from '../../clock.ts';
 import { SecretValues } from '../../engine/outgoing/secret-values.ts';
 import { type Logger, type LogLevel, wrapLogger } from '../../logger.ts';
 import { visibleJSON } from '../../visible-text.ts';
+import { isJournal } from './is-journal.ts';
 import { outgoingEntry, singleLineEntry } from './outgoing-log.ts';
 import { withGrowingIntervals } from './repeated-failures.ts';
 import { StreamLog } from './stream-log.ts';
@@ -33,7 +34,7 @@ export async function createLogger(
     all.warn({ lines }, 'Lines of the log are missing: its reader did not read');
   };
   const destination = logFile === undefined ? openStderr(onDropped) : await openFile(logFile);
-  const line = format === 'json' ? jsonLine : await textLineOf();
+  const line = format === 'json' ? jsonLine : await textLineOf(logFile === undefined);
   const write = (entry: string): void => {
     destination.write(line(outgoingEntry(entry, secrets)));
   };
@@ -65,9 +66,11 @@ function fromLevel(logger: Logger, threshold: { level: string }): Logger {
 
 const jsonLine = (entry: object): string => `${visibleJSON(JSON.stringify(entry))}\n`;
 
-async function textLineOf(): Promise<(entry: Record<string, unknown>) => string> {
-  const { textLine } = await import('./log-text.ts');
-  return (entry) => textLine(singleLineEntry(entry));
+async function textLineOf(isOnStderr: boolean): Promise<(entry: Record<string, unknown>) => string> {
+  const { journalLine, textLine } = await import('./log-text.ts');
+  const stats = fstatSync(stderrFd, { bigint: true });
+  const format = isOnStderr && isJournal(process.env['JOURNAL_STREAM'], stats) ? journalLine : textLine;
+  return (entry) => format(singleLineEntry(entry));
 }
 
 const stderrFd = 2;

@@ -20,7 +20,8 @@ Type=notify
 # A runtime that comes later, or archives of images, may take their time.
 TimeoutStartSec=infinity
 WatchdogSec=60
-# Of kubeadm, and for flags of this machine.
+# Of kubeadm, and for flags of this machine. systemd warns of variables that are not set.
+Environment=KUBELET_CONFIG_ARGS= KUBELET_KUBEADM_ARGS= KUBELET_EXTRA_ARGS=
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
 EnvironmentFile=-/etc/default/kubelet
 EnvironmentFile=-/etc/default/kubelet-ts

@@ -200,6 +200,34 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   ],
   ['no plugins here, where the runtime has a network by itself', network({ pluginFolders: [] }), []],
   [
+    'a firewall that drops connections to host ports',
+    network({ forward: { policy: 'DROP', hasRule: false } }),
+    [
+      'firewall warning: the policy of FORWARD is DROP: other machines may not reach host ports of pods -> iptables -A FORWARD -m conntrack --ctstate DNAT -j ACCEPT',
+    ],
+  ],
+  [
+    'such a firewall whose rule of ours was flushed',
+    {
+      ...network({ forward: { policy: 'DROP', hasRule: false } }),
+      runtime: { value: managed },
+      agents: { value: { own: { pid: 1 }, others: [] } },
+    },
+    [
+      'firewall warning: the policy of FORWARD is DROP: other machines may not reach host ports of pods -> systemctl restart kubelet-ts',
+    ],
+  ],
+  [
+    'nothing where the rule of ours is there',
+    { ...network({ forward: { policy: 'DROP', hasRule: true } }), runtime: { value: managed } },
+    [],
+  ],
+  [
+    'nothing where the start adds the rule',
+    { ...network({ forward: { policy: 'DROP', hasRule: false } }), runtime: { value: managed } },
+    [],
+  ],
+  [
     'name servers on loopback alone',
     network({ resolvers: { host: loopback, ownNetwork: loopback } }),
     [

@@ -31,17 +31,29 @@ function judgeConfig({ path, types, error }: NetworkFacts['configs'][number], fa
   return [verdict, warning(evidence, 'sysctl -w net.ipv4.ip_forward=1')];
 }
 
-export function checkFirewall({ network }: Facts): Verdict[] {
-  return onFact(network, ({ iptables, nft, iptablesError }) => {
+export function checkFirewall(facts: Facts): Verdict[] {
+  return onFact(facts.network, ({ iptables, nft, iptablesError, forward }) => {
     if (iptables === undefined) {
       const beside = nft === undefined ? '' : ` (${nft} is there, and the CNI plugins need iptables)`;
       const evidence = `iptables is not installed${beside}: pods cannot reach other machines, and hostPort does not work`;
       return [warning(evidence, 'Install the package iptables of this distribution.')];
     }
-    if (iptablesError === undefined) return [ok(iptables)];
+    if (iptablesError === undefined) return [ok(iptables), ...judgeForward(forward, facts)];
     const evidence = `${iptables} cannot list its rules: ${iptablesError}`;
     return [problem(evidence, 'modprobe iptable_nat || modprobe nft_compat')];
   });
+}
+
+/** Docker and ufw set the policy to DROP. */
+function judgeForward(forward: NetworkFacts['forward'], { agents, runtime }: Facts): Verdict[] {
+  if (forward === undefined || forward.policy === 'ACCEPT') return [];
+  const evidence = `the policy of FORWARD is ${forward.policy}`;
+  if (forward.hasRule) return [ok(`${evidence}, and a rule of kubelet-ts lets connections to host ports through`)];
+  const isManaged = 'value' in runtime && runtime.value.kind === 'chosen' && runtime.value.managed;
+  const isRunning = 'value' in agents && agents.value.own !== undefined;
+  if (isManaged && !isRunning) return [ok(`${evidence}; kubelet-ts run adds a rule for host ports`)];
+  const mend = isManaged ? 'systemctl restart kubelet-ts' : 'iptables -A FORWARD -m conntrack --ctstate DNAT -j ACCEPT';
+  return [warning(`${evidence}: other machines may not reach host ports of pods`, mend)];
 }
 
 export function checkDNS({ network }: Facts): Verdict[] {

@@ -113,6 +113,8 @@ export interface NetworkFacts {
   nft?: string;
   /** Why iptables cannot list its rules. Undefined if it can, or was not tried. */
   iptablesError?: string;
+  /** The policy of FORWARD, and whether a rule of ours lets connections to host ports through. */
+  forward?: { policy: string; hasRule: boolean };
   ipForward?: string;
   /** Undefined without a resolver file, or with one that cannot be read. */
   resolvers?: Resolvers;
