@@ -82,7 +82,7 @@ test('a newcomer: the host port answers another machine, although Docker drops w
 
 test('a newcomer: a pod resolves a name through the server behind systemd-resolved', async () => {
   expect(await machine.run('cat /etc/resolv.conf | grep -c "^nameserver 127.0.0.53"')).toBe('1');
-  expect(await machine.run('kubelet-ts exec web -- nslookup registry.example')).toContain('192.0.2.80');
+  expect(await machine.run('kubelet-ts exec web -- nslookup -type=a registry.example')).toContain('192.0.2.80');
   expect(await machine.run('kubelet-ts exec host -- cat /etc/resolv.conf')).toContain('nameserver 127.0.0.53');
 });
 
