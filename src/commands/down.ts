@@ -10,6 +10,7 @@ import { endAgent } from './run/end-agent.ts';
 import { outputGuard } from './run-once/github-guard.ts';
 import type { OutputGuard } from './run-once/github-guard.ts';
 import { guardedLog } from './run-once/guarded-log.ts';
+import { lastPlaces, type Places } from '../node/last-places.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { type ConfigurationFiles, readConfiguration } from '../node/options/read-configuration.ts';
 import type { RunsLeft } from '../node/run-once/isolated-run.ts';
@@ -44,7 +45,7 @@ Examples:
 
 If the agent does not answer within 2 s, down ends it with SIGTERM and SIGCONT, and with SIGKILL 5 s later.
 
-Give down the same --config, --config-dir, --pod-logs-dir and --cgroup-root as run.`;
+Without --pod-logs-dir and --cgroup-root, by a flag or --config, down uses those of the last agent of the root-dir.`;
 
 interface Output {
   out: Printer;
@@ -52,7 +53,7 @@ interface Output {
 }
 
 async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output): Promise<void> {
-  const { configuration } = await readConfiguration(flags, flagsLayer(flags));
+  const { configuration, isGiven } = await readConfiguration(flags, flagsLayer(flags));
   const { stderr } = deps;
   const socket = rootSocketPath(flags.rootDir);
   // Its configuration alone may name it. An agent that does not answer is ended without it.
@@ -64,6 +65,9 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
     import('../node/log/create-logger.ts'),
   ]);
   const logger = guardedLog((await createLogger('text', 'warn')).logger, guard);
+  const places = await lastPlaces(flags.rootDir);
+  const placeOf = (name: keyof Places): string =>
+    isGiven(name) ? configuration[name] : (places?.[name] ?? configuration[name]);
   const node = {
     rootDir: flags.rootDir,
     runtimeRootDir: flags.rootDir,
@@ -72,8 +76,8 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
       runtimeNamedBy: 'containerRuntimeEndpoint in the configuration' as const,
     }),
     runtimeOfAgent,
-    podLogsDir: configuration.podLogsDir,
-    cgroupRoot: configuration.cgroupRoot || '/',
+    podLogsDir: placeOf('podLogsDir'),
+    cgroupRoot: placeOf('cgroupRoot') || '/',
     deletesClaims: flags.volumes,
     logger,
     onRemoved: (pod: string): void => {
@@ -95,11 +99,18 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
     out.hint('The managed containerd keeps running, because containers of these pods may still run.');
     return;
   }
-  const [{ hasManagedContainerd }, { ManagedContainerd }] = await Promise.all([
+  const [{ hasManagedContainerd }, { ManagedContainerd }, { podsOfOthers }] = await Promise.all([
     import('../containerd/managed-paths.ts'),
     import('../containerd/managed-containerd.ts'),
+    import('../node/pods-of-others.ts'),
   ]);
   if (!(await hasManagedContainerd(flags.rootDir))) return;
+  const others = await podsOfOthers(flags.rootDir);
+  if (others.length > 0) {
+    out.fail(`the managed containerd keeps running, because it runs pods of other root-dirs: ${others.join(', ')}`);
+    out.hint('Remove them first: kubelet-ts down --root-dir THEIR_ROOT_DIR');
+    return;
+  }
   await new ManagedContainerd({ rootDir: flags.rootDir, clock: systemClock, logger }).stop();
   out.print('managed containerd stopped');
 }

@@ -35,6 +35,7 @@ import { keepProcesses } from './keep-processes.ts';
 import type { EndpointName } from '../containerd/runtime-endpoint.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
 import { importImages, type OnStarting } from './import-images.ts';
+import { notePlaces } from './last-places.ts';
 import { noteRuntime } from './last-runtime.ts';
 import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
@@ -227,6 +228,9 @@ async function openNodeRuntime(
     { rootDir, makesPods: true, logger, signal },
     { ...options, onCall: request.metrics.counts.called },
   );
+  await notePlaces(rootDir, options).catch((error: unknown) => {
+    logger.warn({ err: error }, 'The flags are not noted: after the end of this agent, give them to down');
+  });
   return { endpoint, connection, ...started };
 }
 

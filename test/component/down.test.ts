@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { managedPaths } from '../../src/containerd/managed-paths.ts';
+import { notePlaces } from '../../src/node/last-places.ts';
 import { runProgram } from '../../src/commands/program.ts';
 import { startRuntimePod } from '../builders/runtime-pod.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
@@ -80,4 +82,53 @@ test('no text of the runtime is a command to GitHub', async () => {
     'hint: The next run tries it again, and so does the next down.',
     '',
   ]);
+});
+
+test('down removes the logs where the last agent had them, unless a flag names another folder', async () => {
+  const folder = await temporaryFolder();
+  const [rootDir, socketPath] = [join(folder, 'root'), join(folder, 'cri.sock')];
+  const logsOf = (name: string, uid: string): string => join(folder, name, `default_${uid}_${uid}`);
+  for (const path of [logsOf('noted', 'web'), logsOf('noted', 'db'), logsOf('named', 'db'), join(rootDir, 'state')]) {
+    await mkdir(path, { recursive: true });
+  }
+  await notePlaces(rootDir, { podLogsDir: join(folder, 'noted'), cgroupRoot: '/kubelet-ts-none' });
+  const runtime = new FakeRuntime({ clock: new FakeClock() });
+  runtime.addImage('app:1');
+  const server = new FakeCriServer(runtime);
+  await server.start({ socketPath });
+  onTestFinished(() => {
+    server.stop();
+  });
+  const takeDown = async (uid: string, ...flags: string[]): Promise<unknown> => {
+    await mkdir(join(rootDir, 'pods', uid), { recursive: true });
+    await startRuntimePod(runtime, uid);
+    return run(['down', '--root-dir', rootDir, '--container-runtime-endpoint', `unix://${socketPath}`, ...flags]);
+  };
+  const removed = (uid: string): unknown => ({ code: 0, stdout: `pod default/${uid} removed\n`, stderr: '' });
+  expect(await takeDown('web')).toEqual(removed('web'));
+  expect(await takeDown('db', '--pod-logs-dir', join(folder, 'named'))).toEqual(removed('db'));
+  const left = [logsOf('noted', 'web'), logsOf('noted', 'db'), logsOf('named', 'db')].map((path) => existsSync(path));
+  expect(left).toEqual([false, true, false]);
+});
+
+test('down --all leaves a managed containerd that runs pods of other root-dirs', async () => {
+  const rootDir = await temporaryFolder();
+  const { socket } = managedPaths(rootDir);
+  await mkdir(dirname(socket), { recursive: true });
+  await writeFile(join(rootDir, 'containerd', 'config.toml'), '');
+  const runtime = new FakeRuntime({ clock: new FakeClock() });
+  runtime.addImage('app:1');
+  await startRuntimePod(runtime, 'theirs');
+  const server = new FakeCriServer(runtime);
+  await server.start({ socketPath: socket });
+  onTestFinished(() => {
+    server.stop();
+  });
+  expect(await run(['down', '--all', '--root-dir', rootDir])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'error: the managed containerd keeps running, because it runs pods of other root-dirs: default/theirs\n' +
+      'hint: Remove them first: kubelet-ts down --root-dir THEIR_ROOT_DIR\n',
+  });
 });

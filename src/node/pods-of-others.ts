@@ -1,0 +1,25 @@
+import { podKey } from '../api/values/pod-names.ts';
+import { managedPaths } from '../containerd/managed-paths.ts';
+import { openChannel } from '../cri/grpc-channel.ts';
+import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
+
+/** Longest wait for the answer of the runtime. */
+const deadlineMs = 10_000;
+
+/**
+ * The pods, as `namespace/name`, that run in the managed containerd of a root-dir once its own are removed: agents of
+ * other root-dirs may use it. Empty if it does not answer.
+ */
+export async function podsOfOthers(rootDir: string): Promise<string[]> {
+  const channel = openChannel(managedPaths(rootDir).endpoint);
+  try {
+    const filter = { state: { state: 'SANDBOX_READY' as const } };
+    const { items } = await grpcRuntimeService(channel).listPodSandbox({ filter }, { deadlineMs });
+    return items.flatMap(({ metadata }) => (metadata === undefined ? [] : podKey(metadata))).sort();
+  } catch {
+    // Nothing runs in it, or nobody can reach what runs.
+    return [];
+  } finally {
+    channel.close();
+  }
+}
