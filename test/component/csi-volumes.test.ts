@@ -1,5 +1,5 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Pod, PodSpec, Volume } from '../../src/api/types.ts';
@@ -424,7 +424,33 @@ describe('a driver that', () => {
 
   test('says that it mounted, and made nothing, is not believed', async () => {
     driver.answers['nodePublishVolume'] = () => ({});
-    expect(await mountData(claiming())).toBe(`driver ${driverName} published nothing at ${target('disk')}`);
+    const message = `driver ${driverName} published no folder and no mount at ${target('disk')}`;
+    expect(await mountData(claiming())).toBe(message);
+  });
+
+  test('leaves a link in place of the folder is not followed', async () => {
+    const elsewhere = join(dirname(target('disk')), 'elsewhere');
+    driver.answers['nodePublishVolume'] = async () => {
+      await mkdir(elsewhere, { recursive: true });
+      await symlink(elsewhere, target('disk'));
+      return {};
+    };
+    const message = `driver ${driverName} published no folder and no mount at ${target('disk')}`;
+    expect(await mountData(claiming())).toBe(message);
+    await unlink(target('disk'));
+  });
+
+  test('refuses to unmount is an error with its name and the volume', async () => {
+    await mountData(claiming());
+    driver.answers['nodeUnpublishVolume'] = () => {
+      throw new RpcError('NodeUnpublishVolume', 9, 'busy');
+    };
+    const refused = node.manager.unmountPodVolumes('u1');
+    await expect(refused).rejects.toThrow(
+      `driver ${driverName} did not unmount volume disk-1: rpc error: code = FailedPrecondition desc = busy`,
+    );
+    driver.answers['nodeUnpublishVolume'] = (_request, carryOut) => carryOut();
+    await node.manager.unmountPodVolumes('u1');
   });
 
   test('says that it unmounted, and did not, leaves no mount', async () => {

@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import type { ClaimName, StorageLookup } from '../../api/values/persistent-volume.ts';
@@ -6,10 +7,12 @@ import type { CallOptions } from '../../cri/service.ts';
 import { allEnded } from '../../flow/all-ended.ts';
 import { OneAtATime } from '../../flow/one-at-a-time.ts';
 import type { Logger } from '../../logger.ts';
-import { isFolder, makeFolder } from '../../make-folder.ts';
+import { ifPresent } from '../../if-present.ts';
+import { makeFolder } from '../../make-folder.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
 import { isMountPoint } from '../host/mounts.ts';
 import { namesIn } from '../../names-in.ts';
+import type { CSINode } from '../../plugins/types.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { removeTree } from '../host/remove-tree.ts';
 import type { CSIDrivers } from './csi-drivers.ts';
@@ -171,8 +174,9 @@ export class CSIVolumes {
     }
     // A mount is not looked into, because a driver that hangs would not answer.
     const isMounted = await isMountPoint(target);
-    if (!isMounted && !(await isFolder(target))) {
-      throw new UserError(`driver ${driver} published nothing at ${target}`);
+    // A link could lead anywhere on this machine, for the ownership below and for the container.
+    if (!isMounted && !(await isOwnFolder(target))) {
+      throw new UserError(`driver ${driver} published no folder and no mount at ${target}`);
     }
     if (shouldChangeOwnership(spec, capabilities, this.deps.storage.csiDriver(driver))) {
       await this.deps.changeOwnership(target, spec);
@@ -252,7 +256,7 @@ export class CSIVolumes {
 
   private async unpublish({ driver, volumeHandle }: CSIVolumeID, folder: string): Promise<void> {
     const request = { volumeId: volumeHandle, targetPath: join(folder, 'mount') };
-    await this.deps.drivers.call(driver, (node) => node.nodeUnpublishVolume(request));
+    await this.undo({ driver, volumeHandle }, (node) => node.nodeUnpublishVolume(request));
     // Also unmounts what a driver left mounted.
     await removeTree(folder);
   }
@@ -262,9 +266,20 @@ export class CSIVolumes {
     if ((await readData(folder)) === undefined || (await this.isUsed(volume))) return;
     await setUnstaged(folder);
     const request = { volumeId: volume.volumeHandle, stagingTargetPath: stagingPath(folder) };
-    await this.deps.drivers.call(volume.driver, (node) => node.nodeUnstageVolume(request));
+    await this.undo(volume, (node) => node.nodeUnstageVolume(request));
     // Also unmounts what a driver left mounted.
     await removeTree(folder);
+  }
+
+  private async undo({ driver, volumeHandle }: CSIVolumeID, work: (node: CSINode) => Promise<unknown>): Promise<void> {
+    try {
+      await this.deps.drivers.call(driver, work);
+    } catch (error) {
+      throw new UserError(`driver ${driver} did not unmount volume ${volumeHandle}: ${errorMessage(error)}`, {
+        hint: 'It is tried again. The log of the driver has more.',
+        cause: error,
+      });
+    }
   }
 
   private async isUsed({ driver, volumeHandle }: CSIVolumeID): Promise<boolean> {
@@ -291,6 +306,11 @@ export class CSIVolumes {
       if (turns.isIdle) this.turns.delete(key);
     }
   }
+}
+
+/** True for a folder. False for a link to one. */
+async function isOwnFolder(path: string): Promise<boolean> {
+  return (await ifPresent(lstat(path)))?.isDirectory() ?? false;
 }
 
 /** Names of the volumes that a pod has published or noted. */

@@ -26,6 +26,11 @@ export interface Fetched {
   lastModified?: string | undefined;
   /** Text of its `.minisig`. */
   signature?: string | undefined;
+  /**
+   * Time of the newest signature that was accepted, in seconds since the epoch, in digits. It stays without its key, so
+   * that no older body is accepted once the key is back.
+   */
+  signedAt?: string | undefined;
   /** `selectorDigest` of the request. Absent if the origin has no selector. */
   selector?: string | undefined;
 }

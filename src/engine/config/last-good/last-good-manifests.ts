@@ -114,7 +114,7 @@ export class LastGoodManifests {
     const names = await this.readNames();
     for (const key of [...names.keys()]) {
       const kept = await this.newest(key, names);
-      await this.replace(key, kept?.fetched?.signature === undefined ? undefined : { ...kept, tornDown: true });
+      await this.replace(key, kept !== undefined && isSigned(kept) ? { ...kept, tornDown: true } : undefined);
     }
     await syncFolder(this.folder);
   }
@@ -271,4 +271,9 @@ async function readEntry(path: string): Promise<LastGood> {
 
 function newestOf(entries: readonly (LastGood | undefined)[]): LastGood | undefined {
   return entries.reduce((a, b) => ((b?.savedAt ?? -1) > (a?.savedAt ?? -1) ? b : a), undefined);
+}
+
+/** True if a signature of it was accepted, now or earlier. */
+function isSigned({ fetched = {} }: LastGood): boolean {
+  return fetched.signature !== undefined || fetched.signedAt !== undefined;
 }

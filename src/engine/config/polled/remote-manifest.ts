@@ -79,12 +79,13 @@ export class RemoteManifest {
   async restore(): Promise<void> {
     const kept = await this.options.lastGood?.load('http', this.where);
     if (kept === undefined) return;
-    const { signature, selector, ...validators } = kept.fetched ?? {};
+    const { signature, selector, signedAt, ...validators } = kept.fetched ?? {};
     const digest = sha256(kept.body);
-    const { lastSignedAtSeconds } = this;
+    const lastSignedAtSeconds = signedAt === undefined ? undefined : Number(signedAt);
+    this.lastSignedAtSeconds = lastSignedAtSeconds;
     try {
       const evidence = { digest, validators, signature, lastSignedAtSeconds };
-      this.lastSignedAtSeconds = await this.options.origin.trust?.(kept.body, evidence);
+      this.lastSignedAtSeconds = (await this.options.origin.trust?.(kept.body, evidence)) ?? lastSignedAtSeconds;
     } catch (error) {
       const { message, hint } = asOriginFailure(error);
       this.unusable = [this.problem('warning', `the manifest of the last run is not used: ${message}`, hint)];
@@ -145,8 +146,9 @@ export class RemoteManifest {
       this.seen = { ...seenNow, problems: loaded.problems };
       return;
     }
-    this.lastSignedAtSeconds = signedAtSeconds;
-    await this.save(body, { ...validators, signature, selector: seenNow.selector });
+    this.lastSignedAtSeconds = signedAtSeconds ?? lastSignedAtSeconds;
+    const signedAt = this.lastSignedAtSeconds === undefined ? undefined : String(this.lastSignedAtSeconds);
+    await this.save(body, { ...validators, signature, signedAt, selector: seenNow.selector });
     this.declare(loaded, seenNow, clock.now());
   }
 

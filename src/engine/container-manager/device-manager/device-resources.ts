@@ -149,18 +149,21 @@ export class DeviceResources {
     this.deps.onChange(resource, known?.devices ?? new Map());
   }
 
-  /** kubelet: devicemanager/manager.go PluginDisconnected, markResourceUnhealthy */
+  /**
+   * Also keeps the resource of a plugin that never sent a list: without it, pods would run without their devices.
+   * kubelet: devicemanager/manager.go PluginDisconnected, markResourceUnhealthy
+   */
   private lose(resource: string, endpoint: DeviceEndpoint): void {
     endpoint.close();
     this.starting.delete(resource);
     const known = this.resources.get(resource);
-    if (known === undefined) return;
-    const unhealthy = [...known.devices].map(([id, device]): [string, Device] => [id, { ...device, isHealthy: false }]);
-    known.cancelRemoval?.();
+    const before: Devices = known?.devices ?? new Map();
+    const unhealthy = [...before].map(([id, device]): [string, Device] => [id, { ...device, isHealthy: false }]);
+    known?.cancelRemoval?.();
     const cancelRemoval = this.removeLater(resource);
     const { options } = endpoint;
     this.resources.set(resource, { devices: new Map(unhealthy), endpoint: undefined, options, cancelRemoval });
-    this.deps.onChange(resource, known.devices);
+    this.deps.onChange(resource, before);
   }
 
   /** kubelet: devicemanager/manager.go GetCapacity */

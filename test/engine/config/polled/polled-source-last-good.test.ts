@@ -181,6 +181,25 @@ test('what was torn down is not taken, yet nothing that was signed before it is 
   expect(agent.recorder.handed.at(-1)?.pods).toEqual(['other-edge1']);
 });
 
+test('a start without the key loses no time of a signature', async () => {
+  const signer = new MinisignSigner();
+  const key = parseMinisignPublicKey(signer.publicKey);
+  const trusting: ManifestTrust = { sha256: [], publicKeys: key === undefined ? [] : [key] };
+  server.answers.set('/pods.yaml.minisig', signer.sign(web));
+  const agent = await stopped(trusting);
+  await agent.restart({ trust: { sha256: [], publicKeys: [] } });
+  await agent.next();
+  server.answer = other;
+  await agent.askAgain();
+  expect(agent.recorder.handed.at(-1)?.pods).toEqual(['other-edge1']);
+  server.answers.set('/pods.yaml.minisig', signer.sign(other, { comment: 'timestamp:1699999999' }));
+  await agent.restart({ trust: trusting });
+  await agent.next();
+  await agent.askAgain();
+  const problem: unknown = expect.stringMatching(/it was signed at .*, before the last used one/);
+  expect(agent.recorder.handed.at(-1)?.problems).toContainEqual(problem);
+});
+
 test('without a signature it is not taken when there has to be one', async () => {
   const agent = await stopped();
   await server.stop();

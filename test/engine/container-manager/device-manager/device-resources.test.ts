@@ -39,3 +39,38 @@ test('the list of a plugin is no longer read once another one takes its place, o
   await Promise.all(left);
   expect(warnings).toBe(0);
 });
+
+test('a resource whose plugin fails before its first list has no devices for five minutes', async () => {
+  const path = join(await temporaryFolder(), 'plugin.sock');
+  const clock = new FakeClock();
+  const changes: string[] = [];
+  let onLost = (): void => undefined;
+  const lost = new Promise<void>((resolve) => {
+    onLost = resolve;
+  });
+  const resources = new DeviceResources({
+    connect: (socketPath) => connectDevicePlugin(socketPath, systemClock),
+    onChange: (name) => {
+      changes.push(name);
+      onLost();
+    },
+    clock,
+    faults: silentFaults(),
+    logger: silentLogger,
+  });
+  const plugin = new FakePlugin();
+  await plugin.listen(path);
+  await resources.connect(resource, path);
+  await plugin.calls.next(({ call }) => call === 'listAndWatch');
+  const connected = resources.devices(resource);
+  plugin.crash();
+  await lost;
+  const failed = resources.devices(resource);
+  await clock.advance(5 * 60_000);
+  expect({ connected, failed, later: resources.devices(resource), changes }).toEqual({
+    connected: undefined,
+    failed: new Map(),
+    later: undefined,
+    changes: [resource, resource],
+  });
+});
