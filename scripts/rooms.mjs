@@ -147,7 +147,7 @@ const rooms = {
   ],
   'engine/config': [
     'PodConfig: lists of all sources, merged into changes',
-    ['api/values', 'flow', 'engine/view', 'api/objects', 'engine/outgoing', 'engine/config-objects'],
+    ['api/text', 'api/values', 'flow', 'engine/view', 'api/objects', 'engine/outgoing', 'engine/config-objects'],
   ],
   'engine/operations': [
     'what operators asked of declared pods, and the revisions of these pods, on disk',
@@ -508,6 +508,7 @@ const rooms = {
   'node/run-once': [
     'pods run to their end',
     [
+      'api/text',
       'api/values',
       'cri',
       'engine/host',

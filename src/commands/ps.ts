@@ -80,7 +80,7 @@ Examples:
   kubelet-ts ps -l app=web      lists pods with this label
   kubelet-ts ps -L app,tier     adds the columns APP and TIER
   kubelet-ts ps --field-selector status.phase=Running
-  kubelet-ts ps -o wide         adds address, node, last exit, the state of the pod worker, and all problems of manifests
+  kubelet-ts ps -o wide         adds address, node, last exit, the state of the pod worker, and all errors of manifests
   kubelet-ts ps -o json         prints a Kubernetes List
   kubelet-ts get pod web -o yaml
   kubelet-ts ps -o jsonpath='{.items[*].status.podIP}'

@@ -68,6 +68,7 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
     stdin,
     kustomizations,
     allPlaces: true,
+    withNotes: true,
   });
   const remote = await Promise.all(urls.map((url) => readURL(options, url)));
   const update = withNodeClasses(joined([files, ...remote]), options.runtimeClasses);
@@ -132,7 +133,8 @@ async function objectsToPrint(
   return previewManifests(update, options, deps.connect);
 }
 
-const asError = (problem: ManifestProblem): ManifestProblem => ({ ...problem, severity: 'error' });
+const asError = (problem: ManifestProblem): ManifestProblem =>
+  problem.severity === 'warning' ? { ...problem, severity: 'error' } : problem;
 
 function reportText(update: SourceUpdate, stdin: Uint8Array | undefined, coloured: boolean): string {
   const textOf = (origin: string): string | undefined =>

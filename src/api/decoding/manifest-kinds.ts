@@ -42,7 +42,8 @@ export type KindMeaning =
   | { type: 'carriedOut'; kind: CarriedOutKind }
   /** `itemKind` is the kind of all items; absent for a plain `List`. */
   | { type: 'list'; itemKind?: string }
-  | { type: 'notCarriedOut'; reason: string }
+  /** `isMissed`: pods run otherwise than in a cluster with this object. */
+  | { type: 'notCarriedOut'; reason: string; isMissed: boolean }
   /** An unknown kind, or a known one with another apiVersion; `field` is the one to correct. */
   | { type: 'unknown'; field: 'apiVersion' | 'kind'; message: string; hint: string };
 
@@ -58,14 +59,14 @@ export function kindMeaning(apiVersion: string, kind: string): KindMeaning {
 function itemMeaning(apiVersion: string, kind: string): KindMeaning {
   const group = apiVersion.includes('/') ? (apiVersion.split('/', 1)[0] ?? '') : '';
   if (group.includes('.') && !group.endsWith('.k8s.io')) {
-    return { type: 'notCarriedOut', reason: 'custom resources need an API server and a controller' };
+    return { type: 'notCarriedOut', reason: 'custom resources need an API server and a controller', isMissed: true };
   }
   if (isCarriedOut(kind)) {
     if (apiVersion === carriedOutKinds[kind]) return { type: 'carriedOut', kind };
     return wrongVersion(apiVersion, hintForApiVersion(kind));
   }
   const reason = otherKinds.get(kind);
-  if (reason !== undefined) return { type: 'notCarriedOut', reason };
+  if (reason !== undefined) return { type: 'notCarriedOut', reason, isMissed: missedKinds.has(kind) };
   const nearest = nearestName(kind, [...Object.keys(carriedOutKinds), 'List', ...otherKinds.keys()]);
   return {
     type: 'unknown',
@@ -122,6 +123,26 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
   'nothing but this node stops its pods': ['PodDisruptionBudget'],
   'this program is the node': ['Node'],
 };
+
+/** The kinds among them that would change what runs or who reaches it, and files of other programs. */
+const missedKinds: ReadonlySet<string> = new Set([
+  'ClusterConfiguration',
+  'Config',
+  'EndpointSlice',
+  'Endpoints',
+  'Ingress',
+  'InitConfiguration',
+  'JoinConfiguration',
+  'KubeletConfiguration',
+  'Kustomization',
+  'LimitRange',
+  'NetworkPolicy',
+  'Node',
+  'PodTemplate',
+  'ResourceClaim',
+  'ResourceClaimTemplate',
+  'ResourceQuota',
+]);
 
 const otherKinds: ReadonlyMap<string, string> = new Map(
   Object.entries(kindsByReason).flatMap(([reason, kinds]) => kinds.map((kind) => [kind, reason] as const)),

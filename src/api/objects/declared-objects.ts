@@ -11,7 +11,7 @@ import { nearestName } from '../text/nearest-name.ts';
 export interface Declarations {
   objects: { kind: CarriedOutKind; object: ManifestObject }[];
   /** Objects of kinds that a node without a cluster cannot carry out. */
-  ignored: { kind: string; object: ManifestObject; reason: string }[];
+  ignored: { kind: string; object: ManifestObject; reason: string; isMissed: boolean }[];
   /** True if a List, or a list of pods or workloads, is empty: the manifest declares that nothing is to run. */
   hasEmptyList: boolean;
   /** Number of objects found, lists included. */
@@ -72,7 +72,7 @@ function declare(found: Declarations, object: ManifestObject, context: Context):
       });
       break;
     case 'notCarriedOut':
-      found.ignored.push({ kind, object, reason: meaning.reason });
+      found.ignored.push({ kind, object, reason: meaning.reason, isMissed: meaning.isMissed });
       break;
     case 'unknown':
       refuse({ field: meaning.field, message: meaning.message, hint: meaning.hint });

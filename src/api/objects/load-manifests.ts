@@ -10,6 +10,7 @@ import { type ConfigObject, configObjectKey } from '../values/config-object.ts';
 import type { PersistentVolumeClaim } from '../values/persistent-volume.ts';
 import type { ClassPlace } from '../values/resolve-classes.ts';
 import type { DependsOnPlace } from '../values/depends-on.ts';
+import { withAccepted } from './accepted-warnings.ts';
 import { type Declarations, declaredObjects } from './declared-objects.ts';
 import { loadConfigObject } from './load-config-object.ts';
 import { loadPodObject } from './load-pod.ts';
@@ -69,12 +70,13 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     objectsLeft -= found.count;
     for (const object of found.ignored) ignored.push(object);
     hasEmptyList ||= found.hasEmptyList;
-    isStatement ||= found.objects.length > 0 || found.hasEmptyList;
+    // Objects that nothing misses here are declared on purpose, such as a Namespace in a file of its own.
+    isStatement ||= found.objects.length > 0 || found.hasEmptyList || found.ignored.some(({ isMissed }) => !isMissed);
     problems.addAll(found.problems);
     if (found.objects.length > 0) problems.addAll(notesOf(reading.document));
     for (const { kind, object } of found.objects) {
       const loaded = loadObject(kind, object, options);
-      problems.addAll(loaded.problems);
+      problems.addAll(withAccepted(object, loaded.problems));
       const repeated = repeatedName(names, object, loaded);
       if (options.allPlaces === true) namePlaces.push(...placesOfNames(object, loaded));
       if (repeated) problems.add(repeated);
@@ -91,9 +93,10 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
       }
     }
   }
-  for (const { kind, object, reason } of ignored) {
+  for (const { kind, object, reason, isMissed } of ignored) {
     const message = `kind "${kind}" is not carried out here: ${reason}`;
-    problems.add(problemOf(object, { field: 'kind', message, severity: isStatement ? 'warning' : 'error' }));
+    const severity = !isMissed ? 'note' : isStatement ? 'warning' : 'error';
+    problems.addAll(withAccepted(object, [problemOf(object, { field: 'kind', message, severity })]));
   }
   if (objectsLeft < 0) problems.add(tooManyObjects(options.origin));
   if (!isStatement && problems.isEmpty) problems.add(nothingIn(options.origin));

@@ -30,7 +30,11 @@ export function loadService(value: Record<string, unknown>, errors: FieldErrors,
     warn(`spec.ports[${index}].port`, `Port ${port.port} is not forwarded: clients connect to ${target} of the pods`);
   }
   const ignored = ignoredFields(spec);
-  if (ignored.length > 0) warn('spec', `Without a proxy these fields have no effect: ${ignored.join(', ')}`);
+  for (const severity of ['warning', 'note'] as const) {
+    const fields = ignored.filter((field) => missedFields.has(field) === (severity === 'warning'));
+    const message = `Without a proxy these fields have no effect: ${fields.join(', ')}`;
+    if (fields.length > 0) warnings.push({ field: 'spec', message, severity });
+  }
   return { kind: 'Service', namespace, name, selector: selects ? selector : {}, publishNotReadyAddresses };
 }
 
@@ -49,6 +53,9 @@ const namedFields: ReadonlySet<string> = new Set([
   // It belongs to ExternalName.
   'externalName',
 ]);
+
+/** Fields by which clients reach pods in a cluster. The others are about addresses that a Service does not have here. */
+const missedFields: ReadonlySet<string> = new Set(['externalIPs', 'sessionAffinity']);
 
 /** The values that an API server writes into each Service are no loss. */
 function ignoredFields(spec: NonNullable<RawService['spec']>): string[] {

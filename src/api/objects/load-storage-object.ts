@@ -22,7 +22,7 @@ export const storageLoaders: Loaders<StorageObject> = {
     const { persistentVolumeReclaimPolicy: policy = 'Retain' } = raw.spec ?? {};
     if (policy !== 'Retain') {
       const message = `${policy} has no effect: the data of a declared volume always stay`;
-      warnings.push({ field: 'spec.persistentVolumeReclaimPolicy', message, severity: 'warning' });
+      warnings.push({ field: 'spec.persistentVolumeReclaimPolicy', message, severity: 'note' });
     }
     return toVolume(raw);
   },

@@ -43,20 +43,46 @@ const namedFields: ReadonlySet<string> = new Set([
   'volumeClaimTemplates',
 ]);
 
-/** One line for the fields without effect, with the number of replicas. */
+/**
+ * Fields that are for rollouts, for the order of replicas or for objects of a cluster. One pod on one node loses
+ * nothing without them.
+ */
+const harmlessFields: ReadonlySet<string> = new Set([
+  'completionMode',
+  'failedJobsHistoryLimit',
+  'manualSelector',
+  'minReadySeconds',
+  'persistentVolumeClaimRetentionPolicy',
+  'podManagementPolicy',
+  'podReplacementPolicy',
+  'progressDeadlineSeconds',
+  'revisionHistoryLimit',
+  'serviceName',
+  'strategy',
+  'successfulJobsHistoryLimit',
+  'ttlSecondsAfterFinished',
+  'updateStrategy',
+]);
+
+/** One line for the replicas and the fields that are missed, one for the fields without effect. */
 function ignoredFields(workload: Workload): FieldProblem[] {
   const { spec } = specWithTemplate(workload);
   const { replicas = 1 } = spec;
-  const ignored = [
-    ...Object.keys({ ...workload.spec, ...spec }).filter((field) => !namedFields.has(field)),
+  const unnamed = Object.keys({ ...workload.spec, ...spec }).filter((field) => !namedFields.has(field));
+  const missed = unnamed.filter((field) => !harmlessFields.has(field));
+  const harmless = [
+    ...unnamed.filter((field) => harmlessFields.has(field)),
     ...Object.keys(spec.template?.metadata ?? {})
       .filter((field) => field !== 'labels' && field !== 'annotations')
       .map((field) => `template.metadata.${field}`),
   ];
   const count = replicas > 1 ? `, not ${replicas}` : '';
-  if (count === '' && ignored.length === 0) return [];
-  const rest = ignored.length === 0 ? '' : `; ignored: ${ignored.join(', ')}`;
-  return [warn('kind', `A ${workload.kind} runs here as one pod of its template${count}${rest}`)];
+  const rest = missed.length === 0 ? '' : `; ignored: ${missed.join(', ')}`;
+  const what = `A ${workload.kind} runs here as one pod of its template`;
+  return [
+    ...(count === '' && rest === '' ? [] : [warn('kind', `${what}${count}${rest}`)]),
+    ...(harmless.length === 0 ? [] : [note('kind', `${what}, which needs no ${harmless.join(', ')}`)]),
+  ];
 }
 
 function countProblems(spec: WorkloadSpec, path: string): FieldProblem[] {
@@ -147,6 +173,10 @@ function cronProblems({ kind, spec = {} }: Workload): FieldProblem[] {
 function brokenSchedule(schedule: string): string | undefined {
   const message = checkCronSchedule(schedule);
   return message === undefined ? undefined : `Invalid value: ${JSON.stringify(schedule)}: ${message}`;
+}
+
+function note(field: string, message: string): FieldProblem {
+  return { field, message, severity: 'note' };
 }
 
 function warn(field: string, message: string): FieldProblem {

@@ -9,7 +9,8 @@ export interface ManifestProblem {
   message: string;
   /** How to fix it. */
   hint?: string;
-  severity: 'error' | 'warning';
+  /** `note`: what a node without a cluster leaves out without harm. Only `validate` shows it. */
+  severity: 'error' | 'warning' | 'note';
   /** Set in an entry that stands for so many problems. */
   notShown?: number;
   /**
@@ -20,6 +21,11 @@ export interface ManifestProblem {
   lastGoodPods?: { namespace: string; name: string; uid: string }[];
   /** The pod that another manifest, or another part of this one, has declared before. */
   repeatedPod?: { namespace: string; name: string };
+}
+
+/** The problems that everyone has to know: errors and warnings. */
+export function withoutNotes(problems: readonly ManifestProblem[]): ManifestProblem[] {
+  return problems.filter(({ severity }) => severity !== 'note');
 }
 
 /** Shortens a text of a manifest for a quote in a message. */

@@ -1,6 +1,6 @@
 import { excerpt, type ManifestProblem } from './manifest-problem.ts';
 
-/** Errors, and warnings, of a text that are shown. The rest is only counted. */
+/** Problems of each severity of a text that are shown. The rest is only counted. */
 const maxShownProblems = 200;
 
 const maxTextLength = 400;
@@ -13,7 +13,7 @@ export function notShown(count: number): Required<Pick<ManifestProblem, 'message
 /** The problems of a text, shortened for people: the first of each severity, with messages that fit a screen. */
 export class ProblemList {
   readonly #shown: ManifestProblem[] = [];
-  readonly #counts = { error: 0, warning: 0 };
+  readonly #counts = { error: 0, warning: 0, note: 0 };
   #notShown = 0;
 
   get isEmpty(): boolean {
@@ -34,7 +34,7 @@ export class ProblemList {
   /** The problems to show. If some are left out, the last entry has their number and `origin`. */
   list(origin: string): ManifestProblem[] {
     if (this.#notShown === 0) return this.#shown;
-    const severity = this.#counts.error > 0 ? 'error' : 'warning';
+    const severity = (['error', 'warning'] as const).find((one) => this.#counts[one] > 0) ?? 'note';
     return [...this.#shown, { origin, ...notShown(this.#notShown), severity }];
   }
 }

@@ -86,6 +86,18 @@ function objectIn(file: string, text: string, pod: WantedPod): DeclaringObject |
   return undefined;
 }
 
+/** True if the line, from 1, is one of the object. */
+export function isWithin({ document, node }: ManifestObject, line: number): boolean {
+  return document.positionAt(node.start).line <= line && line <= document.positionAt(lastStart(node)).line;
+}
+
+/** Where the last value of a value starts. */
+function lastStart(node: ManifestNode): number {
+  const values =
+    node.kind === 'object' ? node.entries.map(({ value }) => value) : node.kind === 'list' ? node.items : [];
+  return Math.max(node.start, ...values.map(lastStart));
+}
+
 const withoutOrdinal = (name: string): string => name.replace(/-\d+$/, '');
 
 function declares(node: ManifestNode, { namespace, names }: WantedPod): boolean {

@@ -1,8 +1,7 @@
-import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { Pod } from '../../api/types.ts';
 import { manifestFinding, problemEvidence } from '../../engine/explain/explain-node.ts';
 import { explainPod } from '../../engine/explain/explain-pod.ts';
-import type { Explanation } from '../../engine/explain/explanation.ts';
+import type { Evidence, Explanation } from '../../engine/explain/explanation.ts';
 import type { Subject } from '../../engine/explain/subject.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { findPod, type FoundPod } from '../describe/find-pod.ts';
@@ -10,7 +9,7 @@ import type { CommandDeps } from '../io/deps.ts';
 import { agentSnapshot } from '../pod/agent-snapshot.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { parseReference, podsMeant } from '../pod/pods-meant.ts';
-import { type DeclaringObject, findDeclaringObject, mayDeclare } from './declaring-object.ts';
+import { type DeclaringObject, findDeclaringObject, isWithin, mayDeclare } from './declaring-object.ts';
 import { logTail } from './log-tail.ts';
 
 /** The place of the field at fault. Lines and columns count from 1. */
@@ -20,8 +19,8 @@ export interface Place {
   column: number;
 }
 
-/** An explanation, and where its fault is in a manifest. */
-export type PlacedExplanation = Explanation & { place?: Place; text?: string };
+/** An explanation, where its fault is in a manifest, and the warnings about the object that declares the pod. */
+export type PlacedExplanation = Explanation & { place?: Place; text?: string; warnings?: Evidence[] };
 
 /** Explains a pod that an agent, the runtime, the history or a broken manifest knows. Rejects for an unknown name. */
 export async function explainedPod(deps: CommandDeps, reference: string, flags: PodFlags): Promise<PlacedExplanation> {
@@ -84,16 +83,23 @@ function namesOf(name: string, nodeName: string): string[] {
   return name.endsWith(suffix) ? [name, name.slice(0, -suffix.length)] : [name];
 }
 
-/** Adds the line of the field at fault, and the warnings about the manifest. */
+/** Adds the line of the field at fault, and the warnings. They are no evidence: the pod may be well with them. */
 async function withPlace(explanation: Explanation, pod: Pod, snapshot: EngineSnapshot): Promise<PlacedExplanation> {
   const { namespace, name } = pod.metadata;
   const names = namesOf(name, snapshot.nodeName);
-  const object = await findDeclaringObject(snapshot.sources, { namespace, names });
-  if (object === undefined || explanation.stage === 'manifest') return explanation;
-  const problems = snapshot.sources.flatMap((source) => source.problems);
-  const own = problems.filter(({ origin }) => origin === object.file);
-  return { ...withWarnings(explanation, own), ...placeOf(explanation, object), text: object.text };
+  const declaring = await findDeclaringObject(snapshot.sources, { namespace, names });
+  if (declaring === undefined || explanation.stage === 'manifest') return explanation;
+  const { file, object, text } = declaring;
+  const warnings = snapshot.sources
+    .flatMap((source) => source.problems)
+    .filter(({ severity, origin }) => severity === 'warning' && origin === file)
+    .filter(({ line }) => line === undefined || isWithin(object, line))
+    .slice(0, maxWarnings)
+    .map(problemEvidence);
+  return { ...explanation, ...placeOf(explanation, declaring), text, ...(warnings.length > 0 && { warnings }) };
 }
+
+const maxWarnings = 5;
 
 function placeOf({ field, stage }: Explanation, { file, object, prefix }: DeclaringObject): { place?: Place } {
   if (field === undefined || stage === 'running') return {};
@@ -101,15 +107,3 @@ function placeOf({ field, stage }: Explanation, { file, object, prefix }: Declar
   const path = [object.path, isOfPod ? field : `${prefix}${field}`].filter((part) => part !== '').join('.');
   return { place: { file, ...object.document.positionOf(path) } };
 }
-
-/** A warning is the cause only if nothing else is wrong. */
-function withWarnings(explanation: Explanation, problems: readonly ManifestProblem[]): Explanation {
-  const [first] = problems;
-  if (first === undefined) return explanation;
-  const evidence = [...explanation.evidence, ...problems.slice(0, maxWarnings).map(problemEvidence)];
-  if (explanation.stage !== 'running') return { ...explanation, evidence };
-  const warned = manifestFinding(first, []);
-  return { ...explanation, cause: `${explanation.cause}, but ${warned.cause}`, evidence, ways: warned.ways };
-}
-
-const maxWarnings = 5;

@@ -25,6 +25,11 @@ export function explanationText(explanation: PlacedExplanation, now: number, pai
       painter,
     ),
     ...section(
+      'Warnings about its manifest',
+      (explanation.warnings ?? []).flatMap((one) => evidenceLines(one, now)),
+      painter,
+    ),
+    ...section(
       'What to do',
       explanation.ways.map((way) => `- ${printable(way)}`),
       painter,

@@ -12,6 +12,8 @@ export interface ReportOptions {
   isColoured: boolean;
 }
 
+const severityStyles = { error: 'red', warning: 'yellow', note: 'cyan' } as const;
+
 /**
  * A problem in the form of compilers, on several lines: `file:line:column: error: field: message`, its line with a
  * mark, and the hint.
@@ -19,7 +21,7 @@ export interface ReportOptions {
 export function problemReport(problem: ManifestProblem, { textOf, folder, isColoured }: ReportOptions): string {
   const { origin, line, column, severity, field, message, hint } = problem;
   const styled = paint(isColoured);
-  const severityStyle = severity === 'error' ? 'red' : 'yellow';
+  const severityStyle = severityStyles[severity];
   const where = visible([shortPath(origin, folder), line, column].filter((part) => part !== undefined).join(':'));
   const what = visible([field, message].filter((part) => part !== undefined).join(': '));
   const text = line === undefined ? undefined : textOf(origin);

@@ -6,6 +6,7 @@ import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 export interface ValidationReport {
   errors: number;
   warnings: number;
+  notes: number;
   problems: ManifestProblem[];
   pods: { namespace: string; name: string; uid: string }[];
   configMaps: DeclaredKeys[];
@@ -39,6 +40,7 @@ export function validationJSON({ pods, configObjects = [], problems }: SourceUpd
   return {
     errors: count(problems, 'error'),
     warnings: count(problems, 'warning'),
+    notes: count(problems, 'note'),
     problems,
     pods: pods.map(({ metadata: { namespace, name, uid } }) => ({ namespace, name, uid })),
     configMaps: ofKind('ConfigMap'),
@@ -63,7 +65,7 @@ const countedKinds = [
   'Service',
 ] as const satisfies ConfigObject['kind'][];
 
-/** The last line of the report: `2 pods, 1 ConfigMap: 1 error, 2 warnings`. */
+/** The last line of the report: `2 pods, 1 ConfigMap: 1 error, 2 warnings, 3 notes`. */
 export function validationSummary({ pods, configObjects = [], problems }: SourceUpdate): string {
   const kinds = configObjects.map(({ kind }) => kind);
   const declared = [
@@ -73,7 +75,12 @@ export function validationSummary({ pods, configObjects = [], problems }: Source
       .filter(([amount]) => amount > 0)
       .map(([amount, kind]) => counted(amount, kind)),
   ];
-  const found = [counted(count(problems, 'error'), 'error'), counted(count(problems, 'warning'), 'warning')];
+  const notes = count(problems, 'note');
+  const found = [
+    counted(count(problems, 'error'), 'error'),
+    counted(count(problems, 'warning'), 'warning'),
+    ...(notes === 0 ? [] : [counted(notes, 'note')]),
+  ];
   return `${declared.join(', ')}: ${found.join(', ')}`;
 }
 

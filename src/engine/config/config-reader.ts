@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { withoutNotes } from '../../api/text/manifest-problem.ts';
 import type { Pod } from '../../api/types.ts';
 import type { ClassPlace, ClassProblem } from '../../api/values/resolve-classes.ts';
 import { claimedKeys, Claims, podKeys } from '../../api/values/claims.ts';
@@ -245,7 +246,7 @@ export class ConfigReader {
 
   /** Updates the snapshot. `pods` is the length of a new list; by default the list stays. */
   private remember({ snapshot, ...read }: Read, pods = snapshot.pods): void {
-    const problems = [...read.problems, ...read.immutable, ...read.unclassed, ...read.taken];
+    const problems = withoutNotes([...read.problems, ...read.immutable, ...read.unclassed, ...read.taken]);
     this.recordLastGood(snapshot.problems, problems);
     const isReady = read.declared !== undefined;
     const isNewList = pods !== snapshot.pods || isReady !== snapshot.ready;

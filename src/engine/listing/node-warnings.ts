@@ -3,17 +3,20 @@ import { pressureText } from '../view/pressure-text.ts';
 import type { EngineSnapshot } from '../view/snapshot.ts';
 import { problemLines } from './problem-lines.ts';
 
-/** Lines about the node and its manifests, which `ps` prints beside the pods. With `wide` each problem has one. */
+/**
+ * Lines about the node and the errors of its manifests, which `ps` prints beside the pods. With `wide` each error has one.
+ * Warnings were logged when they were new, and `validate` prints them.
+ */
 export function nodeWarnings(
   { sources, pressures, runtime, pods }: EngineSnapshot,
   { wide, now }: { wide: boolean; now: number },
 ): string[] {
-  const problems = sources.flatMap((source) => source.problems);
+  const errors = sources.flatMap(({ problems }) => problems.filter(({ severity }) => severity === 'error'));
   return [
     ...(runtime.error === undefined ? [] : [visible(`error: ${runtime.error}`)]),
     ...pressures.map((pressure) => visible(`warning: node ${pressureText(pressure, now)}`)),
     ...undeclaredLines(pods.filter(({ isUndeclared }) => isUndeclared).length),
-    ...problemLines(problems, now, wide),
+    ...problemLines(errors, now, wide),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { withoutNotes } from '../../api/text/manifest-problem.ts';
 import type { Pod } from '../../api/types.ts';
 import { configAnnotations, isMirrorPod } from '../../api/values/config-annotations.ts';
 import { problemText } from '../../api/values/problem-text.ts';
@@ -46,7 +47,7 @@ export async function readDeclarations(request: DeclaredRequest): Promise<Source
   const pods = updates.flatMap((update) => update.pods);
   refuseNothing(pods);
   refuseMirrors(pods);
-  for (const problem of problems) logger.warn(problemText(problem, systemClock.now()));
+  for (const problem of withoutNotes(problems)) logger.warn(problemText(problem, systemClock.now()));
   const overridden = overridePods(pods, request.overrides);
   const byUID = new Map(overridden.map((pod) => [pod.metadata.uid, pod]));
   return updates.map((update) => asRun(update, (pod) => byUID.get(pod.metadata.uid) ?? pod));

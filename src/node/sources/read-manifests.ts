@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { joinManifests } from '../../api/objects/join-manifests.ts';
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
-import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import { type ManifestProblem, withoutNotes } from '../../api/text/manifest-problem.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
 import type { Pod } from '../../api/types.ts';
 import type { ConfigObject } from '../../api/values/config-object.ts';
@@ -36,11 +36,22 @@ export interface ManifestsRequest extends StaticPodNode {
   stdin: Uint8Array | undefined;
   /** Folders with a kustomization, which are built. In `manifests` such a folder is only read. */
   kustomizations?: readonly string[];
+  /** True for problems with the severity `note` too. */
+  withNotes?: boolean;
 }
 
 /** Reads manifests once, by the rules of the file source. Returns everything they declare, with all problems. */
 export async function readManifests(request: ManifestsRequest): Promise<SourceUpdate> {
-  const { manifests, nodeName, featureGates, cronJobs, allPlaces, stdin, kustomizations = [] } = request;
+  const {
+    manifests,
+    nodeName,
+    featureGates,
+    cronJobs,
+    allPlaces,
+    stdin,
+    kustomizations = [],
+    withNotes = false,
+  } = request;
   const urls = manifests.filter(isURL);
   const paths = manifests.filter((manifest) => manifest !== '-' && !isURL(manifest)).map((path) => resolve(path));
   const missing = (await Promise.all(paths.map(missingPath))).flatMap((problem) => problem ?? []);
@@ -64,7 +75,8 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
   );
   const { dependsOnPlaces, ...all } = joinManifests([read, ...typed]);
   const startOrder = startOrderProblems(all.pods, dependsOnPlaces);
-  const problems = [...missing, ...built.problems, ...all.problems, ...startOrder];
+  const found = [...missing, ...built.problems, ...all.problems, ...startOrder];
+  const problems = withNotes ? found : withoutNotes(found);
   return { source: 'file', where: [...manifests, ...kustomizations].join(', '), ...all, problems };
 }
 

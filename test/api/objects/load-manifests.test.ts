@@ -299,6 +299,25 @@ describe('kinds', () => {
       },
     ],
     [
+      'that nothing misses are a note, also alone',
+      'apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n',
+      {
+        problems: [
+          '2:7 note kind kind "Namespace" is not carried out here: a namespace is there as soon as a pod names it',
+        ],
+      },
+    ],
+    [
+      'that nothing misses stand for the whole text',
+      `apiVersion: v1\nkind: ServiceAccount\n---\n${ingress}`,
+      {
+        problems: [
+          '2:7 note kind kind "ServiceAccount" is not carried out here: there is no API server to guard',
+          '5:7 warning kind kind "Ingress" is not carried out here: nothing routes requests to pods; a hostPort opens a port of this node',
+        ],
+      },
+    ],
+    [
       'of older versions are the same',
       'apiVersion: extensions/v1beta1\nkind: Ingress\n',
       {

@@ -40,7 +40,10 @@ test.each([
   [
     'fields of a proxy',
     '  selector: {app: db}\n  clusterIP: 10.96.0.7\n  clusterIPs: [10.96.0.7]\n  sessionAffinity: None\n  externalIPs: [192.0.2.1]\n',
-    ['4:1 warning spec Without a proxy these fields have no effect: clusterIP, clusterIPs, externalIPs'],
+    [
+      '4:1 warning spec Without a proxy these fields have no effect: externalIPs',
+      '4:1 note spec Without a proxy these fields have no effect: clusterIP, clusterIPs',
+    ],
   ],
 ])('a Service with %s is used, with a warning', (_what, spec, problems) => {
   expect(loadedManifests(service(spec))).toEqual({ pods: [], configObjects: ['Service default/db'], problems });

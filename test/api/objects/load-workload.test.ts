@@ -93,13 +93,23 @@ describe('what is lost', () => {
     [
       'is said in one line',
       workload('apps/v1 Deployment', 'selector: {matchLabels: {app: web}}', 'strategy: {}', 'paused: false', template),
-      ['2:7 warning kind A Deployment runs here as one pod of its template; ignored: strategy, paused'],
+      [
+        '2:7 warning kind A Deployment runs here as one pod of its template; ignored: paused',
+        '2:7 note kind A Deployment runs here as one pod of its template, which needs no strategy',
+      ],
+    ],
+    [
+      'is a note if it is for rollouts alone',
+      workload('apps/v1 DaemonSet', 'minReadySeconds: 1', 'revisionHistoryLimit: 3', 'updateStrategy: {}', template),
+      [
+        '2:7 note kind A DaemonSet runs here as one pod of its template, which needs no minReadySeconds, revisionHistoryLimit, updateStrategy',
+      ],
     ],
     [
       'may be in the template',
       workload('apps/v1 DaemonSet', template.replace('{labels', '{name: other, finalizers: [a/b], labels')),
       [
-        '2:7 warning kind A DaemonSet runs here as one pod of its template; ignored: template.metadata.name, template.metadata.finalizers',
+        '2:7 note kind A DaemonSet runs here as one pod of its template, which needs no template.metadata.name, template.metadata.finalizers',
       ],
     ],
     ['is not the status', `${workload('apps/v1 Deployment', template)}status: {replicas: 1}\n`, []],

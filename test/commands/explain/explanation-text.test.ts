@@ -42,3 +42,26 @@ test('an explanation has the cause, the next try, the line at fault, the evidenc
     '',
   ]);
 });
+
+test('warnings about the manifest are no evidence, and a pod that runs is well with them', () => {
+  const text = explanationText(
+    {
+      namespace: 'default',
+      name: 'web-edge1',
+      stage: 'running',
+      cause: 'it runs',
+      evidence: [],
+      ways: [],
+      warnings: [{ from: '/m/web.yaml:2:7', text: 'warning: kind: runs as one pod, not 3' }],
+    },
+    NOW,
+  );
+  expect(text.split('\n')).toEqual([
+    'default/web-edge1: running',
+    '  it runs',
+    '',
+    'Warnings about its manifest:',
+    '  /m/web.yaml:2:7: warning: kind: runs as one pod, not 3',
+    '',
+  ]);
+});

@@ -23,6 +23,7 @@ test('the report for a program has everything but the values', () => {
   expect(validationJSON(update)).toEqual({
     errors: 0,
     warnings: 1,
+    notes: 0,
     problems: [warning],
     pods: [{ namespace: 'default', name: 'web-node1', uid: '11111111-2222-3333-4444-555555555555' }],
     configMaps: [{ namespace: 'default', name: 'web', keys: { 'a.conf': 9, 'a.bin': 2 } }],
