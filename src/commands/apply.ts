@@ -10,7 +10,8 @@ import type { CommandDeps } from './io/deps.ts';
 
 interface ApplyFlags {
   rootDir: string;
-  filename: string[];
+  filename?: string[];
+  kustomize?: string[];
   namespace?: string;
   dryRun: string;
   hostnameOverride?: string;
@@ -19,13 +20,15 @@ interface ApplyFlags {
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('apply'))
     .description('Run the pods of manifests from now on, also after a restart of the machine')
-    .requiredOption('-f, --filename <path>', 'file or folder of manifests, - for stdin; repeatable', collect)
+    .argument('[manifests...]', 'files or folders of manifests, - for stdin')
+    .option('-f, --filename <path>', 'file or folder of manifests, as an argument; repeatable', collect)
+    .option('-k, --kustomize <folder>', 'build this folder with kustomize, and apply the result (repeatable)', collect)
     .option('-n, --namespace <namespace>', 'namespace of objects that name none (default: default)')
     .addOption(dryRunOption())
     .option('--hostname-override <name>', 'node name without a running agent, in place of the host name')
     .addHelpText('after', help)
-    .action(async (flags: ApplyFlags) => {
-      await apply(flags, deps);
+    .action(async (manifests: string[], flags: ApplyFlags) => {
+      await apply(manifests, flags, deps);
     });
 }
 
@@ -41,21 +44,38 @@ export function dryRunOption(): Option {
 /** True if nothing must change. */
 export const isDryRun = (dryRun: string): boolean => dryRun !== 'none';
 
-async function apply(flags: ApplyFlags, deps: CommandDeps): Promise<void> {
+async function apply(manifests: readonly string[], flags: ApplyFlags, deps: CommandDeps): Promise<void> {
+  const { filename = [], kustomize: kustomizations = [], namespace } = flags;
+  const paths = [...manifests, ...filename];
+  if (paths.length + kustomizations.length === 0) {
+    throw new UserError('no manifest was named', { hint: 'Name files or folders, - for stdin, or -k FOLDER.' });
+  }
   const wrong = flags.namespace === undefined ? undefined : checkDNS1123Label(flags.namespace);
   if (wrong !== undefined) throw new UserError(`--namespace "${visible(flags.namespace ?? '')}" ${wrong}`);
   const dryRun = isDryRun(flags.dryRun);
   const target = await appliedTarget({ ...flags, dryRun });
-  const { filename: paths, namespace } = flags;
   const consequence = 'nothing was applied';
-  const objects = await objectsOfFiles({ paths, nodeName: target.nodeName, namespace, consequence }, deps);
+  const objects = await objectsOfFiles(
+    { paths, kustomizations, nodeName: target.nodeName, namespace, consequence },
+    deps,
+  );
   if (objects.length === 0) throw new UserError('the manifests declare nothing to apply');
   const items = objects.map(({ text }) => text).join(',');
   const results = await target.apply(Buffer.from(`{"apiVersion":"v1","kind":"List","items":[${items}]}`));
   for (const { result, ...object } of results)
     deps.stdout.write(`${visible(appliedName(object))} ${result}${dryRun ? ' (dry run)' : ''}\n`);
-  if (!target.hasAgent && !dryRun)
-    deps.stderr.write('No kubelet-ts runs on this root-dir. These objects are used at its next start.\n');
+  for (const object of results) {
+    const file = target.declaredBefore(object);
+    if (file === undefined) continue;
+    const name = visible(appliedName(object));
+    deps.stderr.write(`warning: ${visible(file)} declared ${name} too, when kubelet-ts ran last\n`);
+    deps.stderr.write(
+      `hint: Start the next one without that file, or take the object back: kubelet-ts delete ${name}\n`,
+    );
+  }
+  if (!target.hasAgent && !dryRun) {
+    deps.stderr.write('No kubelet-ts runs on this root-dir, so nothing runs yet. Start it: kubelet-ts run\n');
+  }
 }
 
 const help = `
@@ -63,6 +83,7 @@ The objects are kept in <root-dir>/applied until kubelet-ts delete. If one docum
 What a file or URL of the node declares is not overwritten. Without a running agent they are used at its next start.
 
 Examples:
-  kubelet-ts apply -f web.yaml
+  kubelet-ts apply web.yaml
+  kubelet-ts apply -k overlays/edge
   kubelet-ts apply -f pods/ -f secrets.yaml --dry-run
   kubelet-ts apply -f - < web.yaml`;

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Pod } from '../api/types.ts';
 import { type AppliedObject, appliedObject, kindMeant, resourceName } from '../engine/applied/applied-object.ts';
 import { UserError } from '../errors.ts';
@@ -6,7 +6,7 @@ import { addRuntimeOptions, collect } from '../node/options/flags.ts';
 import { fetchSnapshot } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
-import { appliedTarget } from './applied/applied-target.ts';
+import { appliedObjects, appliedTarget } from './applied/applied-target.ts';
 import { objectsOfFiles } from './applied/objects-of-files.ts';
 import { dryRunOption, isDryRun } from './apply.ts';
 import type { CommandDeps } from './io/deps.ts';
@@ -16,6 +16,11 @@ import { isEnding, untilEnded } from './pod/until-ended.ts';
 interface DeleteFlags {
   rootDir: string;
   filename?: string[];
+  kustomize?: string[];
+  all?: boolean;
+  force?: boolean;
+  gracePeriod?: string;
+  now?: boolean;
   namespace?: string;
   dryRun: string;
   wait: 'true' | 'false';
@@ -28,6 +33,15 @@ export function register(program: Command, deps: CommandDeps): void {
     .description('Remove applied objects, and end their pods')
     .argument('[objects...]', 'pods, as NAME or NAMESPACE/NAME, and other objects, as KIND/NAME or KIND/NAMESPACE/NAME')
     .option('-f, --filename <path>', 'file or folder whose objects are removed, - for stdin; repeatable', collect)
+    .option(
+      '-k, --kustomize <folder>',
+      'build this folder with kustomize, and remove its objects (repeatable)',
+      collect,
+    )
+    .option('--all', 'remove all applied pods and workloads, or those of the named kind')
+    .option('--force', 'do not wait until the pods have ended')
+    .addOption(new Option('--grace-period <seconds>').hideHelp())
+    .addOption(new Option('--now').hideHelp())
     .option('-n, --namespace <namespace>', 'namespace of the objects (default: default)')
     .addOption(dryRunOption())
     .option('--hostname-override <name>', 'node name without a running agent, in place of the host name')
@@ -40,18 +54,25 @@ export function register(program: Command, deps: CommandDeps): void {
 
 /** Each object is removed by itself. A failure of one leaves the next ones as asked. */
 async function remove(names: readonly string[], flags: DeleteFlags, deps: CommandDeps): Promise<void> {
-  const { filename: paths = [], namespace } = flags;
+  const { filename: paths = [], kustomize: kustomizations = [], namespace, all = false } = flags;
   const dryRun = isDryRun(flags.dryRun);
-  const named = objectsNamed(names, namespace);
-  if (named.length + paths.length === 0)
+  const named = all ? await allApplied(names, flags) : objectsNamed(names, namespace);
+  warnOfForce(flags, deps);
+  if (!all && named.length + paths.length + kustomizations.length === 0)
     throw new UserError('nothing to delete was named', { hint: 'Name a pod, an object as KIND/NAME, or -f FILE.' });
   const target = await appliedTarget({ ...flags, dryRun });
   const { nodeName } = target;
   const socket = controlSocketPath(flags.rootDir);
   const consequence = 'nothing was deleted';
-  const inFiles = paths.length === 0 ? [] : await objectsOfFiles({ paths, nodeName, namespace, consequence }, deps);
+  const hasFiles = paths.length + kustomizations.length > 0;
+  const inFiles = hasFiles
+    ? await objectsOfFiles({ paths, kustomizations, nodeName, namespace, consequence }, deps)
+    : [];
+  if (all && named.length === 0) deps.stdout.write('No resources found\n');
   const before =
-    target.hasAgent && !dryRun && flags.wait === 'true' ? await appliedPods(socket) : new Map<string, string>();
+    target.hasAgent && !dryRun && flags.wait === 'true' && flags.force !== true
+      ? await appliedPods(socket)
+      : new Map<string, string>();
   for (const object of [...named, ...inFiles]) {
     try {
       const { kind, name } = await target.delete(object);
@@ -65,7 +86,39 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
   }
   const hint = 'They are deleted, and end by themselves. kubelet-ts ps shows their state.';
   const meant = [...before].map(([uid, name]) => ({ name, isPod: ({ metadata }: Pod) => metadata.uid === uid }));
-  if (meant.length > 0) await untilEnded(meant, socket, { timeoutMs: flags.timeout, hint });
+  if (meant.length > 0) await untilEnded(meant, socket, { timeoutMs: flags.timeout, hint, stderr: deps.stderr });
+}
+
+/** The applied pods and workloads, or those of the kind that is named. */
+async function allApplied(
+  names: readonly string[],
+  { rootDir, namespace }: Pick<DeleteFlags, 'rootDir' | 'namespace'>,
+): Promise<AppliedObject[]> {
+  const kind = kindMeant(names[0] ?? '');
+  if (names.length > (kind === undefined ? 0 : 1)) throw new UserError('name objects or use --all, not both');
+  const isMeant = (object: AppliedObject): boolean =>
+    kind === undefined || kind === 'Pod' ? object.kind in podKinds : object.kind === kind;
+  const kept = await appliedObjects(rootDir);
+  return kept.filter((object) => isMeant(object) && (namespace === undefined || object.namespace === namespace));
+}
+
+/** Kinds that run as pods. */
+const podKinds: Readonly<Partial<Record<AppliedObject['kind'], true>>> = {
+  Pod: true,
+  CronJob: true,
+  DaemonSet: true,
+  Deployment: true,
+  Job: true,
+  ReplicaSet: true,
+  ReplicationController: true,
+  StatefulSet: true,
+};
+
+/** The pod keeps its own grace period, because it may write its data then. */
+function warnOfForce({ force, gracePeriod, now }: DeleteFlags, { stderr }: CommandDeps): void {
+  if (force !== true && gracePeriod === undefined && now !== true) return;
+  const what = 'the terminationGracePeriodSeconds of each pod applies, so that it can write its data';
+  stderr.write(`warning: ${what}${force === true ? '; --force only does not wait for that' : ''}\n`);
 }
 
 /** Names of the pods of applied manifests that run, by UID. */

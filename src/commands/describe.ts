@@ -16,6 +16,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .usage('[options] [POD...]')
     .argument('[pods...]', 'names of pods; the word `pod` may stand before them (default: all that the node has now)')
     .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
+    .option('-A, --all-namespaces', 'pods of all namespaces (default)')
     .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
     .addHelpText('after', examples)
     .action(async (words: string[], flags: DescribeFlags) => {

@@ -5,7 +5,7 @@ import { UserError } from '../errors.ts';
 import { addConfigurationFlags } from '../node/options/add-configuration-flags.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { addRuntimeOptions } from '../node/options/flags.ts';
+import { addRuntimeOptions, collect } from '../node/options/flags.ts';
 import { computeNodeDiff, type NodeDiff } from '../node/diff/compute-node-diff.ts';
 import { nodeDiffText } from './diff/node-diff-text.ts';
 import { readCurrentNode } from '../node/diff/read-current-node.ts';
@@ -19,6 +19,7 @@ import { namedManifests, readStdin, refuseBroken } from '../node/sources/read-ma
 import { isColoured } from './io/terminal.ts';
 
 interface DiffFlags extends ConfigurationFiles {
+  filename?: string[];
   rootDir: string;
   containerRuntimeEndpoint?: string;
   hostnameOverride?: string;
@@ -32,6 +33,7 @@ export function register(program: Command, deps: CommandDeps): void {
   addConfigurationFlags(addRuntimeOptions(program.command('diff')), ['featureGates'])
     .description('Report which pods would start, stop, restart or stay with these manifests, and why')
     .argument('[manifests...]', 'all manifests of the node: files or folders, - for stdin (default: those of --config)')
+    .option('-f, --filename <path>', 'file or folder of manifests, as an argument; repeatable', collect)
     .option('--hostname-override <name>', "node name, in place of the agent's or the host name")
     .addOption(new Option('-o, --output <format>', 'form of the report').choices(['text', 'json']).default('text'))
     .addHelpText('after', help)
@@ -40,7 +42,7 @@ export function register(program: Command, deps: CommandDeps): void {
     })
     .action(async (manifests: string[], flags: DiffFlags) => {
       try {
-        await diff(manifests, flags, deps);
+        await diff([...manifests, ...(flags.filename ?? [])], flags, deps);
       } catch (error) {
         throw error instanceof UserError ? failed(error) : error;
       }

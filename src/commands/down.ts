@@ -6,6 +6,7 @@ import { visible } from '../visible-text.ts';
 import { addConfigurationFlags, flagsLayer } from '../node/options/add-configuration-flags.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { fetchRuntimeEndpoint } from '../server/control/control-client.ts';
+import { reportWait } from './io/report-wait.ts';
 import { endAgent } from './run/end-agent.ts';
 import { outputGuard } from './run-once/github-guard.ts';
 import type { OutputGuard } from './run-once/github-guard.ts';
@@ -68,6 +69,7 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
   const places = await lastPlaces(flags.rootDir);
   const placeOf = (name: keyof Places): string =>
     isGiven(name) ? configuration[name] : (places?.[name] ?? configuration[name]);
+  const left = new Set<string>();
   const node = {
     rootDir: flags.rootDir,
     runtimeRootDir: flags.rootDir,
@@ -80,11 +82,16 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
     cgroupRoot: placeOf('cgroupRoot') || '/',
     deletesClaims: flags.volumes,
     logger,
+    onFound: (pods: string[]): void => {
+      for (const pod of pods) left.add(pod);
+    },
     onRemoved: (pod: string): void => {
+      left.delete(pod);
       out.print(`pod ${pod} removed`);
     },
   };
-  const tornDown = await tearDownNode(node);
+  const endReports = reportWait(stderr, () => (left.size === 0 ? undefined : stoppingText([...left])));
+  const tornDown = await tearDownNode(node).finally(endReports);
   reportFailures(tornDown, out);
   reportClaims(tornDown.claims, flags, out);
   const runs = await removeAbandonedRuns({ ...node, containerRuntimeEndpoint: node.runtimeEndpoint }, logger);
@@ -111,9 +118,12 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
     out.hint('Remove them first: kubelet-ts down --root-dir THEIR_ROOT_DIR');
     return;
   }
-  await new ManagedContainerd({ rootDir: flags.rootDir, clock: systemClock, logger }).stop();
-  out.print('managed containerd stopped');
+  const didRun = await new ManagedContainerd({ rootDir: flags.rootDir, clock: systemClock, logger }).stop();
+  if (didRun) out.print('managed containerd stopped');
 }
+
+const stoppingText = (pods: readonly string[]): string =>
+  `waiting for ${pods.join(', ')} to stop, at most for the terminationGracePeriodSeconds of each pod`;
 
 /** Prints lines that have no meaning for a terminal or a CI service, because runtimes write some of their texts. */
 interface Printer {

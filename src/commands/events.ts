@@ -21,6 +21,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .usage('[options] [POD]')
     .argument('[pod]', 'name, name without the node, or namespace/name (default: all pods)')
     .option('-n, --namespace <namespace>', 'list only events of this namespace')
+    .option('-A, --all-namespaces', 'list events of all namespaces (default)')
     .option('-w, --watch', 'then print new events, until stopped, also those of the next agent')
     .option('--for <pod>', 'list only events of this pod, such as pod/web; the same as POD')
     .addOption(new Option('--types <type>', 'list only events of this type').choices(['Normal', 'Warning']))

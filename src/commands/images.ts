@@ -19,6 +19,8 @@ export function register(program: Command, deps: CommandDeps): void {
     .addOption(
       new Option('-o, --output <format>', 'form of the list').choices(['table', 'wide', 'json']).default('table'),
     )
+    .option('-q, --quiet', 'print only image ids')
+    .addOption(new Option('-a, --all', 'no effect: all images are listed').hideHelp())
     .action(async (flags: ListFlags) => {
       await (await import('./images/list-images.ts')).listImages(flags, deps);
     });

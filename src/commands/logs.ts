@@ -41,7 +41,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--tail <lines>', 'print only the last lines; -1: all (default: all; 10 with -l)', tailLines)
     .option('--since <duration>', 'print only lines newer than this, such as 5m; 0: all', duration)
     .option('--since-time <time>', 'print only lines newer than this RFC 3339 time', rfc3339Time)
-    .option('--timestamps', 'print the time before each line')
+    .option('-t, --timestamps', 'print the time before each line')
     .option('--prefix', 'print the pod and the container before each line')
     .option('--limit-bytes <bytes>', 'stop after this number of bytes of each container; 0: no limit', wholeNumber)
     .addHelpText('after', examples)

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { type Command, Option } from 'commander';
 import { podKey, type PodName } from '../api/values/pod-names.ts';
 import type { Pod } from '../api/types.ts';
@@ -144,25 +145,25 @@ async function operateAll(
   if (action === 'restart') {
     await untilRestarted(asked, socket, {
       timeoutMs: flags.timeout,
+      stderr: deps.stderr,
       onRestarted: ({ name, message }, didRestart) => {
         print(didRestart ? `pod/${name} restarted` : message);
       },
     });
-  } else await untilStopped(pods, socket, flags.timeout, print);
+  } else await untilStopped(pods, socket, { timeoutMs: flags.timeout, stderr: deps.stderr, print });
 }
 
 async function untilStopped(
   pods: readonly PodName[],
   socket: string,
-  timeoutMs: number | undefined,
-  print: (text: string) => void,
+  { print, ...how }: { timeoutMs: number | undefined; stderr: Writable; print: (text: string) => void },
 ): Promise<void> {
   const meant = pods.map(({ namespace, name }) => ({
     name,
     isPod: ({ metadata }: Pod) => metadata.namespace === namespace && metadata.name === name,
   }));
   await untilEnded(meant, socket, {
-    timeoutMs,
+    ...how,
     hint:
       pods.length === 1
         ? 'It ends by itself, and stays stopped. kubelet-ts ps shows its state.'

@@ -3,6 +3,7 @@ import { nodeWarnings } from '../engine/listing/node-warnings.ts';
 import { podTable } from '../engine/listing/pod-table.ts';
 import { type ListedPod, shownRevisions } from '../engine/listing/shown-revisions.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
+import { podKey } from '../api/values/pod-names.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { withRuntime } from '../node/with-runtime.ts';
@@ -19,6 +20,7 @@ interface PsFlags extends ChoiceFlags {
   containerRuntimeEndpoint?: string;
   output: string;
   headers: boolean;
+  quiet?: boolean;
   watch?: boolean;
   showLabels?: boolean;
   labelColumns?: string[];
@@ -39,6 +41,8 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--sort-by <path>', 'sort by a field, such as .status.startTime')
     .addOption(outputOption())
     .option('--no-headers', 'leave out the line of column names')
+    .option('-q, --quiet', 'print only namespace/name of each pod')
+    .addOption(new Option('-a, --all', 'no effect: all pods are listed').hideHelp())
     .option('-w, --watch', 'then print each pod that changes, until stopped')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: PsFlags) => {
@@ -56,10 +60,11 @@ export function register(program: Command, deps: CommandDeps): void {
       const snapshot = await agentSnapshot(flags.rootDir, deps.stderr, 'nothing restarts or probes pods');
       if (snapshot !== undefined && flags.output === 'wide') deps.stderr.write(versionLine(snapshot));
       const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
+      if (snapshot === undefined && all.length === 0) deps.stderr.write(await waitingApplied(flags.rootDir));
       const pods = choose(all, snapshot?.nodeName ?? '');
       deps.stdout.write(await print(pods, snapshot, flags.headers));
       // A value without a line end would stand in one line with the first problem.
-      if (!/^(name|jsonpath|custom-columns)/.test(flags.output)) {
+      if (flags.quiet !== true && !/^(name|jsonpath|custom-columns)/.test(flags.output)) {
         deps.stderr.write(warnings(snapshot, flags.output === 'wide'));
       }
     });
@@ -124,15 +129,31 @@ async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedP
   return pods.map((pod) => ({ pod }));
 }
 
+/** Names what was applied, and runs once an agent starts. Empty if there is nothing, or if this user may not read it. */
+async function waitingApplied(rootDir: string): Promise<string> {
+  const [{ appliedObjects }, { appliedName }] = await Promise.all([
+    import('./applied/applied-target.ts'),
+    import('../engine/applied/applied-object.ts'),
+  ]);
+  const kept = await appliedObjects(rootDir).catch(() => []);
+  if (kept.length === 0) return '';
+  return `${visible(`applied, and not run before an agent starts: ${kept.map(appliedName).join(', ')}`)}\n`;
+}
+
 type Printer = (pods: readonly ListedPod[], node: EngineSnapshot | undefined, headers: boolean) => Promise<string>;
 
 /** Prepares the output. Throws a `UserError` for a format that does not exist. */
 async function printerFor(
-  { output, labelColumns = [], showLabels = false }: PsFlags,
+  { output, quiet = false, labelColumns = [], showLabels = false }: PsFlags,
   isSingle: boolean,
   { stdout }: CommandDeps,
 ): Promise<Printer> {
   const [format = '', argument = ''] = splitOnce(output);
+  if (quiet) {
+    const names = (pods: readonly ListedPod[]): string[] =>
+      shownRevisions(pods).map(({ listed: { pod } }) => `${podKey(pod.metadata)}\n`);
+    return (pods) => Promise.resolve(names(pods).join(''));
+  }
   switch (format) {
     case 'table':
     case 'wide':

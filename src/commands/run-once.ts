@@ -31,6 +31,7 @@ import type { JunitReport } from './run-once/junit-report.ts';
 import { resultText, summaryMarkdown } from './run-once/result-text.ts';
 
 interface RunOnceFlags extends NodeFlags, LogFlags {
+  filename?: string[];
   until: Until;
   exitCodeFrom?: string;
   timeout?: number;
@@ -49,6 +50,7 @@ export function register(program: Command, deps: CommandDeps): void {
   addShortHelp(addLogOptions(addNodeOptions(program.command('run-once')), 'warn'), commonFlags)
     .description('Run pods until each has completed or is Ready, and exit with their result')
     .argument('[manifests...]', 'files or folders of pod manifests, or kustomizations, - for stdin')
+    .option('-f, --filename <path>', 'file or folder of manifests, as an argument; repeatable', collect)
     .addOption(
       new Option('--until <state>', 'a pod is done when it has completed, when it is Ready, or as its kind says')
         .choices(untilWords)
@@ -75,7 +77,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--junit <file>', 'write the result as JUnit XML, with a test case for each container')
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: RunOnceFlags) => {
-      await runOnceWithReport(manifests, flags, deps);
+      await runOnceWithReport([...manifests, ...(flags.filename ?? [])], flags, deps);
     });
 }
 

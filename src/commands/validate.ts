@@ -26,6 +26,7 @@ import { undeclaredObjects } from './validate/undeclared-objects.ts';
 import { inFileOrder, validationJSON, validationSummary } from './validate/validation-report.ts';
 
 interface ValidateFlags extends NodeFlags {
+  filename?: string[];
   output: Output;
   defaulted: boolean;
   cri: boolean;
@@ -38,6 +39,7 @@ export function register(program: Command, deps: CommandDeps): void {
   addFlagsOfRun(program.command('validate'))
     .description('Report all errors of manifests, without running them')
     .argument('[manifests...]', 'files or folders of manifests, - for stdin (default: those of --config and flags)')
+    .option('-f, --filename <path>', 'file or folder of manifests, as an argument; repeatable', collect)
     .addOption(
       new Option('-o, --output <format>', 'form of the report').choices(['text', 'json', 'yaml']).default('text'),
     )
@@ -51,7 +53,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--strict', 'treat warnings as errors', false)
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: ValidateFlags) => {
-      await validate(manifests, flags, deps);
+      await validate([...manifests, ...(flags.filename ?? [])], flags, deps);
     });
 }
 

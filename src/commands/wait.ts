@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { podKey } from '../api/values/pod-names.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
@@ -8,6 +9,7 @@ import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { unlessAborted } from '../flow/unless-aborted.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { reportWait } from './io/report-wait.ts';
 import { timeLimit } from './io/time-limit.ts';
 import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
 import { parseReference, workloadNamed } from './pod/pods-meant.ts';
@@ -44,6 +46,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--all', 'wait for all pods that are declared at the time')
     .option('-l, --selector <selector>', 'wait for all of these pods with these labels, such as app=web')
     .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
+    .option('-A, --all-namespaces', 'pods of all namespaces (default)')
     .addOption(conditionOption())
     .option(
       '--timeout <duration>',
@@ -52,7 +55,7 @@ export function register(program: Command, deps: CommandDeps): void {
     )
     .addHelpText('after', examples)
     .action(async (words: string[], flags: WaitFlags) => {
-      const names = await waitForPods(await podsMeant(words, flags), flags);
+      const names = await waitForPods(await podsMeant(words, flags), flags, deps.stderr);
       for (const name of names) deps.stdout.write(`pod/${visible(name)} condition met\n`);
     });
 }
@@ -137,7 +140,24 @@ function podName(word: string, namespace: string | undefined, snapshot?: EngineS
  * Checks the manifests now on disk at once, and again at every event of the agent. Resolves with the names of the pods.
  * Without a pod only `deleted` is met. Rejects on a timeout or if the agent ends.
  */
-async function waitForPods(meant: PodsMeant, flags: WaitFlags): Promise<readonly string[]> {
+async function waitForPods(meant: PodsMeant, flags: WaitFlags, stderr: Writable): Promise<readonly string[]> {
+  let waitsFor = `waiting for kubelet-ts to run on ${flags.rootDir}`;
+  const endReports = reportWait(stderr, () => waitsFor);
+  const onWaiting = (text: string): void => {
+    waitsFor = text;
+  };
+  try {
+    return await untilMet(meant, flags, onWaiting);
+  } finally {
+    endReports();
+  }
+}
+
+async function untilMet(
+  meant: PodsMeant,
+  flags: WaitFlags,
+  onWaiting: (text: string) => void,
+): Promise<readonly string[]> {
   const socket = controlSocketPath(flags.rootDir);
   const timeout = timeLimit(flags.timeout ?? defaultTimeoutMs);
   await waitForAgent(socket, timeout).catch((error: unknown) => {
@@ -156,6 +176,8 @@ async function waitForPods(meant: PodsMeant, flags: WaitFlags): Promise<readonly
       if (because !== undefined) throw rolledBack(name, because);
     }
     last = snapshot;
+    const waiting = waitingPods(names, flags.for, snapshot);
+    onWaiting(waiting === '' ? 'waiting for a pod to be declared' : `waiting for ${waiting}`);
   }
   throw notMet(meant(last), flags, { snapshot: last, ...(!timeout.aborted && { why: 'kubelet-ts ended' }) });
 }
@@ -187,9 +209,18 @@ function notMet(
   { why = 'timed out', snapshot }: { why?: string; snapshot: EngineSnapshot | undefined },
 ): UserError {
   if (names.length === 0) throw new UserError(`${why} before a pod was declared`);
-  const waiting = names.filter((name) => snapshot === undefined || !isConditionMet(name, condition, snapshot));
-  const texts = waiting.map((name) => (snapshot === undefined ? name : `${name} (${waitingText(name, snapshot)})`));
-  return new UserError(`${why} before these pods ${wantedText(condition)}: ${texts.join(', ')}`, {
+  const waiting = snapshot === undefined ? names.join(', ') : waitingPods(names, condition, snapshot);
+  return new UserError(`${why} before these pods ${wantedText(condition)}: ${waiting}`, {
     hint: 'kubelet-ts ps shows their state.',
   });
+}
+
+/** Such as `web (ErrImagePull), db (not declared)`. */
+function waitingPods(
+  names: readonly string[],
+  condition: WaitCondition | FieldCondition,
+  snapshot: EngineSnapshot,
+): string {
+  const waiting = names.filter((name) => !isConditionMet(name, condition, snapshot));
+  return waiting.map((name) => `${name} (${waitingText(name, snapshot)})`).join(', ');
 }

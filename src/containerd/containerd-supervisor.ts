@@ -96,13 +96,14 @@ export class ContainerdSupervisor {
     this.#unwatch();
   }
 
-  /** Ends containerd, even one that another process started. */
-  async stop(): Promise<void> {
+  /** Ends containerd, even one that another process started. Returns false if none ran. */
+  async stop(): Promise<boolean> {
     this.release();
     const process = await this.#deps.host.find();
     if (process !== undefined) await this.#terminate(process);
     this.#process = undefined;
     await this.#deps.host.removeTraces();
+    return process !== undefined;
   }
 
   async #bringUp(signal: AbortSignal): Promise<SupervisedContainerd> {

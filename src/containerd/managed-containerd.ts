@@ -157,15 +157,17 @@ export class ManagedContainerd {
 
   /**
    * Ends containerd, for `kubelet-ts down --all`. All pods must be removed before, because their shims are left alone.
-   * Only shims that containerd does not list are ended: they could not be recognized afterwards.
+   * Only shims that containerd does not list are ended: they could not be recognized afterwards. Returns false if no
+   * containerd ran.
    */
-  async stop(): Promise<void> {
+  async stop(): Promise<boolean> {
     await this.#orphanShims.checkBeforeEnd();
-    await this.#supervisor.stop();
+    const didRun = await this.#supervisor.stop();
     await removeBridge(this.paths.cniConfDir, { logger: this.#logger });
     await disallowForwarding(this.#forwardRules()).catch((error: unknown) => {
       this.#logger.warn({ err: errorMessage(error) }, 'Kept the rules of iptables for host ports');
     });
+    return didRun;
   }
 
   async #prepare(): Promise<PreparedLaunch> {

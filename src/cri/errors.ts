@@ -1,4 +1,4 @@
-import { RpcError } from '../errors.ts';
+import { errorMessage, RpcError } from '../errors.ts';
 
 /** gRPC status codes (https://grpc.io/docs/guides/status-codes/). */
 export const codes = {
@@ -20,6 +20,24 @@ export const isUnavailable = (error: unknown): boolean => hasStatus(error, codes
 /** True if the error or one of its causes is `unavailable`. */
 export const isCausedByUnavailable = (error: unknown): boolean =>
   isUnavailable(error) || (error instanceof Error && error.cause !== undefined && isCausedByUnavailable(error.cause));
+
+/** Matches a message of @grpc/grpc-js. The group is the kernel's error. */
+const noConnection = /^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note:/;
+
+/** The kernel's error in a message of @grpc/grpc-js. Returns undefined if the message has none. */
+export function connectFailure(message: string): string | undefined {
+  return noConnection.exec(message)?.[1];
+}
+
+/** Why the runtime does not answer, without the words of gRPC. */
+export function silenceText(error: unknown): string {
+  if (isDeadlineExceeded(error)) return 'it did not answer in time';
+  if (!isUnavailable(error)) return errorMessage(error);
+  const failure = connectFailure(errorMessage(error));
+  if (failure === undefined) return 'it closed the connection';
+  if (/\bENOENT\b/.test(failure)) return 'its socket does not exist';
+  return /\bECONNREFUSED\b/.test(failure) ? 'nothing listens on its socket' : failure;
+}
 
 /** Resolves with undefined if the runtime does not have the object of the call. Rejects with other errors. */
 export async function unlessNotFound<T>(call: Promise<T>): Promise<T | undefined> {

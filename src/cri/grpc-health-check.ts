@@ -1,5 +1,5 @@
 import { isLocalConnectFailure, RpcError } from '../errors.ts';
-import { isDeadlineExceeded, isUnimplemented } from './errors.ts';
+import { connectFailure, isDeadlineExceeded, isUnimplemented } from './errors.ts';
 import { HealthDefinition } from './generated/health.ts';
 import { openOwnChannel } from './grpc-channel.ts';
 import { grpcService } from './grpc-service.ts';
@@ -16,9 +16,6 @@ export interface HealthCheck {
   timeoutMs: number;
   userAgent: string;
 }
-
-/** Extracts the kernel's error from a message of @grpc/grpc-js. */
-const noConnection = /^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note:/;
 
 /**
  * Checks the health of a gRPC service, without TLS. Returns undefined if it is serving, else the reason. Rejects if
@@ -40,7 +37,7 @@ export async function grpcHealthCheck(check: HealthCheck): Promise<string | unde
     if (!(error instanceof RpcError)) throw error;
     if (isUnimplemented(error)) return `this server does not implement the grpc health protocol: ${error.message}`;
     if (isDeadlineExceeded(error)) return `timeout: health rpc did not complete within ${timeoutMs / 1000}s`;
-    const [, connection] = noConnection.exec(error.message) ?? [];
+    const connection = connectFailure(error.message);
     if (connection !== undefined) {
       if (isLocalConnectFailure(systemError(connection))) throw new Error(connection, { cause: error });
       return `error: failed to connect service at "${address}": ${connection}`;

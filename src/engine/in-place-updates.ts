@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../api/types.ts';
+import { initAndRegularContainers } from '../api/values/containers.ts';
 import { podRequests } from '../api/values/resource-totals.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
@@ -136,7 +137,7 @@ export class InPlaceUpdates {
     const change = computePodChange(current, next, node.inPlace);
     if (change.kind !== 'inPlace') return undefined;
     const toPull = withContainers(next, (name) => change.images.includes(name) && isContainerRunning(running, name));
-    return { current, next, isRaise: isRaise(current, next), toPull, shown: before?.shown ?? pulling };
+    return { current, next, isRaise: isRaise(current, next), toPull, shown: before?.shown ?? pulling(toPull ?? next) };
   }
 
   /**
@@ -153,7 +154,7 @@ export class InPlaceUpdates {
       return false;
     }
     if (toPull === undefined || this.imagesAhead.arePulled(toPull)) return true;
-    if (!this.imagesAhead.isPulling(toPull)) waiting.shown = pulling;
+    if (!this.imagesAhead.isPulling(toPull)) waiting.shown = pulling(toPull);
     this.imagesAhead.start(toPull);
     return false;
   }
@@ -203,7 +204,9 @@ export class InPlaceUpdates {
       const waiting = this.waiting.get(pod.metadata.uid);
       const cause = error instanceof Error ? error.cause : undefined;
       const reason = cause instanceof ContainerStartError ? cause.reason : reasons.errImagePull;
-      if (waiting?.toPull === pod) waiting.shown = { reason, message: `${errorMessage(error)}; ${runsOnUntilThen}` };
+      if (waiting?.toPull === pod) {
+        waiting.shown = { reason, message: `${errorMessage(error)}; ${runsOnUntilThen}`, images: imagesOf(pod) };
+      }
       throw error;
     }
   }
@@ -213,7 +216,14 @@ export class InPlaceUpdates {
   }
 }
 
-const pulling: WaitingUpdate = { reason: reasons.pulling, message: `its images are pulled; ${runsOnUntilThen}` };
+function pulling(pod: Pod): WaitingUpdate {
+  const images = imagesOf(pod);
+  return { reason: reasons.pulling, message: `pulling ${images.join(', ')}; ${runsOnUntilThen}`, images };
+}
+
+function imagesOf({ spec }: Pod): string[] {
+  return [...new Set(initAndRegularContainers(spec).flatMap(({ image }) => image ?? []))];
+}
 
 /** True if the change requests more of a resource. */
 function isRaise(current: Pod, next: Pod): boolean {

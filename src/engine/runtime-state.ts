@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
+import { silenceText } from '../cri/errors.ts';
 import { podNetworkCommands } from '../cri/pod-network-commands.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
-import { errorMessage } from '../errors.ts';
 import { AsyncQueue } from '../flow/async-queue.ts';
 import { untilTick } from '../flow/ticks.ts';
 import type { Emit } from './view/event-bus.ts';
@@ -105,7 +105,7 @@ export class RuntimeState {
       }
     } catch (error) {
       if (signal.aborted) return;
-      this.statusError = errorMessage(error);
+      this.statusError = silenceText(error);
       // Another runtime may answer on the socket next.
       this.name = '';
     }

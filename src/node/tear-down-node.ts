@@ -41,6 +41,8 @@ interface TearDownOptions {
   /** True: the data of all claims are deleted, unless a pod that may use them could not be removed. */
   deletesClaims: boolean;
   logger: Logger;
+  /** Called once with the pods that will be removed, as `namespace/name`. */
+  onFound?: (pods: string[]) => void;
   /** Called with `namespace/name` when a pod is removed. */
   onRemoved?: (pod: string) => void;
 }
@@ -128,6 +130,7 @@ async function forgetManifests(rootDir: string, logger: Logger): Promise<TornDow
 
 async function tearDownPodsOf(options: TearDownOptions, managers: readonly CgroupManager[]): Promise<RemovalFailure[]> {
   const { rootDir, runtimeRootDir, podLogsDir, cgroupRoot, logger, onRemoved = () => undefined } = options;
+  const { onFound = () => undefined } = options;
   const podDirs = new PodDirs({ rootDir });
   if ((await podDirs.podUIDs()).length === 0) return [];
   const { endpoint, managed } = await findRuntimeEndpoint({
@@ -152,6 +155,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
         for (const manager of managers) await removePodCgroup(manager, cgroupRoot, uid);
       },
       forgetRestarts: (uid, pod) => writePodRemoved(historyFolder(rootDir), uid, pod),
+      onFound,
       onRemoved,
       clock: systemClock,
     });

@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../src/commands/apply.ts';
+import { LastGoodManifests } from '../../src/engine/config/last-good/last-good-manifests.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { makeDeps, makeRuntime } from './runtime-listings.ts';
 
@@ -17,5 +20,45 @@ test('apply refuses a namespace that no object can have, by the name of its flag
     name: 'UserError',
     message:
       '--namespace "Bad_NS" must consist of lower case letters, digits and "-", and start and end with a letter or digit',
+  });
+});
+
+const pod = 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: app, image: app:1}]}\n';
+
+/** Runs `apply` with these words in a root-dir without an agent, whose last one read `file` if it is given. */
+async function applyAfter(file: string | undefined, ...words: string[]): Promise<{ stdout: string; stderr: string }> {
+  const rootDir = await temporaryFolder();
+  if (file !== undefined) {
+    const lastGood = new LastGoodManifests({ rootDir, clock: new FakeClock(), logger: silentLogger });
+    await lastGood.save('file', file, Buffer.from(pod));
+  }
+  const deps = makeDeps(makeRuntime([], []));
+  const program = new Command().exitOverride();
+  register(program, deps);
+  await program.parseAsync(['apply', '--root-dir', rootDir, ...words], { from: 'user' });
+  const { stdout, stderr } = deps.printed;
+  return { stdout, stderr };
+}
+
+test.each([
+  ['an argument', (file: string) => [file]],
+  ['-f', (file: string) => ['-f', file]],
+])('what no agent reads any more refuses no apply of %s, and is named', async (_how, words) => {
+  const file = join(await temporaryFolder(), 'hello.yaml');
+  await writeFile(file, pod);
+  const start = 'No kubelet-ts runs on this root-dir, so nothing runs yet. Start it: kubelet-ts run\n';
+  expect(await applyAfter(file, ...words(file))).toEqual({
+    stdout: 'pod/web created\n',
+    stderr:
+      `warning: ${file} declared pod/web too, when kubelet-ts ran last\n` +
+      `hint: Start the next one without that file, or take the object back: kubelet-ts delete pod/web\n${start}`,
+  });
+  expect(await applyAfter(undefined, ...words(file))).toEqual({ stdout: 'pod/web created\n', stderr: start });
+});
+
+test('apply without a manifest says how to name one', async () => {
+  await expect(applyAfter(undefined)).rejects.toMatchObject({
+    message: 'no manifest was named',
+    hint: 'Name files or folders, - for stdin, or -k FOLDER.',
   });
 });

@@ -122,10 +122,12 @@ const rows: Row[] = [
   ],
   [
     'a registry whose name cannot be resolved',
-    pull('failed to do request: Head "https://docker.io/v2/": dial tcp: lookup docker.io: no such host'),
+    pull(
+      'failed to do request: Head "https://docker.io/v2/": dial tcp: lookup registry-1.docker.io on 10.0.0.1:53: no such host',
+    ),
     'image',
-    'the name of the registry docker.io cannot be resolved',
-    'Check the DNS of this machine: getent hosts docker.io',
+    'cannot resolve registry-1.docker.io',
+    'Check the DNS of this machine: getent hosts registry-1.docker.io',
   ],
   [
     'a registry that wants a login',

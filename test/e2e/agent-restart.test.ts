@@ -80,7 +80,8 @@ test('a second agent on the same root-dir is refused', async () => {
     stdout: '',
     stderr: [
       `error: kubelet-ts runs already on this root-dir (pid ${agent.pid})`,
-      'hint: Stop it first, or give this one another --root-dir.',
+      'hint: Show it: kubelet-ts ui. Add pods to it: kubelet-ts apply -f FILE. ' +
+        'Run a job next to it: kubelet-ts run-once --isolated FILE. Or give this one another --root-dir.',
       '',
     ].join('\n'),
   });

@@ -30,7 +30,7 @@ test('applied pods outlive a kill, files win, and a deletion ends the pod', asyn
   const early = await run(['apply', '-f', '-', '--hostname-override', 'edge1'], web('1'));
   expect(early).toEqual({
     code: 0,
-    output: 'pod/web created\nNo kubelet-ts runs on this root-dir. These objects are used at its next start.\n',
+    output: 'pod/web created\nNo kubelet-ts runs on this root-dir, so nothing runs yet. Start it: kubelet-ts run\n',
   });
   await agent.start();
   expect((await agent.untilReady('web')).source).toBe('applied');

@@ -14,6 +14,11 @@ export interface AppliedTarget {
   nodeName: string;
   /** False: changes have an effect at the next start of the agent. */
   hasAgent: boolean;
+  /**
+   * The file or URL that declared an object when the last agent ran, which the next one may read too. Always undefined
+   * with an agent, which refuses such objects.
+   */
+  declaredBefore: (object: AppliedObject) => string | undefined;
   apply: (body: Uint8Array) => Promise<AppliedResult[]>;
   delete: (object: AppliedObject) => Promise<AppliedResult>;
 }
@@ -33,6 +38,7 @@ export async function appliedTarget(request: Request): Promise<AppliedTarget> {
   return {
     nodeName: snapshot.nodeName,
     hasAgent: true,
+    declaredBefore: () => undefined,
     apply: async (body) => answered(await applyManifests(socket, body, dryRun)),
     delete: async (object) => answered(await deleteApplied(socket, object, dryRun)),
   };
@@ -43,17 +49,28 @@ function answered<T>(answer: T | undefined): T {
   throw new UserError('kubelet-ts ended before it answered', { hint: 'Repeat the command; nothing is done twice.' });
 }
 
+/** All applied objects, in the order of their files. */
+export async function appliedObjects(rootDir: string): Promise<AppliedObject[]> {
+  const nodeName = nodeNameOf(hostname());
+  return new AppliedManifests({ rootDir, nodeName, clock: systemClock, logger: silent }).list();
+}
+
 async function folderTarget({ rootDir, hostnameOverride, dryRun }: Request): Promise<AppliedTarget> {
   const nodeName = nodeNameOf(hostnameOverride ?? hostname());
   const declared = await declaredBefore(rootDir, { nodeName });
   // The agent logs the state of the folder at its start.
   const applied = new AppliedManifests({ rootDir, nodeName, clock: systemClock, logger: silent });
-  const options = { declarerOf: (key: string) => declared.get(key), dryRun };
+  const declarerOf = (key: string): string | undefined => declared.get(key);
   return {
     nodeName,
     hasAgent: false,
-    apply: (body) => unlessRefused(() => applied.apply(body, options)),
-    delete: (object) => unlessRefused(() => applied.delete(object, options)),
+    declaredBefore: ({ kind, namespace, name }) => {
+      const key = `${kind}/${namespace}/${name}`;
+      return declarerOf(key) ?? declarerOf(`${key}-${nodeName.toLowerCase()}`);
+    },
+    // No agent reads these files now, and the next one may run without them.
+    apply: (body) => unlessRefused(() => applied.apply(body, { declarerOf: () => undefined, dryRun })),
+    delete: (object) => unlessRefused(() => applied.delete(object, { declarerOf, dryRun })),
   };
 }
 

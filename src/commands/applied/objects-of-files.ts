@@ -1,7 +1,7 @@
 import { objectTexts, type ObjectText } from '../../api/objects/object-texts.ts';
 import { UserError } from '../../errors.ts';
 import { manifestTexts, type ManifestText } from '../../node/sources/manifest-texts.ts';
-import { readManifests, readStdin } from '../../node/sources/read-manifests.ts';
+import { buildAll, readManifests, readStdin } from '../../node/sources/read-manifests.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { problemReport } from '../io/problem-report.ts';
 import { isColoured } from '../io/terminal.ts';
@@ -9,6 +9,8 @@ import { isColoured } from '../io/terminal.ts';
 interface Request {
   /** Files, folders, or `-` for stdin. */
   paths: readonly string[];
+  /** Folders that kustomize builds. */
+  kustomizations?: readonly string[];
   nodeName: string;
   /** Of objects that name none; undefined: default. */
   namespace: string | undefined;
@@ -21,10 +23,13 @@ interface Request {
  * if an object is of another namespace.
  */
 export async function objectsOfFiles(request: Request, deps: CommandDeps): Promise<ObjectText[]> {
-  const { paths, nodeName, namespace, consequence } = request;
+  const { paths, kustomizations = [], nodeName, namespace, consequence } = request;
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
-  const { problems } = await readManifests({ manifests: paths, nodeName, stdin, allPlaces: true });
-  const texts = problems.some(({ severity }) => severity === 'error') ? [] : await manifestTexts(paths, stdin);
+  const built = await buildAll(kustomizations);
+  const read = await readManifests({ manifests: paths, nodeName, stdin, kustomizations, allPlaces: true });
+  const { problems } = read;
+  const isBroken = problems.some(({ severity }) => severity === 'error');
+  const texts = isBroken ? [] : [...(await manifestTexts(paths, stdin)), ...built.texts];
   const textOf = (origin: string): string | undefined => textFrom(texts, origin);
   for (const problem of problems) {
     const report = problemReport(problem, { textOf, folder: process.cwd(), isColoured: isColoured(deps.stdout) });

@@ -3,7 +3,7 @@ const withValue: readonly string[] = ['-n', '--namespace', '--root-dir', '--cont
 
 /** A command line of kubectl as this program parses it: flags after the command, and without the word `pod`. */
 export function ownWords(words: readonly string[]): string[] {
-  return withoutKind(commandFirst(words));
+  return withList(withoutKind(commandFirst(words)));
 }
 
 /** Commands that name pods alone, so that the kind before a name says nothing. */
@@ -11,6 +11,13 @@ const ofPods: readonly string[] = [
   ...['attach', 'checkpoint', 'debug', 'events', 'explain', 'history', 'hold', 'logs', 'restart', 'retry', 'rollback'],
   ...['start', 'stop', 'unhold'],
 ];
+
+/** `images` with flags alone lists images, as by docker. */
+function withList(words: readonly string[]): string[] {
+  const [command, next = '-'] = words;
+  const isList = command === 'images' && next.startsWith('-') && !['-h', '--help'].includes(next);
+  return isList ? words.toSpliced(1, 0, 'list') : [...words];
+}
 
 function withoutKind(words: readonly string[]): string[] {
   const [command = ''] = words;

@@ -7,11 +7,16 @@ import type { ImageFlags } from './open-images.ts';
 
 export interface ListFlags extends ImageFlags {
   output: 'table' | 'wide' | 'json';
+  quiet?: boolean;
 }
 
 /** Prints the images of the runtime. */
 export async function listImages(flags: ListFlags, deps: CommandDeps): Promise<void> {
   const { images } = await withRuntime(deps.connect(flags), (connection) => connection.images.listImages({}));
+  if (flags.quiet === true) {
+    deps.stdout.write([...new Set(images.map(({ id }) => `${shortID(id)}\n`))].join(''));
+    return;
+  }
   deps.stdout.write(flags.output === 'json' ? jsonText(imageList(images), 2) : await imageTable(images, flags.output));
 }
 

@@ -1,7 +1,9 @@
+import type { Writable } from 'node:stream';
 import type { Pod } from '../../api/types.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
+import { reportWait } from '../io/report-wait.ts';
 import { timeLimit } from '../io/time-limit.ts';
 import { visible } from '../../visible-text.ts';
 
@@ -17,7 +19,7 @@ export interface EndingPod {
 
 /**
  * Resolves once none of these pods is ending any more. Reports each with `onEnded`. Rejects at the time-out, with this
- * hint, and with the names of the others. A time-out of 0 is no limit.
+ * hint, and with the names of the others. A time-out of 0 is no limit. Prints on `stderr` what a longer wait is for.
  */
 export async function untilEnded<P extends EndingPod>(
   pods: readonly P[],
@@ -25,17 +27,23 @@ export async function untilEnded<P extends EndingPod>(
   {
     timeoutMs = 0,
     hint,
+    stderr,
     onEnded = () => undefined,
-  }: { timeoutMs: number | undefined; hint: string; onEnded?: (pod: P) => void },
+  }: { timeoutMs: number | undefined; hint: string; stderr: Writable; onEnded?: (pod: P) => void },
 ): Promise<void> {
   const signal = timeoutMs === 0 ? new AbortController().signal : timeLimit(timeoutMs);
   let left = pods;
-  for await (const snapshot of snapshotsAtEvents(socket, signal)) {
-    const ending = snapshot.pods.filter(isEnding);
-    const isLeft = ({ isPod }: P): boolean => ending.some(({ pod }) => isPod(pod));
-    for (const pod of left) if (!isLeft(pod)) onEnded(pod);
-    left = left.filter(isLeft);
-    if (left.length === 0) return;
+  const endReports = reportWait(stderr, () => `waiting for ${left.map(({ name }) => name).join(', ')} to stop`);
+  try {
+    for await (const snapshot of snapshotsAtEvents(socket, signal)) {
+      const ending = snapshot.pods.filter(isEnding);
+      const isLeft = ({ isPod }: P): boolean => ending.some(({ pod }) => isPod(pod));
+      for (const pod of left) if (!isLeft(pod)) onEnded(pod);
+      left = left.filter(isLeft);
+      if (left.length === 0) return;
+    }
+  } finally {
+    endReports();
   }
   const names = left.map(({ name }) => visible(name)).join(', ');
   throw new UserError(`${signal.aborted ? 'timed out' : 'kubelet-ts ended'} before these pods had ended: ${names}`, {

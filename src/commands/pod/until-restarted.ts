@@ -1,8 +1,10 @@
+import type { Writable } from 'node:stream';
 import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
 import { visible } from '../../visible-text.ts';
+import { reportWait } from '../io/report-wait.ts';
 import { timeLimit } from '../io/time-limit.ts';
 
 /**
@@ -12,23 +14,32 @@ import { timeLimit } from '../io/time-limit.ts';
 export async function untilRestarted<P extends PodName>(
   pods: readonly P[],
   socket: string,
-  { timeoutMs = 0, onRestarted }: { timeoutMs: number | undefined; onRestarted: (pod: P, didRestart: boolean) => void },
+  {
+    timeoutMs = 0,
+    stderr,
+    onRestarted,
+  }: { timeoutMs: number | undefined; stderr: Writable; onRestarted: (pod: P, didRestart: boolean) => void },
 ): Promise<void> {
   const signal = timeoutMs === 0 ? new AbortController().signal : timeLimit(timeoutMs);
   const seen = new Set<P>();
   let left = pods;
-  for await (const snapshot of snapshotsAtEvents(socket, signal)) {
-    const isLeft = (pod: P): boolean => {
-      const listed = restartingPod(snapshot, pod);
-      if (listed === undefined) return false;
-      seen.add(pod);
-      refuseBroken(pod, listed);
-      return true;
-    };
-    const next = left.filter(isLeft);
-    for (const pod of left) if (!next.includes(pod)) onRestarted(pod, seen.has(pod));
-    left = next;
-    if (left.length === 0) return;
+  const endReports = reportWait(stderr, () => `waiting for ${left.map(({ name }) => name).join(', ')} to restart`);
+  try {
+    for await (const snapshot of snapshotsAtEvents(socket, signal)) {
+      const isLeft = (pod: P): boolean => {
+        const listed = restartingPod(snapshot, pod);
+        if (listed === undefined) return false;
+        seen.add(pod);
+        refuseBroken(pod, listed);
+        return true;
+      };
+      const next = left.filter(isLeft);
+      for (const pod of left) if (!next.includes(pod)) onRestarted(pod, seen.has(pod));
+      left = next;
+      if (left.length === 0) return;
+    }
+  } finally {
+    endReports();
   }
   const names = left.map(({ name }) => visible(name)).join(', ');
   const what = signal.aborted ? 'timed out' : 'kubelet-ts ended';

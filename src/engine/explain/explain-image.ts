@@ -74,10 +74,11 @@ const pullTexts: readonly KnownText<[image: string]>[] = [
     ],
   },
   {
-    pattern: /no such host|server misbehaving|lookup \S+.*: (?:i\/o timeout|Temporary failure)/i,
-    cause: (_found, image) => `the name of the registry ${registryOf(image)} cannot be resolved`,
-    ways: (_found, image) => [
-      `Check the DNS of this machine: getent hosts ${registryOf(image)}`,
+    pattern:
+      /(?:lookup ([\w.-]+\w).*)?(?:no such host|server misbehaving)|lookup ([\w.-]+\w).*: (?:i\/o timeout|Temporary failure)/i,
+    cause: ([, host, other], image) => `cannot resolve ${host ?? other ?? registryOf(image)}`,
+    ways: ([, host, other], image) => [
+      `Check the DNS of this machine: getent hosts ${host ?? other ?? registryOf(image)}`,
       'Correct the registry in the name of the image.',
       load,
     ],

@@ -4,6 +4,7 @@ import { podStatusText } from '../../api/values/pod-printer.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { EngineSnapshot } from '../view/snapshot.ts';
 import { refusalFinding } from './explain-admission.ts';
+import { reasons } from '../view/reasons.ts';
 import { imageMeaning } from './explain-image.ts';
 import { isHold } from './explain-operation.ts';
 import type { Evidence, Finding } from './explanation.ts';
@@ -89,9 +90,15 @@ export function explainUpdate(subject: Subject): Finding | undefined {
   const { reason, message } = update;
   const more = 'The revision before it runs on until then.';
   const evidence = [{ from: 'update', text: `${reason}: ${message}` }];
+  const { images = [] } = update;
+  if (reason === reasons.pulling) {
+    const ways = ['It starts once its images are here. Show the progress: kubelet-ts ps -o wide'];
+    return { stage: 'image', cause: `its update waits: pulling ${images.join(', ')}`, evidence, ways: [...ways, more] };
+  }
   if (/Image|Pull|Registry/.test(reason)) {
     const { container } = partsOf(pod)[0] ?? {};
-    const { cause, ways } = imageMeaning(container?.image ?? '', message);
+    const image = images.find((one) => message.includes(one)) ?? images[0] ?? container?.image ?? '';
+    const { cause, ways } = imageMeaning(image, message);
     return {
       stage: 'image',
       cause: `its update waits: ${cause}`,

@@ -27,6 +27,8 @@ interface Deps {
   removePodCgroup: (uid: string) => Promise<void>;
   /** Resets the pod's restart counts. `pod` is undefined if the runtime does not know its name. */
   forgetRestarts: (uid: string, pod: { namespace: string; name: string } | undefined) => Promise<void>;
+  /** Called once with the pods that will be removed and that the runtime knows, as `namespace/name`. */
+  onFound: (pods: string[]) => void;
   /** Called with `namespace/name` when a pod is removed that the runtime knew. */
   onRemoved: (pod: string) => void;
   clock: Clock;
@@ -64,6 +66,7 @@ export async function tearDownPods(given: Deps): Promise<RemovalFailure[]> {
   const deps: TearDown = { ...given, limits: new RenewedLimits(given.clock) };
   const uids = new Set(await deps.podDirs.podUIDs());
   const listed = (await listPods(deps)).filter(({ uid }) => uids.has(uid));
+  deps.onFound(listed.map(({ uid }) => nameOf(listed, uid)));
   const steps = computeTearDownOrder(listed);
   for (const uid of steps.flat()) uids.delete(uid);
   const failures: RemovalFailure[] = [];

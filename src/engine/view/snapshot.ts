@@ -113,6 +113,8 @@ export interface WaitingUpdate {
   /** Such as `OutOfmemory`, `Pulling` or `ErrImagePull`. */
   reason: string;
   message: string;
+  /** Images that the update waits for. Absent if it waits for something else. */
+  images?: string[];
 }
 
 /** Why a pod cannot run on this node now. kubelet: lifecycle/interfaces.go PodAdmitResult */

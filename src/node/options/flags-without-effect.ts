@@ -75,6 +75,7 @@ export const flagsWithoutEffect: readonly FlagWithoutEffect[] = [
   ['--logtostderr [boolean]', stderr, '1.26'],
   ['--machine-id-file <paths>', statistics],
   ['--master-service-namespace <name>', apiServer, '1.27'],
+  ['--max-housekeeping-interval <duration>', statistics],
   ['--network-plugin <name>', cni, '1.24'],
   ['--network-plugin-mtu <n>', cni, '1.24'],
   ['--non-masquerade-cidr <cidr>', cni, '1.24'],

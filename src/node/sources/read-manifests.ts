@@ -80,7 +80,10 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
   return { source: 'file', where: [...manifests, ...kustomizations].join(', '), ...all, problems };
 }
 
-async function buildAll(folders: readonly string[]): Promise<{ texts: ManifestText[]; problems: ManifestProblem[] }> {
+/** Builds folders with kustomize. A failure is a problem. */
+export async function buildAll(
+  folders: readonly string[],
+): Promise<{ texts: ManifestText[]; problems: ManifestProblem[] }> {
   const all = { texts: [] as ManifestText[], problems: [] as ManifestProblem[] };
   if (folders.length === 0) return all;
   const { buildKustomization } = await import('./build-kustomization.ts');

@@ -72,7 +72,7 @@ export async function fetchRuntimeEndpoint(path: string): Promise<string | undef
   return (await ask<{ runtimeEndpoint?: string }>(path, '/v1/agent?runtime'))?.runtimeEndpoint;
 }
 
-/** Resolves when an agent serves this socket, whose folder must exist. Rejects with an AbortError if aborted first. */
+/** Resolves when an agent serves this socket, whose folder may be missing. Rejects with an AbortError if aborted first. */
 export async function waitForAgent(path: string, signal: AbortSignal): Promise<void> {
   const found = new AbortController();
   await refuseHidden(path);
@@ -97,13 +97,13 @@ async function refuseHidden(path: string): Promise<void> {
   });
 }
 
-/** Yields at each change of a folder, or periodically if the kernel has no watch left. */
+/** Yields at each change of a folder, or periodically if it is missing or the kernel has no watch left. */
 async function* folderChanges(folder: string, signal: AbortSignal): AsyncGenerator<void, never> {
   try {
     const changes = watch(folder, { signal })[Symbol.asyncIterator]();
     while ((await changes.next()).done !== true) yield;
   } catch (error) {
-    if (!isOutOfWatches(error)) throw error;
+    if (!isOutOfWatches(error) && !hasCode(error, 'ENOENT')) throw error;
   }
   for (;;) {
     await delay(unwatchedPeriodMs, undefined, { signal });

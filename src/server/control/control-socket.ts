@@ -162,6 +162,8 @@ async function refuseSecondAgent(path: string): Promise<void> {
   });
   if (other === undefined) return;
   throw new UserError(`kubelet-ts runs already on this root-dir (pid ${other.pid})`, {
-    hint: 'Stop it first, or give this one another --root-dir.',
+    hint:
+      'Show it: kubelet-ts ui. Add pods to it: kubelet-ts apply -f FILE. ' +
+      'Run a job next to it: kubelet-ts run-once --isolated FILE. Or give this one another --root-dir.',
   });
 }

@@ -25,6 +25,11 @@ test.each([
   ['logs web pod', 'logs web pod'],
   ['exec pod sh', 'exec pod sh'],
   ['get pod web', 'get pod web'],
+  ['images', 'images list'],
+  ['images -q', 'images list -q'],
+  ['--root-dir /k images', 'images list --root-dir /k'],
+  ['images --help', 'images --help'],
+  ['images rm x', 'images rm x'],
 ])('%s means %s', (line, meant) => {
   expect(ownWords(line.split(' ')).join(' ')).toBe(meant);
 });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { untilEnded } from '../../../src/commands/pod/until-ended.ts';
 import { controlSocketPath } from '../../../src/server/control/socket-paths.ts';
@@ -7,6 +8,7 @@ import { temporaryFolder } from '../../temporary-folder.ts';
 import { makeEntry } from '../../tui/make-snapshot.ts';
 import { startFakeAgent } from '../fake-agent.ts';
 
+const stderr = new PassThrough();
 const meant = ['web', 'db'].map((name) => ({
   name,
   isPod: ({ metadata }: { metadata: { name: string } }) => metadata.name === `${name}-edge1`,
@@ -20,7 +22,7 @@ test('a time-out before the first answer of the agent names all pods', async () 
     silent.closeAllConnections();
     silent.close();
   });
-  await expect(untilEnded(meant, socket, { timeoutMs: 1, hint: 'Wait.' })).rejects.toMatchObject({
+  await expect(untilEnded(meant, socket, { timeoutMs: 1, hint: 'Wait.', stderr })).rejects.toMatchObject({
     name: 'UserError',
     message: 'timed out before these pods had ended: web, db',
     hint: 'Wait.',
@@ -35,7 +37,7 @@ test('pods that have ended are reported, and the others named', async () => {
   const ended: string[] = [];
   const onEnded = ({ name }: { name: string }): void => void ended.push(name);
   const socket = controlSocketPath(rootDir);
-  await expect(untilEnded(meant, socket, { timeoutMs: 0, hint: 'Wait.', onEnded })).rejects.toMatchObject({
+  await expect(untilEnded(meant, socket, { timeoutMs: 0, hint: 'Wait.', stderr, onEnded })).rejects.toMatchObject({
     message: 'kubelet-ts ended before these pods had ended: web',
   });
   expect(ended).toEqual(['db']);

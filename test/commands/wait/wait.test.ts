@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../../src/commands/wait.ts';
@@ -42,6 +43,19 @@ test('without an agent a time-out of 0 is over at once', async () => {
   const rootDir = await temporaryFolder();
   const words = ['wait', 'web', '--timeout', '0', '--root-dir', rootDir];
   await expect(program.parseAsync(words, { from: 'user' })).rejects.toMatchObject(noAgentOn(rootDir));
+});
+
+test('wait waits for an agent whose root-dir does not exist yet', async () => {
+  const rootDir = join(await temporaryFolder(), 'later', 'root');
+  const deps = makeDeps(makeRuntime([], []));
+  const program = new Command();
+  register(program, deps);
+  const waiting = program.parseAsync(['wait', '--root-dir', rootDir, 'web', '--timeout', '60s', ...isRunning], {
+    from: 'user',
+  });
+  await startFakeAgent(rootDir, { '/v1/agent': { pid: 1 }, '/v1/snapshot': makeSnapshot([makeEntry('web-edge1')]) });
+  await waiting;
+  expect(deps.printed).toEqual({ stdout: 'pod/web condition met\n', stderr: '', exitCode: undefined });
 });
 
 test('the help names every form of a condition', () => {

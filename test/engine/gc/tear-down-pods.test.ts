@@ -36,6 +36,7 @@ beforeEach(async () => {
   }
   tearDown = async () => {
     removed = [];
+    const found: string[] = [];
     const removal = tearDownPods({
       runtime,
       runtimePods: new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message) }),
@@ -51,10 +52,13 @@ beforeEach(async () => {
         forgotten.push({ uid, pod: pod && `${pod.namespace}/${pod.name}` });
         return Promise.resolve();
       },
+      onFound: (pods) => void found.push(...pods),
       onRemoved: (pod) => void removed.push(pod),
       clock,
     });
     const failures = await whileTimePasses(clock, removal);
+    // What a command waits for: every removed pod was announced.
+    expect(removed.filter((pod) => !found.includes(pod))).toEqual([]);
     return { removed: removed.toSorted(), failures };
   };
 });

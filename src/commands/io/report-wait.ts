@@ -1,0 +1,26 @@
+import type { Writable } from 'node:stream';
+import { type Clock, systemClock } from '../../clock.ts';
+import { visible } from '../../visible-text.ts';
+
+/** A wait that is shorter is not worth a line. */
+const firstReportMs = 3000;
+const laterReportMs = 30_000;
+
+/**
+ * Prints what a command waits for, once it has waited for some seconds, and again now and then. `text` returns undefined
+ * for nothing. Returns a function that ends this.
+ */
+export function reportWait(stderr: Writable, text: () => string | undefined, clock: Clock = systemClock): () => void {
+  let cancel = (): void => undefined;
+  const reportAfter = (ms: number): void => {
+    cancel = clock.after(ms, () => {
+      const waiting = text();
+      if (waiting !== undefined) stderr.write(`${visible(waiting)}\n`);
+      reportAfter(laterReportMs);
+    });
+  };
+  reportAfter(firstReportMs);
+  return () => {
+    cancel();
+  };
+}
