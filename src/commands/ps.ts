@@ -129,7 +129,7 @@ async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedP
   return pods.map((pod) => ({ pod }));
 }
 
-/** Names what was applied, and runs once an agent starts. Empty if there is nothing, or if this user may not read it. */
+/** Names what was applied and runs once an agent starts. Empty if there is nothing or this user may not read it. */
 async function waitingApplied(rootDir: string): Promise<string> {
   const [{ appliedObjects }, { appliedName }] = await Promise.all([
     import('./applied/applied-target.ts'),

@@ -30,9 +30,9 @@ test('a runtime that is ready is asked every five seconds, one that is not twice
   const { state, runtime, clock, stop } = begin({ emit: ({ type }) => void events.push(type) });
   await clock.advance(5000);
   expect(runtime.requestsOf('status')).toHaveLength(2);
-  runtime.injectError('status', new Refusal(codes.unavailable, 'Connection dropped'), { times: 4 });
+  runtime.injectError('status', new Refusal(codes.unavailable, 'it closed the connection'), { times: 4 });
   await clock.advance(5000);
-  expect(state.error()).toBe('Connection dropped');
+  expect(state.error()).toBe('it closed the connection');
   await clock.advance(1999);
   expect(events).toEqual(['RuntimeReady', 'RuntimeNotReady']);
   await clock.advance(1);
@@ -58,10 +58,10 @@ test('a runtime whose events are followed is asked every ten seconds, and at onc
   };
   expect([await asked(0), await asked(9989), await asked(11)]).toEqual([1, 1, 2]);
   isFollowed = false;
-  runtime.injectError('status', new Refusal(codes.unavailable, 'Connection dropped'), { times: 1 });
+  runtime.injectError('status', new Refusal(codes.unavailable, 'it closed the connection'), { times: 1 });
   state.checkNow();
   state.checkNow();
-  expect([await asked(0), state.error()]).toEqual([3, 'Connection dropped']);
+  expect([await asked(0), state.error()]).toEqual([3, 'it closed the connection']);
   expect([await asked(500), state.error()]).toEqual([4, undefined]);
   expect([await asked(4000), await asked(500)]).toEqual([4, 5]);
   await stop();

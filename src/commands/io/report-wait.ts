@@ -7,8 +7,8 @@ const firstReportMs = 3000;
 const laterReportMs = 30_000;
 
 /**
- * Prints what a command waits for, once it has waited for some seconds, and again now and then. `text` returns undefined
- * for nothing. Returns a function that ends this.
+ * Prints what a command waits for, once it has waited for some seconds, and again now and then. Prints nothing while
+ * `text` returns undefined. Returns a function that ends this.
  */
 export function reportWait(stderr: Writable, text: () => string | undefined, clock: Clock = systemClock): () => void {
   let cancel = (): void => undefined;

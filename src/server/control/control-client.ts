@@ -72,7 +72,7 @@ export async function fetchRuntimeEndpoint(path: string): Promise<string | undef
   return (await ask<{ runtimeEndpoint?: string }>(path, '/v1/agent?runtime'))?.runtimeEndpoint;
 }
 
-/** Resolves when an agent serves this socket, whose folder may be missing. Rejects with an AbortError if aborted first. */
+/** Resolves when an agent serves this socket, whose folder may be missing. Rejects if aborted first. */
 export async function waitForAgent(path: string, signal: AbortSignal): Promise<void> {
   const found = new AbortController();
   await refuseHidden(path);
