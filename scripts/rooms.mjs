@@ -583,6 +583,8 @@ const rooms = {
       'engine/logs',
       'engine/history',
       'engine/view',
+      'engine/config',
+      'engine/config/last-good',
       'server/control',
       'node',
       'commands/io',

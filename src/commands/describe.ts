@@ -20,6 +20,14 @@ export function register(program: Command, deps: CommandDeps): void {
     .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
     .addHelpText('after', examples)
     .action(async (words: string[], flags: DescribeFlags) => {
+      const { objectsMeant, listObjects } = await import('./get-objects.ts');
+      const meant = objectsMeant(words);
+      if (meant !== undefined && !meant.pods && !meant.events) {
+        const { output = 'yaml' } = flags;
+        await listObjects(meant, { ...flags, output: 'wide', headers: true }, deps);
+        await listObjects(meant, { ...flags, output, headers: true }, deps);
+        return;
+      }
       const { findPods } = await import('./describe/find-pod.ts');
       const { agentSnapshot } = await import('./pod/agent-snapshot.ts');
       const found = await findPods(deps, podNames(words), flags, await agentSnapshot(flags.rootDir, deps.stderr));

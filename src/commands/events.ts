@@ -42,6 +42,15 @@ Examples:
   kubelet-ts events -w web             lists those of pod web, then new ones
   kubelet-ts events --types Warning -n kube-system`;
 
+/** Prints the events of a pod, or of all, as `get events` does. */
+export async function listEvents(
+  deps: CommandDeps,
+  pod: string | undefined,
+  { rootDir, namespace, headers }: Pick<EventsFlags, 'rootDir' | 'namespace' | 'headers'>,
+): Promise<void> {
+  await events(deps, pod, { rootDir, headers, ...(namespace !== undefined && { namespace }) });
+}
+
 async function events(deps: CommandDeps, pod: string | undefined, flags: EventsFlags): Promise<void> {
   const [{ pastEvents }, { eventsTable, isWanted }, { openWatch, PrintedEvents, printNew }, { untilNextAgent }] =
     await Promise.all([

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import type { PlacedExplanation } from './explain/explained-pod.ts';
 import type { CommandDeps } from './io/deps.ts';
@@ -18,9 +19,18 @@ export function register(program: Command, deps: CommandDeps): void {
     .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
     .addHelpText('after', examples)
     .action(async (name: string, flags: ExplainFlags) => {
+      refuseFields(name);
       const { explainedPod } = await import('./explain/explained-pod.ts');
       deps.stdout.write(await formatted(await explainedPod(deps, name, flags), flags, deps));
     });
+}
+
+/** `explain` of kubectl describes fields of the API. */
+function refuseFields(word: string): void {
+  if (!/^(pods|services|deployments|(pods?|deploy(ments?)?|services?|jobs?)\.[\w.]+)$/i.test(word)) return;
+  throw new UserError('explain tells why a pod is not Ready, and describes no fields', {
+    hint: 'Name a pod: kubelet-ts explain POD. docs/manifests.md lists the fields of manifests.',
+  });
 }
 
 const examples = `

@@ -46,28 +46,40 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-w, --watch', 'then print each pod that changes, until stopped')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: PsFlags) => {
-      const names = podNames(words);
-      const print = await printerFor(flags, names.length === 1, deps);
-      const choose = await chooserFor(names, flags);
-      if (flags.watch === true) {
-        const { watchPods } = await import('./ps/watch-pods.ts');
-        await watchPods(flags, deps, (snapshot, isFirst) => {
-          const pods = choose(snapshot.pods, snapshot.nodeName);
-          return { pods, text: (own) => print(own, snapshot, isFirst && flags.headers) };
-        });
+      const { objectsMeant, listObjects } = await import('./get-objects.ts');
+      const meant = objectsMeant(words);
+      if (meant !== undefined) {
+        if (meant.pods) await listPods(meant.names, flags, deps);
+        if (meant.kinds.length > 0) await listObjects(meant, flags, deps);
+        if (meant.events) await (await import('./events.ts')).listEvents(deps, meant.names[0], flags);
         return;
       }
-      const snapshot = await agentSnapshot(flags.rootDir, deps.stderr, 'nothing restarts or probes pods');
-      if (snapshot !== undefined && flags.output === 'wide') deps.stderr.write(versionLine(snapshot));
-      const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
-      if (snapshot === undefined && all.length === 0) deps.stderr.write(await waitingApplied(flags.rootDir));
-      const pods = choose(all, snapshot?.nodeName ?? '');
-      deps.stdout.write(await print(pods, snapshot, flags.headers));
-      // A value without a line end would stand in one line with the first problem.
-      if (flags.quiet !== true && !/^(name|jsonpath|custom-columns)/.test(flags.output)) {
-        deps.stderr.write(warnings(snapshot, flags.output === 'wide'));
-      }
+      await listPods(words, flags, deps);
     });
+}
+
+async function listPods(words: readonly string[], flags: PsFlags, deps: CommandDeps): Promise<void> {
+  const names = podNames(words);
+  const print = await printerFor(flags, names.length === 1, deps);
+  const choose = await chooserFor(names, flags);
+  if (flags.watch === true) {
+    const { watchPods } = await import('./ps/watch-pods.ts');
+    await watchPods(flags, deps, (snapshot, isFirst) => {
+      const pods = choose(snapshot.pods, snapshot.nodeName);
+      return { pods, text: (own) => print(own, snapshot, isFirst && flags.headers) };
+    });
+    return;
+  }
+  const snapshot = await agentSnapshot(flags.rootDir, deps.stderr, 'nothing restarts or probes pods');
+  if (snapshot !== undefined && flags.output === 'wide') deps.stderr.write(versionLine(snapshot));
+  const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
+  if (snapshot === undefined && all.length === 0) deps.stderr.write(await waitingApplied(flags.rootDir));
+  const pods = choose(all, snapshot?.nodeName ?? '');
+  deps.stdout.write(await print(pods, snapshot, flags.headers));
+  // A value without a line end would stand in one line with the first problem.
+  if (flags.quiet !== true && !/^(name|jsonpath|custom-columns)/.test(flags.output)) {
+    deps.stderr.write(warnings(snapshot, flags.output === 'wide'));
+  }
 }
 
 /** The choices are for the help and the completion. `printerFor` takes the formats with an argument. */

@@ -5,9 +5,11 @@ import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts'
 import { withRuntime } from '../../node/with-runtime.ts';
 import { AgentSilentError } from '../../server/control/control-call.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
+import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from '../io/deps.ts';
+import { podOfService, serviceNamed } from './pod-of-service.ts';
 import { labelledPods, type SelectedPod, selectPod } from './select-pod.ts';
 import { whyNotStarted } from './why-not-started.ts';
 
@@ -37,9 +39,25 @@ export async function withPod<T>(
   return withRuntime(deps.connect(flags), async ({ runtime }) => {
     const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
     const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
-    const pod = await selectPod(runtime, { pod: podName, namespace: flags.namespace, nodeName }, snapshot);
+    const reference = await podMeant(deps, podName, flags, nodeName, snapshot);
+    const pod = await selectPod(runtime, { pod: reference, namespace: flags.namespace, nodeName }, snapshot);
     return use(openPod(runtime, pod, snapshot, flags));
   });
+}
+
+/** The pod that a word names: itself, or one of a Service such as `svc/web`. */
+async function podMeant(
+  { stderr }: CommandDeps,
+  word: string,
+  { rootDir, namespace }: PodFlags,
+  nodeName: string,
+  snapshot: EngineSnapshot | undefined,
+): Promise<string> {
+  const name = serviceNamed(word);
+  if (name === undefined) return word;
+  if (snapshot === undefined) throw noAgent(rootDir, { consequence: 'so the pods of a Service are unknown' });
+  const pods = snapshot.pods.filter(({ replacedBy }) => replacedBy === undefined).map(podOf);
+  return podOfService({ name, namespace }, { rootDir, nodeName, pods }, stderr);
 }
 
 /** The same for all pods whose labels `isSelected` accepts, sorted by namespace and name. */

@@ -6,7 +6,6 @@ export function otherResourceHint(word: string): string | undefined {
 
 /** Kinds of kubectl, without the plural, and the command that shows them here. */
 const otherResources: readonly { names: readonly string[]; hint: string }[] = [
-  { names: ['event', 'ev'], hint: 'List events: kubelet-ts events' },
   { names: ['node', 'no'], hint: 'Show the node: kubelet-ts top node, and kubelet-ts doctor' },
   {
     names: [
@@ -16,10 +15,7 @@ const otherResources: readonly { names: readonly string[]; hint: string }[] = [
     hint: 'A workload runs as one pod of its name: kubelet-ts ps',
   },
   {
-    names: [
-      ...['service', 'svc', 'configmap', 'cm', 'secret', 'namespace', 'ns', 'persistentvolumeclaim', 'pvc', 'pv'],
-      ...['persistentvolume', 'cronjob', 'cj', 'ingress', 'ing', 'serviceaccount', 'sa', 'endpoint', 'ep'],
-    ],
+    names: [...['namespace', 'ns', 'cronjob', 'cj', 'ingress', 'ing', 'serviceaccount', 'sa', 'endpoint', 'ep']],
     hint: 'Pods are listed by kubelet-ts ps; what else a folder declares is in its files: kubelet-ts validate FOLDER',
   },
 ];

@@ -29,7 +29,8 @@ function heldPod({ metadata, ...pod }: Pod, source: SourceUpdate['source']): obj
   return { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, annotations }, ...pod };
 }
 
-function shownConfigObject(object: ConfigObject): object {
+/** One of them. */
+export function shownConfigObject(object: ConfigObject): object {
   if (isConfigData(object)) return shownData(object);
   if (object.kind === 'Service') return shownService(object);
   return isNodeClass(object) ? shownClass(object) : shownStorage(object);

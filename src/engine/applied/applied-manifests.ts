@@ -109,13 +109,19 @@ export class AppliedManifests {
     return [object, ...(isOnNode ? [{ ...object, name: object.name.slice(0, -suffix.length) }] : [])];
   }
 
+  /** Keys of the pod that a pod or workload of this name declares. */
+  private podKeys(full: string): string[] {
+    const suffix = `-${this.deps.nodeName.toLowerCase()}`;
+    return [full, `${full}-0`].flatMap((name) => [`Pod/${name}`, `Pod/${name}${suffix}`]);
+  }
+
   private notApplied(
     { kind, namespace, name }: AppliedObject,
     declarerOf: ChangeOptions['declarerOf'],
   ): RequestRefused {
     const full = namespace === '' ? name : `${namespace}/${name}`;
-    const names = kind === 'Pod' ? [full, `${full}-${this.deps.nodeName.toLowerCase()}`] : [full];
-    const declarer = names.map((one) => declarerOf(`${kind}/${one}`)).find((where) => where !== undefined);
+    const keys = [`${kind}/${full}`, ...(isConfigKind(kind) ? [] : this.podKeys(full))];
+    const declarer = keys.map((key) => declarerOf(key)).find((where) => where !== undefined);
     const what = `${resourceName(kind)} "${name}"`;
     if (declarer === undefined) {
       const place = namespace === '' ? '' : ` in namespace ${namespace}`;
@@ -175,7 +181,10 @@ function refuseBroken(bytes: Uint8Array, deps: Deps): void {
 
 /** Pods and workloads last, so that their ConfigMaps, Secrets, classes and claims are read before them. */
 function sortedForPods(objects: readonly ObjectText[]): ObjectText[] {
-  const isRead = ({ kind }: ObjectText): boolean =>
-    /^(ConfigMap|Secret|Service|CSIDriver|Persistent.*|.*Class)$/.test(kind);
+  const isRead = ({ kind }: ObjectText): boolean => isConfigKind(kind);
   return [...objects.filter(isRead), ...objects.filter((object) => !isRead(object))];
 }
+
+/** True for objects that pods refer to, or that name them. Others are pods and workloads. */
+const isConfigKind = (kind: string): boolean =>
+  /^(ConfigMap|Secret|Service|CSIDriver|Persistent.*|.*Class)$/.test(kind);

@@ -59,6 +59,7 @@ const shortNames: Readonly<Record<string, CarriedOutKind>> = {
   pc: 'PriorityClass',
   pvc: 'PersistentVolumeClaim',
   pv: 'PersistentVolume',
+  svc: 'Service',
 };
 
 /** The kind that a word of a command line means: `pod`, `pods`, `po`, `deployment.apps`. Undefined if it means none. */

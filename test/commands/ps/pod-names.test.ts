@@ -21,11 +21,9 @@ test.each<[words: string[], names: string[]]>([
 });
 
 test.each([
-  ['events', 'List events: kubelet-ts events'],
   ['nodes', 'Show the node: kubelet-ts top node, and kubelet-ts doctor'],
   ['deploy', 'A workload runs as one pod of its name: kubelet-ts ps'],
-  ['services', expect.stringContaining('kubelet-ts validate FOLDER') as string],
-  ['PVC', expect.stringContaining('kubelet-ts validate FOLDER') as string],
+  ['ns', expect.stringContaining('kubelet-ts validate FOLDER') as string],
 ])('get %s is an error with the command that shows it', (word, hint) => {
   expect(() => podNames([word])).toThrow(
     expect.objectContaining({ message: `kubelet-ts get lists pods alone, not "${word}"`, hint }) as Error,

@@ -176,6 +176,18 @@ test('what a file declares is not overwritten, and the answer names the file', a
   });
 });
 
+test.each([
+  ['Deployment', 'web-edge1'],
+  ['StatefulSet', 'web-0-edge1'],
+  ['Job', 'web-edge1'],
+] as const)('the deletion of a %s that a file declares names the file', async (kind, podName) => {
+  const { remove } = await opened({ [`Pod/default/${podName}`]: '/etc/manifests/web.yaml' });
+  await expect(remove(appliedObject(kind, 'default', 'web'))).rejects.toMatchObject({
+    kind: 'conflict',
+    hint: 'Remove it there.',
+  });
+});
+
 test('a pod is deleted by both of its names, and once', async () => {
   const { apply, remove, files } = await opened();
   for (const name of ['web', 'web-edge1']) {
