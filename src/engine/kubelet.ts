@@ -73,6 +73,7 @@ export class Kubelet
         parts.appliedRevisions.load(earlier),
         parts.evictionRecords.load(earlier),
         parts.undeclaredRecords.load(earlier),
+        parts.statusRecords.load(earlier),
       ]);
       await deps.faults.untilDone('ephemeral containers', () => parts.ephemeral.load(earlier), stopped);
       await deps.faults.untilDone('operations', () => parts.records.load(), stopped);

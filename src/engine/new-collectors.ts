@@ -5,17 +5,19 @@ import type { KubeletBase } from './kubelet-deps.ts';
 import type { PodRemover } from './kuberuntime/pod-remover.ts';
 import { ContainerLogManager } from './logs/container-log-manager.ts';
 import type { PodState } from './new-pod-state.ts';
+import type { PodSyncing } from './new-pod-syncer.ts';
 import type { Workers } from './new-pod-workers.ts';
 import type { RuntimeWatch } from './new-runtime-watch.ts';
 
 export type Collectors = ReturnType<typeof newCollectors>;
 
-type Earlier = PodState & RuntimeWatch & Workers & { podRemover: PodRemover };
+type Earlier = PodState & RuntimeWatch & Workers & Pick<PodSyncing, 'statuses'> & { podRemover: PodRemover };
 
 /** Makes the parts that free the disk: of unused images, dead containers and old logs. */
 export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { areSourcesSeen: () => boolean }) {
   const { clock, emit, foreignPods, logger, meter, node, runtime, wallClock } = base;
-  const { histories, news, pleg, podDirs, podManager, podRemover, remains, runtimePods, workers } = earlier;
+  const { cache, histories, news, pleg, podDirs, podManager, podRemover, remains, runtimePods, statuses, workers } =
+    earlier;
   const gcLogger = logger.child({ component: 'gc' });
   const runningContainers = (): { id: string; name: string; podUID: string }[] =>
     pleg
@@ -56,6 +58,13 @@ export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { are
     isBeingRemoved: (uid) => remains.removalOf(uid) !== undefined,
     onPodChanged: (uid) => {
       void news.relist(uid);
+    },
+    keepEnd: async (uid, containerID) => {
+      const pod = podManager.get(uid);
+      if (pod === undefined) return engine.areSourcesSeen();
+      const podStatus = cache.get(uid);
+      const known = podStatus.containerStatuses.find(({ id }) => id === containerID);
+      return known?.state === 'exited' && statuses.saveDone(pod, podStatus);
     },
     clock,
     wallClock,

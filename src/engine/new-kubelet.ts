@@ -23,6 +23,7 @@ import { SyncHandlers } from './sync-handlers.ts';
 import { runsAsDeclared } from './take-snapshot.ts';
 import { UndeclaredPods } from './undeclared-pods.ts';
 import { EventBus } from './view/event-bus.ts';
+import { reasons } from './view/reasons.ts';
 import { WallClockStore } from './wall-clock-store.ts';
 
 /**
@@ -101,7 +102,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   });
   const collectors = newCollectors(
     base,
-    { ...state, ...runtime, ...working, podRemover },
+    { ...state, ...runtime, ...syncing, ...working, podRemover },
     { areSourcesSeen: () => handlers.hasSeenAllSources },
   );
   const eviction = newEviction(
@@ -131,6 +132,8 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     podStatus: (uid) => cache.get(uid),
     lookAtPod: (uid) => news.relist(uid),
     isWellAsDeclared: (pod) => isReadyOrDone(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
+    hasEnded: (uid) => statusManager.get(uid)?.reason !== reasons.stopped && workers.snapshot(uid).state === 'finished',
+    runAnew: (uid) => state.statusRecords.runAnew(uid),
     redeclare: () => {
       config.redeclare();
     },

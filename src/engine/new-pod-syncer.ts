@@ -147,7 +147,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, wor
       await remains().removePod(uid);
     },
   });
-  return { prober, pullWatch, imageManager, reasonCache, backOff, revisionImages, serviceNames, syncer };
+  return { prober, pullWatch, imageManager, reasonCache, backOff, revisionImages, serviceNames, statuses, syncer };
 }
 
 const isRunning = ({ sandboxes }: RuntimePod): boolean => sandboxes.some(({ state }) => state === 'ready');

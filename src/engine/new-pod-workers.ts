@@ -59,6 +59,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     },
     onPodRemoved: (uid, pod) => {
       // Their files went with the folder. If the pod starts over, they are written again.
+      statusRecords.startOver(uid);
       appliedRevisions.forget(uid);
       ephemeral.forget(uid);
       evictionRecords.forget(uid);

@@ -6,10 +6,12 @@ import type { NodeDevices } from './container-manager/device-manager/node-device
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { EphemeralContainers } from './ephemeral-containers/ephemeral-containers.ts';
 import type { ProberManager } from './prober/prober-manager.ts';
+import { isPastActiveDeadline } from './status/active-deadline.ts';
+import { computeDoneContainers, type DoneContainer, isPodDone, withDoneContainers } from './status/done-containers.ts';
 import { generatePodStatus, type IPFamily } from './status/generate-pod-status.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
-import type { StatusRecords } from './status/status-records.ts';
+import type { StatusRecord, StatusRecords } from './status/status-records.ts';
 
 interface Deps {
   statusManager: StatusManager;
@@ -33,16 +35,41 @@ export class PodStatuses {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Loads the pod's record. Without one, as after an early kill of the agent, its oldest sandbox shows when it was
-   * first seen.
+   * Resumes the pod's record of an earlier agent. Without one, as after an early kill of the agent, its oldest sandbox
+   * shows when it was first seen.
    */
-  async load(pod: Pod, { sandboxStatuses }: RuntimePodStatus): Promise<void> {
+  resume(pod: Pod, { sandboxStatuses }: RuntimePodStatus): void {
     const { statusRecords, clock, prober } = this.deps;
     const { uid } = pod.metadata;
-    if (!(await statusRecords.load(uid))) return;
+    if (!statusRecords.isFirstSeen(uid)) return;
     const sandboxesMadeAt = sandboxStatuses.map(({ createdAt }) => createdAt).filter((at) => at > 0);
     const { containers } = statusRecords.acknowledge(uid, Math.min(clock.now(), ...sandboxesMadeAt));
     prober.resume(pod, containers);
+  }
+
+  /** The pod in the runtime with the containers that are done, although the runtime may no longer have them. */
+  withDone(podStatus: RuntimePodStatus): RuntimePodStatus {
+    return withDoneContainers(podStatus, this.deps.statusRecords.of(podStatus.uid)?.done ?? []);
+  }
+
+  /** True if no container of the pod starts again, by its record. */
+  isDone(pod: Pod): boolean {
+    const record = this.deps.statusRecords.of(pod.metadata.uid);
+    if (record === undefined || record.runsAnew) return false;
+    return isPodDone(pod, record.done) || this.isPastDeadline(pod, record);
+  }
+
+  /**
+   * Records the done containers of a pod before the runtime loses one of them. Resolves with true once they are on
+   * disk, and with false if the pod was not synced yet. Rejects with the error of the file system.
+   */
+  async saveDone(pod: Pod, podStatus: RuntimePodStatus): Promise<boolean> {
+    const { statusRecords } = this.deps;
+    const { uid } = pod.metadata;
+    const record = statusRecords.of(uid);
+    if (record === undefined || statusRecords.isFirstSeen(uid)) return false;
+    await statusRecords.saveDone(uid, this.doneOf(pod, podStatus, record));
+    return true;
   }
 
   /** True if the pod has a status, so that its probes run. */
@@ -55,11 +82,12 @@ export class PodStatuses {
     const { statusManager, reasonCache, prober, clock, wallClock, runtimeName, supportsRecursiveReadOnly } = this.deps;
     const { nodeIPFamily, statusRecords } = this.deps;
     const { uid } = pod.metadata;
-    const { acknowledgedAt, conditions } = statusRecords.acknowledge(uid, clock.now());
+    const record = statusRecords.acknowledge(uid, clock.now());
+    const { acknowledgedAt, conditions, starting } = record;
     const oldStatus = statusManager.get(uid);
     const status = generatePodStatus({
       pod: this.deps.ephemeral.effective(pod),
-      podStatus,
+      podStatus: this.withDone(podStatus),
       // A pod that was stopped or evicted before its first sync has a status without a start.
       oldStatus:
         oldStatus?.startTime === undefined
@@ -72,6 +100,7 @@ export class PodStatuses {
       probes: prober.results,
       // Before the first status no probe workers exist, so those of the spec are assumed.
       ...(oldStatus !== undefined && { probeWorkers: prober.workersOf(uid) }),
+      starting: new Set(starting),
       startFailures: reasonCache.of(uid),
       podIsTerminal,
       now: clock.now(),
@@ -83,9 +112,18 @@ export class PodStatuses {
     });
     const withHealth = this.withDeviceHealth(uid, status);
     statusManager.setPodStatus(pod, withHealth);
-    statusRecords.note(uid, withHealth);
+    statusRecords.note(uid, withHealth, this.doneOf(pod, podStatus, record));
     prober.triggerReadiness(uid, withHealth);
     return withHealth;
+  }
+
+  private doneOf(pod: Pod, podStatus: RuntimePodStatus, record: StatusRecord): DoneContainer[] {
+    return computeDoneContainers(pod, this.withDone(podStatus), record.done, this.isPastDeadline(pod, record));
+  }
+
+  private isPastDeadline(pod: Pod, { acknowledgedAt }: StatusRecord): boolean {
+    const { wallClock } = this.deps;
+    return isPastActiveDeadline(pod, formatTime(acknowledgedAt), () => wallClock.since(acknowledgedAt));
   }
 
   /** The status with the health of the containers' devices. kubelet: kubelet_pods.go convertStatusToAPIStatus */

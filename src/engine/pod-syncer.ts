@@ -88,14 +88,14 @@ export class KubeletPodSyncer implements PodSyncer {
     const { uid } = pod.metadata;
     const recorder = podEventRecorder(this.deps.emit, pod);
 
-    // Step 0: load the record of an earlier agent.
-    await statuses.load(pod, found);
+    // Step 0: resume the record of an earlier agent.
+    statuses.resume(pod, found);
 
     // Step 1: update the status. A pod in a final phase does not start again.
     const isFirst = !statuses.has(uid);
     const status = statuses.update(pod, found, false);
     if (isPodPhaseTerminal(status.phase)) return true;
-    const podStatus = { ...found, ips: (status.podIPs ?? []).flatMap(({ ip = '' }) => ip) };
+    const podStatus = { ...statuses.withDone(found), ips: (status.podIPs ?? []).flatMap(({ ip = '' }) => ip) };
 
     // Step 2: check the network. Without it only host-network pods start.
     const networkError = this.deps.networkError();
@@ -159,7 +159,7 @@ export class KubeletPodSyncer implements PodSyncer {
     signal: AbortSignal,
   ): Promise<void> {
     const { prober, statuses } = this.deps;
-    await statuses.load(pod, podStatus);
+    statuses.resume(pod, podStatus);
     statuses.update(pod, podStatus, false);
     prober.stopLivenessAndStartup(pod);
     await this.kill(pod, podStatus, gracePeriodSeconds);

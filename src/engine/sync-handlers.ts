@@ -22,6 +22,7 @@ import type { PodManager } from './pod-manager/pod-manager.ts';
 import { podFullName, podRef } from '../api/values/pod-names.ts';
 import type { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodReplacements } from './pod-replacements.ts';
+import type { PodStatuses } from './pod-statuses.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
@@ -30,6 +31,7 @@ import type { ServiceNames } from './service-names/service-names.ts';
 import type { SyncHandler } from './sync-loop.ts';
 import type { UndeclaredRecords } from './gc/undeclared-records.ts';
 import type { UndeclaredPods } from './undeclared-pods.ts';
+import { podEventRecorder } from './view/event-recorder.ts';
 import { reasons } from './view/reasons.ts';
 
 interface Deps {
@@ -41,7 +43,8 @@ interface Deps {
   /** Scheme of container ids. */
   runtimeName: () => string;
   reasonCache: ReasonCache;
-  syncer: Pick<KubeletPodSyncer, 'reportKeptClaims'>;
+  statuses: Pick<PodStatuses, 'isDone'>;
+  syncer: Pick<KubeletPodSyncer, 'reportKeptClaims' | 'retry'>;
   events: EventBus;
   backOff: BackOff;
   imageManager: Pick<ImageManager, 'forgetFailures'>;
@@ -221,7 +224,7 @@ export class SyncHandlers implements SyncHandler {
 
   /** Ends the containers of a stopped pod, or starts it again. One that may end by itself begins anew. */
   handleOperation(operation: 'stop' | 'start', podUID: string): void {
-    const { podManager, workers, remains, housekeeping, evictions } = this.deps;
+    const { podManager, workers, remains, housekeeping, evictions, statusRecords, syncer } = this.deps;
     const pod = podManager.get(podUID);
     if (pod === undefined) return;
     this.starting.delete(podUID);
@@ -231,8 +234,11 @@ export class SyncHandlers implements SyncHandler {
     }
     // An earlier agent may have stopped it. Then it has no worker.
     const hasEnded = !workers.has(podUID) || workers.snapshot(podUID).state === 'finished';
-    const beginsAnew = pod.spec.restartPolicy !== 'Always';
+    const beginsAnew = statusRecords.of(podUID)?.runsAnew === true;
     evictions.pardon(pod);
+    // What the operator stopped is no crash.
+    syncer.retry(podUID);
+    if (beginsAnew) this.reportRunAnew(pod);
     if (hasEnded && beginsAnew) remains.startFreshRemoval(podUID);
     // A worker that is to start again removes the pod's data at the end of the pod.
     if (!hasEnded && !beginsAnew) this.starting.add(podUID);
@@ -270,6 +276,8 @@ export class SyncHandlers implements SyncHandler {
       const pod = podManager.get(uid);
       if (pod !== undefined && workers.has(uid) && workers.snapshot(uid).state !== 'finished') continue;
       this.starting.delete(uid);
+      // It was stopped since it was asked to start.
+      this.deps.syncer.retry(uid);
       if (pod !== undefined && workers.has(uid)) workers.updatePod({ type: 'create', pod });
     }
     evictions.retain(desired);
@@ -349,14 +357,26 @@ export class SyncHandlers implements SyncHandler {
       this.keepStopped(pod);
       return;
     }
-    const { workers, statusManager, admission, evictions, remains } = this.deps;
+    const { workers, statusManager, statusRecords, statuses, admission, evictions, remains } = this.deps;
     const { uid } = pod.metadata;
-    if (!this.replacements.replaceEarlier(pod) || !admission.admit(pod)) return;
+    // An earlier agent was asked to run it anew, and did not remove everything of its last run.
+    const runsAnew = !workers.has(uid) && statusRecords.of(uid)?.runsAnew === true;
+    if (runsAnew) evictions.pardon(pod);
+    if (runsAnew && remains.removalOf(uid) === undefined) this.reportRunAnew(pod);
+    if (runsAnew && this.runs(uid)) {
+      this.end(pod);
+      // Housekeeping starts it again.
+      workers.updatePod({ type: 'create', pod });
+      return;
+    }
+    if (!this.replacements.replaceEarlier(pod)) return;
+    // One that is done starts nothing, so it needs no room.
+    if (!statuses.isDone(pod) && !admission.admit(pod)) return;
     if (!workers.has(uid)) {
       // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
       statusManager.forget(uid);
       // It was started before its time, so its data and the record of its eviction are still there.
-      if (evictions.startsAfresh(uid)) remains.startFreshRemoval(uid);
+      if (evictions.startsAfresh(uid) || runsAnew) remains.startFreshRemoval(uid);
     }
     workers.updatePod({ type: 'create', pod });
     evictions.resume(pod);
@@ -372,7 +392,7 @@ export class SyncHandlers implements SyncHandler {
 
   /** Ends what runs of a stopped pod, and releases its claims. Its data stays. */
   private keepStopped(pod: Pod): void {
-    const { statusManager, workers, runtimePods, admission, clock } = this.deps;
+    const { statusManager, workers, admission, clock } = this.deps;
     const { uid, name } = pod.metadata;
     admission.withdraw(uid);
     this.replacements.endEarlier(pod);
@@ -380,10 +400,24 @@ export class SyncHandlers implements SyncHandler {
       const message = `Stopped by an operator. To start it: kubelet-ts start ${name}`;
       statusManager.evict(pod, { reason: reasons.stopped, message, now: clock.now() });
     }
-    const runs = runtimePods().some((running) => running.uid === uid && isPodRunning(running));
     // Without a worker it is of an earlier agent, which may have ended before it released the volumes.
-    if (!workers.has(uid) && (this.unreleased.delete(uid) || runs)) workers.updatePod({ type: 'create', pod });
-    if (workers.has(uid) && !workers.isPodTerminationRequested(uid)) workers.updatePod({ type: 'kill', pod });
+    if (workers.has(uid) || this.unreleased.delete(uid) || this.runs(uid)) this.end(pod);
+  }
+
+  private reportRunAnew(pod: Pod): void {
+    const message = 'Runs anew: everything of its last run is removed first';
+    podEventRecorder(this.deps.events.emit, pod).normal(reasons.runsAnew, message);
+  }
+
+  private end(pod: Pod): void {
+    const { workers } = this.deps;
+    const { uid } = pod.metadata;
+    if (!workers.has(uid)) workers.updatePod({ type: 'create', pod });
+    if (!workers.isPodTerminationRequested(uid)) workers.updatePod({ type: 'kill', pod });
+  }
+
+  private runs(uid: string): boolean {
+    return this.deps.runtimePods().some((pod) => pod.uid === uid && isPodRunning(pod));
   }
 
   private removePod(pod: Pod, source: SourceName): void {

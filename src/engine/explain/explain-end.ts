@@ -89,8 +89,15 @@ function failure(subject: Subject, part: Part | undefined): Pick<Finding, 'cause
   const policy = subject.pod.spec.restartPolicy ?? 'Always';
   return {
     cause: `${name} failed with exit code ${exitCode} (${reason}), and restartPolicy ${policy} does not start it again`,
-    ways: [`Read its output: ${logsCommand(subject, name)}`, 'To run it again, change or rewrite its manifest.'],
+    ways: [`Read its output: ${logsCommand(subject, name)}`, runAgain(subject)],
   };
+}
+
+function runAgain(subject: Subject): string {
+  const name = commandName(subject);
+  return subject.worker?.state === 'finished'
+    ? `Run it again: kubelet-ts retry ${name}`
+    : `Run the pod again: kubelet-ts stop ${name}, then kubelet-ts start ${name}`;
 }
 
 function finished({ pod, worker }: Subject, cause: string, ways: string[]): Finding {

@@ -37,6 +37,11 @@ interface Deps {
   /** True if the whole pod is being removed. */
   isBeingRemoved: (uid: string) => boolean;
   onPodChanged: (uid: string) => void;
+  /**
+   * Records how the container ended, if its pod needs to know. Resolves with false if that is not known yet. Rejects if
+   * it cannot be written.
+   */
+  keepEnd: (podUID: string, containerID: string) => Promise<boolean>;
   clock: Clock;
   wallClock: Pick<WallClockHistory, 'monotonicAt'>;
   emit: Emit;
@@ -105,20 +110,19 @@ export class ContainerCollector {
     const plan = this.plan(pods, { ...logs, evictTerminatedPods });
     const { containersToStop, containersToRemove, sandboxesToRemove } = plan;
     const errors: string[] = [];
-    const attempt = async (act: Promise<void>): Promise<boolean> => {
+    const attempt = async <T>(act: Promise<T>): Promise<T | undefined> => {
       try {
-        await act;
-        return true;
+        return await act;
       } catch (error) {
         signal.throwIfAborted();
         errors.push(errorMessage(error));
-        return false;
+        return undefined;
       }
     };
     const toStop = new Set(containersToStop);
     for (const container of containersToRemove) {
-      if (toStop.has(container) && !(await attempt(this.stopContainer(container, signal)))) continue;
-      if (await attempt(this.removeContainer(pods, container, signal))) onRemoved?.();
+      const isStopped = !toStop.has(container) || (await attempt(this.stopContainer(container, signal))) === true;
+      if (isStopped && (await attempt(this.removeContainer(pods, container, signal))) === true) onRemoved?.();
     }
     for (const { id } of sandboxesToRemove) await attempt(this.deps.podRemover.removePodSandbox(id));
     await attempt(this.deps.deadLogs.remove(plan));
@@ -154,18 +158,23 @@ export class ContainerCollector {
     });
   }
 
+  /** Resolves with false if the container stays until the next collection. */
   private async removeContainer(
     pods: readonly RuntimePod[],
     { id, podUID }: GCContainer,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const pod = pods.find(({ uid }) => uid === podUID);
     const status = await this.deps.runtimePods.getContainerStatus(id, { signal });
-    if (pod !== undefined && status !== undefined) await this.deps.podRemover.removeContainer(pod, status);
+    if (pod === undefined || status === undefined) return true;
+    if (!(await this.deps.keepEnd(podUID, id))) return false;
+    await this.deps.podRemover.removeContainer(pod, status);
+    return true;
   }
 
-  private async stopContainer({ id }: GCContainer, signal: AbortSignal): Promise<void> {
+  private async stopContainer({ id }: GCContainer, signal: AbortSignal): Promise<true> {
     await this.deps.runtime.stopContainer({ containerId: id, timeout: stopTimeout }, { signal });
+    return true;
   }
 }
 

@@ -51,6 +51,10 @@ interface Deps {
   isWellAsDeclared: (pod: Pod) => boolean;
   /** Merges the lists of the sources again. */
   redeclare: () => void;
+  /** True if the pod ended, other than by a stop, and does not start again by itself. */
+  hasEnded: (uid: string) => boolean;
+  /** Has everything of the pod removed at its next start. Resolves once that is on disk. */
+  runAnew: (uid: string) => Promise<void>;
   stopPod: (uid: string) => void;
   startPod: (uid: string) => void;
   /** Syncs the revisions of the pod at once, without any back-off. */
@@ -193,13 +197,15 @@ export class PodOperations {
         return `${shown} stopped`;
       case 'start': {
         if (record.isStopped !== true) return `${shown} was not stopped`;
+        if (pod.spec.restartPolicy !== 'Always') await this.runAnew(pod);
         await this.ask(pod, ({ isStopped: _isStopped, ...started }) => started);
         this.deps.startPod(this.declaredUID(pod));
         return `${shown} started`;
       }
       case 'restart':
-        return this.restart(pod, request.container);
+        return this.deps.hasEnded(pod.metadata.uid) ? this.runAgain(pod) : this.restart(pod, request.container);
       case 'retry':
+        if (this.deps.hasEnded(pod.metadata.uid)) return this.runAgain(pod);
         this.deps.retryPod(request.pod);
         return `${shown} is tried now`;
       case 'hold':
@@ -239,6 +245,13 @@ export class PodOperations {
     }
     retryPod(pod.metadata);
     return ids.length > 0 ? `pod/${name} restarts` : `pod/${name} has no running container, it is tried now`;
+  }
+
+  /** Runs a pod again that has ended, from the beginning. */
+  private async runAgain(pod: Pod): Promise<string> {
+    await this.runAnew(pod);
+    this.deps.startPod(this.declaredUID(pod));
+    return `pod/${pod.metadata.name} runs again`;
   }
 
   private async rollback(pod: Pod, record: PodRecord, to: number | undefined): Promise<string> {
@@ -322,11 +335,11 @@ export class PodOperations {
   }
 
   private async ask({ metadata }: Pod, change: (newest: PodRecord) => PodRecord): Promise<void> {
-    try {
-      await this.deps.records.ask(metadata, change);
-    } catch (error) {
-      throw new RequestRefused('conflict', `nothing was done, because it cannot be written: ${errorMessage(error)}`);
-    }
+    await this.deps.records.ask(metadata, change).catch(refuseUnwritten);
+  }
+
+  private async runAnew({ metadata }: Pod): Promise<void> {
+    await this.deps.runAnew(metadata.uid).catch(refuseUnwritten);
   }
 
   private refuseUnlessFit({ action }: OperationRequest, { metadata }: Pod, { isStopped }: PodRecord): void {
@@ -368,6 +381,10 @@ export class PodOperations {
     this.names.set(pod, name);
     return name;
   }
+}
+
+function refuseUnwritten(error: unknown): never {
+  throw new RequestRefused('conflict', `nothing was done, because it cannot be written: ${errorMessage(error)}`);
 }
 
 /** True if none of these containers is the newest of its name. */

@@ -3,13 +3,17 @@ import { runtimeContainerID } from '../../api/values/container-statuses.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import type { ProbeResults, ProbeWorkers } from '../container/probe-results.ts';
 
+/** What decides if a running container has started and is ready. */
+interface Progress {
+  probes: ProbeResults;
+  probeWorkers: ProbeWorkers;
+  /** Ids of containers whose postStart hook has not finished. */
+  starting: ReadonlySet<string>;
+}
+
 /** Sets `started` and `ready` of regular containers. kubelet: prober/prober_manager.go UpdatePodStatus */
-export function applyProbeResults(
-  statuses: readonly ContainerStatus[],
-  probes: ProbeResults,
-  workers: ProbeWorkers,
-): ContainerStatus[] {
-  return statuses.map((status) => withProbes(status, probes, workers));
+export function applyProbeResults(statuses: readonly ContainerStatus[], progress: Progress): ContainerStatus[] {
+  return statuses.map((status) => withProgress(status, progress));
 }
 
 /**
@@ -19,14 +23,13 @@ export function applyProbeResults(
 export function applyProbeResultsToInit(
   spec: PodSpec,
   statuses: readonly ContainerStatus[],
-  probes: ProbeResults,
-  workers: ProbeWorkers,
+  progress: Progress,
 ): ContainerStatus[] {
   const sidecars = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name));
   return statuses.map((status) => {
-    if (sidecars.has(status.name)) return withProbes(status, probes, workers);
+    if (sidecars.has(status.name)) return withProgress(status, progress);
     const ready = status.state?.terminated?.exitCode === 0 || status.ready;
-    return { ...status, ready, started: isStarted(status, probes, workers) };
+    return { ...status, ready, started: isStarted(status, progress) };
   });
 }
 
@@ -39,15 +42,16 @@ export function probeWorkersOfSpec({ containers, initContainers = [] }: PodSpec)
   };
 }
 
-function withProbes(status: ContainerStatus, probes: ProbeResults, workers: ProbeWorkers): ContainerStatus {
-  if (!isStarted(status, probes, workers)) return { ...status, started: false };
-  const ready =
-    probes.readiness.get(runtimeContainerID(status.containerID)) === 'success' || !workers.readiness.has(status.name);
-  return { ...status, started: true, ready };
+function withProgress(status: ContainerStatus, progress: Progress): ContainerStatus {
+  if (!isStarted(status, progress)) return { ...status, started: false };
+  const { probes, probeWorkers } = progress;
+  const readiness = probes.readiness.get(runtimeContainerID(status.containerID));
+  return { ...status, started: true, ready: readiness === 'success' || !probeWorkers.readiness.has(status.name) };
 }
 
-function isStarted(status: ContainerStatus, probes: ProbeResults, workers: ProbeWorkers): boolean {
-  if (!status.state?.running) return false;
-  const startup = probes.startup.get(runtimeContainerID(status.containerID));
-  return startup === undefined ? !workers.startup.has(status.name) : startup === 'success';
+function isStarted(status: ContainerStatus, { probes, probeWorkers, starting }: Progress): boolean {
+  const id = runtimeContainerID(status.containerID);
+  if (!status.state?.running || starting.has(id)) return false;
+  const startup = probes.startup.get(id);
+  return startup === undefined ? !probeWorkers.startup.has(status.name) : startup === 'success';
 }

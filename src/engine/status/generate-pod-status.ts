@@ -21,6 +21,8 @@ export interface PodStatusInput {
   probes: ProbeResults;
   /** Containers whose probes run. By default all those of the spec. */
   probeWorkers?: ProbeWorkers;
+  /** Ids of containers whose postStart hook has not finished. They count as not started. */
+  starting?: ReadonlySet<string>;
   /** Failures of the last starts, by container name. kubelet: reason_cache.go */
   startFailures: ReadonlyMap<string, StartFailure>;
   /** True if no container of the pod will be started again. */
@@ -42,7 +44,7 @@ export function generatePodStatus(input: PodStatusInput): PodStatus {
   const { since = (stamp) => now - stamp } = input;
   const { spec } = pod;
   const oldStatus = input.oldStatus ?? pod.status ?? {};
-  const probeWorkers = input.probeWorkers ?? probeWorkersOfSpec(spec);
+  const { probeWorkers = probeWorkersOfSpec(spec), starting = new Set<string>() } = input;
 
   // The phase ignores probe results, so a sidecar counts as not started there.
   const regular = convert('regular', oldStatus.containerStatuses, input);
@@ -50,8 +52,8 @@ export function generatePodStatus(input: PodStatusInput): PodStatus {
   const ephemeralContainerStatuses = convert('ephemeral', oldStatus.ephemeralContainerStatuses, input);
   const phaseAndReason = nextPhase(pod, oldStatus, getPodPhase(pod, [...regular, ...init], podIsTerminal), since);
 
-  const containerStatuses = applyProbeResults(regular, probes, probeWorkers);
-  const initContainerStatuses = applyProbeResultsToInit(spec, init, probes, probeWorkers);
+  const containerStatuses = applyProbeResults(regular, { probes, probeWorkers, starting });
+  const initContainerStatuses = applyProbeResultsToInit(spec, init, { probes, probeWorkers, starting });
   const foreignConditions = conditionsOfOthers(pod, oldStatus);
   const conditions = generateConditions({
     pod,

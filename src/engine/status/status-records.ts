@@ -1,12 +1,16 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import pLimit from 'p-limit';
 import type { PodCondition, PodStatus } from '../../api/types.ts';
-import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
+import { initAndRegularStatuses, runtimeContainerID } from '../../api/values/container-statuses.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { readRecordFile, writeRecordFile } from '../host/record-file.ts';
+import { syncFolder } from '../../write-file-atomic.ts';
 import type { ProbedBefore } from '../container/probe-results.ts';
+import type { RuntimeContainerStatus } from '../container/runtime-pod-status.ts';
+import { readRecordFile, writeRecordFile } from '../host/record-file.ts';
+import type { DoneContainer } from './done-containers.ts';
 import { kubeletConditionTypes } from './generate-conditions.ts';
 
 /** The part of a pod's status that the runtime does not know. */
@@ -15,6 +19,12 @@ export interface StatusRecord {
   acknowledgedAt: number;
   conditions: PodCondition[];
   containers: ProbedBefore[];
+  /** Containers that have ended and do not start again, also once the runtime no longer has them. */
+  done: DoneContainer[];
+  /** Ids of containers whose postStart hook has not finished. */
+  starting: string[];
+  /** True if the pod runs anew: it starts once everything of its last run is removed. */
+  runsAnew: boolean;
 }
 
 interface Deps {
@@ -34,7 +44,9 @@ interface Kept {
 
 const fileName = 'status.json';
 /** Far more than any pod needs. */
-const maxFileBytes = 256 * 1024;
+const maxFileBytes = 4 * 1024 * 1024;
+/** Files that are read at a time. */
+const maxReads = 16;
 /**
  * Changes within `batchMs` are written together. A record is written twice in `periodMs`, because a pod that starts is
  * often ready soon after.
@@ -44,15 +56,18 @@ const writesAPeriod = 2;
 const periodMs = 60_000;
 
 /**
- * The lasting part of each pod's status: its start, its conditions and its probe results. It is stored in the pod's
- * folder, is removed with it, and survives the agent and the machine. The kubelet reads it from its API server.
+ * The lasting part of each pod's status: its start, its conditions, its probe results, and the containers that are
+ * done. It is stored in the pod's folder, is removed with it, and survives the agent, the machine and the runtime's
+ * data. The kubelet reads it from its API server.
  *
- * INVARIANTS: a pod waits for the disk only before its first sync. A file is whole or absent. No folder is made here.
+ * INVARIANTS: a pod does not wait for the disk, except where a method says so. A file is whole or absent. A record with
+ * done containers survives a power cut. No folder is made here.
  */
 export class StatusRecords {
   private readonly kept = new Map<string, Kept>();
-  /** UIDs of pods whose file was read. */
-  private readonly loaded = new Set<string>();
+  /** The records of an earlier agent, of pods that were not acknowledged yet. */
+  private readonly earlier = new Map<string, StatusRecord>();
+  private readonly startedOver = new Set<string>();
   private readonly writing = new Map<string, Promise<void>>();
   /** True while the disk takes no records. */
   private isFailing = false;
@@ -60,81 +75,135 @@ export class StatusRecords {
 
   constructor(private readonly deps: Deps) {}
 
-  /** The record of the pod. Returns undefined if it was not acknowledged yet. */
-  of(uid: string): StatusRecord | undefined {
-    return this.kept.get(uid)?.record;
+  /** Loads the records of these pods from an earlier agent. Skips files that are missing or damaged. */
+  async load(uids: readonly string[]): Promise<void> {
+    const limit = pLimit(maxReads);
+    await Promise.all(uids.map((uid) => limit(() => this.read(uid))));
   }
 
-  /** Loads the record of an earlier agent. Resolves with true on the first call for a pod that did not start over. */
-  async load(uid: string): Promise<boolean> {
-    if (this.loaded.has(uid)) return false;
-    this.loaded.add(uid);
-    try {
-      const record = await readStatusRecord(this.deps.podDir(uid), this.deps.logger);
-      if (record !== undefined && !this.kept.has(uid)) this.kept.set(uid, keep(record, record));
-    } catch (error) {
-      this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Reading the kept status of a pod failed');
-    }
-    return true;
+  /** The record of the pod, also that of an earlier agent. Returns undefined if there is none. */
+  of(uid: string): StatusRecord | undefined {
+    return this.kept.get(uid)?.record ?? this.earlier.get(uid);
+  }
+
+  /** True if this agent has neither acknowledged the pod nor started it over. */
+  isFirstSeen(uid: string): boolean {
+    return !this.kept.has(uid) && !this.startedOver.has(uid);
   }
 
   /** Sets when the pod was acknowledged, unless that was set before. */
   acknowledge(uid: string, at: number): StatusRecord {
-    const known = this.kept.get(uid);
-    if (known !== undefined) return known.record;
-    const record = { acknowledgedAt: at, conditions: [], containers: [] };
-    this.kept.set(uid, keep(record, undefined));
-    return record;
+    return this.keptOf(uid, at).record;
   }
 
-  /** Keeps the lasting part of a new status. It is written a little later. */
-  note(uid: string, status: PodStatus): void {
+  /** Keeps the lasting part of a new status. It is written a little later, or at once if a container is done. */
+  note(uid: string, status: PodStatus, done: DoneContainer[]): void {
     const kept = this.kept.get(uid);
     if (kept === undefined) return;
-    const record = recordOf(status, kept.record.acknowledgedAt);
-    if (isDeepStrictEqual(record, kept.record) && kept.written !== undefined) return;
-    kept.record = record;
-    this.writeLater(uid, kept);
+    const gone = new Set(idsOfEnded(status));
+    const { acknowledgedAt, starting, runsAnew } = kept.record;
+    this.change(uid, kept, {
+      acknowledgedAt,
+      ...lastingPart(status),
+      done,
+      starting: starting.filter((id) => !gone.has(id)),
+      runsAnew,
+    });
+  }
+
+  /** Keeps these done containers. Resolves once they are on disk. Rejects with the error of the file system. */
+  async saveDone(uid: string, done: DoneContainer[]): Promise<void> {
+    const kept = this.kept.get(uid);
+    if (kept === undefined) return;
+    kept.record = { ...kept.record, done };
+    if (!isDoneWritten(kept)) await this.write(uid, kept);
+  }
+
+  /** Records that the postStart hook of a container is about to begin. Resolves once that survives this process. */
+  async hookBegins(uid: string, containerID: string): Promise<void> {
+    const kept = this.kept.get(uid);
+    if (kept === undefined) return;
+    kept.record = { ...kept.record, starting: [...kept.record.starting, containerID] };
+    await this.writeOrRetry(uid, kept);
+  }
+
+  /** Records that the postStart hook of a container has finished. */
+  hookEnded(uid: string, containerID: string): void {
+    const kept = this.kept.get(uid);
+    if (kept === undefined) return;
+    kept.record = { ...kept.record, starting: kept.record.starting.filter((id) => id !== containerID) };
+    void this.writeOrRetry(uid, kept);
+  }
+
+  /**
+   * Records that everything of this pod is removed before it starts again. Resolves once that survives a power cut.
+   * Does nothing for a pod without a folder, of which nothing is left. Rejects with the error of the file system.
+   */
+  async runAnew(uid: string): Promise<void> {
+    const kept = this.keptOf(uid, this.deps.clock.now());
+    kept.record = { ...kept.record, runsAnew: true };
+    await this.write(uid, kept);
   }
 
   /** Drops the record of a pod that starts over. */
   startOver(uid: string): void {
-    this.loaded.add(uid);
+    this.startedOver.add(uid);
+    this.earlier.delete(uid);
     this.drop(uid);
   }
 
   /** Drops the record before the pod's folder is removed. Resolves when no write to it is under way. */
   async release(uid: string): Promise<void> {
     this.startOver(uid);
-    await this.writing.get(uid);
+    await Promise.allSettled([this.writing.get(uid)]);
   }
 
   /** Forgets all other pods. Their files are removed with their folders. */
   retain(uids: ReadonlySet<string>): void {
     for (const uid of this.kept.keys()) if (!uids.has(uid)) this.drop(uid);
-    for (const uid of this.loaded) if (!uids.has(uid)) this.loaded.delete(uid);
+    for (const uid of this.startedOver) if (!uids.has(uid)) this.startedOver.delete(uid);
   }
 
   /** Writes all pending records. Resolves also if a write failed. */
   async close(): Promise<void> {
     this.isClosed = true;
-    for (const [uid, kept] of this.kept) if (kept.cancelWrite !== undefined) this.startWriting(uid, kept);
-    await Promise.all(this.writing.values());
+    for (const [uid, kept] of this.kept) if (kept.cancelWrite !== undefined) void this.writeOrRetry(uid, kept);
+    await Promise.allSettled(this.writing.values());
+  }
+
+  private async read(uid: string): Promise<void> {
+    try {
+      const record = await readStatusRecord(this.deps.podDir(uid), this.deps.logger);
+      if (record !== undefined) this.earlier.set(uid, record);
+    } catch (error) {
+      this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Reading the kept status of a pod failed');
+    }
+  }
+
+  private keptOf(uid: string, acknowledgedAt: number): Kept {
+    const known = this.kept.get(uid);
+    if (known !== undefined) return known;
+    const earlier = this.earlier.get(uid);
+    this.earlier.delete(uid);
+    const record = earlier ?? { ...emptyRecord, acknowledgedAt };
+    const kept = { record, written: earlier, writesMonotonic: [], cancelWrite: undefined };
+    this.kept.set(uid, kept);
+    return kept;
+  }
+
+  private change(uid: string, kept: Kept, record: StatusRecord): void {
+    if (isDeepStrictEqual(record, kept.record) && kept.written !== undefined) return;
+    kept.record = record;
+    if (isDoneWritten(kept)) this.writeLater(uid, kept);
+    else void this.writeOrRetry(uid, kept);
   }
 
   private writeLater(uid: string, kept: Kept): void {
     const { clock } = this.deps;
     const earliest = (kept.writesMonotonic.at(-writesAPeriod) ?? -Infinity) + periodMs;
     kept.cancelWrite ??= clock.after(Math.max(batchMs, earliest - clock.monotonic()), () => {
-      this.startWriting(uid, kept);
+      void this.writeOrRetry(uid, kept);
     });
-  }
-
-  private startWriting(uid: string, kept: Kept): void {
-    kept.cancelWrite?.();
-    kept.cancelWrite = undefined;
-    const writing = this.write(uid, kept).finally(() => this.writing.delete(uid));
-    this.writing.set(uid, writing);
   }
 
   private drop(uid: string): void {
@@ -142,15 +211,10 @@ export class StatusRecords {
     this.kept.delete(uid);
   }
 
-  /** Does not sync. After a power cut the file is current, older or broken, and a broken file counts as absent. */
-  private async write(uid: string, kept: Kept): Promise<void> {
-    kept.writesMonotonic = [...kept.writesMonotonic, this.deps.clock.monotonic()].slice(-writesAPeriod);
-    const { record } = kept;
-    if (isDeepStrictEqual(record, kept.written)) return;
+  /** Resolves also if the write failed. Then it is tried again. */
+  private async writeOrRetry(uid: string, kept: Kept): Promise<void> {
     try {
-      const path = join(this.deps.podDir(uid), fileName);
-      if (!(await writeRecordFile(path, JSON.stringify(record), { isDurable: false }))) return;
-      kept.written = record;
+      await this.write(uid, kept);
       this.isFailing = false;
     } catch (error) {
       const message = 'Writing the kept status of a pod failed; it is tried again';
@@ -159,6 +223,37 @@ export class StatusRecords {
       if (!this.isClosed && this.kept.get(uid) === kept) this.writeLater(uid, kept);
     }
   }
+
+  /** Writes the newest record after an earlier write of it. Rejects with the error of the file system. */
+  private write(uid: string, kept: Kept): Promise<void> {
+    kept.cancelWrite?.();
+    kept.cancelWrite = undefined;
+    const writing = Promise.allSettled([this.writing.get(uid)])
+      .then(() => this.writeNow(uid, kept))
+      .finally(() => {
+        if (this.writing.get(uid) === writing) this.writing.delete(uid);
+      });
+    this.writing.set(uid, writing);
+    return writing;
+  }
+
+  /** Without a sync, a power cut leaves the file current, older or broken, and a broken file counts as absent. */
+  private async writeNow(uid: string, kept: Kept): Promise<void> {
+    const { record } = kept;
+    if (this.kept.get(uid) !== kept || isDeepStrictEqual(record, kept.written)) return;
+    kept.writesMonotonic = [...kept.writesMonotonic, this.deps.clock.monotonic()].slice(-writesAPeriod);
+    const path = join(this.deps.podDir(uid), fileName);
+    const isDurable = record.done.length > 0 || record.runsAnew;
+    if (!(await writeRecordFile(path, JSON.stringify(record), { isDurable }))) return;
+    if (isDurable) await syncFolder(dirname(path));
+    kept.written = record;
+  }
+}
+
+const emptyRecord = { conditions: [], containers: [], done: [], starting: [], runsAnew: false };
+
+function isDoneWritten({ record, written }: Kept): boolean {
+  return isDeepStrictEqual(record.done, written?.done ?? []);
 }
 
 /**
@@ -169,14 +264,9 @@ export function readStatusRecord(podDir: string, logger?: Logger): Promise<Statu
   return readRecordFile(join(podDir, fileName), maxFileBytes, parseRecord, logger);
 }
 
-function keep(record: StatusRecord, written: StatusRecord | undefined): Kept {
-  return { record, written, writesMonotonic: [], cancelWrite: undefined };
-}
-
-function recordOf(status: PodStatus, acknowledgedAt: number): StatusRecord {
+function lastingPart(status: PodStatus): Pick<StatusRecord, 'conditions' | 'containers'> {
   const { conditions = [] } = status;
   return {
-    acknowledgedAt,
     conditions: conditions
       .filter(({ type }) => kubeletConditionTypes.has(type))
       .map(({ type, status: value, lastTransitionTime = '' }) => ({ type, status: value, lastTransitionTime })),
@@ -186,15 +276,26 @@ function recordOf(status: PodStatus, acknowledgedAt: number): StatusRecord {
   };
 }
 
+/** Ids of ended containers, as the runtime has them. */
+function idsOfEnded(status: PodStatus): string[] {
+  return initAndRegularStatuses(status)
+    .flatMap(({ state, lastState }) => [state?.terminated, lastState?.terminated])
+    .map((end) => runtimeContainerID(end?.containerID));
+}
+
 /** Returns undefined if it is no record of any release. */
 function parseRecord(bytes: Buffer): StatusRecord | undefined {
   const value = Object(JSON.parse(bytes.toString('utf8'))) as Record<keyof StatusRecord, unknown>;
-  const { acknowledgedAt, conditions, containers } = value;
+  const { acknowledgedAt, conditions, containers, done, starting, runsAnew } = value;
   if (typeof acknowledgedAt !== 'number' || !Number.isFinite(new Date(acknowledgedAt).getTime())) return undefined;
   return {
     acknowledgedAt,
     conditions: listOf(conditions, isCondition),
     containers: listOf(containers, isProbedBefore),
+    // Earlier releases did not write these.
+    done: listOf(done, isDoneContainer),
+    starting: listOf(starting, (id) => typeof id === 'string'),
+    runsAnew: runsAnew === true,
   };
 }
 
@@ -211,6 +312,20 @@ function isProbedBefore(value: unknown): value is ProbedBefore {
     hasStrings(value, 'name', 'id') && typeof value['started'] === 'boolean' && typeof value['ready'] === 'boolean'
   );
 }
+
+function isDoneContainer(value: unknown): value is DoneContainer {
+  if (!isRecord(value)) return false;
+  const { status, sandboxID = '' } = value;
+  return typeof sandboxID === 'string' && isContainerStatus(status);
+}
+
+function isContainerStatus(value: unknown): value is RuntimeContainerStatus {
+  const isExited =
+    hasStrings(value, 'id', 'name', 'image', 'imageRef', 'reason', 'message') && value['state'] === 'exited';
+  return isExited && numbersOfStatus.every((name) => typeof value[name] === 'number');
+}
+
+const numbersOfStatus = ['createdAt', 'startedAt', 'finishedAt', 'exitCode', 'hash', 'restartCount'];
 
 function hasStrings(value: unknown, ...names: readonly string[]): value is Record<string, unknown> {
   return isRecord(value) && names.every((name) => typeof value[name] === 'string');

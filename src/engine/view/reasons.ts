@@ -84,7 +84,10 @@ export const reasons = {
   updatedInPlace: 'UpdatedInPlace',
   // Not in the kubelet: requests of operators for static pods.
   stopped: 'Stopped',
+  runsAnew: 'RunsAnew',
   rolledBack: 'RolledBack',
+  // Not in the kubelet, which takes a container for started whose hook it did not finish before it ended.
+  repeatedPostStartHook: 'RepeatedPostStartHook',
   // Not in the kubelet: another owner has a pod with the same UID.
   podUIDTaken: 'PodUIDTaken',
   // Not in the kubelet, which only logs it.

@@ -68,7 +68,10 @@ test('a container that failed for good is shown with its end and its log', () =>
     container: 'task',
     cause: failedForGood,
     evidence: [{ from: 'container task', at: NOW, text: 'ended with exit code 1 (Error)' }],
-    ways: ['Read its output: kubelet-ts logs web-node1 -c task', 'To run it again, change or rewrite its manifest.'],
+    ways: [
+      'Read its output: kubelet-ts logs web-node1 -c task',
+      'Run the pod again: kubelet-ts stop web-node1, then kubelet-ts start web-node1',
+    ],
   });
 });
 

@@ -75,7 +75,7 @@ function computeFreshStart(pod: Pod, podStatus: RuntimePodStatus, attempt: numbe
   if (restartPolicy === 'Never' && attempt !== 0 && podStatus.containerStatuses.length > 0) return done;
 
   const containersToStart = containers.flatMap(({ name }, index) =>
-    restartPolicy === 'OnFailure' && hasSucceeded(findContainerStatus(podStatus, name)) ? [] : [index],
+    hasEndedForGood(restartPolicy, findContainerStatus(podStatus, name)) ? [] : [index],
   );
   if (containersToStart.length === 0 && hasBeenInitialized(pod, podStatus)) return done;
 
@@ -83,8 +83,9 @@ function computeFreshStart(pod: Pod, podStatus: RuntimePodStatus, attempt: numbe
   return hasSidecar(pod.spec) ? { initContainersToStart: [0] } : { nextInitContainerToStart: 0 };
 }
 
-function hasSucceeded(status: RuntimeContainerStatus | undefined): boolean {
-  return status?.state === 'exited' && status.exitCode === 0;
+function hasEndedForGood(policy: string | undefined, status: RuntimeContainerStatus | undefined): boolean {
+  if (status?.state !== 'exited') return false;
+  return policy === 'Never' || (policy === 'OnFailure' && status.exitCode === 0);
 }
 
 function hasBeenInitialized(pod: Pod, podStatus: RuntimePodStatus): boolean {

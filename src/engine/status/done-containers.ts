@@ -1,0 +1,61 @@
+import type { Container, Pod } from '../../api/types.ts';
+import { isRegularInit, isSidecar } from '../../api/values/sidecars.ts';
+import {
+  findContainerStatus,
+  type RuntimeContainerStatus,
+  type RuntimePodStatus,
+} from '../container/runtime-pod-status.ts';
+import { isInitContainerFailed } from '../kuberuntime/actions/next-init-container.ts';
+import { shouldContainerBeRestarted } from '../kuberuntime/actions/should-container-be-restarted.ts';
+
+/** A container that has ended and does not start again in its pod. */
+export interface DoneContainer {
+  /** As the runtime last described it. */
+  status: RuntimeContainerStatus;
+  /** The sandbox of an init container, which runs again in another one. Undefined for other containers. */
+  sandboxID?: string;
+}
+
+/**
+ * The containers of the pod that are done. `podStatus` has those of `before`. `isPastDeadline`: nothing of the pod
+ * starts again.
+ */
+export function computeDoneContainers(
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+  before: readonly DoneContainer[],
+  isPastDeadline: boolean,
+): DoneContainer[] {
+  const sandboxID = podStatus.sandboxStatuses[0]?.id ?? '';
+  const ended = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap((container) => {
+    const status = findContainerStatus(podStatus, container.name);
+    if (status?.state !== 'exited') return [];
+    const known = before.find((one) => one.status.id === status.id);
+    const isInit = isRegularInit(pod.spec, container.name);
+    return [{ container, done: known ?? { status, ...(isInit && { sandboxID }) } }];
+  });
+  const isDone = (container: Container, end: RuntimeContainerStatus): boolean =>
+    isRegularInit(pod.spec, container.name)
+      ? pod.spec.restartPolicy === 'Never' || !isInitContainerFailed(end)
+      : !isSidecar(container) && !shouldContainerBeRestarted(container, pod, podStatus);
+  const done = ended.filter(({ container, done: { status } }) => isDone(container, status)).map((one) => one.done);
+  return isPastDeadline || isPodDone(pod, done) ? ended.map((one) => one.done) : done;
+}
+
+/** True if no container of the pod starts again: all have ended, or an init container failed for good. */
+export function isPodDone({ spec }: Pod, done: readonly DoneContainer[]): boolean {
+  const names = new Set(done.map(({ status }) => status.name));
+  const hasFailedInit = done.some(({ status }) => isRegularInit(spec, status.name) && isInitContainerFailed(status));
+  return hasFailedInit || spec.containers.every(({ name }) => names.has(name));
+}
+
+/** The status with the done containers that the runtime no longer has, so that they do not start again. */
+export function withDoneContainers(podStatus: RuntimePodStatus, done: readonly DoneContainer[]): RuntimePodStatus {
+  const [newest] = podStatus.sandboxStatuses;
+  const lost = done.filter(
+    ({ status, sandboxID = newest?.id }) =>
+      findContainerStatus(podStatus, status.name) === undefined && (newest === undefined || newest.id === sandboxID),
+  );
+  if (lost.length === 0) return podStatus;
+  return { ...podStatus, containerStatuses: [...podStatus.containerStatuses, ...lost.map(({ status }) => status)] };
+}
