@@ -442,6 +442,7 @@ const rooms = {
       'engine/container-manager',
       'engine/csi',
       'engine/history',
+      'engine/in-place',
       'engine/oom',
       'engine/outgoing',
       'engine/persistent-volumes',

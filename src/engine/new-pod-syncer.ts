@@ -104,6 +104,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, wor
     node,
     supportsRecursiveReadOnly,
     restartCounts: earlier.histories,
+    postStartHooks: statusRecords,
     podResources: earlier.podResources,
     devices,
     serviceNames,

@@ -52,6 +52,11 @@ export class PodStatuses {
     return withDoneContainers(podStatus, this.deps.statusRecords.of(podStatus.uid)?.done ?? []);
   }
 
+  /** By name: containers whose postStart hook has begun and not finished. */
+  unfinishedHooks(uid: string): Readonly<Record<string, string>> {
+    return this.deps.statusRecords.of(uid)?.starting ?? {};
+  }
+
   /** True if no container of the pod starts again, by its record. */
   isDone(pod: Pod): boolean {
     const record = this.deps.statusRecords.of(pod.metadata.uid);
@@ -100,7 +105,7 @@ export class PodStatuses {
       probes: prober.results,
       // Before the first status no probe workers exist, so those of the spec are assumed.
       ...(oldStatus !== undefined && { probeWorkers: prober.workersOf(uid) }),
-      starting: new Set(starting),
+      starting: new Set(Object.values(starting)),
       startFailures: reasonCache.of(uid),
       podIsTerminal,
       now: clock.now(),

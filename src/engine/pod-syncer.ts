@@ -138,7 +138,8 @@ export class KubeletPodSyncer implements PodSyncer {
     const removedContainers = await ephemeral.settle(uid, podStatus);
     const effective = ephemeral.effective(pod);
     const retriedAtMonotonic = this.retriedAt.get(uid);
-    const asked = { restarting: this.deps.restarting(pod), retriedAtMonotonic, removedContainers };
+    const unfinishedHooks = statuses.unfinishedHooks(uid);
+    const asked = { restarting: this.deps.restarting(pod), retriedAtMonotonic, removedContainers, unfinishedHooks };
     const sync = { pod: effective, podStatus, probes, volumes, recorder, signal, resize, ...asked };
     const results = await kuberuntime.syncPod(sync);
     reasonCache.update(uid, results);

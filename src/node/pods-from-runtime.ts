@@ -1,5 +1,5 @@
 import { loadManifests } from '../api/objects/load-manifests.ts';
-import type { Pod } from '../api/types.ts';
+import type { Container, Pod, PodSpec } from '../api/types.ts';
 import { defaultFeatureGates } from '../api/values/feature-gates.ts';
 import { podKey } from '../api/values/pod-names.ts';
 import { formatTime } from '../api/values/time.ts';
@@ -8,12 +8,14 @@ import { readLastGood } from '../engine/config/last-good/last-good-manifests.ts'
 import { podUIDHash } from '../engine/config/load-manifest.ts';
 import { noProbeResults, noProbeWorkers } from '../engine/container/probe-results.ts';
 import type { RuntimePodStatus } from '../engine/container/runtime-pod-status.ts';
+import { readRevision } from '../engine/in-place/applied-revisions.ts';
 import { PodDirs } from '../engine/host/pod-dirs.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
 import { publicNames, secretsOf } from '../engine/outgoing/declared-secrets.ts';
 import { maxTerminationMessageBytes, OutgoingText } from '../engine/outgoing/outgoing-text.ts';
 import { SecretValues } from '../engine/outgoing/secret-values.ts';
+import { withDoneContainers } from '../engine/status/done-containers.ts';
 import { generatePodStatus } from '../engine/status/generate-pod-status.ts';
 import { readStatusRecord, type StatusRecord } from '../engine/status/status-records.ts';
 
@@ -30,27 +32,53 @@ export async function podsFromRuntime(runtime: RuntimeService, rootDir: string):
   const [{ runtimeName }, found] = await Promise.all([runtime.version({}), runtimePods.getPods({})]);
   const statuses = await Promise.all(found.map((listed) => runtimePods.getPodStatus(listed.uid, { listed })));
   const podDirs = new PodDirs({ rootDir });
-  const pods = statuses.map(async (status) => toPod(status, runtimeName, await kept(podDirs, status.uid)));
+  const pods = statuses.map(async (status) => toPod(status, runtimeName, await kept(podDirs, status)));
   return (await Promise.all(pods)).sort((a, b) => (podKey(a.metadata) < podKey(b.metadata) ? -1 : 1));
 }
 
-/** The record of a pod. Without one, the pod's age is that of its oldest sandbox. */
-async function kept(podDirs: PodDirs, uid: string): Promise<StatusRecord | undefined> {
+/** What the last agent recorded of a pod. */
+interface Kept {
+  /** Without it, the pod's age is that of its oldest sandbox. */
+  record?: StatusRecord | undefined;
+  /** Without it, every container counts as a regular one. */
+  spec?: PodSpec | undefined;
+}
+
+async function kept(podDirs: PodDirs, { uid }: RuntimePodStatus): Promise<Kept> {
   try {
-    return await readStatusRecord(podDirs.podDir(uid));
+    const folder = podDirs.podDir(uid);
+    const [record, revision] = await Promise.all([readStatusRecord(folder), readRevision(folder)]);
+    return { record, spec: revision && shapeOf(revision.pod.spec) };
   } catch {
     // Another program's pod, or we are not root.
-    return undefined;
+    return {};
   }
 }
 
-function toPod(podStatus: RuntimePodStatus, runtimeName: string, record: StatusRecord | undefined): Pod {
+/** Which containers a pod has. Leaves out what may be secret, such as the values of variables. */
+function shapeOf({ initContainers = [], containers, restartPolicy, readinessGates }: PodSpec): PodSpec {
+  const shapes = (list: readonly Container[]): Container[] =>
+    list.map(({ name, image, restartPolicy: policy }) => ({
+      name,
+      ...(image !== undefined && { image }),
+      ...(policy !== undefined && { restartPolicy: policy }),
+    }));
+  return {
+    ...(initContainers.length > 0 && { initContainers: shapes(initContainers) }),
+    containers: shapes(containers),
+    ...(restartPolicy !== undefined && { restartPolicy }),
+    ...(readinessGates !== undefined && { readinessGates }),
+  };
+}
+
+function toPod(found: RuntimePodStatus, runtimeName: string, { record, spec }: Kept): Pod {
+  const podStatus = withDoneContainers(found, record?.done ?? []);
   const { uid, name, namespace, containerStatuses, sandboxStatuses } = podStatus;
   const names = [...new Set(containerStatuses.map((status) => status.name))].sort();
   const pod: Pod = {
     metadata: { uid, name, namespace },
     spec: {
-      containers: names.map((container) => ({ name: container })),
+      ...(spec ?? { containers: names.map((container) => ({ name: container })) }),
       hostNetwork: sandboxStatuses[0]?.networkMode === 'node',
     },
   };
@@ -60,6 +88,7 @@ function toPod(podStatus: RuntimePodStatus, runtimeName: string, record: StatusR
     oldStatus: record && { startTime: formatTime(record.acknowledgedAt), conditions: record.conditions },
     probes: noProbeResults,
     probeWorkers: noProbeWorkers,
+    starting: new Set(Object.values(record?.starting ?? {})),
     startFailures: new Map(),
     podIsTerminal: false,
     now: Date.now(),

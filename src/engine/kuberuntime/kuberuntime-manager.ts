@@ -11,7 +11,7 @@ import { formatPod } from '../../api/values/pod-names.ts';
 import { reasons } from '../view/reasons.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { computePodActions } from './actions/compute-pod-actions.ts';
-import { computeRestartActions } from './actions/add-restarts.ts';
+import { computeRestartActions, type KeptContainer, keptContainers } from './actions/add-restarts.ts';
 import { type ContainerToResize, computeResizeActions } from './actions/compute-resize-actions.ts';
 import { crashLoopWait, type EndedRun, endedRun } from './actions/crash-loop-back-off.ts';
 import { killContainer } from './kill-container.ts';
@@ -23,7 +23,7 @@ import { resizePod, type SyncedResize } from './resize-pod.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { hasSidecar } from '../../api/values/sidecars.ts';
 import type { ContainerType, Meter } from '../view/meter.ts';
-import { type StartContainerDeps, startContainer, startFailure } from './start-container.ts';
+import { postStart, type StartContainerDeps, startContainer, startFailure } from './start-container.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 
@@ -48,6 +48,8 @@ export interface PodSync {
   restarting?: readonly string[];
   /** Names of ephemeral containers to end and to remove. */
   removedContainers?: readonly string[];
+  /** By name: containers whose postStart hook an earlier agent did not finish. */
+  unfinishedHooks?: Readonly<Record<string, string>>;
   /** Runs that ended before this monotonic time cause no back-off. */
   retriedAtMonotonic?: number | undefined;
 }
@@ -102,11 +104,18 @@ export class KuberuntimeManager {
       if (sync.resize !== undefined) results.push(...(await this.resize(sync, sync.resize, containersToResize)));
     }
 
-    // Step 5: remove all but the newest finished instance of each init container, and ephemeral containers.
+    // Step 5: finish the postStart hooks of running containers. The next containers wait for those of sidecars.
+    for (const kept of keptContainers(pod, podStatus, actions)) {
+      if (sync.unfinishedHooks?.[kept.container.name] !== kept.containerID) continue;
+      const finished = await this.repeatPostStart(sync, kept, results);
+      if (!finished && kept.isInit) return results;
+    }
+
+    // Step 6: remove all but the newest finished instance of each init container, and ephemeral containers.
     await pruneInitContainers(this.deps, pod, podStatus);
     await this.removeEphemeralContainers(sync, results);
 
-    // Step 6: the sandbox. The kubelet makes its configuration even if no container is started.
+    // Step 7: the sandbox. The kubelet makes its configuration even if no container is started.
     const init = at(pod.spec.initContainers ?? [], initContainersToStart(pod, actions));
     const containers = at(pod.spec.containers, actions.containersToStart);
     const ephemeral = at(pod.spec.ephemeralContainers ?? [], actions.ephemeralContainersToStart);
@@ -117,16 +126,16 @@ export class KuberuntimeManager {
     if (made === undefined) return results;
     const sandbox = { ...made, askedImages };
 
-    // Step 7: start ephemeral containers, which have no back-off. A failed one does not hold up the others.
+    // Step 8: start ephemeral containers, which have no back-off. A failed one does not hold up the others.
     for (const container of ephemeral) await this.startEphemeral(sync, container, sandbox, results);
 
-    // Step 8: start init containers, without sidecars one at a time. A failed sidecar does not hold up the others.
+    // Step 9: start init containers, without sidecars one at a time. A failed sidecar does not hold up the others.
     for (const container of init) {
       const started = await this.start(sync, container, sandbox, results);
       if (!started && container.restartPolicy !== 'Always') return results;
     }
 
-    // Step 9: start the containers. A failed one does not hold up the others.
+    // Step 10: start the containers. A failed one does not hold up the others.
     for (const container of containers) {
       await this.start(sync, container, sandbox, results);
     }
@@ -178,6 +187,27 @@ export class KuberuntimeManager {
     }
     backOff.next(run.key, run.endedAtMonotonic, run.maxMs);
     return this.startNow(sync, container, sandbox, results);
+  }
+
+  /** Runs a postStart hook again that did not finish. Resolves with true if it succeeded. */
+  private async repeatPostStart(
+    sync: PodSync,
+    { container, containerID }: KeptContainer,
+    results: SyncResult[],
+  ): Promise<boolean> {
+    const { podStatus, recorder, signal } = sync;
+    const target = container.name;
+    const message = `PostStart hook of container ${target} did not finish, it runs again`;
+    recorder.normal(reasons.repeatedPostStartHook, message, target);
+    try {
+      await postStart(this.deps, { ...sync, container, podIPs: podStatus.ips }, containerID);
+      results.push({ action: 'startContainer', target });
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      results.push(startFailure(target, error));
+      return false;
+    }
   }
 
   /** Removes instances that were never started first, because a call of an earlier agent may still start them. */

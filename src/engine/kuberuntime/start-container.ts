@@ -33,6 +33,7 @@ export interface StartContainerDeps extends ContainerConfigDeps {
   imageManager: ImageManager;
   /** Restart counts that survive a loss of the runtime's data. */
   restartCounts: RestartCounts;
+  postStartHooks: PostStartHooks;
   /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
   podResources?: Pick<PodResources, 'setsOf' | 'preStart'> | undefined;
   clock: Clock;
@@ -44,6 +45,13 @@ export interface RestartCounts {
   nextRestartCount(pod: PodRef, containerName: string): Promise<number>;
   /** Resolves when the count survives the end of this process, or cannot be written. Never rejects. */
   containerCreated(pod: PodRef, containerName: string, restartCount: number): Promise<void>;
+}
+
+/** The hooks that have begun and not finished, so that the next agent finishes them. */
+export interface PostStartHooks {
+  /** Resolves when that survives the end of this process, or cannot be written. Never rejects. */
+  hookBegins(podUID: string, containerName: string, containerID: string): Promise<void>;
+  hookEnded(podUID: string, containerName: string): void;
 }
 
 interface ContainerStart extends ConfiguredContainer {
@@ -94,6 +102,8 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   });
 
   // Step 4: start it. This takes the runtime far longer than the link. An instance that ran must have counted.
+  if (container.lifecycle?.postStart !== undefined)
+    await deps.postStartHooks.hookBegins(pod.metadata.uid, name, containerId);
   await counted;
   const starting = failingWith(reasons.runContainerError, start, () =>
     makingCall(clock, signal, (options) => runtime.startContainer({ containerId }, options)),
@@ -107,24 +117,35 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
 
 /**
  * Runs the postStart hook. If it fails, the container is killed as usual. If it is cut off, the container runs on: the
- * agent stops, or the pod terminates and kills it by itself.
+ * agent stops, and the next one runs the hook again, or the pod terminates and kills it by itself.
  */
-async function postStart(deps: StartContainerDeps, start: ContainerStart, containerID: string): Promise<void> {
+export async function postStart(
+  deps: StartContainerDeps,
+  start: Pick<ContainerStart, 'pod' | 'container' | 'podIPs' | 'recorder' | 'signal'>,
+  containerID: string,
+): Promise<void> {
   const { pod, container, podIPs, recorder, signal } = start;
   const { name, lifecycle: { postStart: hook } = {} } = container;
-  if (hook === undefined) return;
+  const ended = (): void => {
+    deps.postStartHooks.hookEnded(pod.metadata.uid, name);
+  };
+  if (hook === undefined) {
+    ended();
+    return;
+  }
   try {
     await runHook(deps, hook, { container, containerID, podIPs, signal });
   } catch (error) {
     signal.throwIfAborted();
     recorder.warning(reasons.failedPostStartHook, 'PostStartHook failed', name);
     const kill = { containerID, name, message: 'FailedPostStartHook', podIPs };
-    await killContainer(deps, pod, kill, recorder).catch((cause: unknown) => {
+    await killContainer(deps, pod, kill, recorder).then(ended, (cause: unknown) => {
       deps.logger.warn({ err: cause, pod: pod.metadata.name, containerName: name }, 'Killing a container failed');
     });
     const message = `PostStartHook of container ${name} failed: ${errorMessage(error)}`;
     throw new ContainerStartError(reasons.postStartHookError, message, { cause: error });
   }
+  ended();
 }
 
 /** The restart count. It never falls if the runtime, the logs or the history lose data. */

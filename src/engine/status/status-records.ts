@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import pLimit from 'p-limit';
 import type { PodCondition, PodStatus } from '../../api/types.ts';
-import { initAndRegularStatuses, runtimeContainerID } from '../../api/values/container-statuses.ts';
+import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
@@ -21,8 +21,8 @@ export interface StatusRecord {
   containers: ProbedBefore[];
   /** Containers that have ended and do not start again, also once the runtime no longer has them. */
   done: DoneContainer[];
-  /** Ids of containers whose postStart hook has not finished. */
-  starting: string[];
+  /** By name: the container whose postStart hook has begun and not finished. */
+  starting: Readonly<Record<string, string>>;
   /** True if the pod runs anew: it starts once everything of its last run is removed. */
   runsAnew: boolean;
 }
@@ -100,15 +100,7 @@ export class StatusRecords {
   note(uid: string, status: PodStatus, done: DoneContainer[]): void {
     const kept = this.kept.get(uid);
     if (kept === undefined) return;
-    const gone = new Set(idsOfEnded(status));
-    const { acknowledgedAt, starting, runsAnew } = kept.record;
-    this.change(uid, kept, {
-      acknowledgedAt,
-      ...lastingPart(status),
-      done,
-      starting: starting.filter((id) => !gone.has(id)),
-      runsAnew,
-    });
+    this.change(uid, kept, { ...kept.record, ...lastingPart(status), done });
   }
 
   /** Keeps these done containers. Resolves once they are on disk. Rejects with the error of the file system. */
@@ -119,19 +111,23 @@ export class StatusRecords {
     if (!isDoneWritten(kept)) await this.write(uid, kept);
   }
 
-  /** Records that the postStart hook of a container is about to begin. Resolves once that survives this process. */
-  async hookBegins(uid: string, containerID: string): Promise<void> {
+  /**
+   * Records that the postStart hook of a container is about to begin. Resolves when that survives the end of this
+   * process, or cannot be written.
+   */
+  async hookBegins(uid: string, containerName: string, containerID: string): Promise<void> {
     const kept = this.kept.get(uid);
     if (kept === undefined) return;
-    kept.record = { ...kept.record, starting: [...kept.record.starting, containerID] };
+    kept.record = { ...kept.record, starting: { ...kept.record.starting, [containerName]: containerID } };
     await this.writeOrRetry(uid, kept);
   }
 
   /** Records that the postStart hook of a container has finished. */
-  hookEnded(uid: string, containerID: string): void {
+  hookEnded(uid: string, containerName: string): void {
     const kept = this.kept.get(uid);
-    if (kept === undefined) return;
-    kept.record = { ...kept.record, starting: kept.record.starting.filter((id) => id !== containerID) };
+    if (kept === undefined || !Object.hasOwn(kept.record.starting, containerName)) return;
+    const others = Object.entries(kept.record.starting).filter(([name]) => name !== containerName);
+    kept.record = { ...kept.record, starting: Object.fromEntries(others) };
     void this.writeOrRetry(uid, kept);
   }
 
@@ -250,7 +246,7 @@ export class StatusRecords {
   }
 }
 
-const emptyRecord = { conditions: [], containers: [], done: [], starting: [], runsAnew: false };
+const emptyRecord = { conditions: [], containers: [], done: [], starting: {}, runsAnew: false };
 
 function isDoneWritten({ record, written }: Kept): boolean {
   return isDeepStrictEqual(record.done, written?.done ?? []);
@@ -276,13 +272,6 @@ function lastingPart(status: PodStatus): Pick<StatusRecord, 'conditions' | 'cont
   };
 }
 
-/** Ids of ended containers, as the runtime has them. */
-function idsOfEnded(status: PodStatus): string[] {
-  return initAndRegularStatuses(status)
-    .flatMap(({ state, lastState }) => [state?.terminated, lastState?.terminated])
-    .map((end) => runtimeContainerID(end?.containerID));
-}
-
 /** Returns undefined if it is no record of any release. */
 function parseRecord(bytes: Buffer): StatusRecord | undefined {
   const value = Object(JSON.parse(bytes.toString('utf8'))) as Record<keyof StatusRecord, unknown>;
@@ -294,7 +283,7 @@ function parseRecord(bytes: Buffer): StatusRecord | undefined {
     containers: listOf(containers, isProbedBefore),
     // Earlier releases did not write these.
     done: listOf(done, isDoneContainer),
-    starting: listOf(starting, (id) => typeof id === 'string'),
+    starting: Object.fromEntries(Object.entries(Object(starting) as Record<string, unknown>).filter(isNamedID)),
     runsAnew: runsAnew === true,
   };
 }
@@ -311,6 +300,10 @@ function isProbedBefore(value: unknown): value is ProbedBefore {
   return (
     hasStrings(value, 'name', 'id') && typeof value['started'] === 'boolean' && typeof value['ready'] === 'boolean'
   );
+}
+
+function isNamedID(entry: [string, unknown]): entry is [string, string] {
+  return typeof entry[1] === 'string';
 }
 
 function isDoneContainer(value: unknown): value is DoneContainer {

@@ -77,6 +77,7 @@ function makeManager(): KuberuntimeManager {
     node,
     supportsRecursiveReadOnly: () => false,
     restartCounts: { nextRestartCount: () => Promise.resolve(0), containerCreated: () => Promise.resolve() },
+    postStartHooks: { hookBegins: () => Promise.resolve(), hookEnded: () => undefined },
     clock,
     wallClock: new WallClockHistory(clock),
     backOff,
