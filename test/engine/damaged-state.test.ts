@@ -37,7 +37,7 @@ const kinds: [string, string, Read][] = [
   [
     'status.json',
     '',
-    (folder, logger) => new StatusRecords({ podDir: () => folder, clock: new FakeClock(), logger }).load('uid'),
+    (folder, logger) => new StatusRecords({ podDir: () => folder, clock: new FakeClock(), logger }).load(['uid']),
   ],
   ['revision.json', '', (folder, logger) => readRevision(folder, logger)],
   [
