@@ -10,8 +10,8 @@ const longestPollMs = 250;
 
 /**
  * Resolves when the CRI behind a socket answers. The kernel reports the socket; only the moments between its three
- * steps (bound, listening, CRI plugin up) are polled. Rejects with the signal's reason, after `timeoutMs`, or at once if
- * containerd is up without its CRI plugin, which it loads only when it starts.
+ * steps (bound, listening, CRI plugin up) are polled. Rejects with the signal's reason, after `timeoutMs`, or at
+ * once if containerd is up without its CRI plugin, which it loads only when it starts.
  */
 export async function waitUntilReady(
   socketPath: string,

@@ -54,7 +54,7 @@ const namedFields: ReadonlySet<string> = new Set([
   'externalName',
 ]);
 
-/** Fields by which clients reach pods in a cluster. The others are about addresses that a Service does not have here. */
+/** Fields by which clients reach pods in a cluster. Others are about addresses that a Service does not have here. */
 const missedFields: ReadonlySet<string> = new Set(['externalIPs', 'sessionAffinity']);
 
 /** The values that an API server writes into each Service are no loss. */

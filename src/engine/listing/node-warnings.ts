@@ -4,8 +4,8 @@ import type { EngineSnapshot } from '../view/snapshot.ts';
 import { problemLines } from './problem-lines.ts';
 
 /**
- * Lines about the node and the errors of its manifests, which `ps` prints beside the pods. With `wide` each error has one.
- * Warnings were logged when they were new, and `validate` prints them.
+ * Lines about the node and the errors of its manifests, which `ps` prints next to the pods. With `wide` each error has
+ * one. Warnings were logged when they were new, and `validate` prints them.
  */
 export function nodeWarnings(
   { sources, pressures, runtime, pods }: EngineSnapshot,

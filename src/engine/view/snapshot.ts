@@ -88,7 +88,7 @@ export interface PodSnapshot {
   declaredBy?: VersionedSource;
   /** UID of the revision that is declared now and waits for this one to end. Absent if this is the declared one. */
   replacedBy?: string;
-  /** True if no manifest of this start declares the pod, and it runs on until its end is confirmed. Absent otherwise. */
+  /** True if no manifest of this start declares the pod, which runs on until its end is confirmed. Absent otherwise. */
   isUndeclared?: boolean;
   /**
    * Containers of its status with the image or the resources of an earlier manifest under the same UID. Absent if

@@ -11,8 +11,8 @@ import { rpcText } from '../../rpc-text.ts';
 const maxMessageBytes = 16 * 1024 * 1024;
 
 /**
- * Runs the command of the query to its end, and answers with its whole output. A form is not read: who may send one from a
- * page in a browser must not choose the command. kubelet: server/server.go getRun
+ * Runs the command of the query to its end, and answers with its whole output. A form is not read: a page in a browser
+ * can send one, and must not choose the command. kubelet: server/server.go getRun
  */
 export async function runCommand(
   { engine, runtime }: { engine: ApiEngine; runtime: Pick<ApiRuntime, 'execSync'> },
