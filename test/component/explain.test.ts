@@ -368,6 +368,17 @@ const rows: Row[] = [
     'Install the CNI plugins',
   ],
   [
+    'a sandbox without an address',
+    {
+      machine: ({ runtime }): void => {
+        runtime.scriptPodIPs(() => []);
+      },
+    },
+    'network',
+    'the container runtime gave the pod sandbox no IP address',
+    'Check the ipam part of the CNI configuration',
+  ],
+  [
     'a host port that another program has',
     {
       machine: refuse(

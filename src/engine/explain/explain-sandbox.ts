@@ -1,4 +1,5 @@
 import { shellWord } from '../../shell-word.ts';
+import { sandboxFaults } from '../view/recognized-texts.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
 import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';
@@ -30,7 +31,7 @@ function findingOf(subject: Subject, { reason, message }: PastEvent): Omit<Findi
     };
   }
   const meaning = meaningOf(sandboxTexts, message) ?? meaningOf(machineTexts, message);
-  const isNetwork = /network|cni|port/i.test(message);
+  const isNetwork = /network|cni|port|IP address/i.test(message);
   return {
     stage: isNetwork ? 'network' : 'start',
     ...(meaning ?? { cause: lastClause(message), ways: isNetwork ? networkWays(subject) : [lookAtRuntime(subject)] }),
@@ -55,6 +56,31 @@ function networkWays({ node }: Subject): string[] {
 }
 
 const sandboxTexts: readonly KnownText<[]>[] = [
+  {
+    pattern: /cannot read the resolver file of this node: .*'([^']+)'/,
+    cause: ([, path = '']) => `the resolver file ${path} of this node is missing or cannot be read`,
+    ways: ([, path = '']) => [
+      `Look at it: ls -lL ${shellWord(path)}`,
+      'Create it, or name another one: kubelet-ts run --resolv-conf FILE',
+      'Or set dnsPolicy: None with dnsConfig.nameservers in the pod.',
+    ],
+  },
+  {
+    pattern: new RegExp(sandboxFaults.noAddress),
+    cause: () => sandboxFaults.noAddress,
+    ways: () => [
+      'Check the ipam part of the CNI configuration: ls /etc/cni/net.d',
+      'Or set hostNetwork: true for a pod that may use the network of this machine.',
+    ],
+  },
+  {
+    pattern: new RegExp(sandboxFaults.ended),
+    cause: () => `${sandboxFaults.ended}, before its containers could run`,
+    ways: () => [
+      'Look for an exit of its pause process: kubelet-ts doctor; dmesg | tail',
+      'Load the pause image of the container runtime again; its own may be damaged: kubelet-ts images list',
+    ],
+  },
   {
     pattern: /failed to find plugin "([^"]+)" in path \[([^\]]*)\]/,
     cause: ([, plugin = '', path = '']) => `no CNI plugin "${plugin}" is in ${path}`,

@@ -9,11 +9,13 @@ import type { AskedImages } from '../images/image-manager.ts';
 import type { ProbeResults } from '../container/probe-results.ts';
 import { formatPod } from '../../api/values/pod-names.ts';
 import { reasons } from '../view/reasons.ts';
+import { sandboxFaults } from '../view/recognized-texts.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { computePodActions } from './actions/compute-pod-actions.ts';
 import { computeRestartActions, type KeptContainer, keptContainers } from './actions/add-restarts.ts';
 import { type ContainerToResize, computeResizeActions } from './actions/compute-resize-actions.ts';
 import { crashLoopWait, type EndedRun, endedRun } from './actions/crash-loop-back-off.ts';
+import { sandboxPause } from './actions/sandbox-pause.ts';
 import { killContainer } from './kill-container.ts';
 import { killPod, type PodKill } from './kill-pod.ts';
 import type { PodActions } from './actions/pod-actions.ts';
@@ -83,13 +85,18 @@ export class KuberuntimeManager {
       this.notResizable,
     );
     this.deps.logger.debug({ pod: formatPod(pod), actions }, 'Computed pod actions');
+    if (actions.createSandbox) {
+      const paused = this.sandboxPause(sync);
+      if (paused !== undefined) return [paused];
+    }
     if (actions.createSandbox && actions.sandboxID !== '') {
       recorder.normal(reasons.sandboxChanged, 'Pod sandbox changed, it will be killed and re-created.');
     }
 
     // Step 2: kill the whole pod, or
     if (actions.killPod) {
-      if (!(await this.recorded(results, 'killPod', pod.metadata.name, () => this.killPod(sync)))) return results;
+      if (!(await this.recorded(results, 'killPod', pod.metadata.name, () => this.killPod(withoutStopped(sync)))))
+        return results;
       if (actions.createSandbox) await purgeInitContainers(this.deps, pod, podStatus);
     } else {
       // Step 3: kill single containers.
@@ -145,6 +152,22 @@ export class KuberuntimeManager {
   /** Stops every container and sandbox of the pod. */
   killPod(kill: PodKill): Promise<void> {
     return killPod(this.deps, kill);
+  }
+
+  /** The failure of a new sandbox that must be replaced, until the pause before the next one is over. */
+  private sandboxPause({ pod, podStatus, recorder }: PodSync): SyncResult | undefined {
+    const { wallClock, clock } = this.deps;
+    const pause = sandboxPause(pod, podStatus, {
+      monotonicAt: (stamp) => wallClock.monotonicAt(stamp),
+      nowMonotonic: clock.monotonic(),
+    });
+    if (pause === undefined) return undefined;
+    const message = sandboxFaults[pause.fault];
+    const retryAtMonotonic = pause.untilMonotonic;
+    recorder.warning(reasons.failedCreatePodSandBox, `Failed to create pod sandbox: ${message}`);
+    const reason = reasons.createPodSandboxError;
+    const error = new ContainerStartError(reason, message, { retryAtMonotonic });
+    return { action: 'createPodSandbox', target: formatPod(pod), error, reason, message };
   }
 
   private resize(
@@ -288,6 +311,13 @@ export class KuberuntimeManager {
       });
     }
   }
+}
+
+/** Without the sandboxes that were stopped before the newest was made, so that a crash loop stops each only once. */
+function withoutStopped(sync: PodSync): PodSync {
+  const { podStatus } = sync;
+  const sandboxStatuses = podStatus.sandboxStatuses.filter(({ state }, index) => index === 0 || state === 'ready');
+  return { ...sync, podStatus: { ...podStatus, sandboxStatuses } };
 }
 
 /** True if an operator asked to start it again since its last end, or to end it. */

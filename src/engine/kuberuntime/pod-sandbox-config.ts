@@ -24,15 +24,16 @@ export async function podSandboxConfig(
   userNamespace?: UserNamespace,
 ): Promise<PodSandboxConfig> {
   const hostNetwork = pod.spec.hostNetwork === true;
-  const resolvers = node.resolvConf === '' ? undefined : await readResolvers(node.resolvConf);
+  // A pod that names its servers itself needs no file. The kubelet reads it for every pod.
+  const needsFile = node.resolvConf !== '' && pod.spec.dnsPolicy !== 'None';
+  const resolvers = needsFile ? await readResolvers(node.resolvConf) : undefined;
   const { config: dns, warnings } = podDNS(pod, {
     clusterDNS: node.clusterDNS,
     clusterDomain: node.clusterDomain,
     hostResolvConf: hostNetwork ? resolvers?.host : resolvers?.ownNetwork,
     nodeIPs: node.nodeIPs,
   });
-  // A pod that names its servers itself may run one.
-  if (!hostNetwork && pod.spec.dnsPolicy !== 'None' && resolvers !== undefined && leadsNowhere(dns)) {
+  if (!hostNetwork && resolvers !== undefined && leadsNowhere(dns)) {
     const message = `All name servers of ${node.resolvConf} are on loopback (${dns.servers.join(' ')}), which leads nowhere in the network of this pod`;
     recorder?.warning(reasons.noReachableNameServer, message, undefined, nameServersHint);
   }

@@ -5,7 +5,7 @@ import { runtimeHandler } from '../../api/values/resolve-classes.ts';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
-import { errorMessage } from '../../errors.ts';
+import { errorMessage, UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { podLogsDirectory } from '../container/log-paths.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -14,6 +14,7 @@ import type { UserNamespaces } from '../userns/user-namespaces.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import type { PodActions } from './actions/pod-actions.ts';
+import { sandboxFaults } from '../view/recognized-texts.ts';
 import { makingCall } from './making-call.ts';
 import { podSandboxConfig } from './pod-sandbox-config.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
@@ -56,7 +57,15 @@ export async function podSandbox(
   const { runtime, node, nodeClasses, clock } = deps;
   const target = formatPod(pod);
   // A recorder only for a new sandbox, so that warnings do not repeat.
-  const config = await sandboxConfig(deps, pod, attempt, results, createSandbox ? recorder : undefined);
+  const config = await sandboxConfig(deps, pod, attempt, createSandbox ? recorder : undefined).catch(
+    (error: unknown) => {
+      const message = errorMessage(error);
+      const hint = error instanceof UserError ? error.hint : undefined;
+      recorder.warning(reasons.failedCreatePodSandBox, `Failed to create pod sandbox: ${message}`, undefined, hint);
+      results.push({ action: 'configPodSandbox', target, error, reason: reasons.configPodSandboxError, message });
+      return undefined;
+    },
+  );
   if (config === undefined) return undefined;
   if (!createSandbox) return { id: sandboxID, config, podIPs: podStatus.ips };
   try {
@@ -64,10 +73,16 @@ export async function podSandbox(
     const handler = runtimeHandler(pod, nodeClasses);
     const request = { config, ...(handler !== '' && { runtimeHandler: handler }) };
     const { podSandboxId } = await makingCall(clock, signal, (options) => runtime.runPodSandbox(request, options));
-    results.push({ action: 'createPodSandbox', target });
-    if (pod.spec.hostNetwork === true) return { id: podSandboxId, config, podIPs: [] };
+    if (pod.spec.hostNetwork === true) {
+      results.push({ action: 'createPodSandbox', target });
+      return { id: podSandboxId, config, podIPs: [] };
+    }
     const { status } = await runtime.podSandboxStatus({ podSandboxId });
-    return { id: podSandboxId, config, podIPs: networkIPs(status?.network) };
+    const podIPs = networkIPs(status?.network);
+    // Containers in it would end at once, because the next sync replaces it.
+    if (status?.network && podIPs.length === 0) throw new Error(sandboxFaults.noAddress);
+    results.push({ action: 'createPodSandbox', target });
+    return { id: podSandboxId, config, podIPs };
   } catch (error) {
     signal.throwIfAborted();
     const message = errorMessage(error);
@@ -81,15 +96,8 @@ async function sandboxConfig(
   { node, userNamespaces }: PodSandboxDeps,
   pod: Pod,
   attempt: number,
-  results: SyncResult[],
   recorder: PodEventRecorder | undefined,
-): Promise<PodSandboxConfig | undefined> {
-  try {
-    const userNamespace = await userNamespaces?.getOrCreate(pod);
-    return await podSandboxConfig(pod, attempt, node, recorder, userNamespace);
-  } catch (error) {
-    const reason = reasons.configPodSandboxError;
-    results.push({ action: 'configPodSandbox', target: formatPod(pod), error, reason, message: errorMessage(error) });
-    return undefined;
-  }
+): Promise<PodSandboxConfig> {
+  const userNamespace = await userNamespaces?.getOrCreate(pod);
+  return podSandboxConfig(pod, attempt, node, recorder, userNamespace);
 }

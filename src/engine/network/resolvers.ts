@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { hasCode } from '../../errors.ts';
+import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import type { DNSConfig } from './dns.ts';
 import { canonicalIP } from './ip-address.ts';
 import { parseResolvConf } from './resolv-conf.ts';
@@ -17,11 +17,23 @@ export interface Resolvers {
   ownNetwork: DNSConfig;
 }
 
-/** Reads the node's resolver file, and that of systemd-resolved if needed. Rejects if the first cannot be read. */
+/**
+ * Reads the node's resolver file, and that of systemd-resolved if needed. Rejects with a `UserError` if the first cannot
+ * be read.
+ */
 export async function readResolvers(resolvConf: string, upstream = upstreamResolvConf): Promise<Resolvers> {
-  const host = parseResolvConf(await readFile(resolvConf, 'utf8'), resolvConf);
+  const host = parseResolvConf(await readResolvConf(resolvConf), resolvConf);
   if (!leadsNowhere(host)) return { host, ownNetwork: host };
   return { host, ownNetwork: forOwnNetwork(host, await readUpstream(upstream)) };
+}
+
+async function readResolvConf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    const hint = 'Create the file, or name another one: kubelet-ts run --resolv-conf FILE';
+    throw new UserError(`cannot read the resolver file of this node: ${errorMessage(cause)}`, { cause, hint });
+  }
 }
 
 async function readUpstream(path: string): Promise<DNSConfig | undefined> {

@@ -25,6 +25,8 @@ export class NetworkNotReadyError extends SyncPodError {
   }
 }
 
+const sandboxActions: readonly SyncResult['action'][] = ['createPodSandbox', 'configPodSandbox'];
+
 /** Throws a `SyncPodError` if a step failed. Containers in back-off set the time of the next try. */
 export function throwOnFailure(results: readonly SyncResult[], nowMonotonic: number): void {
   const failed = results.filter(({ error }) => error !== undefined);
@@ -41,7 +43,7 @@ export function throwOnFailure(results: readonly SyncResult[], nowMonotonic: num
     cause: first.error,
     // Each start and each sandbox that failed is an event.
     isReported: failed.every(
-      ({ action, error }) => action === 'createPodSandbox' || error instanceof ContainerStartError,
+      ({ action, error }) => sandboxActions.includes(action) || error instanceof ContainerStartError,
     ),
     // Other failed steps are tried again at the same time.
     ...(known.length > 0 ? { retryAfterMs: Math.max(0, Math.min(...known) - nowMonotonic) } : {}),

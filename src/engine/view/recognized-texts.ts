@@ -47,6 +47,13 @@ export function isStorageLimitText(text: string): boolean {
   ].some((pattern) => pattern.test(text));
 }
 
+/** What is wrong with a new sandbox. */
+export const sandboxFaults = {
+  ended: 'the pod sandbox ended within a second of its start',
+  noAddress: 'the container runtime gave the pod sandbox no IP address',
+  changed: 'the pod sandbox changed within a second of its start',
+};
+
 const failedToPull = 'Failed to pull image ';
 
 /** The message of an event `Failed` for an image. */

@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest';
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
+import type { Explanation } from '../../../src/engine/explain/explanation.ts';
 import { reasons } from '../../../src/engine/view/reasons.ts';
 import { makePod, NOW } from '../../builders/pods.ts';
 
 const runtime = { endpoint: 'unix:///c.sock', chosenBecause: '', name: 'containerd', version: '1' };
 
 function waysOf(more: object, reason: string, message: string): string[] {
+  return explained(more, reason, message).ways;
+}
+
+function explained(more: object, reason: string, message: string): Explanation {
   return explainPod({
     pod: makePod({ status: { phase: 'Pending' } }),
     worker: { working: false, pending: false, state: 'sync', lastSyncError: message },
@@ -13,7 +18,7 @@ function waysOf(more: object, reason: string, message: string): string[] {
     history: [
       { kind: 'event', podUID: '', eventType: 'Warning', reason, message, count: 1, firstAt: NOW, lastAt: NOW },
     ],
-  }).ways;
+  });
 }
 
 const hostNetwork = 'Or set hostNetwork: true for a pod that may use the network of this machine.';
@@ -53,4 +58,32 @@ test('a pause image that cannot be pulled is named', () => {
     'Pull it: kubelet-ts images pull registry.k8s.io/pause:3.6',
     'Correct sandbox_image in the configuration of the container runtime, or load the image into it.',
   ]);
+});
+
+test.each([
+  [
+    "cannot read the resolver file of this node: ENOENT: no such file or directory, open '/etc/resolv.conf'",
+    'the resolver file /etc/resolv.conf of this node is missing or cannot be read',
+    [
+      'Look at it: ls -lL /etc/resolv.conf',
+      'Create it, or name another one: kubelet-ts run --resolv-conf FILE',
+      'Or set dnsPolicy: None with dnsConfig.nameservers in the pod.',
+    ],
+  ],
+  [
+    'the container runtime gave the pod sandbox no IP address',
+    'the container runtime gave the pod sandbox no IP address',
+    ['Check the ipam part of the CNI configuration: ls /etc/cni/net.d', hostNetwork],
+  ],
+  [
+    'the pod sandbox ended within a second of its start',
+    'the pod sandbox ended within a second of its start, before its containers could run',
+    [
+      'Look for an exit of its pause process: kubelet-ts doctor; dmesg | tail',
+      'Load the pause image of the container runtime again; its own may be damaged: kubelet-ts images list',
+    ],
+  ],
+])('a sandbox that fails again and again has its cause: %s', (message, cause, ways) => {
+  const found = explained({}, reasons.failedCreatePodSandBox, `Failed to create pod sandbox: ${message}`);
+  expect([found.cause, found.ways]).toEqual([cause, ways]);
 });

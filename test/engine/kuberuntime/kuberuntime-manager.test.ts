@@ -132,6 +132,12 @@ const recorded = (): string[] =>
     event.type === 'Recorded' ? [`${event.eventType} ${event.reason}: ${event.message}`] : [],
   );
 
+/** The sandbox dies a while after its start. */
+async function loseSandbox(): Promise<void> {
+  await clock.advance(1000);
+  runtime.killSandbox('web-edge1');
+}
+
 const exit = (name: string, exitCode: number): void => {
   runtime.exitContainer({ pod: 'web-edge1', container: name }, exitCode);
 };
@@ -344,6 +350,29 @@ describe('a failure', () => {
     expect(acts()).toEqual(['runPodSandbox web-edge1#0']);
   });
 
+  test('to read the resolver file is an event with the way out, and the pod starts once the file is there', async () => {
+    const resolvConf = join(node.podLogsDir, 'resolv.conf');
+    node = { ...node, resolvConf };
+    manager = makeManager();
+    const message = `cannot read the resolver file of this node: ENOENT: no such file or directory, open '${resolvConf}'`;
+    expect(await sync(podWith())).toEqual([
+      'killPod web-edge1',
+      `configPodSandbox web-edge1_default(u1) ConfigPodSandboxError ${message}`,
+    ]);
+    expect(recorded()).toEqual([`Warning FailedCreatePodSandBox: Failed to create pod sandbox: ${message}`]);
+    expect(acts()).toEqual([]);
+    await mkdir(node.podLogsDir, { recursive: true });
+    await writeFile(resolvConf, 'nameserver 192.0.2.53\n');
+    expect((await sync(podWith())).at(-1)).toBe('startContainer main');
+  });
+
+  test('to read the resolver file does not concern a pod that names its servers itself', async () => {
+    node = { ...node, resolvConf: '/missing/resolv.conf' };
+    manager = makeManager();
+    const pod = podWith({ dnsPolicy: 'None', dnsConfig: { nameservers: ['192.0.2.53'] } });
+    expect((await sync(pod)).at(-1)).toBe('startContainer main');
+  });
+
   test('to kill a container ends the sync', async () => {
     await sync(podWith());
     acts();
@@ -356,7 +385,7 @@ describe('a failure', () => {
   test('to stop the old sandbox makes no new one', async () => {
     const pod = podWith();
     await sync(pod);
-    runtime.killSandbox('web-edge1');
+    await loseSandbox();
     acts();
     runtime.injectError('stopPodSandbox', refused);
     expect(await sync(pod)).toEqual(['killPod web-edge1 KillPodSandboxError refused']);
@@ -387,7 +416,7 @@ describe('a pod that lost its sandbox', () => {
     await sync(pod);
     exit('one', 0);
     await sync(pod);
-    runtime.killSandbox('web-edge1');
+    await loseSandbox();
     acts();
     expect(await sync(pod)).toEqual([
       'killPod web-edge1',
@@ -414,7 +443,7 @@ describe('a pod that lost its sandbox', () => {
     for (const log of ['1.log', '2.log']) {
       exit('one', 0);
       await sync(pod);
-      runtime.killSandbox('web-edge1');
+      await loseSandbox();
       runtime.injectError('runPodSandbox', refused);
       await sync(pod);
       await sync(pod);
@@ -428,10 +457,59 @@ describe('a pod that lost its sandbox', () => {
   test('and is done with restartPolicy Never gets none', async () => {
     const pod = podWith({ restartPolicy: 'Never' });
     await sync(pod);
-    runtime.killSandbox('web-edge1');
+    await loseSandbox();
     acts();
     expect(await sync(pod)).toEqual(['killPod web-edge1']);
     expect(acts()).toEqual(['stopPodSandbox']);
+  });
+});
+
+describe('a sandbox that is broken at once', () => {
+  const faults = [
+    {
+      fault: 'dies',
+      message: 'the pod sandbox ended within a second of its start',
+      breaks: (): void => {
+        runtime.killSandbox('web-edge1');
+      },
+    },
+    {
+      fault: 'has no address',
+      message: 'the container runtime gave the pod sandbox no IP address',
+      breaks: (): void => undefined,
+    },
+  ];
+
+  test.each(faults)('is replaced once a second if it $fault, with the cause as an event', async (row) => {
+    const { fault, message, breaks } = row;
+    if (fault === 'has no address') runtime.scriptPodIPs(() => []);
+    const pod = podWith();
+    const counts: number[] = [];
+    for (let tenths = 0; tenths < 35; tenths++) {
+      await sync(pod);
+      counts.push(runtime.requestsOf('runPodSandbox').length);
+      if ((await runtimePods.getPodStatus('u1')).sandboxStatuses[0]?.state === 'ready') breaks();
+      await clock.advance(100);
+    }
+    expect([0, 9, 10, 19, 20, 34].map((tenths) => counts[tenths])).toEqual([1, 1, 2, 2, 3, 4]);
+    expect(recorded()).toContain(`Warning FailedCreatePodSandBox: Failed to create pod sandbox: ${message}`);
+    // Each is stopped once, before the next is made.
+    const stopped = runtime.requestsOf('stopPodSandbox').map(({ podSandboxId }) => podSandboxId);
+    expect(stopped).toEqual([...new Set(stopped)]);
+  });
+
+  test('starts no container without an address, and all once it has one', async () => {
+    runtime.scriptPodIPs(() => []);
+    const pod = podWith({ restartPolicy: 'Never' });
+    const failure =
+      'createPodSandbox web-edge1_default(u1) CreatePodSandboxError ' +
+      'the container runtime gave the pod sandbox no IP address';
+    expect(await sync(pod)).toEqual(['killPod web-edge1', failure]);
+    expect(await sync(pod)).toEqual([failure]);
+    runtime.scriptPodIPs(() => ['10.88.0.9']);
+    await clock.advance(1000);
+    expect((await sync(pod)).at(-1)).toBe('startContainer main');
+    expect(runtime.running()).toEqual(['web-edge1/main#0']);
   });
 });
 

@@ -45,6 +45,15 @@ test.each([
   expect(forOwnNetwork(host, upstream)).toEqual({ ...host, servers });
 });
 
+test('a resolver file that is missing is an error that names it and the flag', async () => {
+  const missing = join(await temporaryFolder(), 'resolv.conf');
+  await expect(readResolvers(missing)).rejects.toMatchObject({
+    name: 'UserError',
+    message: `cannot read the resolver file of this node: ENOENT: no such file or directory, open '${missing}'`,
+    hint: 'Create the file, or name another one: kubelet-ts run --resolv-conf FILE',
+  });
+});
+
 test('the other file is only read where it is needed, and may be missing', async () => {
   const folder = await temporaryFolder();
   const [own, upstream] = [join(folder, 'resolv.conf'), join(folder, 'upstream.conf')];
