@@ -8,6 +8,7 @@ import type { Writer } from '../../host/file-writers.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import type { PodSource, SourceUpdate } from '../pod-source.ts';
 import { ManifestFiles } from './manifest-files.ts';
+import { LastingErrors } from './lasting-errors.ts';
 import { isAt, ManifestPaths } from './manifest-paths.ts';
 import { type FileChange, type Found, isLink, ManifestReader, settleMs } from './manifest-reader.ts';
 import { type ManifestChange, ManifestWatch } from './manifest-watch.ts';
@@ -22,6 +23,8 @@ const maxChanges = 4096;
 const mountCheckMs = 1000;
 /** A file with such a time between two looks gets a problem that names its writer. */
 const longWaitMs = 300;
+/** A file or path that is renamed, moved, or written in several steps has errors for less time. */
+const errorsLastMs = 1500;
 
 interface Deps extends StaticPodNode {
   /** Defaults to `file`. */
@@ -46,7 +49,8 @@ interface Deps extends StaticPodNode {
  *
  * INVARIANTS: only changed files are read again. The first list is complete. After it, a file that is being written
  * delays no other file. A file is removed only after its name was missing for a moment in a readable folder. Otherwise
- * its last objects stay. A file that was not looked at counts as unchanged.
+ * its last objects stay. A file that was not looked at counts as unchanged. After the first list, errors of a file or
+ * path are reported once it has had some for a moment, and `settle` waits for that.
  */
 export class FileSource implements PodSource {
   readonly source: 'file' | 'applied';
@@ -56,6 +60,7 @@ export class FileSource implements PodSource {
   private readonly files: ManifestFiles;
   private readonly reader: ManifestReader;
   private readonly schedule = new Schedule();
+  private readonly errors = new LastingErrors();
   private readonly wakeUps = new AsyncQueue<'changed'>();
   /** Undefined unless `run` runs. */
   private watch: ManifestWatch | undefined;
@@ -93,9 +98,14 @@ export class FileSource implements PodSource {
         await this.untilDue(signal);
         asked.push(...this.asking.splice(0));
         const found = await this.look();
-        if (found === 'news') sink.onUpdate((update = this.update()));
-        // Without a list, because to merge unchanged pods is most of the work of a rescan.
-        if (found === 'everything is the same') sink.onProblems(update.problems);
+        const areErrorsDue = this.errors.dueMs <= clock.monotonic();
+        if (found !== undefined || areErrorsDue) {
+          if (found === 'news' || areErrorsDue) update = this.update();
+          // Without a list if it is the same, because to merge unchanged pods is most of the work of a rescan.
+          if (found === 'news') sink.onUpdate(update);
+          else sink.onProblems(update.problems);
+        }
+        if (this.errors.dueMs < Infinity) continue;
         if (this.schedule.has((waiting) => waiting === 'settling' || waiting === 'revising')) continue;
         for (const resolve of asked) resolve();
         asked = [];
@@ -138,19 +148,20 @@ export class FileSource implements PodSource {
       this.save();
       void lastGood?.retain(this.source, [...this.files.paths, notesOrigin]);
     }
-    return this.update();
+    return this.update(0);
   }
 
-  private update(): SourceUpdate {
+  private update(errorsAfterMs = errorsLastMs): SourceUpdate {
     const { problems, ...declared } = this.files.contents();
     const pathProblems = this.paths.problems((path) => this.files.newestGoodAt((file) => isAt(file, path)));
-    return { source: this.source, where: this.where, ...declared, problems: [...pathProblems, ...problems] };
+    const lasting = this.errors.lasting([...pathProblems, ...problems], this.deps.clock.monotonic(), errorsAfterMs);
+    return { source: this.source, where: this.where, ...declared, problems: lasting };
   }
 
   private async untilDue(signal: AbortSignal): Promise<void> {
     const { clock } = this.deps;
     for (;;) {
-      const leftMs = this.schedule.nextMs - clock.monotonic();
+      const leftMs = Math.min(this.schedule.nextMs, this.errors.dueMs) - clock.monotonic();
       if (leftMs <= 0) return;
       const cancel = clock.after(leftMs, () => {
         this.wakeUp();

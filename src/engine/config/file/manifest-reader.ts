@@ -145,9 +145,7 @@ export class ManifestReader {
 
   /** True if the content may be only the beginning of a file. Its problems do not count then. */
   private isDoubtful(path: string, found: Found): boolean {
-    const unsettled = this.unsettled.get(path);
-    const isContent = found.is === 'read' && found.revision.bytes !== undefined;
-    return unsettled !== undefined && unsettled.change !== 'entry' && isContent;
+    return this.unsettled.has(path) && found.is === 'read' && found.revision.bytes !== undefined;
   }
 
   private async confirm(path: string, found: Found | undefined, writer: Writer | undefined): Promise<Found> {

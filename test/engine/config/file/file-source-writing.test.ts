@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename, utimes } from 'node:fs/promises';
+import { copyFile, type FileHandle, mkdir, open, rename, rm, symlink, unlink, utimes } from 'node:fs/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { type Declared, ManifestFolder, podManifest } from './manifest-folder.ts';
@@ -135,5 +135,77 @@ describe('while a source runs', { timeout }, () => {
     await whileTimePasses(folder.clock, finished);
     const halves = recorder.handed.filter(({ pods }) => pods?.includes('one-edge1') !== pods?.includes('two-edge1'));
     expect(halves).toEqual([]);
+  });
+});
+
+/** What people and programs do to manifests in several steps. A pause is longer than the time for one step. */
+const inSteps: Record<string, (pause: () => Promise<void>) => Promise<void>> = {
+  'renames a file': () => rename(folder.at('zero.yaml'), folder.at('a.yaml')),
+  'renames a file to a later name': () => rename(folder.at('zero.yaml'), folder.at('zz.yaml')),
+  'copies a file and removes the first': async (pause) => {
+    await copyFile(folder.at('zero.yaml'), folder.at('a.yaml'));
+    await pause();
+    await unlink(folder.at('zero.yaml'));
+  },
+  'creates an empty file and fills it': async (pause) => {
+    await folder.put('a.yaml', '');
+    await pause();
+    await folder.put('a.yaml', podManifest('one'));
+  },
+  'writes a file in two parts and closes it between': async (pause) => {
+    await folder.put('a.yaml', 'apiVersion: [');
+    await pause();
+    await folder.put('a.yaml', podManifest('one'));
+  },
+  'opens a file long before it is written': async (pause) => {
+    const file = await openForWriting('a.yaml');
+    for (let times = 0; times < 30; times += 1) await pause();
+    await file.write(podManifest('one'));
+    await file.close();
+  },
+  'creates a link before its target': async (pause) => {
+    await symlink('../target', folder.at('a.yaml'));
+    await pause();
+    await folder.put('../target', podManifest('one'));
+  },
+  'replaces the folder': async (pause) => {
+    await rename(folder.path, `${folder.path}.old`);
+    await pause();
+    await mkdir(folder.path);
+    await folder.put('zero.yaml', podManifest('zero'));
+  },
+  'replaces a file with a folder and that with a file': async (pause) => {
+    await unlink(folder.at('zero.yaml'));
+    await mkdir(folder.at('zero.yaml'));
+    await pause();
+    await rm(folder.at('zero.yaml'), { recursive: true });
+    await folder.put('zero.yaml', podManifest('zero'));
+  },
+};
+
+describe('no error is reported if somebody', { timeout }, () => {
+  test.each(Object.entries(inSteps))('%s', async (_, doIt) => {
+    await folder.put('zero.yaml', podManifest('zero'));
+    const recorder = new SourceRecorder(folder.start());
+    onTestFinished(() => recorder.stop());
+    const pass = (ms: number): Promise<void> => whileTimePasses(folder.clock, folder.clock.sleep(ms));
+    await pass(1000);
+    await doIt(() => pass(200));
+    await pass(5000);
+    expect(recorder.handed.flatMap(({ problems }) => problems).filter((text) => text.startsWith('error'))).toEqual([]);
+  });
+});
+
+test('an error that lasts is reported, and settle waits for it', { timeout }, async () => {
+  await folder.put('zero.yaml', podManifest('zero'));
+  const source = folder.start();
+  const recorder = new SourceRecorder(source);
+  onTestFinished(() => recorder.stop());
+  await whileTimePasses(folder.clock, recorder.next());
+  await folder.put('a.yaml', podManifest('zero'));
+  await whileTimePasses(folder.clock, source.settle());
+  expect(recorder.handed.at(-1)).toEqual({
+    pods: undefined,
+    problems: [`error Pod default/zero-edge1 is declared by ${folder.at('zero.yaml')} already`],
   });
 });

@@ -71,7 +71,7 @@ test(
             if (expected === before) continue;
             const declared = (): string | undefined => {
               const update = recorder.updates.at(-1);
-              return update && JSON.stringify(shown(folder.declared(update)));
+              return update && JSON.stringify(shown(folder.declared({ ...update, problems: [...recorder.problems] })));
             };
             const waiting = inTime(
               systemClock,
