@@ -58,7 +58,7 @@ export function kindMeaning(apiVersion: string, kind: string): KindMeaning {
 
 function itemMeaning(apiVersion: string, kind: string): KindMeaning {
   const group = apiVersion.includes('/') ? (apiVersion.split('/', 1)[0] ?? '') : '';
-  if (group.includes('.') && !group.endsWith('.k8s.io')) {
+  if (isCustom(group, kind)) {
     return { type: 'notCarriedOut', reason: 'custom resources need an API server and a controller', isMissed: true };
   }
   if (isCarriedOut(kind)) {
@@ -67,6 +67,8 @@ function itemMeaning(apiVersion: string, kind: string): KindMeaning {
   }
   const reason = otherKinds.get(kind);
   if (reason !== undefined) return { type: 'notCarriedOut', reason, isMissed: missedKinds.has(kind) };
+  const ofGroup = otherGroups.get(group);
+  if (ofGroup !== undefined) return { type: 'notCarriedOut', reason: ofGroup, isMissed: true };
   const nearest = nearestName(kind, [...Object.keys(carriedOutKinds), 'List', ...otherKinds.keys()]);
   return {
     type: 'unknown',
@@ -76,13 +78,71 @@ function itemMeaning(apiVersion: string, kind: string): KindMeaning {
   };
 }
 
+/** True if the group is not one of Kubernetes, nor a misspelling of the one that has the kind. */
+function isCustom(group: string, kind: string): boolean {
+  if (!group.includes('.') || ownGroups.has(group) || otherGroups.has(group)) return false;
+  const own = isCarriedOut(kind) ? carriedOutKinds[kind].split('/', 1) : [];
+  return nearestName(group, own) === undefined;
+}
+
+/** The groups of the kinds that this program runs or uses, without the core group. */
+const ownGroups: ReadonlySet<string> = new Set(
+  Object.values(carriedOutKinds).flatMap((apiVersion) => (apiVersion === 'v1' ? [] : apiVersion.split('/', 1))),
+);
+
+const forAPIServer = 'it is for the API server of a cluster';
+const ofNetwork = 'the network is that of the container runtime';
+const forBuilding = 'its manifests have to be built first, with kubectl kustomize FOLDER > FILE.yaml';
+const forKubeadm = 'it is for kubeadm';
+const configures = 'it configures another program';
+
+/**
+ * The other groups of Kubernetes and its tools, with the reason why their kinds are not carried out. A kind that has a
+ * reason in `kindsByReason` keeps that. Any group with a dot that is not listed is one of custom resources.
+ */
+const otherGroups: ReadonlyMap<string, string> = new Map([
+  ['admission.k8s.io', forAPIServer],
+  ['admissionregistration.k8s.io', forAPIServer],
+  ['apiextensions.k8s.io', forAPIServer],
+  ['apiregistration.k8s.io', forAPIServer],
+  ['apiserver.config.k8s.io', configures],
+  ['apiserver.k8s.io', configures],
+  ['audit.k8s.io', configures],
+  ['authentication.k8s.io', forAPIServer],
+  ['authorization.k8s.io', forAPIServer],
+  ['autoscaling', 'a pod runs once on this node'],
+  ['certificates.k8s.io', forAPIServer],
+  ['checkpoint.k8s.io', forAPIServer],
+  ['client.authentication.k8s.io', configures],
+  ['controllermanager.config.k8s.io', configures],
+  ['coordination.k8s.io', forAPIServer],
+  ['credentialprovider.kubelet.k8s.io', configures],
+  ['discovery.k8s.io', ofNetwork],
+  ['events.k8s.io', forAPIServer],
+  ['flowcontrol.apiserver.k8s.io', forAPIServer],
+  ['imagepolicy.k8s.io', forAPIServer],
+  ['internal.apiserver.k8s.io', forAPIServer],
+  ['kubeadm.k8s.io', forKubeadm],
+  ['kubecontrollermanager.config.k8s.io', configures],
+  ['kubelet.config.k8s.io', configures],
+  ['kubeproxy.config.k8s.io', configures],
+  ['kubescheduler.config.k8s.io', configures],
+  ['kustomize.config.k8s.io', forBuilding],
+  ['lifecycle.k8s.io', forAPIServer],
+  ['networking.k8s.io', ofNetwork],
+  ['policy', forAPIServer],
+  ['rbac.authorization.k8s.io', 'there is no API server to guard'],
+  ['resource.k8s.io', forAPIServer],
+  ['storagemigration.k8s.io', forAPIServer],
+]);
+
 function wrongVersion(apiVersion: string, hint: string): KindMeaning {
   return { type: 'unknown', field: 'apiVersion', message: `apiVersion "${apiVersion}" is not supported`, hint };
 }
 
 /** Kinds of Kubernetes and its tools that a node without a cluster cannot carry out, grouped by the reason. */
 const kindsByReason: Readonly<Record<string, readonly string[]>> = {
-  'the network is that of the container runtime': ['EndpointSlice', 'Endpoints', 'IngressClass', 'NetworkPolicy'],
+  [ofNetwork]: ['EndpointSlice', 'Endpoints', 'IngressClass', 'NetworkPolicy'],
   'nothing routes requests to pods; a hostPort opens a port of this node': ['Ingress'],
   'there is no API server to guard': ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding', 'ServiceAccount'],
   'a claim becomes a folder of this node, or binds a PersistentVolume, with every class': [
@@ -90,12 +150,13 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
     'VolumeAttributesClass',
   ],
   'it is for the controllers of a cluster': ['CSINode', 'CSIStorageCapacity', 'VolumeAttachment'],
-  'it is for the API server of a cluster': [
+  [forAPIServer]: [
     'APIService',
     'Binding',
     'CertificateSigningRequest',
     'ClusterTrustBundle',
     'ComponentStatus',
+    'CompositePodGroup',
     'ControllerRevision',
     'CustomResourceDefinition',
     'DeviceClass',
@@ -104,6 +165,7 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
     'Lease',
     'LimitRange',
     'MutatingWebhookConfiguration',
+    'PodGroup',
     'PriorityLevelConfiguration',
     'ResourceClaim',
     'ResourceClaimTemplate',
@@ -112,36 +174,34 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
     'ValidatingAdmissionPolicy',
     'ValidatingAdmissionPolicyBinding',
     'ValidatingWebhookConfiguration',
+    'Workload',
   ],
   'a namespace is there as soon as a pod names it': ['Namespace'],
   'a pod runs once on this node': ['HorizontalPodAutoscaler'],
   'a template alone runs nothing': ['PodTemplate'],
   'it belongs to --config': ['KubeletConfiguration'],
-  'it is for kubeadm': ['ClusterConfiguration', 'InitConfiguration', 'JoinConfiguration'],
   'it tells clients where an API server is': ['Config'],
-  'its manifests have to be built first, with kubectl kustomize FOLDER > FILE.yaml': ['Kustomization'],
   'nothing but this node stops its pods': ['PodDisruptionBudget'],
   'this program is the node': ['Node'],
 };
 
 /** The kinds among them that would change what runs or who reaches it, and files of other programs. */
 const missedKinds: ReadonlySet<string> = new Set([
-  'ClusterConfiguration',
+  'CompositePodGroup',
   'Config',
   'EndpointSlice',
   'Endpoints',
   'Ingress',
-  'InitConfiguration',
-  'JoinConfiguration',
   'KubeletConfiguration',
-  'Kustomization',
   'LimitRange',
   'NetworkPolicy',
   'Node',
+  'PodGroup',
   'PodTemplate',
   'ResourceClaim',
   'ResourceClaimTemplate',
   'ResourceQuota',
+  'Workload',
 ]);
 
 const otherKinds: ReadonlyMap<string, string> = new Map(

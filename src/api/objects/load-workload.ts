@@ -72,7 +72,8 @@ const inWorkload = ({ field, ...problem }: FieldProblem, path: string): FieldPro
 
 /** The claims stay declared while the workload asks for no pod, as in a StatefulSet that is scaled to zero. */
 function claimsOf(workload: Workload): PersistentVolumeClaim[] {
-  const { namespace = 'default' } = workload.metadata ?? {};
+  const written = workload.metadata?.namespace ?? '';
+  const namespace = written === '' ? 'default' : written;
   const templates = workload.kind === 'StatefulSet' ? (workload.spec?.volumeClaimTemplates ?? []) : [];
   return templates.map((template) =>
     toClaim({ namespace, name: claimNameOf(workload, template) }, template.spec ?? {}),

@@ -1,7 +1,9 @@
+import type { PersistentVolumeClaim } from 'kubernetes-types/core/v1.js';
 import { checkCronSchedule } from '../values/cron-schedule.ts';
 import { brokenRule, type FieldProblem } from '../decoding/manifest-object.ts';
 import { validateClaim } from '../validation/validate-storage-object.ts';
 import { FieldErrors } from '../values/field-errors.ts';
+import { canonicalObject } from './canonical-form.ts';
 import { claimNameOf, specWithTemplate, type Workload, type WorkloadSpec } from './workload-pod.ts';
 
 /**
@@ -101,9 +103,12 @@ function claimProblems(workload: Workload): FieldProblem[] {
   const { volumeClaimTemplates = [] } = specWithTemplate(workload).spec;
   const errors = new FieldErrors();
   for (const [index, template] of volumeClaimTemplates.entries()) {
-    const { namespace = 'default' } = workload.metadata ?? {};
+    const namespace = workload.metadata?.namespace ?? '';
     const inTemplate = new FieldErrors();
-    validateClaim(inTemplate, { ...template.metadata, name: claimNameOf(workload, template), namespace }, template);
+    // Safe cast: canonicalObject copies exactly the fields of the type.
+    const claim = canonicalObject('PersistentVolumeClaim', template) as PersistentVolumeClaim;
+    const name = claimNameOf(workload, template);
+    validateClaim(inTemplate, { ...claim.metadata, name, namespace: namespace === '' ? 'default' : namespace }, claim);
     if ((template.metadata?.name ?? '') === '') inTemplate.required('metadata.name', 'a name is needed');
     const path = `spec.volumeClaimTemplates[${index}]`;
     errors.addAll(inTemplate.list.map((error) => ({ ...error, field: `${path}.${error.field}` })));
@@ -128,10 +133,11 @@ function isJob({ kind }: Workload): boolean {
 
 function jobProblems({ backoffLimit, suspend, template }: WorkloadSpec, path: string): FieldProblem[] {
   const problems: FieldProblem[] = [];
-  const { restartPolicy = 'Always' } = template?.spec ?? {};
+  const written = template?.spec?.restartPolicy ?? '';
+  const restartPolicy = written === '' ? 'Always' : written;
   if (suspend === true) problems.push(warn(`${path}.suspend`, 'The Job is suspended: no pod is declared'));
   if (restartPolicy === 'Always') {
-    const broken = template?.spec?.restartPolicy === undefined ? 'Required value' : 'Unsupported value: "Always"';
+    const broken = written === '' ? 'Required value' : 'Unsupported value: "Always"';
     const field = `${path}.template.spec.restartPolicy`;
     problems.push(refuse(field, `${broken}: supported values: "OnFailure", "Never"`, 'A pod of a Job has to end.'));
   } else if (restartPolicy === 'OnFailure') {

@@ -24,8 +24,10 @@ export function validateService(
 }
 
 function validatePort(errors: FieldErrors, path: string, { port, protocol, targetPort }: ServicePort): void {
-  for (const [field, value] of Object.entries({ port, targetPort })) {
-    if (typeof value === 'number') errors.invalidIf(`${path}.${field}`, value, checkPortNumber(value));
+  errors.invalidIf(`${path}.port`, port, checkPortNumber(port));
+  // The API server replaces 0 and "" by the port.
+  if (typeof targetPort === 'number' && targetPort !== 0) {
+    errors.invalidIf(`${path}.targetPort`, targetPort, checkPortNumber(targetPort));
   }
   if (protocol !== undefined) errors.unsupportedUnless(`${path}.protocol`, protocol, ['TCP', 'UDP', 'SCTP']);
 }
