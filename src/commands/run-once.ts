@@ -35,6 +35,7 @@ interface RunOnceFlags extends NodeFlags, LogFlags {
   until: Until;
   exitCodeFrom?: string;
   timeout?: number;
+  strict: boolean;
   rm: boolean;
   isolated: boolean;
   env?: string[];
@@ -73,6 +74,7 @@ export function register(program: Command, deps: CommandDeps): void {
       'run another image; image=IMAGE for the only container (repeatable)',
       imageOverride,
     )
+    .option('--strict', 'treat warnings about manifests as errors, such as a misspelt field', false)
     .addOption(new Option('-o, --output <format>', 'print the result as one object').choices(['json']))
     .option('--junit <file>', 'write the result as JUnit XML, with a test case for each container')
     .addHelpText('after', help)
@@ -84,7 +86,7 @@ export function register(program: Command, deps: CommandDeps): void {
 /** Flags of most runs, by group. */
 const commonFlags = {
   'End of the run:': ['--until', '--exit-code-from', '--timeout', '--rm', '--isolated', '--keep'],
-  'Changes of the manifests:': ['--env', '--env-file', '--set'],
+  'Manifests:': ['--strict', '--env', '--env-file', '--set'],
   'Reports:': ['--output', '--junit', '--log-format', '--log-level'],
   'Images, state and runtime:': ['--offline', '--root-dir', '--container-runtime-endpoint'],
 };
@@ -129,6 +131,7 @@ async function runAndReport({ manifests, flags, interrupted, junit }: ReportedRu
     options,
     manifests: [...manifests, ...(flags.podManifestPath ?? [])],
     overrides: async (signal) => ({ env: await givenVariables(flags, env, signal), images: flags.set ?? [] }),
+    isStrict: flags.strict,
     until: flags.until,
     decider: exitCodeFrom === undefined ? undefined : (pods) => deciderMeant(exitCodeFrom, pods, options.nodeName),
     timeoutMs: flags.timeout ?? defaultTimeoutMs,
@@ -230,7 +233,7 @@ Exit codes:
   N    the exit code of the failed pod that comes first in the manifests; 127: command not found, 126: command cannot be executed
   1    a wrong flag, no root, no runtime, or an agent on this root-dir; see stderr
   1    all went well, but a pod could not be removed, or a report was not written
-  2    a manifest is broken, nothing was started
+  2    a manifest is broken, or has a warning and --strict is set; nothing was started
   124  the timeout passed
   125  a pod could not be started
   130  interrupted

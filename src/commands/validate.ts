@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import { UserError } from '../errors.ts';
 import { addFlagsOfRun } from './flags-of-run.ts';
@@ -13,6 +12,7 @@ import { remoteManifest } from '../node/sources/node-sources.ts';
 import { objectText } from './io/json-text.ts';
 import { problemReport } from './io/problem-report.ts';
 import {
+  asError,
   brokenManifestExitCode,
   joined,
   namedManifests,
@@ -20,6 +20,9 @@ import {
   readStdin,
   stdinOrigin,
 } from '../node/sources/read-manifests.ts';
+import { emptyFolders } from '../node/sources/empty-folders.ts';
+import { nodeLabels } from '../node/node-config.ts';
+import { isURL } from '../node/options/url-for-path.ts';
 import { withNodeClasses } from '../node/sources/with-node-classes.ts';
 import { isColoured } from './io/terminal.ts';
 import { undeclaredObjects } from './validate/undeclared-objects.ts';
@@ -62,11 +65,12 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   const kustomizations = flags.kustomize ?? [];
   const { paths, urls } = sourcesOf(manifests, kustomizations, flags, options);
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
-  const { nodeName, featureGates } = options;
+  const { nodeName, featureGates, rootDir } = options;
   const files = await readManifests({
     manifests: paths,
     nodeName,
     featureGates,
+    rootDir,
     stdin,
     kustomizations,
     allPlaces: true,
@@ -77,7 +81,9 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   const absent = options.offline
     ? await (await import('./validate/absent-images.ts')).absentImages(update, () => deps.connect(options))
     : [];
-  const found = [...options.warnings, ...update.problems, ...undeclaredObjects(update), ...absent];
+  const node = { name: nodeName, labels: nodeLabels(nodeName, process.arch, options.nodeLabels) };
+  const empty = await emptyFolders(manifests.filter((path) => path !== '-' && !isURL(path)));
+  const found = [...empty, ...options.warnings, ...update.problems, ...undeclaredObjects(update, node), ...absent];
   const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };
   if (problems.some(({ severity }) => severity === 'error')) deps.setExitCode(brokenManifestExitCode);
@@ -134,9 +140,6 @@ async function objectsToPrint(
   const { previewManifests } = await import('../node/preview/preview-manifests.ts');
   return previewManifests(update, options, deps.connect);
 }
-
-const asError = (problem: ManifestProblem): ManifestProblem =>
-  problem.severity === 'warning' ? { ...problem, severity: 'error' } : problem;
 
 function reportText(update: SourceUpdate, stdin: Uint8Array | undefined, coloured: boolean): string {
   const textOf = (origin: string): string | undefined =>

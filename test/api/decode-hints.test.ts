@@ -10,6 +10,9 @@ function inSpec(...lines: string[]): string {
   return ['apiVersion: v1', 'kind: Pod', 'metadata:', '  name: web', 'spec:', ...lines, ''].join('\n');
 }
 
+const escapes = "Inside double quotes write \\\\ for a backslash and ' for a single quote, or use single quotes.";
+const envsubst = 'Was this a template? Fill in its variables first: envsubst < FILE > NEW';
+
 test.each([
   // Wrong names and wrong indentation.
   [inSpec('  hostnetwork: true'), 'Did you mean "hostNetwork"?'],
@@ -28,6 +31,26 @@ test.each([
     inContainer('livenessProbe: {command: [a]}'),
     '"command" belongs in exec or spec.containers[0]: check the indentation.',
   ],
+  // Fields of other kinds of volumes and handlers.
+  [
+    inSpec('  volumes: [{name: a, emptyDir: {claimName: x}}]'),
+    '"claimName" is a field of persistentVolumeClaim, not of emptyDir.',
+  ],
+  [
+    inSpec('  volumes: [{name: a, configMap: {secretName: x}}]'),
+    '"secretName" is a field of secret, not of configMap.',
+  ],
+  [inSpec('  volumes: [{name: a, configMap: {pool: x}}]'), 'Check its spelling and its indentation.'],
+  [inSpec('  volumes: [{name: a, nfs: {monitors: [x]}}]'), 'Check its spelling and its indentation.'],
+  [inSpec('  volumes: [{name: a, path: /x}]'), '"path" belongs in hostPath or nfs: check the indentation.'],
+  [
+    inSpec('  volumes: [{name: a, hostPath: {path: /x, readOnly: true}}]'),
+    '"readOnly" belongs in spec.containers[].volumeMounts[]: check the indentation.',
+  ],
+  [
+    inContainer('livenessProbe: {httpGet: {command: [a]}}'),
+    '"command" belongs in spec.containers[0]: check the indentation.',
+  ],
   [inContainer('resources: {cpu: 1}'), '"cpu" belongs in limits or requests: check the indentation.'],
   // Wrong types.
   [inContainer('tty: "true"'), 'Remove the quotes.'],
@@ -43,6 +66,14 @@ test.each([
   ],
   [inContainer('command: date'), 'Write a list, such as ["sh", "-c", "date"].'],
   [inContainer('securityContext: [{runAsUser: 0}]'), 'Remove the "- ".'],
+  // Quotes and templates.
+  [inContainer("workingDir: 'it\\'s'"), "Inside single quotes write '' for a quote."],
+  [inContainer("command: ['it's']"), "Inside single quotes write '' for a quote."],
+  [inContainer('workingDir: "say "hi""'), 'Inside double quotes write \\" for a quote.'],
+  [inContainer('workingDir: "it\\\'s"'), escapes],
+  [inContainer('workingDir: "C:\\data"'), escapes],
+  [inContainer('env: [{name: A, value: ${HOME}}]'), envsubst],
+  [inContainer('ports: [{containerPort: $PORT}]'), envsubst],
   [inSpec('  terminationGracePeriodSeconds: 30s'), 'Write the number alone, without a unit.'],
   [inSpec('  imagePullSecrets: [registry]'), 'Write "name: registry".'],
   [inSpec('  volumes: [{name: data, hostPath: /data}]'), 'Write "path: /data".'],

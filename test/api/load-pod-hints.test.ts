@@ -25,6 +25,9 @@ function pod(replaced: string, by: string): string {
   return good.replace(replaced, by);
 }
 
+const envsubst = 'Was this a template? Fill in its variables first: envsubst < FILE > NEW';
+const template = 'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.';
+
 test.each([
   ['name: web', 'name: My_Web', '4:9 error metadata.name', 'Did you mean "my-web"?'],
   [
@@ -33,6 +36,11 @@ test.each([
     '4:9 error metadata.name',
     `The whole name is "${'w'.repeat(250)}-edge1", with that of the node.`,
   ],
+  ['name: web', 'name: "${NAME}"', '4:9 error metadata.name', envsubst],
+  ['Always', '${POLICY}', '6:18 error spec.restartPolicy', envsubst],
+  ['Always', '"{{ .policy }}"', '6:18 error spec.restartPolicy', template],
+  ['app:1', '$IMAGE', '9:12 warning spec.containers[0].image', envsubst],
+  ['80', '$PORT', '10:41 error spec.containers[0].ports[0].containerPort', envsubst],
   ['Always', 'always', '6:18 error spec.restartPolicy', 'Did you mean "Always"?'],
   ['- name: main', '- name: Main_App', '8:11 error spec.containers[0].name', 'Did you mean "main-app"?'],
   ['- name: main', '- stdin: true', '8:5 error spec.containers[0].name', 'Give every container a name of its own.'],
@@ -45,7 +53,7 @@ test.each([
     '[{name: data,',
     '[{name: logs,',
     '12:27 error spec.containers[0].volumeMounts[0].name',
-    'Declare it in spec.volumes, without errors.',
+    'Declare it in spec.volumes.',
   ],
   [', mountPath: /data', '', '12:20 error spec.containers[0].volumeMounts[0].mountPath', 'Such as "mountPath: /data".'],
   ['{name: data, e', '{name: Data, e', '14:12 error spec.volumes[0].name', 'Did you mean "data"?'],
@@ -62,4 +70,86 @@ test.each([
       return [`${line}:${column} ${severity} ${field}`, problem.hint];
     }),
   ).toContainEqual([where, hint]);
+});
+
+/** Problems of the good pod with another text, as `severity field: message (hint)`. */
+function problemsWith(replaced: string, by: string, node: object = {}): string[] {
+  return loadPod(pod(replaced, by), { ...options, ...node }).problems.map(
+    ({ severity, field, message, hint }) => `${severity} ${field}: ${message} (${hint})`,
+  );
+}
+
+test('a mount of a volume with errors suggests no other volume', () => {
+  const volumes = '{name: data, hostPath: {path: ../x}}\n  - {name: dat, emptyDir: {}}';
+  expect(problemsWith('{name: data, emptyDir: {}}', volumes)).toEqual([
+    'error spec.volumes[0].hostPath.path: Invalid value: "../x": must not contain ".." (undefined)',
+    'error spec.containers[0].volumeMounts[0].name: Not found: "data" (Its declaration has errors: correct those first.)',
+  ]);
+});
+
+test.each([
+  ['configMap: {name: a, defaultMode: 644}', 'error', 'configMap.defaultMode', 'Write 0644, or 420 in JSON.'],
+  ['secret: {secretName: a, defaultMode: 600}', 'error', 'secret.defaultMode', 'Write 0600, or 384 in JSON.'],
+  ['secret: {secretName: a, defaultMode: 888}', 'error', 'secret.defaultMode', 'undefined'],
+  ['secret: {secretName: a, defaultMode: 400}', 'warning', 'secret.defaultMode', 'Did you mean 0400?'],
+  [
+    'projected: {sources: [{secret: {name: a, items: [{key: a, path: a, mode: 440}]}}]}',
+    'warning',
+    'projected.sources[0].secret.items[0].mode',
+    'Did you mean 0440?',
+  ],
+])('a file mode that is written in decimal: %s', (source, severity, field, hint) => {
+  const { problems } = loadPod(pod('emptyDir: {}', source), options);
+  const ofVolume = problems.filter(({ field = '' }) => field.startsWith('spec.volumes'));
+  expect(ofVolume.map((problem) => [problem.severity, problem.field, `${problem.hint}`])).toEqual([
+    [severity, `spec.volumes[0].${field}`, hint],
+  ]);
+});
+
+test.each([
+  ['/var/lib/kubelet/device-plugins', '/var/lib/kubelet-ts', 1],
+  ['/var/lib/kubelet/plugins_registry/', '/var/lib/kubelet-ts', 1],
+  ['/var/lib/kubelet/plugins/csi.example', '/var/lib/kubelet-ts', 1],
+  ['/var/lib/kubelet/pods', '/r', 1],
+  ['/var/lib/kubelet/pod-resources', '/var/lib/kubelet', 0],
+  ['/var/lib/kubelet/config', '/var/lib/kubelet-ts', 0],
+  ['/var/lib/kubelet-ts/device-plugins', '/var/lib/kubelet-ts', 0],
+])('a mount of %s by an agent in %s: %i warnings', (path, rootDir, count) => {
+  const below = path.slice('/var/lib/kubelet'.length);
+  const warning = `warning spec.volumes[0].hostPath.path: ${path} belongs to a kubelet: this agent uses ${rootDir}${below} (Mount ${rootDir}${below}, or run the agent with --root-dir /var/lib/kubelet.)`;
+  expect(problemsWith('emptyDir: {}', `hostPath: {path: ${path}}`, { rootDir })).toEqual(count === 1 ? [warning] : []);
+});
+
+test.each([
+  ['seccomp.security.alpha.kubernetes.io/pod', 'runtime/default', 'Write spec.securityContext.seccompProfile.'],
+  ['security.alpha.kubernetes.io/sysctls', 'a=1', 'Write spec.securityContext.sysctls.'],
+  ['scheduler.alpha.kubernetes.io/critical-pod', '""', 'Write spec.priorityClassName: system-node-critical.'],
+  ['pod.beta.kubernetes.io/init-containers', '"[]"', 'Write spec.initContainers.'],
+])('the annotation %s, which has no effect any more, is a warning', (key, value, hint) => {
+  expect(problemsWith('name: web', `name: web\n  annotations: {${key}: ${value}}`)).toEqual([
+    `warning metadata.annotations[${key}]: Kubernetes no longer reads this annotation: it has no effect (${hint})`,
+  ]);
+});
+
+test.each([
+  ['test', false],
+  ['pre-delete', false],
+  ['post-upgrade, pre-rollback', false],
+  ['pre-install', true],
+  ['post-install,post-upgrade', true],
+])('a Helm hook of %s is a warning, and a pod: %s', (hook, isPod) => {
+  const { pod: loaded, problems } = loadPod(
+    pod('name: web', `name: web\n  annotations: {helm.sh/hook: "${hook}"}`),
+    options,
+  );
+  expect([loaded !== undefined, problems.map(({ severity, field }) => `${severity} ${field}`)]).toEqual([
+    isPod,
+    ['warning metadata.annotations[helm.sh/hook]'],
+  ]);
+});
+
+test('scheduling gates are named, not the node that the manifest does not have', () => {
+  expect(problemsWith('  restartPolicy', '  schedulingGates: [{name: a.b/c}]\n  restartPolicy')).toEqual([
+    'error spec.schedulingGates: Forbidden: the pod of a manifest has its node already, and nothing here removes a gate (Remove schedulingGates.)',
+  ]);
 });

@@ -146,6 +146,25 @@ test('a path that is not there is an error', async () => {
   });
 });
 
+test('a folder of folders is an error that names them, and a broken pod counts as one', async () => {
+  const broken = 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main}]}\n';
+  await mkdir(join(folder, 'all/a'), { recursive: true });
+  await writeFile(join(folder, 'all/a/web.yaml'), broken);
+  expect(await validate(['all'])).toEqual({
+    exitCode: 2,
+    stdout: [
+      'all: error: no manifest is in this folder',
+      '  hint: Folders in folders are not read. Name each of them: all/*/',
+      'all/a: warning: ignored: it is a folder, and folders in folders are not read',
+      '0 pods: 1 error, 1 warning\n',
+    ].join('\n'),
+    stderr: '',
+  });
+  expect(await validate(['all/a'])).toMatchObject({
+    stdout: expect.stringMatching(/\n1 pod \(1 broken\): 1 error, 0 warnings\n$/) as string,
+  });
+});
+
 test('a URL is an error that names the flag for it, and shows no password', async () => {
   expect(await validate(['https://ada:secret@box.example/a.yaml'])).toEqual({
     exitCode: 2,

@@ -180,7 +180,8 @@ class Decoder {
   }
 
   #wrongType(kind: FieldKind, node: ManifestNode, field: string, expected = expectedValues[kind.type]): unknown {
-    const found = this.#quotesValues ? describeNode(node) : describeKind(node);
+    const isOtherText = kind.type === 'bytes' && node.kind === 'string';
+    const found = isOtherText ? 'other text' : this.#quotesValues ? describeNode(node) : describeKind(node);
     const hint = hintForWrongType(this.#schema, kind, node, this.#quotesValues);
     this.#add({
       field,

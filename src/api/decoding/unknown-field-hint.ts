@@ -1,3 +1,4 @@
+import { unmountableVolumes } from '../values/unmountable-volumes.ts';
 import { isSameName, nearestName } from '../text/nearest-name.ts';
 import { type FieldKind, fieldsOfObject, type ObjectField, type ObjectSchema } from './object-schema.ts';
 
@@ -10,8 +11,12 @@ export function hintForUnknownField(schema: ObjectSchema, rootName: string, obje
   const own = ancestors.at(-1)?.fields ?? new Map<string, ObjectField>();
   const respelt = [...own.keys()].find((name) => isSameName(name, key));
   if (respelt !== undefined) return `Did you mean "${respelt}"?`;
-  const homes = homesOf(schema, ancestors, own, key);
-  if (homes.length > 0) return `"${key}" belongs in ${homes.join(' or ')}: check the indentation.`;
+  const near = nearHomes(schema, ancestors, own, key);
+  if (near.length > 0) return `"${key}" belongs in ${near.join(' or ')}: check the indentation.`;
+  const beside = homesBeside(schema, ancestors, key);
+  if (beside.length > 0) return `"${key}" is a field of ${beside.join(' or ')}, not of ${lastStep(objectPath)}.`;
+  const far = farHome(schema, ancestors, own, key);
+  if (far !== undefined) return `"${key}" belongs in ${far}: check the indentation.`;
   const nearest =
     nearestName(key, own.keys()) ?? [...own.keys()].find((name) => key.length > 3 && name.startsWith(key));
   return nearest === undefined ? 'Check its spelling and its indentation.' : `Did you mean "${nearest}"?`;
@@ -19,27 +24,48 @@ export function hintForUnknownField(schema: ObjectSchema, rootName: string, obje
 
 type Fields = ReadonlyMap<string, ObjectField>;
 
-/** Objects that have the field: the near ones, else one that is further away. */
-function homesOf(
-  schema: ObjectSchema,
-  ancestors: readonly { path: string; fields: Fields }[],
-  own: Fields,
-  key: string,
-): string[] {
+interface Place {
+  path: string;
+  fields: Fields;
+}
+
+/** Homes that a hint names. With more of them none is likely. */
+const maxHomes = 2;
+
+/** Objects directly below and on the way to the object that have the field. */
+function nearHomes(schema: ObjectSchema, ancestors: readonly Place[], own: Fields, key: string): string[] {
   if (['cpu', 'memory', 'ephemeral-storage'].includes(key)) {
     const lists = [...own].filter(([, { kind }]) => kind.type === 'map' && kind.element.type === 'quantity');
     if (lists.length > 0) return lists.map(([name]) => name);
   }
-  const near = [homeBelow(schema, own, key, { maxDepth: 1, withLists: false }), homeAbove(ancestors, key)];
-  const homes = near.filter((home) => home !== undefined);
-  if (homes.length > 0) return homes;
-  const top = ancestors[0]?.fields ?? own;
-  const far = [own, top].map((fields) => homeBelow(schema, fields, key, { maxDepth: 3, withLists: true }));
-  return far.filter((home) => home !== undefined).slice(0, 1);
+  const below = homesBelow(schema, own, key, { maxDepth: 1, withLists: false });
+  const above = homeAbove(ancestors, key);
+  return [...(below.length > maxHomes ? [] : below), ...(above === undefined ? [] : [above])];
 }
 
+/**
+ * Names of the fields next to the object that have the key, such as `exec` for a command in httpGet. Indentation would
+ * not help there, because most of them exclude each other.
+ */
+function homesBeside(schema: ObjectSchema, ancestors: readonly Place[], key: string): string[] {
+  const parent = ancestors.at(-2);
+  // An object in a list has objects like itself beside it.
+  if (parent === undefined || ancestors.at(-1)?.path.endsWith(']') === true) return [];
+  const homes = homesBelow(schema, parent.fields, key, { maxDepth: 1, withLists: false });
+  return homes.length > maxHomes ? [] : homes;
+}
+
+function farHome(schema: ObjectSchema, ancestors: readonly Place[], own: Fields, key: string): string | undefined {
+  const top = ancestors[0]?.fields ?? own;
+  const far = [own, top].flatMap((fields) => homesBelow(schema, fields, key, { maxDepth: 3, withLists: true }));
+  // A field of another kind of volume says nothing about this place.
+  return far.find((home) => !/(^|\.)volumes\[\]\.\w+/.test(home));
+}
+
+const lastStep = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
+
 /** The objects on the way to a path, ending with the one at the path. */
-function ancestorsOf(schema: ObjectSchema, rootName: string, objectPath: string): { path: string; fields: Fields }[] {
+function ancestorsOf(schema: ObjectSchema, rootName: string, objectPath: string): Place[] {
   const ancestors = [{ path: '', fields: fieldsOfObject(schema, rootName) }];
   for (const step of objectPath.match(/[^.[\]]+(?:\[[0-9]+\])*/g) ?? []) {
     const parent = ancestors.at(-1);
@@ -54,7 +80,7 @@ function ancestorsOf(schema: ObjectSchema, rootName: string, objectPath: string)
   return ancestors;
 }
 
-function homeAbove(ancestors: readonly { path: string; fields: Fields }[], key: string): string | undefined {
+function homeAbove(ancestors: readonly Place[], key: string): string | undefined {
   const home = ancestors.slice(0, -1).findLast(({ fields }) => fields.has(key));
   return home && (home.path === '' ? 'the outermost object' : home.path);
 }
@@ -62,28 +88,34 @@ function homeAbove(ancestors: readonly { path: string; fields: Fields }[], key: 
 /** The fields in which most mistakes are made. */
 const mainFields = ['containers', 'template', 'spec', 'metadata'];
 
-/** Path from the object with these fields to the nearest object below that has the field. */
-function homeBelow(
+/** Objects that hardly anybody writes, so that a field is not meant for them. */
+const otherFields: ReadonlySet<string> = new Set([
+  'status',
+  'seLinuxOptions',
+  'windowsOptions',
+  ...Object.keys(unmountableVolumes),
+]);
+
+/** Paths from the object with these fields to the nearest objects below that have the field. */
+function homesBelow(
   schema: ObjectSchema,
   fields: Fields,
   key: string,
   { maxDepth, withLists }: { maxDepth: number; withLists: boolean },
-): string | undefined {
-  let level = [{ path: '', fields }];
+): string[] {
+  let level: Place[] = [{ path: '', fields }];
   for (let depth = 0; depth < maxDepth; depth++) {
     level = level.flatMap((parent) => childrenOf(schema, parent).filter(({ isList }) => withLists || !isList));
-    const home = level.find((child) => child.fields.has(key));
-    if (home) return home.path;
+    const homes = level.filter((child) => child.fields.has(key));
+    if (homes.length > 0) return homes.map(({ path }) => path);
   }
-  return undefined;
+  return [];
 }
 
-function childrenOf(
-  schema: ObjectSchema,
-  parent: { path: string; fields: Fields },
-): { path: string; fields: Fields; isList: boolean }[] {
-  const names = [...mainFields.filter((name) => parent.fields.has(name)), ...parent.fields.keys()];
-  return names.flatMap((name) => {
+function childrenOf(schema: ObjectSchema, parent: Place): (Place & { isList: boolean })[] {
+  const written = [...parent.fields.keys()].filter((name) => !otherFields.has(name));
+  const names = new Set([...mainFields.filter((name) => parent.fields.has(name)), ...written]);
+  return [...names].flatMap((name) => {
     const kind = parent.fields.get(name)?.kind;
     const object = kind && objectIn(kind);
     if (object === undefined) return [];

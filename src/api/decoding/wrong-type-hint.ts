@@ -1,4 +1,5 @@
 import type { ManifestNode } from '../text/manifest-node.ts';
+import { templateHint } from '../text/template-hint.ts';
 import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-schema.ts';
 import { parseQuantity } from '../values/quantity.ts';
 
@@ -11,6 +12,8 @@ export function hintForWrongType(
   node: ManifestNode,
   quotesValues: boolean,
 ): string | undefined {
+  const template = node.kind === 'string' ? templateHint(node.value) : undefined;
+  if (template !== undefined) return template;
   switch (kind.type) {
     case 'string':
       return hintForString(node, quotesValues);

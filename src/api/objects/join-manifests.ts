@@ -1,10 +1,12 @@
 import type { Manifests } from './load-manifests.ts';
 
-type JoinedManifests = Required<Omit<Manifests, 'namePlaces' | 'declaresNothing'>> & Pick<Manifests, 'declaresNothing'>;
+type JoinedManifests = Required<Omit<Manifests, 'namePlaces' | 'declaresNothing' | 'broken'>> &
+  Pick<Manifests, 'declaresNothing' | 'broken'>;
 
 /** Everything that several manifests declare, in their order, without the places of names. */
 export function joinManifests(parts: readonly Partial<Manifests>[]): JoinedManifests {
   const pods = parts.flatMap((part) => part.pods ?? []);
+  const broken = parts.flatMap((part) => part.broken ?? []);
   return {
     pods,
     configObjects: parts.flatMap(({ configObjects = [] }) => configObjects),
@@ -13,5 +15,6 @@ export function joinManifests(parts: readonly Partial<Manifests>[]): JoinedManif
     classPlaces: parts.flatMap(({ classPlaces = [] }) => classPlaces),
     derivedUIDs: parts.flatMap(({ derivedUIDs = [] }) => derivedUIDs),
     ...(pods.length === 0 && parts.some(({ declaresNothing }) => declaresNothing) && { declaresNothing: true }),
+    ...(broken.length > 0 && { broken }),
   };
 }

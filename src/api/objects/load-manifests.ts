@@ -1,6 +1,6 @@
 import { Claims, podKeys } from '../values/claims.ts';
 import { readManifests } from '../decoding/manifest-document.ts';
-import type { CarriedOutKind } from '../decoding/manifest-kinds.ts';
+import { type CarriedOutKind, carriedOutKinds } from '../decoding/manifest-kinds.ts';
 import { type ManifestObject, notesOf, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { ProblemList } from '../text/problem-list.ts';
@@ -23,6 +23,8 @@ export interface Manifests {
   pods: Pod[];
   configObjects: ConfigObject[];
   problems: ManifestProblem[];
+  /** Kinds of the objects that have errors. A workload counts as a Pod. Absent unless all places are wanted. */
+  broken?: CarriedOutKind[];
   /** Places of the depends-on annotations; absent if there are none. */
   dependsOnPlaces?: DependsOnPlace[];
   /** Places of the class names of pods. Absent if no pod names a class. */
@@ -53,6 +55,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
   const classPlaces: ClassPlace[] = [];
   const derivedUIDs: string[] = [];
   const namePlaces: NamePlace[] = [];
+  const broken: CarriedOutKind[] = [];
   const problems = new ProblemList();
   const names = new DeclaredNames();
   const ignored: Declarations['ignored'] = [];
@@ -77,6 +80,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     for (const { kind, object } of found.objects) {
       const loaded = loadObject(kind, object, options);
       problems.addAll(withAccepted(object, loaded.problems));
+      if (loaded.problems.some(({ severity }) => severity === 'error')) broken.push(isWorkload(kind) ? 'Pod' : kind);
       const repeated = repeatedName(names, object, loaded);
       if (options.allPlaces === true) namePlaces.push(...placesOfNames(object, loaded));
       if (repeated) problems.add(repeated);
@@ -109,6 +113,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     ...(derivedUIDs.length > 0 && { derivedUIDs }),
     ...(namePlaces.length > 0 && { namePlaces }),
     ...(hasEmptyList && pods.length === 0 && { declaresNothing: true }),
+    ...(options.allPlaces === true && { broken }),
   };
 }
 
@@ -122,6 +127,11 @@ interface LoadedObject {
   claims?: PersistentVolumeClaim[];
   problems: ManifestProblem[];
 }
+
+const isWorkload = (kind: CarriedOutKind): boolean =>
+  carriedOutKinds[kind].startsWith('apps/') ||
+  carriedOutKinds[kind].startsWith('batch/') ||
+  kind === 'ReplicationController';
 
 function loadObject(kind: CarriedOutKind, object: ManifestObject, options: StaticPodOptions): LoadedObject {
   switch (kind) {

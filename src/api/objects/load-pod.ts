@@ -10,6 +10,7 @@ import type { ManifestProblem } from '../text/manifest-problem.ts';
 import type { Pod, RawPod } from '../types.ts';
 import { independentErrors } from '../decoding/independent-errors.ts';
 import { doubtfulFields } from '../validation/doubtful-fields.ts';
+import { helmHookProblems, isOtherHook } from '../validation/helm-hooks.ts';
 import { unsafeTexts } from '../validation/unsafe-texts.ts';
 import { type FieldError, validatePod } from '../validation/validate-pod.ts';
 import { objectReferences } from '../values/config-object-references.ts';
@@ -18,7 +19,8 @@ import type { ClassPlace } from '../values/resolve-classes.ts';
 import { validateInPlace } from '../values/in-place.ts';
 import { validateUpdateAnnotations } from '../values/update-annotations.ts';
 import { validateMaxRestartPeriod } from '../values/max-restart-period.ts';
-import { checkDNS1123Subdomain, nearestValidName } from '../values/names.ts';
+import { FieldErrors } from '../values/field-errors.ts';
+import { checkDNS1123Subdomain } from '../values/names.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
 import { unsupportedFields } from './supported-fields.ts';
 
@@ -70,10 +72,26 @@ export function furtherErrors(raw: RawPod, brokenFields: readonly string[], opti
 const noName: FieldProblem = { field: 'metadata.name', message: 'A name is needed', severity: 'error' };
 
 function errorProblems(errors: readonly FieldError[], raw: RawPod, pod: Pod): FieldProblem[] {
-  return firstProblems(errors, (error) => ({
-    ...brokenRule(error),
-    ...(error.field === 'metadata.name' && { hint: hintForName(raw, pod) }),
-  }));
+  return firstProblems(errors, (error) => inWordsOfManifest(error, raw, pod));
+}
+
+/** The rules apply to the pod of this node. The problem is one of the manifest, which has neither its name nor node. */
+function inWordsOfManifest(error: FieldError, raw: RawPod, pod: Pod): FieldProblem {
+  if (error.field === 'metadata.name') return nameProblem(error, raw.metadata?.name ?? '', pod);
+  if (error.field === 'spec.nodeName' && raw.spec?.schedulingGates && error.type === 'Forbidden') {
+    const message = 'Forbidden: the pod of a manifest has its node already, and nothing here removes a gate';
+    return { field: 'spec.schedulingGates', message, hint: 'Remove schedulingGates.', severity: 'error' };
+  }
+  return brokenRule(error);
+}
+
+/** The rules apply to the name with the node suffix. A name that breaks them by itself is shown as it is written. */
+function nameProblem(error: FieldError, name: string, pod: Pod): FieldProblem {
+  const own = new FieldErrors();
+  own.invalidNameUnless(error.field, name, checkDNS1123Subdomain);
+  const [wrong] = own.list;
+  if (wrong) return brokenRule(wrong);
+  return { ...brokenRule(error), hint: `The whole name is "${pod.metadata.name}", with that of the node.` };
 }
 
 /** Makes a decoded pod a static pod of this node and validates the result. `locate` adds the place of a field. */
@@ -87,15 +105,19 @@ export function toValidPod(
   const broken = validatePod(pod);
   const errors = broken.length > 0 ? broken : refusedByLoader(pod);
   if (errors.length === 0) {
+    const warnings = [
+      ...unsupportedFields(pod, options.featureGates),
+      ...doubtfulFields(raw, options),
+      ...helmHookProblems(raw.metadata?.annotations),
+    ];
+    const problems = firstProblems(warnings, (problem) => problem).map(locate);
+    if (isOtherHook(raw.metadata?.annotations)) return { problems };
     return {
       pod,
       isUIDDerived: (raw.metadata?.uid ?? '') === '',
       ...dependsOnPlace(pod, locate),
       ...classPlaces(pod, options.allPlaces ?? false, locate),
-      problems: firstProblems(
-        [...unsupportedFields(pod, options.featureGates), ...doubtfulFields(raw)],
-        (problem) => problem,
-      ).map(locate),
+      problems,
     };
   }
   return { problems: errorProblems(errors, raw, pod).map(locate) };
@@ -125,14 +147,6 @@ function classPlaces(
     return { podUID: pod.metadata.uid, field, ...place };
   });
   return places.length === 0 ? {} : { classPlaces: places };
-}
-
-/** The rules apply to the name with the node suffix; the hint concerns the name in the manifest. */
-function hintForName({ metadata }: RawPod, pod: Pod): string {
-  const name = metadata?.name ?? '';
-  const better = nearestValidName(name, checkDNS1123Subdomain);
-  if (better !== undefined && better !== name) return `Did you mean "${better}"?`;
-  return `The whole name is "${pod.metadata.name}", with that of the node.`;
 }
 
 /** Errors for valid fields that cannot work here. The kubelet, too, refuses static pods that need an API server. */

@@ -17,6 +17,8 @@ export interface StaticPodNode {
    * Defaults to an error.
    */
   cronJobs?: 'refuse' | 'runOnce' | undefined;
+  /** Folder of the agent's state. Mounts of a kubelet's folders get a warning that names it. */
+  rootDir?: string | undefined;
   /** True if the places of names, and those where pods name ConfigMaps, Secrets and claims, are wanted too. */
   allPlaces?: boolean | undefined;
 }

@@ -2,6 +2,7 @@ import type { PersistentVolumeClaim } from 'kubernetes-types/core/v1.js';
 import { checkCronSchedule } from '../values/cron-schedule.ts';
 import { brokenRule, type FieldProblem } from '../decoding/manifest-object.ts';
 import { validateClaim } from '../validation/validate-storage-object.ts';
+import { helmHookProblems, isOtherHook } from '../validation/helm-hooks.ts';
 import { FieldErrors } from '../values/field-errors.ts';
 import { canonicalObject } from './canonical-form.ts';
 import { claimNameOf, specWithTemplate, type Workload, type WorkloadSpec } from './workload-pod.ts';
@@ -15,6 +16,7 @@ export function workloadProblems(workload: Workload): FieldProblem[] {
   if (!spec.template) return [refuse(`${path}.template`, 'Required value: must be set')];
   return [
     ...ignoredFields(workload),
+    ...helmHookProblems(workload.metadata?.annotations),
     ...cronProblems(workload),
     ...countProblems(spec, path),
     ...selectorProblems(spec, path),
@@ -23,8 +25,9 @@ export function workloadProblems(workload: Workload): FieldProblem[] {
   ];
 }
 
-/** True if the workload asks for no pod now, because it is suspended or scaled to zero. */
+/** True if the workload asks for no pod now, because it is suspended, scaled to zero, or a hook of another time. */
 export function wantsNoPod(workload: Workload): boolean {
+  if (isOtherHook(workload.metadata?.annotations)) return true;
   const { replicas, completions, parallelism, suspend } = specWithTemplate(workload).spec;
   return suspend === true || workload.spec?.suspend === true || [replicas, completions, parallelism].includes(0);
 }

@@ -1,3 +1,4 @@
+import { templateHint } from './template-hint.ts';
 import { CST } from 'yaml';
 import { type ManifestContent, type ManifestNode, type ManifestNote, ManifestSyntaxError } from './manifest-node.ts';
 import type { ReadingBudget } from './reading-budget.ts';
@@ -197,11 +198,7 @@ function mergeError(start: number): ManifestSyntaxError {
 }
 
 function complexKey(start: number): ManifestSyntaxError {
-  return new ManifestSyntaxError(
-    'A list or a mapping cannot be a key',
-    start,
-    'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.',
-  );
+  return new ManifestSyntaxError('A list or a mapping cannot be a key', start, templateHint('{{'));
 }
 
 function emptyNode(start: number): ManifestNode {

@@ -2,6 +2,7 @@ import type { ManifestContent, ManifestSyntaxError } from './manifest-node.ts';
 import { readExactYaml } from './read-exact-yaml.ts';
 import { readPlainYaml } from './read-plain-yaml.ts';
 import type { ReadingBudget } from './reading-budget.ts';
+import { templateHint } from './template-hint.ts';
 
 /**
  * Reads the first document of a YAML text as the JSON that the kubelet makes of it: YAML 1.1 scalars, merge keys in the
@@ -16,10 +17,20 @@ export function readYaml(text: string, budget: ReadingBudget): ManifestContent {
 /** Hint for a text that cannot be read: a better guess from the text if there is one, else the reader's hint. */
 export function syntaxHint(text: string, { hint, start }: ManifestSyntaxError): string | undefined {
   if (/^(?:<{7} |={7}$|>{7} )/m.test(text)) return 'Remove the marks of a merge conflict.';
-  if (lineAround(text, start).includes('{{')) {
-    return 'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.';
-  }
-  return hint ?? (/[@`%*!&]/.test(text.charAt(start)) ? 'Put the whole value in quotes.' : undefined);
+  return (
+    templateHint(lineAround(text, start)) ??
+    quoteHint(text, start) ??
+    hint ??
+    (/[@`%*!&]/.test(text.charAt(start)) ? 'Put the whole value in quotes.' : undefined)
+  );
+}
+
+/** Hint for a text that goes on behind a quote, because a quote inside it was not escaped as YAML does. */
+function quoteHint(text: string, start: number): string | undefined {
+  if (!/\w/.test(text.charAt(start))) return undefined;
+  const quote = text.charAt(start - 1);
+  if (quote === "'") return "Inside single quotes write '' for a quote.";
+  return quote === '"' ? 'Inside double quotes write \\" for a quote.' : undefined;
 }
 
 function lineAround(text: string, offset: number): string {

@@ -25,10 +25,13 @@ function scalarText(token: ScalarToken): string {
       throw new ManifestSyntaxError('The quote that begins here has no end', token.offset, 'Close the quote.');
     }
     const WrongScalar = code === 'BAD_SCALAR_START' ? ManifestWordError : ManifestSyntaxError;
-    throw new WrongScalar(withoutValue(message), offset, 'Put the whole value in quotes.');
+    const hint = code === 'BAD_DQ_ESCAPE' ? escapeHint : 'Put the whole value in quotes.';
+    throw new WrongScalar(withoutValue(message), offset, hint);
   });
   return text.value;
 }
+
+const escapeHint = "Inside double quotes write \\\\ for a backslash and ' for a single quote, or use single quotes.";
 
 /** These messages of the library end with a part of the value, which may be a secret. */
 const withoutValue = (message: string): string =>

@@ -1,4 +1,5 @@
 import type * as core from 'kubernetes-types/core/v1.js';
+import { templateHint } from '../text/template-hint.ts';
 import { parseImageName } from '../values/image-name.ts';
 import type { FieldProblem } from '../decoding/manifest-object.ts';
 import { parseQuantity } from '../values/quantity.ts';
@@ -6,11 +7,15 @@ import type { RawPod } from '../types.ts';
 
 /**
  * Warns of values that a pod may have but hardly means: images that no registry can have, amounts that are off by a
- * factor, the mark of a mirror pod.
+ * factor, file modes in decimal, folders of another agent, annotations that Kubernetes no longer reads.
  */
-export function doubtfulFields({ metadata, spec }: RawPod): FieldProblem[] {
+export function doubtfulFields(
+  { metadata, spec }: RawPod,
+  { rootDir }: { rootDir?: string | undefined },
+): FieldProblem[] {
   return [
     ...doubtfulAnnotations(metadata?.annotations ?? {}),
+    ...(spec?.volumes ?? []).flatMap((volume, index) => doubtfulVolume(`spec.volumes[${index}]`, volume, rootDir)),
     ...(['containers', 'initContainers'] as const).flatMap((list) =>
       (spec?.[list] ?? []).flatMap((container, index) => doubtfulIn(`spec.${list}[${index}]`, container)),
     ),
@@ -20,9 +25,77 @@ export function doubtfulFields({ metadata, spec }: RawPod): FieldProblem[] {
 const mirror = 'kubernetes.io/config.mirror';
 
 function doubtfulAnnotations(annotations: Readonly<Record<string, string>>): FieldProblem[] {
-  if (annotations[mirror] === undefined) return [];
-  const message = `${mirror} marks what an API server has in place of a static pod: the pod will not start`;
-  return [warn(`metadata.annotations[${mirror}]`, message, 'Remove the annotation.')];
+  return Object.keys(annotations).flatMap((key) => {
+    const field = `metadata.annotations[${key}]`;
+    if (key === mirror) {
+      const message = `${mirror} marks what an API server has in place of a static pod: the pod will not start`;
+      return [warn(field, message, 'Remove the annotation.')];
+    }
+    const [, successor] = Object.entries(formerAnnotations).find(([start]) => key.startsWith(start)) ?? [];
+    if (successor === undefined) return [];
+    return [warn(field, 'Kubernetes no longer reads this annotation: it has no effect', `Write ${successor}.`)];
+  });
+}
+
+/** Beginnings of annotations from before their feature was a field, with that field. */
+const formerAnnotations: Readonly<Record<string, string>> = {
+  'seccomp.security.alpha.kubernetes.io/pod': 'spec.securityContext.seccompProfile',
+  'container.seccomp.security.alpha.kubernetes.io/': 'securityContext.seccompProfile of the container',
+  'security.alpha.kubernetes.io/sysctls': 'spec.securityContext.sysctls',
+  'security.alpha.kubernetes.io/unsafe-sysctls': 'spec.securityContext.sysctls',
+  'scheduler.alpha.kubernetes.io/critical-pod': 'spec.priorityClassName: system-node-critical',
+  'scheduler.alpha.kubernetes.io/affinity': 'spec.affinity',
+  'scheduler.alpha.kubernetes.io/tolerations': 'spec.tolerations',
+  'scheduler.alpha.kubernetes.io/name': 'spec.schedulerName',
+  'pod.beta.kubernetes.io/hostname': 'spec.hostname',
+  'pod.beta.kubernetes.io/subdomain': 'spec.subdomain',
+  'pod.alpha.kubernetes.io/init-container': 'spec.initContainers',
+  'pod.beta.kubernetes.io/init-container': 'spec.initContainers',
+};
+
+function doubtfulVolume(field: string, volume: core.Volume, rootDir: string | undefined): FieldProblem[] {
+  const { configMap, downwardAPI, hostPath, projected, secret } = volume;
+  const modes: [string, number | undefined][] = [];
+  const addFiles = (place: string, files: readonly { mode?: number }[] = []): void => {
+    for (const [index, { mode }] of files.entries()) modes.push([`${place}.items[${index}].mode`, mode]);
+  };
+  for (const [kind, source] of Object.entries({ configMap, downwardAPI, projected, secret })) {
+    modes.push([`${field}.${kind}.defaultMode`, source?.defaultMode]);
+  }
+  addFiles(`${field}.configMap`, configMap?.items);
+  addFiles(`${field}.downwardAPI`, downwardAPI?.items);
+  addFiles(`${field}.secret`, secret?.items);
+  for (const [index, source] of (projected?.sources ?? []).entries()) {
+    const place = `${field}.projected.sources[${index}]`;
+    addFiles(`${place}.configMap`, source.configMap?.items);
+    addFiles(`${place}.downwardAPI`, source.downwardAPI?.items);
+    addFiles(`${place}.secret`, source.secret?.items);
+  }
+  return [
+    ...modes.flatMap(([place, mode]) => doubtfulMode(place, mode)),
+    ...(hostPath ? doubtfulHostPath(`${field}.hostPath.path`, hostPath.path, rootDir) : []),
+  ];
+}
+
+/** Decimal numbers that look like permissions in octal. As permissions nobody wants them. */
+const decimalModes: ReadonlySet<number | undefined> = new Set([400, 440, 444, 500]);
+
+function doubtfulMode(field: string, mode = 0): FieldProblem[] {
+  if (!decimalModes.has(mode)) return [];
+  const message = `${mode} is decimal: the files get the mode 0${mode.toString(8)}`;
+  return [warn(field, message, `Did you mean 0${mode}?`)];
+}
+
+const kubeletFolder = '/var/lib/kubelet';
+const kubeletFolders = ['device-plugins', 'plugins', 'plugins_registry', 'pod-resources', 'pods'];
+
+function doubtfulHostPath(field: string, path: string, rootDir: string | undefined): FieldProblem[] {
+  if (rootDir === undefined || rootDir === kubeletFolder || !path.startsWith(`${kubeletFolder}/`)) return [];
+  const below = path.slice(kubeletFolder.length);
+  if (!kubeletFolders.some((name) => below === `/${name}` || below.startsWith(`/${name}/`))) return [];
+  const message = `${path} belongs to a kubelet: this agent uses ${rootDir}${below}`;
+  const hint = `Mount ${rootDir}${below}, or run the agent with --root-dir ${kubeletFolder}.`;
+  return [warn(field, message, hint)];
 }
 
 function doubtfulIn(field: string, { image, resources }: core.Container): FieldProblem[] {
@@ -39,7 +112,8 @@ function doubtfulIn(field: string, { image, resources }: core.Container): FieldP
 function doubtfulImage(field: string, image: string): FieldProblem[] {
   if (parseImageName(image)) return [];
   const lower = image.toLowerCase();
-  const hint = parseImageName(lower) ? `Did you mean "${lower}"?` : 'Such as "registry.example/app:1.2".';
+  const template = templateHint(image);
+  const hint = template ?? (parseImageName(lower) ? `Did you mean "${lower}"?` : 'Such as "registry.example/app:1.2".');
   return [warn(field, `"${image.slice(0, 100)}" is not an image name: nothing can be pulled`, hint)];
 }
 

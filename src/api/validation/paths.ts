@@ -24,6 +24,8 @@ export function validateFilePath(errors: FieldErrors, field: string, path: strin
 /** Permission bits. */
 export function validateFileMode(errors: FieldErrors, field: string, mode: number | undefined): void {
   if (mode !== undefined && (mode < 0 || mode > 0o777)) {
-    errors.invalid(field, mode, 'must be between 0 and 0777 (octal)');
+    const isOctal = /^[0-7]{3}$/.test(String(mode));
+    const hint = isOctal ? `Write 0${mode}, or ${Number.parseInt(String(mode), 8)} in JSON.` : undefined;
+    errors.invalid(field, mode, 'must be between 0 and 0777 (octal)', hint);
   }
 }

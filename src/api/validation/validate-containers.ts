@@ -8,10 +8,10 @@ import { validateProbesAndHooks } from './validate-handlers.ts';
 import { validateMounts } from './validate-mounts.ts';
 import { validateResources } from './validate-resources.ts';
 import { validateContainerSecurity } from './validate-security.ts';
-import { validateVolumes, type ValidVolumes } from './validate-volumes.ts';
+import { validateVolumes, type PodVolumes } from './validate-volumes.ts';
 
 /** All containers of a pod. kubelet: validation.go validate{,Init,Ephemeral}Containers */
-export function validateAllContainers(errors: FieldErrors, spec: core.PodSpec, volumes: ValidVolumes): void {
+export function validateAllContainers(errors: FieldErrors, spec: core.PodSpec, volumes: PodVolumes): void {
   const context = contextOf(spec, volumes);
   validateContainers(errors, spec, context);
   validateInitContainers(errors, spec, context);
@@ -32,7 +32,7 @@ export function validateEphemeralContainersOf({ metadata, spec }: Pod): FieldErr
   return errors.list;
 }
 
-function contextOf(spec: core.PodSpec, volumes: ValidVolumes): Context {
+function contextOf(spec: core.PodSpec, volumes: PodVolumes): Context {
   return {
     volumes,
     claimNames: new Set((spec.resourceClaims ?? []).map(({ name }) => name).filter((name) => name !== '')),
@@ -43,7 +43,7 @@ function contextOf(spec: core.PodSpec, volumes: ValidVolumes): Context {
 }
 
 interface Context {
-  volumes: ValidVolumes;
+  volumes: PodVolumes;
   claimNames: ReadonlySet<string>;
   hostUsers: boolean;
   restartPolicy: string;

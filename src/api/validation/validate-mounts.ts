@@ -1,14 +1,14 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import type { FieldErrors } from '../values/field-errors.ts';
 import { hasBackstep, validateDescendingPath } from './paths.ts';
-import type { ValidVolumes } from './validate-volumes.ts';
+import type { PodVolumes } from './validate-volumes.ts';
 
 /** Mounts and raw devices of a container. kubelet: validation.go ValidateVolumeMounts, ValidateVolumeDevices */
 export function validateMounts(
   errors: FieldErrors,
   field: string,
   container: core.Container,
-  volumes: ValidVolumes,
+  volumes: PodVolumes,
 ): void {
   validateVolumeMounts(errors, `${field}.volumeMounts`, container, volumes);
   validateVolumeDevices(errors, `${field}.volumeDevices`, container, volumes);
@@ -18,7 +18,7 @@ function validateVolumeMounts(
   errors: FieldErrors,
   field: string,
   container: core.Container,
-  volumes: ValidVolumes,
+  volumes: PodVolumes,
 ): void {
   const mountPaths = new Set<string>();
   // Of devices with the same name, only the last counts.
@@ -28,15 +28,13 @@ function validateVolumeMounts(
     const path = `${field}[${index}]`;
     const { mountPath, name, subPath = '', subPathExpr = '' } = mount;
     if (name === '') errors.required(`${path}.name`);
-    if (!volumes.has(name)) {
-      errors.notFound(`${path}.name`, name, volumes.keys(), 'Declare it in spec.volumes, without errors.');
-    }
+    if (!volumes.valid.has(name)) volumeNotFound(errors, `${path}.name`, name, volumes);
     if (mountPath === '') errors.required(`${path}.mountPath`, undefined, 'Such as "mountPath: /data".');
     if (mountPaths.has(mountPath)) errors.invalid(`${path}.mountPath`, mountPath, 'must be unique');
     mountPaths.add(mountPath);
     if (devices.has(name)) errors.invalid(`${path}.name`, name, 'is in volumeDevices as well');
     if (devicePaths.has(mountPath)) errors.invalid(`${path}.mountPath`, mountPath, 'is in volumeDevices as well');
-    if (volumes.get(name)?.image) {
+    if (volumes.valid.get(name)?.image) {
       if (subPath !== '') errors.invalid(`${path}.subPath`, subPath, 'cannot be used with an image volume');
       if (subPathExpr !== '') errors.invalid(`${path}.subPathExpr`, subPathExpr, 'cannot be used with an image volume');
     }
@@ -76,7 +74,7 @@ function validateVolumeDevices(
   errors: FieldErrors,
   field: string,
   container: core.Container,
-  volumes: ValidVolumes,
+  volumes: PodVolumes,
 ): void {
   const names = new Set<string>();
   const paths = new Set<string>();
@@ -84,10 +82,10 @@ function validateVolumeDevices(
   const mountPaths = new Set(mounts.values());
   for (const [index, { devicePath, name }] of (container.volumeDevices ?? []).entries()) {
     const path = `${field}[${index}]`;
-    const volume = volumes.get(name);
+    const volume = volumes.valid.get(name);
     if (name === '') errors.required(`${path}.name`);
     if (names.has(name)) errors.invalid(`${path}.name`, name, 'must be unique');
-    if (!volume) errors.notFound(`${path}.name`, name);
+    if (!volume) volumeNotFound(errors, `${path}.name`, name, volumes);
     else if (!volume.persistentVolumeClaim && !volume.ephemeral) {
       errors.invalid(`${path}.name`, name, 'must be a persistentVolumeClaim or an ephemeral volume');
     }
@@ -99,4 +97,9 @@ function validateVolumeDevices(
     if (mountPaths.has(devicePath)) errors.invalid(`${path}.devicePath`, devicePath, 'is in volumeMounts as well');
     if (name !== '') names.add(name);
   }
+}
+
+function volumeNotFound(errors: FieldErrors, field: string, name: string, { valid, broken }: PodVolumes): void {
+  if (broken.has(name)) errors.notFound(field, name, [], 'Its declaration has errors: correct those first.');
+  else errors.notFound(field, name, valid.keys(), 'Declare it in spec.volumes.');
 }

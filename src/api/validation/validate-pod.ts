@@ -99,6 +99,7 @@ function validateServiceAccountTokens(errors: FieldErrors, spec: PodSpec): void 
         errors.forbidden(
           `spec.volumes[${index}].projected.sources[${at}].serviceAccountToken`,
           'needs spec.serviceAccountName',
+          'Remove it: with an account the pod would not start either, because tokens need an API server.',
         );
       }
     }

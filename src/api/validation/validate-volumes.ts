@@ -10,12 +10,18 @@ import { validateDownwardFile } from './validate-env.ts';
 import { legacyVolumeRules, type VolumeRule } from './validate-legacy-volumes.ts';
 import { validateKeysToPaths, validateProjectedVolume } from './validate-projected-volume.ts';
 
-/** Volumes that a container may mount, by name. Leaves out volumes with errors. */
-export type ValidVolumes = ReadonlyMap<string, core.Volume>;
+/** The volumes of a pod. */
+export interface PodVolumes {
+  /** Those that a container may mount, by name. */
+  valid: ReadonlyMap<string, core.Volume>;
+  /** Names of volumes that are declared with errors. */
+  broken: ReadonlySet<string>;
+}
 
 /** kubelet: validation.go ValidateVolumes */
-export function validateVolumes(errors: FieldErrors, spec: core.PodSpec, podName: string): ValidVolumes {
+export function validateVolumes(errors: FieldErrors, spec: core.PodSpec, podName: string): PodVolumes {
   const valid = new Map<string, core.Volume>();
+  const broken = new Set<string>();
   const volumes = spec.volumes ?? [];
   const madeClaims = new Set(volumes.filter(({ ephemeral }) => ephemeral).map(({ name }) => `${podName}-${name}`));
   for (const [index, volume] of volumes.entries()) {
@@ -26,6 +32,7 @@ export function validateVolumes(errors: FieldErrors, spec: core.PodSpec, podName
     else found.invalidNameUnless(`${field}.name`, volume.name, checkDNS1123Label);
     if (valid.has(volume.name)) found.duplicate(`${field}.name`, volume.name);
     if (found.list.length === 0) valid.set(volume.name, volume);
+    else broken.add(volume.name);
     errors.addAll(found.list);
     const claimName = volume.persistentVolumeClaim?.claimName;
     if (claimName !== undefined && madeClaims.has(claimName)) {
@@ -36,7 +43,7 @@ export function validateVolumes(errors: FieldErrors, spec: core.PodSpec, podName
       );
     }
   }
-  return valid;
+  return { valid, broken };
 }
 
 /** One row a kind of volume. Of two kinds, the later one in this order is the error. */

@@ -10,6 +10,8 @@ export interface ObjectReference {
   field: string;
   /** True if the pod also starts without it. */
   isOptional: boolean;
+  /** The keys that it must have for the pod to start. */
+  keys: readonly string[];
 }
 
 /**
@@ -27,12 +29,13 @@ export function objectReferences({ metadata: { namespace }, spec }: Pod): Object
     kind: ObjectReference['kind'],
     named: { name?: string | undefined; optional?: boolean | undefined } | undefined,
     field: string,
+    keys: readonly string[] = [],
   ): void => {
     const { name, optional = false } = named ?? {};
     if (name === undefined || name === '') return;
     const isOfNamespace = kind === 'ConfigMap' || kind === 'Secret' || kind === 'PersistentVolumeClaim';
     const key = isOfNamespace ? configObjectKey({ kind, namespace, name }) : configObjectKey({ kind, name });
-    found.push({ kind, name, key, field, isOptional: optional });
+    found.push({ kind, name, key, field, isOptional: optional, keys: optional ? [] : keys });
   };
   for (const list of ['initContainers', 'containers'] as const) {
     for (const [index, { env = [], envFrom = [] }] of (spec[list] ?? []).entries()) {
@@ -42,18 +45,21 @@ export function objectReferences({ metadata: { namespace }, spec }: Pod): Object
         add('Secret', secretRef, `${container}.envFrom[${at}].secretRef.name`);
       }
       for (const [at, { valueFrom: { configMapKeyRef, secretKeyRef } = {} }] of env.entries()) {
-        add('ConfigMap', configMapKeyRef, `${container}.env[${at}].valueFrom.configMapKeyRef.name`);
-        add('Secret', secretKeyRef, `${container}.env[${at}].valueFrom.secretKeyRef.name`);
+        const valueFrom = `${container}.env[${at}].valueFrom`;
+        add('ConfigMap', configMapKeyRef, `${valueFrom}.configMapKeyRef.name`, keysOf([configMapKeyRef]));
+        add('Secret', secretKeyRef, `${valueFrom}.secretKeyRef.name`, keysOf([secretKeyRef]));
       }
     }
   }
   for (const [index, { configMap, secret, projected, csi, persistentVolumeClaim }] of (spec.volumes ?? []).entries()) {
     const volume = `spec.volumes[${index}]`;
-    add('ConfigMap', configMap, `${volume}.configMap.name`);
-    add('Secret', secret && { name: secret.secretName, optional: secret.optional }, `${volume}.secret.secretName`);
+    add('ConfigMap', configMap, `${volume}.configMap.name`, keysOf(configMap?.items));
+    const namedSecret = secret && { name: secret.secretName, optional: secret.optional };
+    add('Secret', namedSecret, `${volume}.secret.secretName`, keysOf(secret?.items));
     for (const [at, source] of (projected?.sources ?? []).entries()) {
-      add('ConfigMap', source.configMap, `${volume}.projected.sources[${at}].configMap.name`);
-      add('Secret', source.secret, `${volume}.projected.sources[${at}].secret.name`);
+      const projection = `${volume}.projected.sources[${at}]`;
+      add('ConfigMap', source.configMap, `${projection}.configMap.name`, keysOf(source.configMap?.items));
+      add('Secret', source.secret, `${projection}.secret.name`, keysOf(source.secret?.items));
     }
     add('Secret', csi?.nodePublishSecretRef, `${volume}.csi.nodePublishSecretRef.name`);
     const { claimName } = persistentVolumeClaim ?? {};
@@ -67,3 +73,6 @@ export function objectReferences({ metadata: { namespace }, spec }: Pod): Object
   add('PriorityClass', { name: spec.priorityClassName }, 'spec.priorityClassName');
   return found;
 }
+
+const keysOf = (items: readonly ({ key: string } | undefined)[] = []): string[] =>
+  items.flatMap((item) => (item === undefined ? [] : [item.key]));

@@ -1,4 +1,5 @@
 import { nearestName } from '../text/nearest-name.ts';
+import { templateHint } from '../text/template-hint.ts';
 import { nearestValidName, type NameCheck } from './names.ts';
 
 /** Kinds of broken rules, in the words of the API server. */
@@ -23,12 +24,13 @@ export class FieldErrors {
     this.#add(field, 'Duplicate value', quoted(value));
   }
 
-  forbidden(field: string, message: string): void {
-    this.#add(field, 'Forbidden', message);
+  forbidden(field: string, message: string, hint?: string): void {
+    this.#add(field, 'Forbidden', message, hint);
   }
 
   invalid(field: string, value: unknown, message: string, hint?: string): void {
-    this.#add(field, 'Invalid value', `${quoted(value)}: ${message}`, hint);
+    const template = typeof value === 'string' ? templateHint(value) : undefined;
+    this.#add(field, 'Invalid value', `${quoted(value)}: ${message}`, template ?? hint);
   }
 
   /** Adds an invalid value if there is a message. The name checks return such messages. */
@@ -44,7 +46,7 @@ export class FieldErrors {
 
   /** `known` are the names that the hint may suggest. */
   notFound(field: string, value: string, known: Iterable<string> = [], hint?: string): void {
-    this.#add(field, 'Not found', quoted(value), didYouMean(nearestName(value, known)) ?? hint);
+    this.#add(field, 'Not found', quoted(value), templateHint(value) ?? didYouMean(nearestName(value, known)) ?? hint);
   }
 
   required(field: string, message = 'must be set', hint?: string): void {
@@ -59,7 +61,7 @@ export class FieldErrors {
   unsupportedUnless(field: string, value: string, allowed: readonly string[]): void {
     if (allowed.includes(value)) return;
     const message = `${quoted(value)}: supported values: ${allowed.map(quoted).join(', ')}`;
-    this.#add(field, 'Unsupported value', message, didYouMean(nearestName(value, allowed)));
+    this.#add(field, 'Unsupported value', message, templateHint(value) ?? didYouMean(nearestName(value, allowed)));
   }
 
   /** As `unsupportedUnless`, but an empty value counts as missing. */

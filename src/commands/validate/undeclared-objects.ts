@@ -1,46 +1,78 @@
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
 import { type ObjectReference, objectReferences } from '../../api/values/config-object-references.ts';
-import { configObjectKey } from '../../api/values/config-object.ts';
+import { type ConfigObject, configObjectKey, isConfigData } from '../../api/values/config-object.ts';
+import type { LabelledNode } from '../../api/values/node-selector.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
+import { computeBinding } from '../../engine/persistent-volumes/compute-binding.ts';
 
 const kinds: readonly ObjectReference['kind'][] = ['ConfigMap', 'Secret', 'PersistentVolumeClaim'];
 
 /**
- * A warning for each place where a pod needs an object that no manifest declares. Undeclared classes are errors, found
- * elsewhere. Empty if there are errors, because those may hide declarations.
+ * A warning for each place where a pod needs an object that no manifest declares, a key that the object does not have,
+ * or a claim that no volume fits. Undeclared classes are errors, found elsewhere. Empty if there are errors, because
+ * those may hide declarations.
  */
-export function undeclaredObjects({
-  where,
-  pods,
-  configObjects = [],
-  classPlaces = [],
-  problems,
-}: SourceUpdate): ManifestProblem[] {
+export function undeclaredObjects(
+  { where, pods, configObjects = [], classPlaces = [], problems }: SourceUpdate,
+  node: LabelledNode,
+): ManifestProblem[] {
   if (problems.some(({ severity }) => severity === 'error')) return [];
-  const declared = new Set(configObjects.map(configObjectKey));
-  return pods.flatMap((pod) =>
-    objectReferences(pod)
-      .filter(({ kind, key, isOptional }) => kinds.includes(kind) && !isOptional && !declared.has(key))
-      .map((reference): ManifestProblem => {
-        const { kind, name, field } = reference;
-        const { uid, namespace } = pod.metadata;
-        const {
-          origin = where,
-          line,
-          column,
-        } = classPlaces.find((place) => place.podUID === uid && place.field === field) ?? {};
-        return {
+  const declared = new Map(configObjects.map((object) => [configObjectKey(object), object]));
+  return pods.flatMap((pod) => {
+    const { uid, namespace } = pod.metadata;
+    return objectReferences(pod)
+      .filter(({ kind }) => kinds.includes(kind))
+      .flatMap((reference) => {
+        const { field } = reference;
+        const place = classPlaces.find((one) => one.podUID === uid && one.field === field);
+        const { origin = where, line, column } = place ?? {};
+        return problemsOf(reference, { declared, namespace, node }).map((problem): ManifestProblem => ({
           origin,
           ...(line !== undefined && { line }),
           ...(column !== undefined && { column }),
           field,
-          message: `no manifest declares ${kind} ${namespace}/${name}`,
-          hint: hintFor(reference, [...declared]),
+          ...problem,
           severity: 'warning',
-        };
-      }),
-  );
+        }));
+      });
+  });
+}
+
+interface Declared {
+  /** The declared objects by `configObjectKey`. */
+  declared: ReadonlyMap<string, ConfigObject>;
+  /** Namespace of the pod. */
+  namespace: string;
+  node: LabelledNode;
+}
+
+type Finding = Pick<ManifestProblem, 'message' | 'hint'>;
+
+function problemsOf(reference: ObjectReference, { declared, namespace, node }: Declared): Finding[] {
+  const { kind, name, key, isOptional } = reference;
+  const object = declared.get(key);
+  if (object === undefined) {
+    if (isOptional) return [];
+    const message = `no manifest declares ${kind} ${namespace}/${name}`;
+    return [{ message, hint: hintFor(reference, [...declared.keys()]) }];
+  }
+  if (object.kind === 'PersistentVolumeClaim') {
+    const volumes = [...declared.values()].filter((one) => one.kind === 'PersistentVolume');
+    const binding = computeBinding({ claim: object, volumes, holders: new Map(), hasFolder: false, node });
+    if (binding.type !== 'unbound') return [];
+    const message = `PersistentVolumeClaim ${namespace}/${name} stays unbound, and the pod waits: ${binding.because}`;
+    return [{ message, hint: 'Declare a PersistentVolume that fits beside it, or remove selector and class.' }];
+  }
+  if (!isConfigData(object)) return [];
+  const known = [...object.data.keys(), ...object.binaryData.keys()];
+  return reference.keys
+    .filter((wanted) => !known.includes(wanted))
+    .map((wanted) => {
+      const near = nearestName(wanted, known);
+      const hint = near === undefined ? 'Add the key, or set "optional: true".' : `Did you mean "${near}"?`;
+      return { message: `${kind} ${namespace}/${name} has no key "${wanted}": the pod waits for it`, hint };
+    });
 }
 
 function hintFor({ kind, name, key, field }: ObjectReference, declared: readonly string[]): string {

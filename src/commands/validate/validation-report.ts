@@ -65,15 +65,20 @@ const countedKinds = [
   'Service',
 ] as const satisfies ConfigObject['kind'][];
 
-/** The last line of the report: `2 pods, 1 ConfigMap: 1 error, 2 warnings, 3 notes`. */
-export function validationSummary({ pods, configObjects = [], problems }: SourceUpdate): string {
-  const kinds = configObjects.map(({ kind }) => kind);
+/** The last line of the report: `2 pods (1 broken), 1 ConfigMap: 1 error, 2 warnings, 3 notes`. */
+export function validationSummary({ pods, configObjects = [], problems, broken = [] }: SourceUpdate): string {
+  const amount = (kind: string, good: number): { all: number; bad: number } => {
+    const bad = broken.filter((one) => one === kind).length;
+    return { all: good + bad, bad };
+  };
+  const shown = ({ all, bad }: { all: number; bad: number }, what: string): string =>
+    `${counted(all, what)}${bad === 0 ? '' : ` (${bad} broken)`}`;
   const declared = [
-    counted(pods.length, 'pod'),
+    shown(amount('Pod', pods.length), 'pod'),
     ...countedKinds
-      .map((kind) => [kinds.filter((one) => one === kind).length, kind] as const)
-      .filter(([amount]) => amount > 0)
-      .map(([amount, kind]) => counted(amount, kind)),
+      .map((kind) => [amount(kind, configObjects.filter((object) => object.kind === kind).length), kind] as const)
+      .filter(([{ all }]) => all > 0)
+      .map(([amounts, kind]) => shown(amounts, kind)),
   ];
   const notes = count(problems, 'note');
   const found = [

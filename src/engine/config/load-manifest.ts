@@ -8,10 +8,11 @@ import type { ManifestProblem } from '../view/events.ts';
 export function loadManifest(
   bytes: Uint8Array,
   origin: string,
-  { nodeName, featureGates, cronJobs, allPlaces }: StaticPodNode,
+  { nodeName, featureGates, cronJobs, rootDir, allPlaces }: StaticPodNode,
   source: SourceName = 'file',
 ): Manifests {
-  return loadManifests(bytes, { origin, nodeName, featureGates, cronJobs, allPlaces, source, hash: podUIDHash });
+  const node = { nodeName, featureGates, cronJobs, rootDir, allPlaces };
+  return loadManifests(bytes, { origin, ...node, source, hash: podUIDHash });
 }
 
 /** True if all problems are warnings. */

@@ -1,3 +1,4 @@
+import type { Manifests } from '../../api/objects/load-manifests.ts';
 import type { ConfigObject } from '../../api/values/config-object.ts';
 import type { DependsOnPlace } from '../../api/values/depends-on.ts';
 import type { ClassPlace } from '../../api/values/resolve-classes.ts';
@@ -26,6 +27,8 @@ export interface SourceUpdate {
   derivedUIDs?: string[];
   /** True if an empty list says on purpose that no pod is to run. Absent otherwise. */
   declaresNothing?: boolean;
+  /** Kinds of the objects that have errors. Absent unless all places are wanted. */
+  broken?: NonNullable<Manifests['broken']>;
 }
 
 /** A folder, file, URL or stream that declares pods. */

@@ -40,7 +40,8 @@ export function computeBinding(request: BindingRequest): Binding {
   if (smallest !== undefined) return { type: 'volume', volume: smallest };
   if (mayHaveFolder(claim, ofClass)) return { type: 'folder' };
   const reasons = unfit.map(({ volume, because = '' }) => `${volume.name}: ${because}`);
-  const because = reasons.length === 0 ? 'none of its class is declared' : reasons.join('; ');
+  const ofSelector = claim.selector === undefined ? '' : ', and a claim with a selector gets no folder';
+  const because = reasons.length === 0 ? `none of its class is declared${ofSelector}` : reasons.join('; ');
   return { type: 'unbound', because: `no persistent volume fits: ${because}` };
 }
 

@@ -20,7 +20,7 @@ import type { Connect, RuntimePlace } from '../runtime-connection.ts';
 import { withRuntime } from '../with-runtime.ts';
 import type { CurrentNode, CurrentPod } from './node-state.ts';
 
-interface Request extends StaticPodNode, RuntimePlace {
+interface Request extends Omit<StaticPodNode, 'rootDir'>, RuntimePlace {
   /** Snapshot of the running agent; undefined if none runs. */
   snapshot: EngineSnapshot | undefined;
   connect: Connect;

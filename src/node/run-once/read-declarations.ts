@@ -11,7 +11,14 @@ import type { NodeOptions } from '../options/node-options.ts';
 import { isKustomization } from '../sources/build-kustomization.ts';
 import { remoteManifest } from '../sources/node-sources.ts';
 import { readManifestURL } from '../sources/read-manifest-url.ts';
-import { brokenManifestExitCode, joined, readManifests, readStdin, refuseBroken } from '../sources/read-manifests.ts';
+import {
+  brokenManifestExitCode,
+  joined,
+  readManifests,
+  readStdin,
+  refuseBroken,
+  asError,
+} from '../sources/read-manifests.ts';
 import { withNodeClasses } from '../sources/with-node-classes.ts';
 import { overridePods, type PodOverrides } from './pod-overrides.ts';
 
@@ -21,6 +28,8 @@ export interface DeclaredRequest {
   manifests: readonly string[];
   stdin: AsyncIterable<Uint8Array>;
   overrides: PodOverrides;
+  /** True if a warning about a manifest is an error. */
+  isStrict: boolean;
   logger: Logger;
 }
 
@@ -33,6 +42,7 @@ export async function readDeclarations(request: DeclaredRequest): Promise<Source
     kustomizations: manifests.filter((_, index) => isBuilt[index] === true),
     nodeName: options.nodeName,
     featureGates: options.featureGates,
+    rootDir: options.rootDir,
     cronJobs: 'runOnce',
     stdin: manifests.includes('-') ? await readStdin(stdin) : undefined,
   });
@@ -43,7 +53,7 @@ export async function readDeclarations(request: DeclaredRequest): Promise<Source
     )),
   ];
   const { problems } = withNodeClasses(joined(updates), options.runtimeClasses);
-  refuseBroken(problems, 'nothing was started');
+  refuseBroken(request.isStrict ? problems.map(asError) : problems, 'nothing was started');
   const pods = updates.flatMap((update) => update.pods);
   refuseNothing(pods);
   refuseMirrors(pods);

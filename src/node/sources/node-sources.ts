@@ -38,6 +38,7 @@ export function nodeSources(options: NodeOptions, logger: Logger, { hasApplied =
   const files = {
     nodeName,
     featureGates,
+    rootDir,
     fileCheckFrequencyMs: options.fileCheckFrequency,
     clock: systemClock,
     logger: logger.child({ component: 'file-source' }),
@@ -72,8 +73,8 @@ export function remoteManifest(
   url: string,
   resources: OriginResources = {},
 ): RemoteManifestOptions {
-  const { nodeName, featureGates } = options;
-  return { origin: manifestOrigin(options, url, resources), nodeName, featureGates, clock: systemClock };
+  const { nodeName, featureGates, rootDir } = options;
+  return { origin: manifestOrigin(options, url, resources), nodeName, featureGates, rootDir, clock: systemClock };
 }
 
 function manifestOrigin(

@@ -42,16 +42,7 @@ export interface ManifestsRequest extends StaticPodNode {
 
 /** Reads manifests once, by the rules of the file source. Returns everything they declare, with all problems. */
 export async function readManifests(request: ManifestsRequest): Promise<SourceUpdate> {
-  const {
-    manifests,
-    nodeName,
-    featureGates,
-    cronJobs,
-    allPlaces,
-    stdin,
-    kustomizations = [],
-    withNotes = false,
-  } = request;
+  const { manifests, stdin, kustomizations = [], withNotes = false, ...node } = request;
   const urls = manifests.filter(isURL);
   const paths = manifests.filter((manifest) => manifest !== '-' && !isURL(manifest)).map((path) => resolve(path));
   const missing = (await Promise.all(paths.map(missingPath))).flatMap((problem) => problem ?? []);
@@ -59,10 +50,7 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
   const present = paths.filter((path) => !missing.some(({ origin }) => origin === path));
   const source = new FileSource({
     paths: present,
-    nodeName,
-    featureGates,
-    cronJobs,
-    allPlaces,
+    ...node,
     fileCheckFrequencyMs: Infinity,
     clock: systemClock,
     logger: silent,
@@ -70,9 +58,7 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
   const read = await source.read();
   const built = await buildAll(kustomizations);
   const texts = [...(stdin === undefined ? [] : [{ origin: stdinOrigin, bytes: stdin }]), ...built.texts];
-  const typed = texts.map(({ bytes, origin }) =>
-    loadManifest(bytes, origin, { nodeName, featureGates, cronJobs, allPlaces }),
-  );
+  const typed = texts.map(({ bytes, origin }) => loadManifest(bytes, origin, node));
   const { dependsOnPlaces, ...all } = joinManifests([read, ...typed]);
   const startOrder = startOrderProblems(all.pods, dependsOnPlaces);
   const found = [...missing, ...built.problems, ...all.problems, ...startOrder];
@@ -130,6 +116,10 @@ export class BrokenManifests extends UserError {
     this.problems = problems;
   }
 }
+
+/** A warning as the error that it is with --strict. */
+export const asError = (problem: ManifestProblem): ManifestProblem =>
+  problem.severity === 'warning' ? { ...problem, severity: 'error' } : problem;
 
 /** Throws `BrokenManifests` with all errors among the problems, if any. */
 export function refuseBroken(problems: readonly ManifestProblem[], consequence: string): void {

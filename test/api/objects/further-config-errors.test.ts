@@ -66,7 +66,7 @@ preemptionPolicy: Sometimes`;
     '5 data[port]: Expected a string, found the number 80',
     `3 metadata.name: Invalid value: "Settings": ${characters}`,
     '6 data[a key]: Invalid value: "a key": must consist of letters, digits, "-", "_" and "."',
-    '13 data[tls.crt]: Expected a string in base64, found a string',
+    '13 data[tls.crt]: Expected a string in base64, found other text',
     '14 data[a key]: Invalid value: "a key": must consist of letters, digits, "-", "_" and "."',
     '12 data[tls.key]: Required value: a Secret of type kubernetes.io/tls needs it',
     '22 spec.ports[0].port: Expected an integer, found the string "80"',

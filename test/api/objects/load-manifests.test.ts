@@ -79,7 +79,7 @@ describe('documents', () => {
       {
         pods: ['default/a-edge1'],
         problems: [
-          '8:18 error metadata.name Invalid value: "B-edge1": must consist of lower case letters, digits, "-" and ".", and each part start and end with a letter or digit',
+          '8:18 error metadata.name Invalid value: "B": must consist of lower case letters, digits, "-" and ".", and each part start and end with a letter or digit',
         ],
       },
     ],

@@ -221,7 +221,7 @@ describe('a broken workload', () => {
       'has a bad name',
       workload('apps/v1 Deployment', template).replace('web', 'We_b'),
       [
-        '3:18 error metadata.name Invalid value: "We_b-edge1": must consist of lower case letters, digits, "-" and ".", and each part start and end with a letter or digit',
+        '3:18 error metadata.name Invalid value: "We_b": must consist of lower case letters, digits, "-" and ".", and each part start and end with a letter or digit',
       ],
     ],
     [

@@ -23,14 +23,14 @@ spec:
   - {name: data, persistentVolumeClaim: {claimName: data}}
   - {name: all, projected: {sources: [{configMap: {name: other}}]}}
 `;
-const settings = '---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n';
+const settings = '---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {b: x}\n';
 
 async function warningsOf(text: string): Promise<string[]> {
   const folder = await temporaryFolder();
   const path = join(folder, 'web.yaml');
   await writeFile(path, text);
   const request = { manifests: [path], nodeName: 'edge1', stdin: undefined, allPlaces: true };
-  return undeclaredObjects(await readManifests(request)).map(
+  return undeclaredObjects(await readManifests(request), { name: 'edge1', labels: {} }).map(
     ({ origin, line, field, severity, message, hint }) =>
       `${origin === path}:${line}: ${severity}: ${field}: ${message} (${hint})`,
   );
@@ -49,4 +49,73 @@ test('each object that no manifest declares is a warning with its place and what
 
 test('an error may hide declarations, so there are no such warnings beside it', async () => {
   expect(await warningsOf(pod + settings.replace('name: settings', 'name: Settings!'))).toEqual([]);
+});
+
+const keyed = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: app
+    image: app
+    env:
+    - {name: A, valueFrom: {configMapKeyRef: {name: settings, key: hots}}}
+    - {name: B, valueFrom: {secretKeyRef: {name: keys, key: token}}}
+    - {name: C, valueFrom: {configMapKeyRef: {name: settings, key: none, optional: true}}}
+    - {name: D, valueFrom: {configMapKeyRef: {name: settings, key: host}}}
+  volumes:
+  - {name: a, configMap: {name: settings, items: [{key: file, path: file}]}}
+  - {name: b, projected: {sources: [{secret: {name: keys, items: [{key: file, path: file}]}}]}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {host: a}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+stringData: {password: a}
+`;
+
+test('a key that a declared object does not have is a warning', async () => {
+  const add = 'Add the key, or set "optional: true".';
+  const what = (kind: string, key: string, hint = add): string =>
+    `${kind} has no key "${key}": the pod waits for it (${hint})`;
+  const field = 'spec.containers[0].env';
+  expect(await warningsOf(keyed)).toEqual([
+    `true:9: warning: ${field}[0].valueFrom.configMapKeyRef.name: ${what('ConfigMap default/settings', 'hots', 'Did you mean "host"?')}`,
+    `true:10: warning: ${field}[1].valueFrom.secretKeyRef.name: ${what('Secret default/keys', 'token')}`,
+    `true:14: warning: spec.volumes[0].configMap.name: ${what('ConfigMap default/settings', 'file')}`,
+    `true:15: warning: spec.volumes[1].projected.sources[0].secret.name: ${what('Secret default/keys', 'file')}`,
+  ]);
+});
+
+test('a claim that no declared volume fits is a warning that names why', async () => {
+  const claim = `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, selector: {matchLabels: {disk: fast}}}
+`;
+  const volume = `apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk, labels: {disk: slow}}
+spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, hostPath: {path: /data}}
+`;
+  const user = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers: [{name: app, image: app}]
+  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+`;
+  const warning = (because: string): string =>
+    `true:6: warning: spec.volumes[0].persistentVolumeClaim.claimName: PersistentVolumeClaim default/data stays unbound, and the pod waits: no persistent volume fits: ${because} (Declare a PersistentVolume that fits beside it, or remove selector and class.)`;
+  expect(await warningsOf([user, claim].join('---\n'))).toEqual([
+    warning('none of its class is declared, and a claim with a selector gets no folder'),
+  ]);
+  expect(await warningsOf([user, claim, volume].join('---\n'))).toEqual([
+    warning('disk: the selector does not match its labels'),
+  ]);
+  expect(await warningsOf([user, claim, volume.replace('slow', 'fast')].join('---\n'))).toEqual([]);
 });

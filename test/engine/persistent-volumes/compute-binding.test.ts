@@ -38,7 +38,11 @@ test.each<[title: string, given: Given, expected: string]>([
     { claim: { storageClassName: '' } },
     'no persistent volume fits: none of its class is declared',
   ],
-  ['a selector has no folder', { claim: { selector: {} } }, 'no persistent volume fits: none of its class is declared'],
+  [
+    'a selector has no folder',
+    { claim: { selector: {} } },
+    'no persistent volume fits: none of its class is declared, and a claim with a selector gets no folder',
+  ],
   [
     'the smallest volume that fits is taken',
     {

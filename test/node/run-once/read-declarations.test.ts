@@ -15,7 +15,15 @@ afterEach(() => {
 });
 
 /** What a run of these manifests declares, and its warnings. */
-async function declared({ manifests = [], flags = [] }: { manifests?: string[]; flags?: string[] }) {
+async function declared({
+  manifests = [],
+  flags = [],
+  isStrict = false,
+}: {
+  manifests?: string[];
+  flags?: string[];
+  isStrict?: boolean;
+}) {
   const command = addNodeOptions(new Command('run-once')).parse(['--hostname-override', 'edge1', ...flags], {
     from: 'user',
   });
@@ -25,6 +33,7 @@ async function declared({ manifests = [], flags = [] }: { manifests?: string[]; 
     manifests,
     stdin: process.stdin,
     overrides: { env: new Map(), images: [] },
+    isStrict,
     logger: { ...silentLogger, warn: (...entry: unknown[]) => warnings.push(...entry) },
   });
   return { pods: updates.flatMap(({ pods }) => pods), warnings };
@@ -44,6 +53,18 @@ test('a broken manifest is refused by file, line and field', async () => {
       new RegExp(`^broken manifest, nothing was started\n${file}:\\d+:\\d+: error: spec\\.containers\\[0\\]\\.`),
     ) as string,
     problems: [expect.objectContaining({ origin: file, field: 'spec.containers[0].imagePullPolicy' })],
+  });
+});
+
+test('a misspelt field is a warning, and an error with --strict', async () => {
+  const file = await fileOf(podText('web').replace('image:', 'comand: [false], image:'));
+  const field = 'spec.containers[0].comand';
+  const { pods, warnings } = await declared({ manifests: [file] });
+  expect(pods).toHaveLength(1);
+  expect(warnings).toEqual([expect.stringContaining(`warning: ${field}: Unknown field "comand" is ignored`)]);
+  await expect(declared({ manifests: [file], isStrict: true })).rejects.toMatchObject({
+    exitCode: 2,
+    problems: [expect.objectContaining({ field, hint: 'Did you mean "command"?' })],
   });
 });
 

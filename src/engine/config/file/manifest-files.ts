@@ -25,7 +25,14 @@ const otherUID = 'Leave it out, or give one of them another.';
 
 type Declared = Pick<
   Manifests,
-  'pods' | 'configObjects' | 'dependsOnPlaces' | 'classPlaces' | 'derivedUIDs' | 'namePlaces' | 'declaresNothing'
+  | 'pods'
+  | 'configObjects'
+  | 'dependsOnPlaces'
+  | 'classPlaces'
+  | 'derivedUIDs'
+  | 'namePlaces'
+  | 'declaresNothing'
+  | 'broken'
 >;
 
 interface ManifestFile {
