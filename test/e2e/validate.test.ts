@@ -114,7 +114,7 @@ test('a folder is reported file by file, with every line in question', async () 
       '    2 |  "metadata": {"name": 3}}',
       '      |                       ^',
       '  hint: Put it in quotes: "3".',
-      '1 pod: 2 errors, 2 warnings',
+      '2 pods (1 broken): 2 errors, 2 warnings',
       '',
     ].join('\n'),
     stderr: '',
