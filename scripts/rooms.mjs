@@ -600,7 +600,16 @@ const rooms = {
   ],
   'commands/validate': [
     'text of `validate`, and images that are absent',
-    ['api/text', 'api/values', 'cri', 'engine/config', 'engine/images', 'engine/persistent-volumes', 'node', 'commands/io'],
+    [
+      'api/text',
+      'api/values',
+      'cri',
+      'engine/config',
+      'engine/images',
+      'engine/persistent-volumes',
+      'node',
+      'commands/io',
+    ],
   ],
   'commands/describe': [
     'text of `describe`',
