@@ -694,7 +694,6 @@ const rooms = {
   commands: [
     'one file a subcommand: parse, call, print',
     [
-      'api/text',
       'api/values',
       'cri',
       'flow',
