@@ -19,7 +19,8 @@ export function explainImage(subject: Subject): Finding | undefined {
   if (part === undefined) return undefined;
   const { container, path, status } = part;
   const event = newestEvent(subject, [reasons.failed, reasons.errImageNeverPull, reasons.inspectFailed]);
-  const meaning = imageMeaning(container.image ?? '', status?.state?.waiting?.message ?? event?.message ?? '');
+  const message = status?.state?.waiting?.message ?? event?.message ?? '';
+  const meaning = imageMeaning(container.image ?? '', message, container.imagePullPolicy);
   return {
     stage: 'image',
     container: container.name,
@@ -31,11 +32,21 @@ export function explainImage(subject: Subject): Finding | undefined {
   };
 }
 
-/** The meaning of a failed pull. */
-export function imageMeaning(image: string, message: string): Meaning {
-  const meaning = meaningOf(machineTexts, message) ?? meaningOf(pullTexts, message, image);
-  return meaning ?? { cause: `cannot pull ${image}: ${lastClause(message)}`, ways: [correct, load] };
+/** The meaning of a failed pull. With the policy Always the image may be on this node all the same. */
+export function imageMeaning(image: string, message: string, pullPolicy = ''): Meaning {
+  const ofMachine = meaningOf(machineTexts, message);
+  if (ofMachine !== undefined) return ofMachine;
+  const isAlways = pullPolicy === 'Always';
+  const meaning = meaningOf(pullTexts, message, image, isAlways);
+  const { cause, ways } = meaning ?? { cause: `cannot pull ${image}: ${lastClause(message)}`, ways: [correct, load] };
+  if (!isAlways || invalidName.test(message)) return { ...meaning, cause, ways };
+  const because = `${cause}; imagePullPolicy Always pulls it before each start, even if it is on this node`;
+  return { ...meaning, cause: because, ways: [useOwn, ...ways] };
 }
+
+const invalidName = /couldn't parse image name|invalid reference format/;
+const useOwn =
+  'To run the image of this node, set imagePullPolicy: IfNotPresent. See whether it has one: kubelet-ts images list';
 
 const correct = 'Correct the name or the tag of the image.';
 const load = 'Or load the image from an archive: kubelet-ts images load FILE';
@@ -49,9 +60,9 @@ function registryOf(image: string): string {
 }
 
 /** Texts of containerd, CRI-O and registries, the more specific first. */
-const pullTexts: readonly KnownText<[image: string]>[] = [
+const pullTexts: readonly KnownText<[image: string, isAlways: boolean]>[] = [
   {
-    pattern: /couldn't parse image name|invalid reference format/,
+    pattern: invalidName,
     cause: (_found, image) => `"${image}" is not an image name`,
     ways: () => [`${correct} Names are lowercase: [REGISTRY/]NAME[:TAG].`],
   },
@@ -123,9 +134,9 @@ const pullTexts: readonly KnownText<[image: string]>[] = [
   {
     pattern:
       /connection refused|i\/o timeout|no route to host|network is unreachable|TLS handshake timeout|deadline exceeded|connection reset|no progress for|\b50\d\b|EOF/i,
-    cause: (_found, image) =>
+    cause: (_found, image, isAlways) =>
       registryOf(image) === 'localhost'
-        ? `${image} is not on this node, and no registry answers at localhost`
+        ? `${isAlways ? '' : `${image} is not on this node, and `}no registry answers at localhost`
         : `the registry ${registryOf(image)} cannot be reached`,
     ways: (_found, image) =>
       registryOf(image) === 'localhost'

@@ -38,22 +38,30 @@ export function runtimeFinding(runtime: EngineSnapshot['runtime'], error: string
   };
 }
 
-/** The newest manifest is broken, so that the last good revision runs on, or another manifest declares the pod too. */
+/** The newest manifest is broken, so that the last good revision runs on. */
 export function explainManifest({ node, pod }: Subject): Finding | undefined {
   const { namespace, name } = pod.metadata;
-  const errors = (node?.sources ?? []).flatMap(({ problems }) =>
-    problems.filter(({ severity }) => severity === 'error'),
-  );
+  const errors = errorsOf(node);
   const kept = errors.find(({ lastGoodPods = [] }) =>
     lastGoodPods.some((one) => one.namespace === namespace && one.name === name),
   );
-  if (kept !== undefined) {
-    const broken = errors.filter(({ origin }) => origin === kept.origin);
-    const cause = broken.find(({ lastGoodPods }) => lastGoodPods === undefined) ?? kept;
-    return manifestFinding(cause, broken, 'Its last good revision runs on.');
-  }
-  const repeated = errors.find(({ repeatedPod }) => repeatedPod?.namespace === namespace && repeatedPod.name === name);
+  if (kept === undefined) return undefined;
+  const broken = errors.filter(({ origin }) => origin === kept.origin);
+  const cause = broken.find(({ lastGoodPods }) => lastGoodPods === undefined) ?? kept;
+  return manifestFinding(cause, broken, 'Its last good revision runs on.');
+}
+
+/** Another manifest declares the pod too. That one is ignored, so it never is why this pod does not run. */
+export function explainRepeated({ node, pod }: Subject): Finding | undefined {
+  const { namespace, name } = pod.metadata;
+  const repeated = errorsOf(node).find(
+    ({ repeatedPod }) => repeatedPod?.namespace === namespace && repeatedPod.name === name,
+  );
   return repeated && manifestFinding(repeated, [repeated], 'The pod of the first declaration runs on.');
+}
+
+function errorsOf(node: Subject['node']): ManifestProblem[] {
+  return (node?.sources ?? []).flatMap(({ problems }) => problems.filter(({ severity }) => severity === 'error'));
 }
 
 /** An error of a manifest as a finding. `others` are all errors of that manifest. */
@@ -98,7 +106,7 @@ export function explainUpdate(subject: Subject): Finding | undefined {
   if (/Image|Pull|Registry/.test(reason)) {
     const { container } = partsOf(pod)[0] ?? {};
     const image = images.find((one) => message.includes(one)) ?? images[0] ?? container?.image ?? '';
-    const { cause, ways } = imageMeaning(image, message);
+    const { cause, ways } = imageMeaning(image, message, container?.imagePullPolicy);
     return {
       stage: 'image',
       cause: `its update waits: ${cause}`,

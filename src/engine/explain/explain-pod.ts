@@ -5,7 +5,14 @@ import { explainContainerStart } from './explain-container-start.ts';
 import { explainCrash } from './explain-crash.ts';
 import { explainEnd, explainFailedContainer } from './explain-end.ts';
 import { explainImage } from './explain-image.ts';
-import { explainAgent, explainManifest, explainReplacement, explainRuntime, explainUpdate } from './explain-node.ts';
+import {
+  explainAgent,
+  explainManifest,
+  explainRepeated,
+  explainReplacement,
+  explainRuntime,
+  explainUpdate,
+} from './explain-node.ts';
 import { explainHold, explainStop, explainUndeclared } from './explain-operation.ts';
 import { explainProbe } from './explain-probe.ts';
 import { explainSandbox } from './explain-sandbox.ts';
@@ -32,6 +39,7 @@ const examiners: readonly Examiner[] = [
   explainProgress,
   explainHold,
   explainUndeclared,
+  explainRepeated,
 ];
 
 /** Explains in which stage a pod is, why, and what to do. */

@@ -12,3 +12,32 @@ test('of an image that is missing offline, all missing images and the commands t
     ],
   });
 });
+
+const refused =
+  'failed to do request: Head "http://localhost/v2/app/manifests/1": dial tcp 127.0.0.1:80: connect: connection refused';
+const useOwn =
+  'To run the image of this node, set imagePullPolicy: IfNotPresent. See whether it has one: kubelet-ts images list';
+
+test.each([
+  ['localhost/app:1', refused, 'no registry answers at localhost'],
+  ['box.example/app:1', refused, 'the registry box.example cannot be reached'],
+  ['box.example/app', 'lookup box.example: no such host', 'the name of the registry box.example cannot be resolved'],
+  ['app:latest', 'toomanyrequests: rate limit', 'the registry docker.io limits the number of pulls'],
+  ['app:1', 'something else', 'cannot pull app:1: something else'],
+])('with the policy Always %s is not said to be missing, and IfNotPresent is named', (image, message, cause) => {
+  const meaning = imageMeaning(image, message, 'Always');
+  expect(meaning.cause).toBe(`${cause}; imagePullPolicy Always pulls it before each start, even if it is on this node`);
+  expect(meaning.ways[0]).toBe(useOwn);
+});
+
+test('with the policy IfNotPresent a failed pull shows that the image is missing', () => {
+  expect(imageMeaning('localhost/app:1', refused, 'IfNotPresent').cause).toBe(
+    'localhost/app:1 is not on this node, and no registry answers at localhost',
+  );
+});
+
+test('another policy does not help a bad name', () => {
+  expect(imageMeaning('App', 'invalid reference format', 'Always').ways).toEqual([
+    'Correct the name or the tag of the image. Names are lowercase: [REGISTRY/]NAME[:TAG].',
+  ]);
+});

@@ -75,3 +75,26 @@ test('the command that checks a manifest is quoted for a shell', () => {
   const problem = { severity: 'error', origin: '/m/a; reboot.yaml', message: 'No list' } as const;
   expect(manifestFinding(problem, []).ways[1]).toBe("Then check it: kubelet-ts validate '/m/a; reboot.yaml'");
 });
+
+describe('a second manifest that declares the pod', () => {
+  const runtime = { endpoint: 'unix:///run/crio/crio.sock', chosenBecause: '', name: 'cri-o', version: '1' };
+  const causeOf = (status: NonNullable<Parameters<typeof makePod>[0]>['status']): string => {
+    const pod = makePod({ status });
+    const { namespace, name } = pod.metadata;
+    const message = `Pod ${namespace}/${name} is declared by /m/a.yaml already`;
+    const problem = { origin: '/m/b.yaml', severity: 'error', message, repeatedPod: { namespace, name } } as const;
+    const source = { source: 'file', where: '/m', ready: true, pods: 1, problems: [problem] } as const;
+    const sources = [{ ...source, problems: [problem] }];
+    return explainPod({ pod, node: { runtime, pressures: [], sources, pods: [] } }).cause;
+  };
+
+  test('is the cause only if the pod has no trouble of its own', () => {
+    const { name = '' } = makePod().spec.containers[0] ?? {};
+    const container = { name, image: 'app:1', imageID: '', ready: false, restartCount: 0 };
+    const waiting = { reason: 'ErrImagePull', message: 'manifest unknown' };
+    const pulling = [{ ...container, state: { waiting } }];
+    expect(causeOf({ phase: 'Pending', containerStatuses: pulling })).toMatch(/^its registry has no image/);
+    const running = [{ ...container, ready: true, state: { running: { startedAt: '2025-01-01T00:00:00Z' } } }];
+    expect(causeOf({ phase: 'Running', containerStatuses: running })).toMatch(/is declared by \/m\/a\.yaml already$/);
+  });
+});
