@@ -17,12 +17,14 @@ import {
   type FieldCondition,
   givenUpBecause,
   isConditionMet,
+  isDeclared,
   parseCondition,
   type WaitCondition,
   waitConditions,
   waitingText,
   wantedText,
 } from './wait/wait-condition.ts';
+import { brokenManifests } from './pod/why-not-started.ts';
 import { snapshotsAtEvents } from '../server/control/snapshots-at-events.ts';
 
 const defaultTimeoutMs = 60_000;
@@ -211,7 +213,7 @@ function notMet(
   if (names.length === 0) throw new UserError(`${why} before a pod was declared`);
   const waiting = snapshot === undefined ? names.join(', ') : waitingPods(names, condition, snapshot);
   return new UserError(`${why} before these pods ${wantedText(condition)}: ${waiting}`, {
-    hint: 'kubelet-ts ps shows their state.',
+    hint: brokenManifestsOf(names, snapshot) ?? 'kubelet-ts ps shows their state.',
   });
 }
 
@@ -223,4 +225,10 @@ function waitingPods(
 ): string {
   const waiting = names.filter((name) => !isConditionMet(name, condition, snapshot));
   return waiting.map((name) => `${name} (${waitingText(name, snapshot)})`).join(', ');
+}
+
+/** The files with errors if one of these pods is not declared, because one of them may declare it. */
+function brokenManifestsOf(names: readonly string[], snapshot: EngineSnapshot | undefined): string | undefined {
+  if (snapshot === undefined || names.every((name) => isDeclared(name, snapshot))) return undefined;
+  return brokenManifests(snapshot.sources.flatMap(({ problems }) => problems));
 }

@@ -7,6 +7,7 @@ import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { podsMeant, withoutPodKind } from './pods-meant.ts';
+import { brokenManifests } from './why-not-started.ts';
 
 /** Pods that flags choose instead of names. */
 export interface PodChoice {
@@ -37,7 +38,7 @@ export async function podsOfAgent(rootDir: string, words: readonly string[], cho
   return [...byKey.values()];
 }
 
-function podNamed({ nodeName, pods }: EngineSnapshot, pod: string, namespace: string | undefined): PodName {
+function podNamed({ nodeName, pods, sources }: EngineSnapshot, pod: string, namespace: string | undefined): PodName {
   const found = podsMeant(pods, { pod, namespace, nodeName }, (listed) => listed.pod.metadata);
   const names = new Map(found.map(({ pod: { metadata } }) => [podKey(metadata), metadata]));
   const [first] = names.values();
@@ -50,6 +51,7 @@ function podNamed({ nodeName, pods }: EngineSnapshot, pod: string, namespace: st
     pod,
     pods.map((listed) => listed.pod.metadata.name),
   );
-  const hint = near === undefined ? 'kubelet-ts ps lists the pods.' : `Did you mean ${near}?`;
+  const broken = brokenManifests(sources.flatMap(({ problems }) => problems));
+  const hint = near === undefined ? (broken ?? 'kubelet-ts ps lists the pods.') : `Did you mean ${near}?`;
   throw new UserError(`no pod "${pod}"`, { hint });
 }

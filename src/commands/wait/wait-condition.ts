@@ -83,6 +83,11 @@ export function waitingText(name: string, snapshot: EngineSnapshot): string {
   return declared.waitingUpdate?.reason ?? podStatusText(declared.pod, declared.worker);
 }
 
+/** True if a manifest declares the pod. */
+export function isDeclared(name: string, snapshot: EngineSnapshot): boolean {
+  return revisionsOf(name, snapshot).some(({ replacedBy }) => replacedBy === undefined);
+}
+
 function revisionsOf(name: string, { pods, nodeName }: EngineSnapshot): PodSnapshot[] {
   return pods.filter(({ pod }) => isNamed(pod, name, nodeName));
 }

@@ -10,10 +10,11 @@ async function meant(
   names: readonly string[],
   references: readonly string[],
   choice: PodChoice = {},
+  sources: readonly object[] = [],
 ): Promise<unknown> {
   const rootDir = await temporaryFolder();
   const pods = names.map((name) => makeEntry(name));
-  await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods } });
+  await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods, sources } });
   return podsOfAgent(rootDir, references, choice);
 }
 
@@ -64,4 +65,12 @@ test('a name near to that of a pod is suggested', async () => {
 test('without an agent the error names the root-dir', async () => {
   const rootDir = await temporaryFolder();
   await expect(podsOfAgent(rootDir, ['web'], {})).rejects.toMatchObject(noAgentOn(rootDir));
+});
+
+test('an unknown pod may be that of a manifest with errors, which is named', async () => {
+  const problems = [{ origin: '/m/web.yaml', severity: 'error', message: 'Unexpected text' }];
+  await expect(meant(['db-edge1'], ['web'], {}, [{ problems }])).rejects.toMatchObject({
+    message: 'no pod "web"',
+    hint: 'Manifests with errors declare no pods: /m/web.yaml. kubelet-ts ps shows the errors.',
+  });
 });

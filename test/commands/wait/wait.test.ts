@@ -58,6 +58,20 @@ test('wait waits for an agent whose root-dir does not exist yet', async () => {
   expect(deps.printed).toEqual({ stdout: 'pod/web condition met\n', stderr: '', exitCode: undefined });
 });
 
+test('a pod that is not declared may be that of a manifest with errors, which is named', async () => {
+  const rootDir = await temporaryFolder();
+  const problems = [{ origin: '/m/web.yaml', severity: 'error', message: 'Unexpected text' }];
+  const snapshot = { ...makeSnapshot([]), sources: [{ source: 'file', where: '/m', ready: true, pods: 0, problems }] };
+  await startFakeAgent(rootDir, { '/v1/agent': { pid: 1 }, '/v1/snapshot': snapshot });
+  const program = new Command();
+  register(program, makeDeps(makeRuntime([], [])));
+  const words = ['wait', '--root-dir', rootDir, 'web', '--timeout', '0'];
+  await expect(program.parseAsync(words, { from: 'user' })).rejects.toMatchObject({
+    message: 'timed out before these pods were ready: web (not declared)',
+    hint: 'Manifests with errors declare no pods: /m/web.yaml. kubelet-ts ps shows the errors.',
+  });
+});
+
 test('the help names every form of a condition', () => {
   const program = new Command();
   register(program, makeDeps(makeRuntime([], [])));
