@@ -21,7 +21,7 @@ const useOwn =
 test.each([
   ['localhost/app:1', refused, 'no registry answers at localhost'],
   ['box.example/app:1', refused, 'the registry box.example cannot be reached'],
-  ['box.example/app', 'lookup box.example: no such host', 'the name of the registry box.example cannot be resolved'],
+  ['box.example/app', 'lookup box.example: no such host', 'cannot resolve box.example'],
   ['app:latest', 'toomanyrequests: rate limit', 'the registry docker.io limits the number of pulls'],
   ['app:1', 'something else', 'cannot pull app:1: something else'],
 ])('with the policy Always %s is not said to be missing, and IfNotPresent is named', (image, message, cause) => {
