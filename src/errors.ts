@@ -24,7 +24,7 @@ export class RequestRefused extends Error {
   override readonly name = 'RequestRefused';
 
   constructor(
-    readonly kind: 'missing' | 'conflict' | 'invalid',
+    readonly kind: 'missing' | 'conflict' | 'invalid' | 'unready',
     message: string,
     readonly hint?: string,
   ) {

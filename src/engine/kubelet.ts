@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { defaultInPlacePolicy } from '../api/values/in-place.ts';
 import type { PodName } from '../api/values/pod-names.ts';
 import type { FaultSnapshot } from '../flow/faults.ts';
-import { inTime } from '../flow/in-time.ts';
+import { RequestRefused } from '../errors.ts';
+import { inTime, TimeoutError } from '../flow/in-time.ts';
 import { textLimits } from '../text-limits.ts';
 import type { EngineHistory, HistoryEntry } from './history/history-entry.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
@@ -28,6 +29,8 @@ import type {
 
 /** How long a stop waits for syncs in flight. */
 const stopTimeoutMs = 2000;
+/** How long a request waits for a runtime that has not listed its pods yet. */
+const settlePatienceMs = 5000;
 
 /**
  * The engine. Runs its parts until it is stopped, and shows their state. A stop leaves every container running.
@@ -126,11 +129,22 @@ export class Kubelet
     return { nodeName: this.deps.node.nodeName, ...takeActivity(this.parts) };
   }
 
-  async settled(): Promise<void> {
-    await this.parts.config.settled();
-    await new Promise<void>((reached) => {
-      this.parts.inputs.push({ type: 'barrier', reached });
+  async settled({ waits = false } = {}): Promise<void> {
+    const { config, inputs, runtimeState } = this.parts;
+    await config.settled();
+    const handled = new Promise<void>((reached) => {
+      inputs.push({ type: 'barrier', reached });
     });
+    for (;;) {
+      try {
+        await inTime(this.deps.clock, settlePatienceMs, handled);
+        return;
+      } catch (error) {
+        if (!(error instanceof TimeoutError)) throw error;
+        const runtimeError = runtimeState.error();
+        if (!waits && runtimeError !== undefined) throw new RequestRefused('unready', runtimeError);
+      }
+    }
   }
 
   subscribe(listener: (event: KubeletEvent) => void): () => void {
@@ -154,6 +168,8 @@ export class Kubelet
   }
 
   operate(request: OperationRequest): Promise<string> {
+    // So that a runtime that hangs is noticed soon.
+    this.parts.runtimeState.checkNow();
     return this.parts.operations.act(request);
   }
 
@@ -284,6 +300,7 @@ export class Kubelet
         clock,
         logger: logger.child({ component: 'sync-loop' }),
         runtimeError: () => this.parts.runtimeState.error(),
+        hasListed: () => this.parts.pleg.lastRelistAt !== undefined,
         onRuntimeReady: (callback) => {
           const unsubscribe = this.parts.events.subscribe(({ type }) => {
             if (type === 'RuntimeReady') callback();

@@ -131,6 +131,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     isTerminating: (uid) => workers.isPodTerminationRequested(uid) && !workers.isPodKnownTerminated(uid),
     podStatus: (uid) => cache.get(uid),
     lookAtPod: (uid) => news.relist(uid),
+    runtimeWaitsBecause: () => runtimeState.waitsBecause(),
     isWellAsDeclared: (pod) => isReadyOrDone(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
     hasEnded: (uid) => statusManager.get(uid)?.reason !== reasons.stopped && workers.snapshot(uid).state === 'finished',
     runAnew: (uid) => state.statusRecords.runAnew(uid),

@@ -14,6 +14,8 @@ const followedPeriodMs = 10_000;
 const retryPeriodMs = 500;
 /** kubelet: kubelet.go maxWaitForContainerRuntime */
 const maxSilenceMs = 30_000;
+/** A check without an answer for so long is reported. The kubelet reports it after its deadline of two minutes. */
+const slowAnswerMs = 10_000;
 
 interface Deps {
   runtime: RuntimeService;
@@ -30,6 +32,8 @@ export class RuntimeState {
   private readonly wakeUps = new AsyncQueue<'due'>();
   private lastReadyAtMonotonic: number | undefined;
   private statusError: string | undefined;
+  /** True while a check waits for a late answer. */
+  private isLate = false;
   /** Set while the pod network is not ready. Then only host-network pods start. */
   networkError: string | undefined = 'network state unknown';
   /** Commands that give the runtime a network. Empty while it has one. */
@@ -74,6 +78,11 @@ export class RuntimeState {
     return pleg === undefined ? this.statusError : `PLEG is not healthy: ${pleg}`;
   }
 
+  /** Why requests to the runtime wait: `error`, or a check whose answer is late. Returns undefined if none waits. */
+  waitsBecause(): string | undefined {
+    return this.error() ?? (this.isLate ? lateMessage : undefined);
+  }
+
   private untilCheckMs(): number {
     if (this.statusError !== undefined) return retryPeriodMs;
     const { clock, isFollowed } = this.deps;
@@ -83,6 +92,10 @@ export class RuntimeState {
   private async check(signal: AbortSignal): Promise<void> {
     const { runtime, clock, emit } = this.deps;
     const before = this.statusError;
+    const cancelLate = clock.after(slowAnswerMs, () => {
+      this.isLate = true;
+      if (before === undefined) emit({ type: 'RuntimeNotReady', message: lateMessage });
+    });
     try {
       if (this.name === '') {
         const { runtimeName, runtimeVersion } = await runtime.version({ version: '0.1.0' }, { signal });
@@ -91,6 +104,7 @@ export class RuntimeState {
       }
       const hadNoNetwork = this.networkError !== undefined;
       const { status, runtimeHandlers, info } = await runtime.status({ verbose: hadNoNetwork }, { signal });
+      const wasLate = this.isLate;
       const features = runtimeHandlers.find(({ name }) => name === '')?.features;
       this.supportsUserNamespaces = features?.userNamespaces === true;
       this.supportsRecursiveReadOnly = features?.recursiveReadOnlyMounts === true;
@@ -100,7 +114,7 @@ export class RuntimeState {
       this.statusError = notReady('container runtime not ready', conditions.get('RuntimeReady'));
       const firstTime = this.lastReadyAtMonotonic === undefined;
       if (this.statusError === undefined) this.lastReadyAtMonotonic = clock.monotonic();
-      if (this.statusError === undefined && (firstTime || before !== undefined)) {
+      if (this.statusError === undefined && (firstTime || before !== undefined || wasLate)) {
         emit({ type: 'RuntimeReady', name: this.name, version: this.version });
       }
     } catch (error) {
@@ -108,12 +122,17 @@ export class RuntimeState {
       this.statusError = silenceText(error);
       // Another runtime may answer on the socket next.
       this.name = '';
+    } finally {
+      cancelLate();
+      this.isLate = false;
     }
     if (this.statusError !== undefined && this.statusError !== before) {
       emit({ type: 'RuntimeNotReady', message: this.statusError });
     }
   }
 }
+
+const lateMessage = 'the container runtime does not answer';
 
 function notReady(
   what: string,

@@ -55,6 +55,8 @@ interface Deps {
   monitor: Pick<SyncLoopMonitor, 'entered'>;
   /** Undefined if the runtime is healthy. */
   runtimeError: () => string | undefined;
+  /** True once all pods of the runtime were listed. */
+  hasListed: () => boolean;
   /** Calls back each time the runtime may be healthy again. Returns a function that unsubscribes. */
   onRuntimeReady: (callback: () => void) => () => void;
 }
@@ -64,45 +66,61 @@ const minWaitMs = 100;
 const maxWaitMs = 5000;
 
 /**
- * Handles the inputs one at a time, in their order. Pauses while the runtime is not healthy. Ends when the signal is
- * aborted. kubelet: kubelet.go syncLoop, syncLoopIteration
+ * Handles the inputs one at a time, in their order. While the runtime is not healthy, inputs that need it wait, and all
+ * wait before its first listing: until then, running pods would look like stopped ones. The kubelet pauses the whole
+ * loop. Ends when the signal is aborted. kubelet: kubelet.go syncLoop, syncLoopIteration
  */
 export async function runSyncLoop(
-  { inputs, handler, clock, logger, monitor, runtimeError, onRuntimeReady }: Deps,
+  { inputs, handler, clock, logger, monitor, runtimeError, hasListed, onRuntimeReady }: Deps,
   signal: AbortSignal,
 ): Promise<void> {
-  /** Sleeps until the runtime may be ready. The kubelet sleeps on, up to 5 s after the runtime is back. */
-  const sleepUnlessReady = async (ms: number): Promise<void> => {
-    const ready = new AbortController();
-    const unsubscribe = onRuntimeReady(() => {
-      ready.abort();
-    });
-    const release = abortWith(ready, signal);
-    try {
-      await clock.sleep(ms, { signal: ready.signal });
-    } catch {
-      signal.throwIfAborted();
-    } finally {
-      release();
-      unsubscribe();
-    }
-  };
+  /** Inputs that wait for the runtime. */
+  const waiting: SyncLoopInput[] = [];
   let waitMs = minWaitMs;
-  while (!signal.aborted) {
-    const input = await inputs.pull(signal);
-    for (let error = runtimeError(); error !== undefined; error = runtimeError()) {
-      logger.debug({ err: error }, 'Skipping pod synchronization');
-      await sleepUnlessReady(waitMs);
-      waitMs = Math.min(waitMs * 2, maxWaitMs);
-    }
-    waitMs = minWaitMs;
-    monitor.entered();
+  const handle = (input: SyncLoopInput): void => {
     try {
       dispatch(input, handler);
     } catch (error) {
       logger.error({ err: error, input: input.type }, 'Handling an input of the sync loop failed');
     }
+  };
+  /** The next input. Undefined if the runtime may be ready. The kubelet sleeps on, up to 5 s after it is back. */
+  const pullUntilReady = async (): Promise<SyncLoopInput | undefined> => {
+    const ready = new AbortController();
+    const wake = (): void => {
+      ready.abort();
+    };
+    const cancels = [onRuntimeReady(wake), clock.after(waitMs, wake), abortWith(ready, signal)];
+    try {
+      return await inputs.pull(ready.signal);
+    } catch {
+      signal.throwIfAborted();
+      waitMs = Math.min(waitMs * 2, maxWaitMs);
+      return undefined;
+    } finally {
+      for (const cancel of cancels) cancel();
+    }
+  };
+  while (!signal.aborted) {
+    const due = runtimeError() === undefined ? waiting.shift() : undefined;
+    if (due !== undefined) {
+      waitMs = minWaitMs;
+      monitor.entered();
+      handle(due);
+      continue;
+    }
+    const input = waiting.length === 0 ? await inputs.pull(signal) : await pullUntilReady();
+    if (input === undefined) continue;
+    const error = runtimeError();
+    if (error !== undefined && hasListed() && !needsRuntime(input)) handle(input);
+    else waiting.push(input);
+    if (error !== undefined) logger.debug({ err: error }, 'Skipping pod synchronization');
   }
+}
+
+/** False for inputs whose handlers only record what is wanted. The workers of the pods do it once the runtime answers. */
+function needsRuntime({ type }: SyncLoopInput): boolean {
+  return type !== 'config' && type !== 'configObjects' && type !== 'operation' && type !== 'barrier';
 }
 
 function dispatch(input: SyncLoopInput, handler: SyncHandler): void {

@@ -26,7 +26,7 @@ export function takeSnapshot(
 } {
   const { runtimeState, pleg, eventWatch, config, outgoing } = parts;
   const { lastRelistAt, lastRelistMs } = pleg;
-  const error = runtimeState.error();
+  const error = runtimeState.waitsBecause();
   const { networkError, networkCommands, name, version } = runtimeState;
   return {
     runtime: {

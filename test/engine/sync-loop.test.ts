@@ -12,27 +12,34 @@ function startLoop() {
   const inputs = new AsyncQueue<SyncLoopInput>();
   const listeners = new Set<() => void>();
   const stopping = new AbortController();
-  const world = { error: undefined as string | undefined, synced: [] as string[] };
+  const world = { error: undefined as string | undefined, hasListed: true, synced: [] as string[] };
   const nothing = (): void => undefined;
   const ended = runSyncLoop(
     {
       inputs,
       handler: {
-        handleConfig: nothing,
-        handleConfigObjects: nothing,
+        handleConfig: ({ op }) => {
+          world.synced.push(op);
+        },
+        handleConfigObjects: (keys) => {
+          world.synced.push(...keys);
+        },
         handlePlegEvents: nothing,
         handleProbeChange: nothing,
         handlePodSync: (podUID) => {
           world.synced.push(podUID);
         },
         handleAdmission: nothing,
-        handleOperation: nothing,
+        handleOperation: (operation) => {
+          world.synced.push(operation);
+        },
         handlePodCleanups: nothing,
       },
       clock,
       monitor,
       logger: silentLogger,
       runtimeError: () => world.error,
+      hasListed: () => world.hasListed,
       onRuntimeReady: (callback) => {
         listeners.add(callback);
         return () => {
@@ -56,6 +63,44 @@ test('a runtime that comes back finds the inputs handled at once, however long i
   await clock.advance(0);
   expect(world.synced).toEqual(['web']);
   expect({ listeners: listeners.size, timers: clock.pending }).toEqual({ listeners: 0, timers: 0 });
+  stopping.abort(new Error('stop'));
+  await expect(ended).rejects.toThrow('stop');
+});
+
+/** Inputs in this order, and what is left of them when they were handled. */
+const inputsOfAPod = (reached: () => void): SyncLoopInput[] => [
+  { type: 'sync', podUID: 'web' },
+  { type: 'config', update: { op: 'ADD', pods: [], source: 'file', sourceId: 'file#0' } },
+  { type: 'configObjects', keys: ['ConfigMap/default/web'] },
+  { type: 'sync', podUID: 'db' },
+  { type: 'operation', operation: 'stop', podUID: 'web' },
+  { type: 'barrier', reached },
+];
+
+test('while the runtime is away, what needs no runtime is handled at once, and the rest in its order after it', async () => {
+  const { world, clock, inputs, stopping, ended } = startLoop();
+  world.error = 'it is away';
+  for (const input of inputsOfAPod(() => world.synced.push('reached'))) inputs.push(input);
+  await clock.advance(60_000);
+  const atOnce = ['ADD', 'ConfigMap/default/web', 'stop', 'reached'];
+  expect(world.synced).toEqual(atOnce);
+  world.error = undefined;
+  inputs.push({ type: 'sync', podUID: 'last' });
+  await clock.advance(5000);
+  expect(world.synced).toEqual([...atOnce, 'web', 'db', 'last']);
+  stopping.abort(new Error('stop'));
+  await expect(ended).rejects.toThrow('stop');
+});
+
+test('before the runtime has listed its pods, every input waits for it', async () => {
+  const { world, clock, inputs, stopping, ended } = startLoop();
+  Object.assign(world, { error: 'it is away', hasListed: false });
+  for (const input of inputsOfAPod(() => world.synced.push('reached'))) inputs.push(input);
+  await clock.advance(60_000);
+  expect(world.synced).toEqual([]);
+  Object.assign(world, { error: undefined, hasListed: true });
+  await clock.advance(5000);
+  expect(world.synced).toEqual(['web', 'ADD', 'ConfigMap/default/web', 'db', 'stop', 'reached']);
   stopping.abort(new Error('stop'));
   await expect(ended).rejects.toThrow('stop');
 });

@@ -4,6 +4,7 @@ import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
 import { reportWait } from '../io/report-wait.ts';
+import { RuntimeWarning } from './runtime-warning.ts';
 import { timeLimit } from '../io/time-limit.ts';
 import { visible } from '../../visible-text.ts';
 
@@ -19,7 +20,8 @@ export interface EndingPod {
 
 /**
  * Resolves once none of these pods is ending any more. Reports each with `onEnded`. Rejects at the time-out, with this
- * hint, and with the names of the others. A time-out of 0 is no limit. Prints on `stderr` what a longer wait is for.
+ * hint, and with the names of the others. A time-out of 0 is no limit. Prints on `stderr` what a longer wait is for, and
+ * if the runtime delays it.
  */
 export async function untilEnded<P extends EndingPod>(
   pods: readonly P[],
@@ -32,6 +34,7 @@ export async function untilEnded<P extends EndingPod>(
   }: { timeoutMs: number | undefined; hint: string; stderr: Writable; onEnded?: (pod: P) => void },
 ): Promise<void> {
   const signal = timeoutMs === 0 ? new AbortController().signal : timeLimit(timeoutMs);
+  const warning = new RuntimeWarning(stderr);
   let left = pods;
   const endReports = reportWait(stderr, () => `waiting for ${left.map(({ name }) => name).join(', ')} to stop`);
   try {
@@ -41,6 +44,7 @@ export async function untilEnded<P extends EndingPod>(
       for (const pod of left) if (!isLeft(pod)) onEnded(pod);
       left = left.filter(isLeft);
       if (left.length === 0) return;
+      warning.note(snapshot);
     }
   } finally {
     endReports();

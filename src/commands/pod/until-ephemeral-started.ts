@@ -3,6 +3,7 @@ import type { ContainerStatus } from '../../api/types.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
+import { RuntimeWarning } from './runtime-warning.ts';
 import { visible } from '../../visible-text.ts';
 
 /**
@@ -16,7 +17,9 @@ export async function untilEphemeralStarted(
   stderr: Writable,
 ): Promise<void> {
   let shown = '';
+  const warning = new RuntimeWarning(stderr);
   for await (const snapshot of snapshotsAtEvents(socketPath, new AbortController().signal)) {
+    warning.note(snapshot);
     const status = statusOf(snapshot, pod, container);
     if (status === undefined) throw new UserError(`container ${container} was removed before it started`);
     if (status.state?.running !== undefined || status.state?.terminated !== undefined) return;

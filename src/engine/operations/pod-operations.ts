@@ -33,8 +33,9 @@ import {
 } from './pod-record.ts';
 import type { PodRecords } from './pod-records.ts';
 
-/** Longest wait for the runtime's answer about one pod. */
+/** Longest wait for the runtime's answer about one pod, and about one whose containers are known. */
 const lookTimeoutMs = 10_000;
+const lookAgainTimeoutMs = 1000;
 
 interface Deps {
   records: PodRecords;
@@ -47,6 +48,8 @@ interface Deps {
   podStatus: (uid: string) => RuntimePodStatus;
   /** Reads the status of a pod from the runtime. */
   lookAtPod: (uid: string) => Promise<void>;
+  /** Why the runtime does nothing now. Returns undefined if it answers. */
+  runtimeWaitsBecause: () => string | undefined;
   /** True if this pod is Ready and nothing of an earlier manifest runs in it. */
   isWellAsDeclared: (pod: Pod) => boolean;
   /** Merges the lists of the sources again. */
@@ -194,20 +197,20 @@ export class PodOperations {
       case 'stop':
         await this.ask(pod, (newest) => ({ ...newest, isStopped: true }));
         this.deps.stopPod(this.declaredUID(pod));
-        return `${shown} stopped`;
+        return this.asked(`${shown} stopped`, `${shown} stops`);
       case 'start': {
         if (record.isStopped !== true) return `${shown} was not stopped`;
         if (pod.spec.restartPolicy !== 'Always') await this.runAnew(pod);
         await this.ask(pod, ({ isStopped: _isStopped, ...started }) => started);
         this.deps.startPod(this.declaredUID(pod));
-        return `${shown} started`;
+        return this.asked(`${shown} started`, `${shown} starts`);
       }
       case 'restart':
         return this.deps.hasEnded(pod.metadata.uid) ? this.runAgain(pod) : this.restart(pod, request.container);
       case 'retry':
         if (this.deps.hasEnded(pod.metadata.uid)) return this.runAgain(pod);
         this.deps.retryPod(request.pod);
-        return `${shown} is tried now`;
+        return this.asked(`${shown} is tried now`, `${shown} is tried`);
       case 'hold':
         await this.ask(pod, (newest) => ({
           ...newest,
@@ -224,6 +227,12 @@ export class PodOperations {
     }
   }
 
+  /** The answer to a request that is recorded. `later`: its beginning if the runtime does the rest later. */
+  private asked(now: string, later: string): string {
+    if (this.deps.runtimeWaitsBecause() === undefined) return now;
+    return `${later} as soon as the container runtime answers`;
+  }
+
   private async restart(pod: Pod, container: string | undefined): Promise<string> {
     const { podStatus, lookAtPod, retryPod, clock } = this.deps;
     const { uid, name } = pod.metadata;
@@ -232,8 +241,10 @@ export class PodOperations {
       throw new RequestRefused('conflict', `the restartPolicy of pod ${name} is not Always`, hint);
     }
     // Just after a start of the agent, the known status is empty.
-    await inTime(clock, lookTimeoutMs, lookAtPod(uid)).catch((error: unknown) => {
+    const isKnown = podStatus(uid).containerStatuses.length > 0;
+    await inTime(clock, isKnown ? lookAgainTimeoutMs : lookTimeoutMs, lookAtPod(uid)).catch((error: unknown) => {
       if (!(error instanceof TimeoutError)) throw error;
+      if (isKnown) return;
       throw new RequestRefused('conflict', `pod ${name} is not restarted: the container runtime does not answer`);
     });
     const ids = computeRestart(pod, podStatus(uid), container);
@@ -244,7 +255,9 @@ export class PodOperations {
       await this.ask(pod, (newest) => ({ ...newest, restart: [...new Set([...(newest.restart ?? []), ...ids])] }));
     }
     retryPod(pod.metadata);
-    return ids.length > 0 ? `pod/${name} restarts` : `pod/${name} has no running container, it is tried now`;
+    if (ids.length > 0) return this.asked(`pod/${name} restarts`, `pod/${name} restarts`);
+    const idle = `pod/${name} has no running container, it is tried`;
+    return this.asked(`${idle} now`, idle);
   }
 
   /** Runs a pod again that has ended, from the beginning. */

@@ -215,6 +215,9 @@ export interface EngineDeclarations {
 
 /** Lets a reader wait until the snapshot is up to date. */
 export interface EngineSettling {
-  /** Resolves when the snapshot shows the manifests that were declared at the time of the call. */
-  settled(): Promise<void>;
+  /**
+   * Resolves when the snapshot shows the manifests that were declared at the time of the call. Rejects with a
+   * `RequestRefused` if the runtime has never listed its pods and does not answer, unless the caller `waits` for it.
+   */
+  settled(options?: { waits: boolean }): Promise<void>;
 }

@@ -58,14 +58,14 @@ async function prepared(context: ControlContext, call: ControlCall): Promise<Pre
   if (applied === undefined) throw new ControlRefusal(409, 'this kubelet-ts takes no manifests: it is run-once');
   const engine = await context.engineFor(call);
   // Just after a start, files may not be read yet.
-  await engine.settled();
+  await unlessRefused(() => engine.settled());
   const dryRun = call.query.has('dryRun');
   const declarerOf = (key: string): string | undefined => engine.declarerOf(key);
   return {
     applied,
     engine,
     options: { declarerOf, dryRun },
-    settled: async () => (dryRun ? undefined : engine.settled()),
+    settled: async () => (dryRun ? undefined : unlessRefused(() => engine.settled())),
   };
 }
 

@@ -15,7 +15,7 @@ export class ControlRefusal extends Error {
   }
 }
 
-const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
+const statuses = { missing: 404, conflict: 409, invalid: 400, unready: 503 } as const;
 
 /** Throws a `ControlRefusal` in place of a `RequestRefused`. */
 export async function unlessRefused<T>(work: () => T | Promise<T>): Promise<T> {

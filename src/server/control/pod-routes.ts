@@ -57,7 +57,7 @@ export function podRoutes(context: ControlContext): ControlRoutes {
 /** The engine, once it knows the manifests that are on disk now: just after a start it does not. */
 async function settledEngine(context: ControlContext, call: ControlCall): Promise<ControlledEngine> {
   const engine = await context.engineFor(call);
-  await engine.settled();
+  await unlessRefused(() => engine.settled());
   return engine;
 }
 

@@ -1,7 +1,7 @@
 import { systemClock } from '../../clock.ts';
 import { sharedWork } from '../../flow/shared-work.ts';
 import { metricsContentType, metricsPaths } from '../metrics/agent-metrics.ts';
-import { bytesOfLongJSON, ControlRefusal, endWithin, sendBytes, sendJSON } from './control-answer.ts';
+import { bytesOfLongJSON, ControlRefusal, endWithin, sendBytes, sendJSON, unlessRefused } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';
 
 /** All clients together take a sixth of a core for snapshots, and more on a node with hundreds of pods. */
@@ -23,7 +23,8 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
   return {
     'GET /v1/snapshot': async (call) => {
       const engine = await context.engineFor(call);
-      if (call.query.has('settled')) await engine.settled();
+      const waits = call.query.has('wait');
+      if (call.query.has('settled')) await unlessRefused(() => engine.settled({ waits }));
       sendBytes(call.response, await snapshot());
     },
     'GET /v1/history': async (call) => {

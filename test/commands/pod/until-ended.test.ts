@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { untilEnded } from '../../../src/commands/pod/until-ended.ts';
 import { controlSocketPath } from '../../../src/server/control/socket-paths.ts';
@@ -13,6 +13,12 @@ const meant = ['web', 'db'].map((name) => ({
   name,
   isPod: ({ metadata }: { metadata: { name: string } }) => metadata.name === `${name}-edge1`,
 }));
+
+const stderr = new Writable({
+  write: (_chunk, _encoding, done) => {
+    done();
+  },
+});
 
 test('a time-out before the first answer of the agent names all pods', async () => {
   const socket = controlSocketPath(await temporaryFolder());
@@ -29,11 +35,18 @@ test('a time-out before the first answer of the agent names all pods', async () 
   });
 });
 
-test('pods that have ended are reported, and the others named', async () => {
+test('pods that have ended are reported, the others named, and the runtime that delays them', async () => {
   const rootDir = await temporaryFolder();
   const entry = makeEntry('web-edge1');
   const pods = [{ ...entry, worker: { ...entry.worker, state: 'terminating' } }];
-  await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods } });
+  await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods, runtime: { error: 'no answer' } } });
+  const lines: string[] = [];
+  const stderr = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      lines.push(chunk.toString());
+      done();
+    },
+  });
   const ended: string[] = [];
   const onEnded = ({ name }: { name: string }): void => void ended.push(name);
   const socket = controlSocketPath(rootDir);
@@ -41,4 +54,5 @@ test('pods that have ended are reported, and the others named', async () => {
     message: 'kubelet-ts ended before these pods had ended: web',
   });
   expect(ended).toEqual(['db']);
+  expect(lines).toEqual(['warning: this waits for the container runtime: no answer\n']);
 });

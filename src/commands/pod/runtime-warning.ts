@@ -1,0 +1,17 @@
+import type { Writable } from 'node:stream';
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
+import { visible } from '../../visible-text.ts';
+
+/** Tells the user of a command that waits for pods if it waits for the container runtime. */
+export class RuntimeWarning {
+  private shown: string | undefined;
+
+  constructor(private readonly stderr: Writable) {}
+
+  /** Writes a line for each new reason. */
+  note({ runtime: { error } }: Pick<EngineSnapshot, 'runtime'>): void {
+    if (error !== undefined && error !== this.shown)
+      this.stderr.write(`warning: this waits for the container runtime: ${visible(error)}\n`);
+    this.shown = error;
+  }
+}

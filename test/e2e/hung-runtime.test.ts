@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { startAgent } from './agent.ts';
+import { makePod, serve, shell } from './manifests.ts';
+
+/** Longest answer of a command that needs no runtime, in milliseconds, on a busy machine. */
+const answerMs = 8000;
+
+test('while containerd is stopped, commands record what they are asked, answer, and say what they wait for', async ({
+  onTestFinished,
+}) => {
+  const pod = (name: string) => makePod(name, { containers: [shell('app', serve)] });
+  const agent = await startAgent({ manifests: { 'web.yaml': pod('web'), 'db.yaml': pod('db') } });
+  onTestFinished(() => agent.cleanUp());
+  await agent.untilReady('web');
+  await agent.untilReady('db');
+  const containerd = await agent.containerdPid();
+  process.kill(containerd, 'SIGSTOP');
+  onTestFinished(() => {
+    process.kill(containerd, 'SIGCONT');
+  });
+  const asked = async (words: string[], input = '') => {
+    const begunAt = Date.now();
+    const result = await agent.cli(words, { input });
+    return { ...result, isInTime: Date.now() - begunAt < answerMs };
+  };
+  const isInTime = true;
+  expect(await asked(['stop', 'web', '--timeout', '1s'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'error: timed out before these pods had ended: web-edge1\n' +
+      'hint: It ends by itself, and stays stopped. kubelet-ts ps shows its state.\n',
+    isInTime,
+  });
+  await agent.until(({ runtime }) => runtime.error !== undefined);
+  const done = (stdout: string) => ({ code: 0, stdout, stderr: '', isInTime });
+  const applied = JSON.stringify(pod('new'));
+  expect(await asked(['apply', '-f', '-'], applied)).toEqual(done('pod/new created\n'));
+  expect(await asked(['hold', 'db'])).toEqual(
+    done('pod/db-edge1 held: changes of its manifest wait until kubelet-ts unhold\n'),
+  );
+  expect(await asked(['history', 'db', '--no-headers'].slice(0, 2))).toMatchObject({ code: 0, isInTime });
+  expect(await asked(['retry', 'db'])).toEqual(
+    done('pod/db-edge1 is tried as soon as the container runtime answers\n'),
+  );
+  expect(await asked(['stop', 'db', '--wait=false'])).toEqual(
+    done('pod/db-edge1 stops as soon as the container runtime answers\n'),
+  );
+  expect(await asked(['delete', 'new', '--wait=false'])).toEqual(done('pod "new" deleted\n'));
+  const waiting = agent.spawn(['stop', 'db'], { buffer: false });
+  for await (const line of waiting.iterable({ from: 'stderr' })) {
+    expect(line).toMatch(/^warning: this waits for the container runtime: .*does not answer$/);
+    break;
+  }
+  process.kill(containerd, 'SIGCONT');
+  expect((await waiting).exitCode).toBe(0);
+  await agent.until(({ pods }) => pods.every(({ pod: { status } }) => status?.reason === 'Stopped'));
+});
