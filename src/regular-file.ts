@@ -15,6 +15,9 @@ const readOnly = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 const readWrite = constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOCTTY;
 const writeNew = readWrite | constants.O_CREAT | constants.O_EXCL;
 
+/** Limit on a file of the node that a flag names, such as the configuration. */
+export const maxNamedFileBytes = 10 * 1024 * 1024;
+
 interface OpenOptions {
   /** Follows a link at the end of the path, such as a link to a log. By default a link is rejected. */
   followLinks?: boolean;

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, readFile } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { CredentialProvider } from '../api/kubelet-configuration/credential-provider-config.ts';
 import { systemClock } from '../clock.ts';
@@ -9,6 +9,7 @@ import type { DockerConfig } from '../engine/images/docker-config.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import { readFailure } from '../file-failure.ts';
 import type { Logger } from '../logger.ts';
+import { maxNamedFileBytes, readRegularFile } from '../regular-file.ts';
 import { problemText } from '../api/values/problem-text.ts';
 import { type CredentialProviderFlags, refuseHalfOfCredentialProviders } from './options/credential-provider-flags.ts';
 
@@ -64,7 +65,7 @@ async function openPlugins(options: NodeCredentialsOptions, logger: Logger): Pro
 
 async function readProviders(file: string): Promise<CredentialProvider[]> {
   const { loadCredentialProviderConfig } = await import('../api/kubelet-configuration/credential-provider-config.ts');
-  const bytes = await readFile(file).catch((cause: unknown) => {
+  const bytes = await readRegularFile(file, maxNamedFileBytes, { followLinks: true }).catch((cause: unknown) => {
     throw new UserError(`the credential providers ${file} cannot be read: ${readFailure(cause)}`, { cause });
   });
   const { providers, problems } = loadCredentialProviderConfig(bytes, file);

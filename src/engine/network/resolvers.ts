@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
+import { maxNamedFileBytes, readRegularFile } from '../../regular-file.ts';
 import type { DNSConfig } from './dns.ts';
 import { canonicalIP } from './ip-address.ts';
 import { parseResolvConf } from './resolv-conf.ts';
@@ -22,23 +22,28 @@ export interface Resolvers {
  * be read.
  */
 export async function readResolvers(resolvConf: string, upstream = upstreamResolvConf): Promise<Resolvers> {
-  const host = parseResolvConf(await readResolvConf(resolvConf), resolvConf);
+  const host = await readResolvConf(resolvConf);
   if (!leadsNowhere(host)) return { host, ownNetwork: host };
   return { host, ownNetwork: forOwnNetwork(host, await readUpstream(upstream)) };
 }
 
-async function readResolvConf(path: string): Promise<string> {
+async function readResolvConf(path: string): Promise<DNSConfig> {
   try {
-    return await readFile(path, 'utf8');
+    return await read(path);
   } catch (cause) {
     const hint = 'Create the file, or name another one: kubelet-ts run --resolv-conf FILE';
     throw new UserError(`cannot read the resolver file of this node: ${errorMessage(cause)}`, { cause, hint });
   }
 }
 
+async function read(path: string): Promise<DNSConfig> {
+  const bytes = await readRegularFile(path, maxNamedFileBytes, { followLinks: true });
+  return parseResolvConf(bytes.toString('utf8'), path);
+}
+
 async function readUpstream(path: string): Promise<DNSConfig | undefined> {
   try {
-    return parseResolvConf(await readFile(path, 'utf8'), path);
+    return await read(path);
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;

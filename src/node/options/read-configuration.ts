@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { decodeKubeletConfiguration } from '../../api/kubelet-configuration/decode.ts';
 import type { FeatureGates } from '../../api/values/feature-gates.ts';
@@ -11,6 +11,7 @@ import type { GivenConfiguration, KubeletConfiguration } from '../../api/kubelet
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { UserError } from '../../errors.ts';
 import { readFailure } from '../../file-failure.ts';
+import { maxNamedFileBytes, readRegularFile } from '../../regular-file.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 
 /** The configuration files of a node. */
@@ -76,7 +77,7 @@ async function readLayer(path: string, problems: ManifestProblem[]): Promise<Con
 
 async function readBytes(path: string): Promise<Uint8Array> {
   try {
-    return await readFile(path);
+    return await readRegularFile(path, maxNamedFileBytes, { followLinks: true });
   } catch (cause) {
     throw new BrokenConfiguration(`the configuration ${path} cannot be read: ${readFailure(cause)}`, {
       hint: 'It is named by --config, or in the folder of --config-dir.',
