@@ -16,16 +16,17 @@ import { identify, isRunning, isStopped, type ProcessIdentity } from './process-
 import { makeFolder } from './make-folder.ts';
 
 /**
- * Milliseconds between two attempts. The kernel does not report the end of other processes, and locks are held for
- * milliseconds.
+ * Milliseconds between the first two attempts, doubled after each. The kernel does not report the end of other
+ * processes, and most locks are held for milliseconds.
  */
-const pollMs = 5;
+const firstPollMs = 5;
+const maxPollMs = 250;
 /** Milliseconds to wait for a stopped holder. */
 const patienceMs = 1500;
 const free = 'free';
 
 /**
- * Runs `work` exclusively for a folder, across all processes. Rejects with a `UserError` if a stopped process holds the
+ * Runs `work` exclusively for a folder, across all processes. Callers of one process queue before it. Rejects with a `UserError` if a stopped process holds the
  * lock, and with the signal's reason if it is aborted first.
  */
 export async function exclusively<T>(
@@ -37,7 +38,7 @@ export async function exclusively<T>(
   await makeFolder(folder, 0o700);
   const self = await holderText(process.pid);
   const since = clock.monotonic();
-  for (;;) {
+  for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, maxPollMs)) {
     const link = await take(folder, self);
     if (typeof link === 'string') {
       try {

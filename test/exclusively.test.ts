@@ -30,6 +30,21 @@ test('of many that come at once one works at a time, and each has its turn', asy
   expect(await readdir(folder)).toHaveLength(1);
 });
 
+test('a lock that another process holds for long is looked at four times a second', async () => {
+  const folder = await lockFolder();
+  await mkdir(folder);
+  await symlink(await holderText(process.ppid), join(folder, '1'));
+  const waits: number[] = [];
+  const clock = Object.assign(new FakeClock(), {
+    sleep: (ms: number): Promise<void> => {
+      waits.push(ms);
+      return waits.length < 9 ? Promise.resolve() : Promise.reject(new Error('enough'));
+    },
+  });
+  await expect(exclusively(folder, clock, () => Promise.resolve())).rejects.toThrow('enough');
+  expect(waits).toEqual([5, 10, 20, 40, 80, 160, 250, 250, 250]);
+});
+
 test('a lock of a process that is gone is taken at once', async () => {
   const folder = await lockFolder();
   await mkdir(folder);

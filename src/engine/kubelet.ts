@@ -167,10 +167,10 @@ export class Kubelet
     return this.parts.config.declarerOf(key);
   }
 
-  operate(request: OperationRequest): Promise<string> {
+  operate(request: OperationRequest, signal?: AbortSignal): Promise<string> {
     // So that a runtime that hangs is noticed soon.
     this.parts.runtimeState.checkNow();
-    return this.parts.operations.act(request);
+    return this.parts.operations.act(request, signal);
   }
 
   pastRevisions(pod: PodName): RevisionSummary[] {

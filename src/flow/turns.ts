@@ -11,7 +11,7 @@ export class Turns {
   constructor(private readonly atATime: number) {}
 
   /** Returns the result of `work`. Rejects with the signal's reason if it is aborted before the turn of the work. */
-  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async run<T>(work: () => Promise<T>, signal: AbortSignal = new AbortController().signal): Promise<T> {
     signal.throwIfAborted();
     if (this.running < this.atATime) this.running += 1;
     else await this.turn(signal);

@@ -2,6 +2,7 @@ import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { exclusively } from '../../exclusively.ts';
+import { Turns } from '../../flow/turns.ts';
 import { ifPresent } from '../../if-present.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
@@ -46,6 +47,8 @@ export class AppliedFolder {
   /** Outside the folder, because the file source follows it. */
   private readonly journal: string;
   private readonly lock: string;
+  /** Requests to this process, first in, first out. So only other processes contend for the lock on disk. */
+  private readonly turns = new Turns(1);
 
   constructor(private readonly deps: Deps) {
     this.path = appliedFolder(deps.rootDir);
@@ -59,13 +62,19 @@ export class AppliedFolder {
     return this.exclusively(() => Promise.resolve());
   }
 
-  /** Runs `work` while no other process changes the folder. Rejects with the error of the file system. */
-  async exclusively<T>(work: () => Promise<T>): Promise<T> {
-    await makeFolder(this.path, 0o700);
-    return exclusively(this.lock, this.deps.clock, async () => {
+  /**
+   * Runs `work` while nobody else changes the folder. Rejects with the error of the file system, and with the signal's
+   * reason if it is aborted before the work begins.
+   */
+  exclusively<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const finishAndWork = async (): Promise<T> => {
       await this.finish();
       return work();
-    });
+    };
+    return this.turns.run(async () => {
+      await makeFolder(this.path, 0o700);
+      return exclusively(this.lock, this.deps.clock, finishAndWork, signal && { signal });
+    }, signal);
   }
 
   /** The text of a file. Returns undefined if it is missing. Rejects with the error of the file system. */

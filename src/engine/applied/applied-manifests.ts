@@ -34,6 +34,8 @@ interface ChangeOptions {
   declarerOf: (key: string) => string | undefined;
   /** True: nothing changes. */
   dryRun?: boolean | undefined;
+  /** Aborted when nobody waits for the answer. A change that has not begun is dropped. */
+  signal?: AbortSignal | undefined;
 }
 
 interface ApplyOptions extends ChangeOptions {
@@ -61,7 +63,7 @@ export class AppliedManifests {
   }
 
   /** Adds and replaces all objects of a manifest text, or none. */
-  async apply(bytes: Uint8Array, { namespace, declarerOf, dryRun }: ApplyOptions): Promise<AppliedResult[]> {
+  async apply(bytes: Uint8Array, { namespace, declarerOf, dryRun, signal }: ApplyOptions): Promise<AppliedResult[]> {
     refuseBroken(bytes, this.deps);
     const objects = objectTexts(bytes, requestOrigin, namespace);
     for (const object of objects) this.refuseForeign(object, declarerOf);
@@ -77,11 +79,11 @@ export class AppliedManifests {
       }
       if (dryRun !== true) await this.folder.change(change);
       return results;
-    });
+    }, signal);
   }
 
   /** Deletes an applied object. A pod may have its name on the node. */
-  async delete(object: AppliedObject, { declarerOf, dryRun }: ChangeOptions): Promise<AppliedResult> {
+  async delete(object: AppliedObject, { declarerOf, dryRun, signal }: ChangeOptions): Promise<AppliedResult> {
     return this.folder.exclusively(async () => {
       for (const meant of this.meanings(object)) {
         const name = appliedFileName(meant);
@@ -90,7 +92,7 @@ export class AppliedManifests {
         return { ...meant, result: 'deleted' };
       }
       throw this.notApplied(object, declarerOf);
-    });
+    }, signal);
   }
 
   /** All applied objects, in the order of their files. Omits files that were damaged, which their source reports. */

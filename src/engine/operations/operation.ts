@@ -45,8 +45,11 @@ export interface EphemeralRequest {
 
 /** The engine, for operators. */
 export interface EngineOperations {
-  /** Resolves with a sentence once it is on disk. Rejects with a `RequestRefused` if nothing was done. */
-  operate(request: OperationRequest): Promise<string>;
+  /**
+   * Resolves with a sentence once it is on disk. Rejects with a `RequestRefused` if nothing was done, and with the
+   * signal's reason if it is aborted before the request begins.
+   */
+  operate(request: OperationRequest, signal?: AbortSignal): Promise<string>;
   /** The revisions of a pod, oldest first. Throws a `RequestRefused` if no manifest declares it. */
   pastRevisions(pod: PodName): RevisionSummary[];
   /** Resolves with the name of the container once it is on disk, before it starts. Rejects as above. */

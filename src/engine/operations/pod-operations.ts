@@ -19,7 +19,7 @@ import {
   type UpdateGates,
 } from './compute-revision.ts';
 import { inTime, TimeoutError } from '../../flow/in-time.ts';
-import { OneAtATime } from '../../flow/one-at-a-time.ts';
+import { Turns } from '../../flow/turns.ts';
 import { computeRestart } from './compute-restart.ts';
 import { declaredOrRefused, type OperationRequest, type RevisionSummary } from './operation.ts';
 import {
@@ -86,7 +86,7 @@ export class PodOperations {
   private readonly names = new WeakMap<Pod, string>();
   /** Lock files: true if the path exists. */
   private readonly locks = new Map<string, boolean>();
-  private readonly acts = new OneAtATime();
+  private readonly acts = new Turns(1);
 
   constructor(private readonly deps: Deps) {}
 
@@ -176,8 +176,8 @@ export class PodOperations {
   }
 
   /** Carries out a request after it is on disk. Resolves with a sentence for people. */
-  act(request: OperationRequest): Promise<string> {
-    return this.acts.run(() => this.actNow(request));
+  act(request: OperationRequest, signal?: AbortSignal): Promise<string> {
+    return this.acts.run(() => this.actNow(request), signal);
   }
 
   /** Emits an event if this is news, so that readers of the snapshot look again. */

@@ -48,7 +48,7 @@ export function appliedRoutes(context: ControlContext): ControlRoutes {
 interface Prepared {
   applied: NonNullable<ControlContext['applied']>;
   engine: ControlledEngine;
-  options: { declarerOf: (key: string) => string | undefined; dryRun: boolean };
+  options: { declarerOf: (key: string) => string | undefined; dryRun: boolean; signal: AbortSignal };
   /** Resolves when the snapshot shows the change. */
   settled: () => Promise<void>;
 }
@@ -64,7 +64,7 @@ async function prepared(context: ControlContext, call: ControlCall): Promise<Pre
   return {
     applied,
     engine,
-    options: { declarerOf, dryRun },
+    options: { declarerOf, dryRun, signal: call.signal },
     settled: async () => (dryRun ? undefined : unlessRefused(() => engine.settled())),
   };
 }

@@ -23,6 +23,8 @@ export interface ControlCall {
   /** Parts of the path that the key of the route names, decoded. */
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
+  /** Aborted when the connection closes, so that nobody waits for the answer. */
+  signal: AbortSignal;
 }
 
 /**

@@ -28,11 +28,17 @@ export function controlRoutes(
       key,
       async (request, response, params) => {
         const query = new URL(request.url ?? '', 'http://localhost').searchParams;
-        const call = { request, response, params, query };
+        const closed = new AbortController();
+        response.once('close', () => {
+          closed.abort(new Error('the client has left'));
+        });
+        const { signal } = closed;
+        const call = { request, response, params, query, signal };
         if (request.method !== 'GET') actions.note(call, logger);
         try {
           await handle(call);
         } catch (error) {
+          if (error === signal.reason) return;
           if (!(error instanceof ControlRefusal) || response.headersSent) throw error;
           sendRefusal(response, error);
         }

@@ -49,7 +49,7 @@ export function podRoutes(context: ControlContext): ControlRoutes {
         ...(container !== undefined && { container }),
         ...(to !== undefined && { to }),
       };
-      sendJSON(call.response, { message: await unlessRefused(() => engine.operate(request)) });
+      sendJSON(call.response, { message: await unlessRefused(() => engine.operate(request, call.signal)) });
     },
   };
 }

@@ -1,9 +1,11 @@
+import { setMaxListeners } from 'node:events';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { AppliedManifests } from '../../../src/engine/applied/applied-manifests.ts';
 import { appliedObject, kindMeant } from '../../../src/engine/applied/applied-object.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -34,6 +36,27 @@ test('an object is created, unchanged whatever its comments, and configured', as
   expect(await apply(`# as before\n${pod('web')}`)).toEqual([{ ...web, result: 'unchanged' }]);
   expect(await apply(pod('web', 'app:2'))).toEqual([{ ...web, result: 'configured' }]);
   expect(await files()).toEqual(['pod.default.web.json']);
+});
+
+test('requests that come at once have their turns in order, without a clock, and one whose client left is dropped', async () => {
+  const rootDir = await temporaryFolder();
+  const clock = new FakeClock();
+  const applied = new AppliedManifests({ rootDir, nodeName: 'edge1', clock, logger: silentLogger });
+  const declarerOf = (): undefined => undefined;
+  const [gone, done]: [AbortController, string[]] = [new AbortController(), []];
+  setMaxListeners(0, gone.signal);
+  const requests = Array.from({ length: 50 }, async (_, index) => {
+    const signal = index % 2 === 1 ? gone.signal : undefined;
+    await applied.apply(Buffer.from(pod(`web${index}`)), { declarerOf, signal });
+    done.push(`web${index}`);
+  });
+  gone.abort(new Error('the client has left'));
+  const results = await Promise.allSettled(requests);
+  const kept = Array.from({ length: 50 }, (_, index) => index).filter((index) => index % 2 === 0);
+  expect(results.map(({ status }) => status === 'fulfilled')).toEqual(results.map((_, index) => kept.includes(index)));
+  expect(done).toEqual(kept.map((index) => `web${index}`));
+  expect((await applied.list()).map(({ name }) => name).sort()).toEqual([...done].sort());
+  expect(clock.pending).toBe(0);
 });
 
 test('folder and files belong to root alone', async () => {

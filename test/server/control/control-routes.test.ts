@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ActionLog } from '../../../src/server/control/action-log.ts';
@@ -12,12 +13,19 @@ import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 /** Serves a route that answers with what it got. */
-async function serve(): Promise<string> {
+async function serve(onLeft: (name: string) => void = () => undefined): Promise<string> {
   const socketPath = join(await temporaryFolder(), 'control.sock');
   const own = (): ControlRoutes => ({
     'GET /v1/things/{name}': ({ params, response }) => {
       sendJSON(response, params);
     },
+    'DELETE /v1/things/{name}': ({ params, signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          onLeft(params['name'] ?? '');
+          reject(signal.reason as Error);
+        });
+      }),
     'POST /v1/things/{name}/{action}': async ({ params, request, response }) => {
       const options = await readOptions(request);
       if (params['action'] === 'refuse') throw new ControlRefusal(409, 'it is held', 'Release it.');
@@ -51,4 +59,14 @@ test('a refusal reaches the client as one sentence with its hint', async () => {
   const socketPath = await serve();
   const refused = call({ socketPath, method: 'POST', path: '/v1/things/a/refuse' });
   await expect(refused).rejects.toMatchObject({ message: 'it is held', hint: 'Release it.' });
+});
+
+test('a route learns that its client has left', async () => {
+  const left = await new Promise<string>((resolve, reject) => {
+    serve(resolve).then((socketPath) => {
+      const asking = request({ socketPath, method: 'DELETE', path: '/v1/things/web' }).on('error', () => undefined);
+      asking.end(() => setImmediate(() => asking.destroy()));
+    }, reject);
+  });
+  expect(left).toBe('web');
 });
