@@ -21,18 +21,20 @@ interface ProcessStat {
   parent: number;
   startTicks: string;
   state: string;
+  /** CPU time of all its threads, in clock ticks. */
+  cpuTicks: number;
 }
 
 /** Reads the stat of a running process. Returns undefined if there is none, or only its zombie. */
 export async function readStat(pid: number): Promise<ProcessStat | undefined> {
   const stat = await readProcessFile(pid, 'stat');
-  // The fields after the program's name, which may itself contain spaces and brackets: state, parent, and start time
-  // as the 20th.
+  // The fields after the program's name, which may itself contain spaces and brackets: state, parent, CPU times as the
+  // 12th and 13th, and start time as the 20th.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, parent, startTicks] = [fields?.[0], fields?.[1], fields?.[19]];
   if (parent === undefined || startTicks === undefined || state === undefined || 'ZXx'.includes(state))
     return undefined;
-  return { parent: Number(parent), startTicks, state };
+  return { parent: Number(parent), startTicks, state, cpuTicks: Number(fields?.[11]) + Number(fields?.[12]) };
 }
 
 /**
@@ -124,6 +126,23 @@ export async function describeState(process: ProcessIdentity): Promise<string | 
 export async function isStopped(process: ProcessIdentity): Promise<boolean> {
   const stat = await readStat(process.pid);
   return stat?.startTicks === process.startTicks && (stat.state === 'T' || stat.state === 't');
+}
+
+/** Tells a process that works, however slowly, from one that is stuck. */
+export class ProgressWatch {
+  private cpuTicks: number | undefined;
+
+  constructor(private readonly process: ProcessIdentity) {}
+
+  /** True if the process waits for a CPU or has used one since the last call. False if it has ended or is stopped. */
+  async hasProgressed(): Promise<boolean> {
+    const before = this.cpuTicks;
+    const stat = await readStat(this.process.pid);
+    if (stat?.startTicks !== this.process.startTicks) return false;
+    this.cpuTicks = stat.cpuTicks;
+    if (stat.state === 'T' || stat.state === 't') return false;
+    return stat.state === 'R' || (before !== undefined && stat.cpuTicks > before);
+  }
 }
 
 const stateWords: Readonly<Record<string, string>> = {

@@ -53,7 +53,7 @@ async function apply(manifests: readonly string[], flags: ApplyFlags, deps: Comm
   const wrong = flags.namespace === undefined ? undefined : checkDNS1123Label(flags.namespace);
   if (wrong !== undefined) throw new UserError(`--namespace "${visible(flags.namespace ?? '')}" ${wrong}`);
   const dryRun = isDryRun(flags.dryRun);
-  const target = await appliedTarget({ ...flags, dryRun });
+  const target = await appliedTarget({ ...flags, dryRun }, deps.stderr);
   const consequence = 'nothing was applied';
   const objects = await objectsOfFiles(
     { paths, kustomizations, nodeName: target.nodeName, namespace, consequence },

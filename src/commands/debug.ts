@@ -4,13 +4,19 @@ import { podKey } from '../api/values/pod-names.ts';
 import type { EphemeralContainer, EnvVar, Pod } from '../api/types.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
-import { addEphemeralContainer, fetchSnapshot, removeEphemeralContainer } from '../server/control/control-client.ts';
+import {
+  addEphemeralContainer,
+  fetchSnapshot,
+  type PatientSocket,
+  removeEphemeralContainer,
+} from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import { defaultDetachKeys } from './io/detach-keys.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { refuseFlagsOfCommands } from './io/flags-of-commands.ts';
 import { type DebugProfile, debugProfiles } from './pod/debug-profiles.ts';
+import { patientSocket } from './pod/patient-socket.ts';
 import { podsOfAgent } from './pod/pods-of-agent.ts';
 import type { PodFlags } from './pod/open-pod.ts';
 import { untilEphemeralStarted } from './pod/until-ephemeral-started.ts';
@@ -86,8 +92,8 @@ async function debug(deps: CommandDeps, podName: string, command: string[], flag
   if (flags.tty === true && flags.stdin !== true) {
     throw new UserError('-t needs -i', { hint: 'kubelet-ts debug -it POD opens a terminal.' });
   }
-  const socket = controlSocketPath(flags.rootDir);
-  const [pod] = await podsOfAgent(flags.rootDir, [podName], flags);
+  const socket = patientSocket(controlSocketPath(flags.rootDir), deps.stderr);
+  const [pod] = await podsOfAgent(flags.rootDir, [podName], flags, deps.stderr);
   if (pod === undefined) throw new UserError(`no pod "${podName}"`);
   if (flags.remove !== undefined) {
     const message = answered(await removeEphemeralContainer(socket, pod, flags.remove));
@@ -118,7 +124,7 @@ async function debug(deps: CommandDeps, podName: string, command: string[], flag
 }
 
 interface Session {
-  socket: string;
+  socket: PatientSocket;
   pod: { namespace: string; name: string };
   name: string;
   flags: DebugFlags;

@@ -3,7 +3,7 @@ import type { Pod } from '../api/types.ts';
 import { type AppliedObject, appliedObject, kindMeant, resourceName } from '../engine/applied/applied-object.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions, collect } from '../node/options/flags.ts';
-import { fetchSnapshot } from '../server/control/control-client.ts';
+import { type AgentSocket, fetchSnapshot } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import { appliedObjects, appliedTarget } from './applied/applied-target.ts';
@@ -11,6 +11,7 @@ import { objectsOfFiles } from './applied/objects-of-files.ts';
 import { dryRunOption, isDryRun } from './apply.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addWaitOptions } from './operate.ts';
+import { patientSocket } from './pod/patient-socket.ts';
 import { isEnding, untilEnded } from './pod/until-ended.ts';
 
 interface DeleteFlags {
@@ -60,9 +61,9 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
   warnOfForce(flags, deps);
   if (!all && named.length + paths.length + kustomizations.length === 0)
     throw new UserError('nothing to delete was named', { hint: 'Name a pod, an object as KIND/NAME, or -f FILE.' });
-  const target = await appliedTarget({ ...flags, dryRun });
+  const target = await appliedTarget({ ...flags, dryRun }, deps.stderr);
   const { nodeName } = target;
-  const socket = controlSocketPath(flags.rootDir);
+  const socket = patientSocket(controlSocketPath(flags.rootDir), deps.stderr);
   const consequence = 'nothing was deleted';
   const hasFiles = paths.length + kustomizations.length > 0;
   const inFiles = hasFiles
@@ -122,7 +123,7 @@ function warnOfForce({ force, gracePeriod, now }: DeleteFlags, { stderr }: Comma
 }
 
 /** Names of the pods of applied manifests that run, by UID. */
-async function appliedPods(socket: string): Promise<Map<string, string>> {
+async function appliedPods(socket: AgentSocket): Promise<Map<string, string>> {
   const { pods = [] } = (await fetchSnapshot(socket)) ?? {};
   const running = pods.filter((pod) => pod.source === 'applied' && !isEnding(pod));
   return new Map(running.map(({ pod: { metadata } }) => [metadata.uid, metadata.name]));

@@ -44,7 +44,8 @@ Examples:
   kubelet-ts down --all      stops the managed containerd too: nothing of kubelet-ts keeps running
   kubelet-ts down --volumes  deletes the data of PersistentVolumeClaims too, which stay otherwise
 
-If the agent does not answer within 2 s, down ends it with SIGTERM and SIGCONT, and with SIGKILL 5 s later.
+If the agent does not answer within 2 s, down ends it with SIGTERM and SIGCONT, and with SIGKILL once it has done
+nothing for 5 s. An agent that is only busy has a minute.
 
 Without --pod-logs-dir and --cgroup-root, by a flag or --config, down uses those of the last agent of the root-dir.`;
 

@@ -4,6 +4,7 @@ import { addRuntimeOptions } from '../node/options/flags.ts';
 import { fetchRevisions } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { patientSocket } from './pod/patient-socket.ts';
 import { podsOfAgent } from './pod/pods-of-agent.ts';
 
 interface HistoryFlags {
@@ -18,8 +19,8 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .addHelpText('after', '\nThe last ten are kept. * marks the one that runs.\n\nExample:\n  kubelet-ts history web')
     .action(async (name: string, flags: HistoryFlags) => {
-      const socket = controlSocketPath(flags.rootDir);
-      const [pod] = await podsOfAgent(flags.rootDir, [name], flags);
+      const socket = patientSocket(controlSocketPath(flags.rootDir), deps.stderr);
+      const [pod] = await podsOfAgent(flags.rootDir, [name], flags, deps.stderr);
       const revisions = pod && (await fetchRevisions(socket, pod));
       if (revisions === undefined) throw new UserError('kubelet-ts ended');
       const { formatTable } = await import('../format-table.ts');

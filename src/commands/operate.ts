@@ -5,11 +5,12 @@ import type { Pod } from '../api/types.ts';
 import type { OperationAction } from '../engine/operations/operation.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
-import { operate } from '../server/control/control-client.ts';
+import { type AgentSocket, operate } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { readBareFlags } from './io/bare-flags.ts';
+import { patientSocket } from './pod/patient-socket.ts';
 import { type PodChoice, podsOfAgent } from './pod/pods-of-agent.ts';
 import { untilEnded } from './pod/until-ended.ts';
 import { untilRestarted } from './pod/until-restarted.ts';
@@ -129,9 +130,9 @@ async function operateAll(
   deps: CommandDeps,
 ): Promise<void> {
   const { rootDir, container, to, wait } = flags;
-  const socket = controlSocketPath(rootDir);
+  const socket = patientSocket(controlSocketPath(rootDir), deps.stderr);
   const options = { ...(container !== undefined && { container }), ...(to !== undefined && { to }) };
-  const pods = await podsOfAgent(rootDir, names, flags);
+  const pods = await podsOfAgent(rootDir, names, flags, deps.stderr);
   const isWaiting = waitingActions.includes(action) && wait !== 'false';
   const print = (text: string): void => void deps.stdout.write(`${visible(text)}\n`);
   const asked: (PodName & { message: string })[] = [];
@@ -155,7 +156,7 @@ async function operateAll(
 
 async function untilStopped(
   pods: readonly PodName[],
-  socket: string,
+  socket: AgentSocket,
   { print, ...how }: { timeoutMs: number | undefined; stderr: Writable; print: (text: string) => void },
 ): Promise<void> {
   const meant = pods.map(({ namespace, name }) => ({

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { Writable } from 'node:stream';
 import { systemClock } from '../../clock.ts';
 import { AppliedManifests } from '../../engine/applied/applied-manifests.ts';
 import { type AppliedObject, type AppliedResult } from '../../engine/applied/applied-object.ts';
@@ -8,6 +9,7 @@ import { silent } from '../../logger.ts';
 import { nodeNameOf } from '../../node/options/node-options.ts';
 import { applyManifests, deleteApplied, fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
+import { patientSocket } from '../pod/patient-socket.ts';
 
 /** Takes the requests of `apply` and `delete`: the agent, or without one the folder of applied manifests. */
 export interface AppliedTarget {
@@ -30,8 +32,8 @@ interface Request {
 }
 
 /** Rejects with a `UserError` if an agent is there and does not answer. */
-export async function appliedTarget(request: Request): Promise<AppliedTarget> {
-  const socket = controlSocketPath(request.rootDir);
+export async function appliedTarget(request: Request, stderr: Writable): Promise<AppliedTarget> {
+  const socket = patientSocket(controlSocketPath(request.rootDir), stderr);
   const snapshot = await fetchSnapshot(socket);
   if (snapshot === undefined) return folderTarget(request);
   const { dryRun } = request;

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { parseLabelSelector } from '../../api/values/label-selector.ts';
 import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
@@ -6,6 +7,7 @@ import { UserError } from '../../errors.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
+import { patientSocket } from './patient-socket.ts';
 import { podsMeant, withoutPodKind } from './pods-meant.ts';
 import { brokenManifests } from './why-not-started.ts';
 
@@ -20,14 +22,19 @@ export interface PodChoice {
  * The pods of the agent on this root-dir that the words or flags of a command choose. Rejects with a `UserError` if no
  * agent runs, if a name means no pod or several, and if nothing or both names and flags choose pods.
  */
-export async function podsOfAgent(rootDir: string, words: readonly string[], choice: PodChoice): Promise<PodName[]> {
+export async function podsOfAgent(
+  rootDir: string,
+  words: readonly string[],
+  choice: PodChoice,
+  stderr: Writable,
+): Promise<PodName[]> {
   const { namespace, all = false, selector } = choice;
   const isOfAll = all || selector !== undefined;
   const names = withoutPodKind(words, isOfAll);
   if (isOfAll === names.length > 0)
     throw new UserError(isOfAll ? 'name pods, or use --all or -l, not both' : 'name pods, or use --all or -l');
   const isSelected = selector === undefined ? () => true : parseLabelSelector(selector);
-  const snapshot = await fetchSnapshot(controlSocketPath(rootDir), { settled: true });
+  const snapshot = await fetchSnapshot(patientSocket(controlSocketPath(rootDir), stderr), { settled: true });
   if (snapshot === undefined) throw noAgent(rootDir);
   if (!isOfAll) return names.map((name) => podNamed(snapshot, name, namespace));
   const chosen = snapshot.pods

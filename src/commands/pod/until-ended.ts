@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import type { Pod } from '../../api/types.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
+import type { AgentSocket } from '../../server/control/control-client.ts';
 import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
 import { reportWait } from '../io/report-wait.ts';
 import { RuntimeWarning } from './runtime-warning.ts';
@@ -25,7 +26,7 @@ export interface EndingPod {
  */
 export async function untilEnded<P extends EndingPod>(
   pods: readonly P[],
-  socket: string,
+  socket: AgentSocket,
   {
     timeoutMs = 0,
     hint,

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import type { ContainerStatus } from '../../api/types.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
+import type { AgentSocket } from '../../server/control/control-client.ts';
 import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
 import { RuntimeWarning } from './runtime-warning.ts';
 import { visible } from '../../visible-text.ts';
@@ -11,14 +12,14 @@ import { visible } from '../../visible-text.ts';
  * reason to wait. Rejects if the container is removed, or its pod or the agent ends.
  */
 export async function untilEphemeralStarted(
-  socketPath: string,
+  socket: AgentSocket,
   pod: { namespace: string; name: string },
   container: string,
   stderr: Writable,
 ): Promise<void> {
   let shown = '';
   const warning = new RuntimeWarning(stderr);
-  for await (const snapshot of snapshotsAtEvents(socketPath, new AbortController().signal)) {
+  for await (const snapshot of snapshotsAtEvents(socket, new AbortController().signal)) {
     warning.note(snapshot);
     const status = statusOf(snapshot, pod, container);
     if (status === undefined) throw new UserError(`container ${container} was removed before it started`);

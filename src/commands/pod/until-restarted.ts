@@ -2,9 +2,11 @@ import type { Writable } from 'node:stream';
 import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
+import type { AgentSocket } from '../../server/control/control-client.ts';
 import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
 import { visible } from '../../visible-text.ts';
 import { reportWait } from '../io/report-wait.ts';
+import { RuntimeWarning } from './runtime-warning.ts';
 import { timeLimit } from '../io/time-limit.ts';
 
 /**
@@ -13,7 +15,7 @@ import { timeLimit } from '../io/time-limit.ts';
  */
 export async function untilRestarted<P extends PodName>(
   pods: readonly P[],
-  socket: string,
+  socket: AgentSocket,
   {
     timeoutMs = 0,
     stderr,
@@ -22,6 +24,7 @@ export async function untilRestarted<P extends PodName>(
 ): Promise<void> {
   const signal = timeoutMs === 0 ? new AbortController().signal : timeLimit(timeoutMs);
   const seen = new Set<P>();
+  const warning = new RuntimeWarning(stderr);
   let left = pods;
   const endReports = reportWait(stderr, () => `waiting for ${left.map(({ name }) => name).join(', ')} to restart`);
   try {
@@ -37,6 +40,7 @@ export async function untilRestarted<P extends PodName>(
       for (const pod of left) if (!next.includes(pod)) onRestarted(pod, seen.has(pod));
       left = next;
       if (left.length === 0) return;
+      warning.note(snapshot);
     }
   } finally {
     endReports();

@@ -1,9 +1,16 @@
 import type { Writable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
-import { describeState, isRunning, type ProcessIdentity, signalProcess } from '../../process-identity.ts';
+import {
+  describeState,
+  isRunning,
+  type ProcessIdentity,
+  ProgressWatch,
+  signalProcess,
+} from '../../process-identity.ts';
 import { AgentSilentError, readAgentProcess } from '../../server/control/control-call.ts';
 import { requestShutdown, waitForEnd } from '../../server/control/control-client.ts';
+import { patientSocket } from '../pod/patient-socket.ts';
 import { stopSupervisor } from './stop-supervisor.ts';
 
 interface Deps {
@@ -11,8 +18,9 @@ interface Deps {
   stderr: Writable;
 }
 
-/** Time after each signal, in milliseconds. */
+/** Time after each signal without progress of the agent, and with it, in milliseconds. */
 const graceMs = 5000;
+const busyGraceMs = 60_000;
 /** Polled, because only the end of a child process is reported. */
 const pollMs = 20;
 
@@ -25,8 +33,9 @@ export async function endAgent(socketPath: string, deps: Deps): Promise<boolean>
   const agent = await readAgentProcess(socketPath);
   const hasStopped = agent !== undefined && (await stopSupervisor(agent, deps.stderr));
   try {
-    if (!(await requestShutdown(socketPath))) return hasStopped;
-    await waitForEnd(socketPath);
+    const socket = patientSocket(socketPath, deps.stderr);
+    if (!(await requestShutdown(socket))) return hasStopped;
+    await waitForEnd(socket);
   } catch (error) {
     if (!(error instanceof AgentSilentError) || error.agent === undefined) throw error;
     deps.stderr.write(`warning: ${error.message}; it is ended by a signal\n`);
@@ -40,7 +49,7 @@ async function endProcess(agent: ProcessIdentity, { clock, stderr }: Deps): Prom
   await signalProcess(agent, 'SIGTERM');
   await signalProcess(agent, 'SIGCONT');
   if (await hasEnded(agent, clock)) return;
-  stderr.write(`warning: kubelet-ts (pid ${agent.pid}) still runs ${graceMs / 1000} s after SIGTERM; it is killed\n`);
+  stderr.write(`warning: kubelet-ts (pid ${agent.pid}) still runs after SIGTERM; it is killed\n`);
   await signalProcess(agent, 'SIGKILL');
   if (await hasEnded(agent, clock)) return;
   const state = (await describeState(agent)) ?? 'gone';
@@ -50,9 +59,13 @@ async function endProcess(agent: ProcessIdentity, { clock, stderr }: Deps): Prom
 }
 
 async function hasEnded(agent: ProcessIdentity, clock: Clock): Promise<boolean> {
-  const deadline = clock.monotonic() + graceMs;
+  const lastMs = clock.monotonic() + busyGraceMs;
+  const progress = new ProgressWatch(agent);
+  let deadlineMs = clock.monotonic() + graceMs;
   while (await isRunning(agent)) {
-    if (clock.monotonic() >= deadline) return false;
+    const now = clock.monotonic();
+    if (await progress.hasProgressed()) deadlineMs = Math.min(lastMs, now + graceMs);
+    if (now >= deadlineMs) return false;
     await clock.sleep(pollMs);
   }
   return true;

@@ -4,7 +4,7 @@ import { hasCode, UserError } from '../../errors.ts';
 import { noteHolder, parseHolder } from '../../exclusively.ts';
 import { needsRoot } from '../../needs-root.ts';
 import { refuseForeignSocket } from '../../own-paths.ts';
-import { describeState, isRunning, type ProcessIdentity } from '../../process-identity.ts';
+import { describeState, isRunning, type ProcessIdentity, ProgressWatch } from '../../process-identity.ts';
 import { Exchange, type Request } from './exchange.ts';
 
 /** Time limits for an agent, in milliseconds. */
@@ -15,15 +15,19 @@ export interface Timings {
   pingAfterMs: number;
   /** For the whole body, from its first byte. */
   bodyMs: number;
+  /** For an agent that works but does not answer, if the caller is patient. */
+  busyMs: number;
 }
 
-const defaultTimings: Timings = { answerMs: 2000, pingAfterMs: 500, bodyMs: 10_000 };
+const defaultTimings: Timings = { answerMs: 2000, pingAfterMs: 500, bodyMs: 10_000, busyMs: 60_000 };
 /** More than a snapshot of 10,000 pods. */
 export const defaultMaxBodyBytes = 256 * 1024 * 1024;
 /** More than an event with the longest message. */
 const defaultMaxLineLength = 4 * 1024 * 1024;
 
 export interface Call extends Omit<Request, 'clientName'> {
+  /** Makes the caller patient: it waits while the agent is too busy to answer. Called at each look that finds it so. */
+  onBusy?: ((agent: ProcessIdentity) => void) | undefined;
   timings?: Timings;
   maxBodyBytes?: number;
   maxLineLength?: number;
@@ -122,6 +126,8 @@ class AgentWatch {
   #timer: NodeJS.Timeout;
   #ping: Exchange | undefined;
   #isOver = false;
+  #progress: ProgressWatch | undefined;
+  #busySinceMs: number | undefined;
 
   constructor(asked: Call, onSilent: (error: Error) => void) {
     this.#asked = asked;
@@ -142,6 +148,10 @@ class AgentWatch {
 
   async #look(): Promise<void> {
     const { socketPath } = this.#asked;
+    const agent = await readAgentProcess(socketPath);
+    this.#progress ??= agent && new ProgressWatch(agent);
+    await this.#progress?.hasProgressed();
+    if (this.#isOver) return;
     const ping = start({ socketPath, method: 'GET', path: '/v1/agent' });
     this.#ping = ping;
     const late = new Error('no answer in time');
@@ -154,13 +164,30 @@ class AgentWatch {
     try {
       const status = await statusOf({ socketPath }, ping);
       // If the agent has ended, so has the connection of the work.
+      this.#busySinceMs = undefined;
       if (!this.#isOver && status !== undefined) this.#timer = this.#later();
     } catch (error) {
       if (this.#isOver) return;
-      this.#onSilent(error === late ? await AgentSilentError.of(socketPath) : (error as Error));
+      if (error !== late) this.#onSilent(error as Error);
+      else await this.#late(agent);
     } finally {
       ping.destroy();
     }
+  }
+
+  /** The agent has not said who it is. It may be stuck, or busy on a busy machine. */
+  async #late(agent: ProcessIdentity | undefined): Promise<void> {
+    const { socketPath, onBusy } = this.#asked;
+    const isBusy = (await this.#progress?.hasProgressed()) === true;
+    const now = performance.now();
+    this.#busySinceMs ??= now;
+    if (this.#isOver) return;
+    if (!isBusy || agent === undefined || onBusy === undefined || now - this.#busySinceMs > this.#timings.busyMs) {
+      this.#onSilent(await AgentSilentError.of(socketPath, { isBusy }));
+      return;
+    }
+    onBusy(agent);
+    this.#timer = this.#later();
   }
 }
 
@@ -176,7 +203,7 @@ async function statusOf({ socketPath }: Pick<Call, 'socketPath'>, exchange: Exch
     if (isConnectionLost(error) || hasCode(error, 'ENOENT', 'ENOTDIR', 'ECONNREFUSED')) return undefined;
     if (hasCode(error, 'EACCES', 'EPERM')) throw needsRoot(socketPath, error);
     // EAGAIN means that the kernel's queue of connections is full. Any other error is an invalid answer.
-    throw await AgentSilentError.of(socketPath, hasCode(error, 'EAGAIN') ? undefined : 'sends an invalid answer');
+    throw await AgentSilentError.of(socketPath, hasCode(error, 'EAGAIN') ? {} : { what: 'sends an invalid answer' });
   }
 }
 
@@ -188,7 +215,7 @@ async function answered(asked: Call, status: number, exchange: Exchange): Promis
     throw new UserError(`kubelet-ts waits for its runtime: ${body.trim()}`, { hint: 'Start the runtime.' });
   }
   if (status >= 400 && status < 500) throw refusalOf(body);
-  throw await AgentSilentError.of(asked.socketPath, `answers with status ${status}`);
+  throw await AgentSilentError.of(asked.socketPath, { what: `answers with status ${status}` });
 }
 
 /** The refusal in an answer: a sentence, and in a second line its hint. */
@@ -206,27 +233,30 @@ function clientName(): string {
 
 /** Returns undefined if the agent ended before the body was complete. */
 async function wholeBody(
-  { socketPath, timings = defaultTimings, maxBodyBytes = defaultMaxBodyBytes }: Call,
+  { socketPath, timings = defaultTimings, maxBodyBytes = defaultMaxBodyBytes, onBusy }: Call,
   exchange: Exchange,
 ): Promise<string | undefined> {
-  const limit = setTimeout(() => {
-    exchange.destroy(new Error('the answer took too long'));
-  }, timings.bodyMs);
+  const limit = setTimeout(
+    () => {
+      exchange.destroy(new Error('the answer took too long'));
+    },
+    onBusy === undefined ? timings.bodyMs : timings.busyMs,
+  );
   // Limits the time of each part and of the whole body.
-  exchange.setTimeout(timings.answerMs);
+  exchange.setTimeout(onBusy === undefined ? timings.answerMs : timings.bodyMs);
   const parts: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const part of exchange.body()) {
       bytes += part.length;
-      if (bytes > maxBodyBytes) throw await AgentSilentError.of(socketPath, 'sends an endless answer');
+      if (bytes > maxBodyBytes) throw await AgentSilentError.of(socketPath, { what: 'sends an endless answer' });
       parts.push(part);
     }
     return Buffer.concat(parts).toString('utf8');
   } catch (error) {
     if (error instanceof UserError) throw error;
     if (isConnectionLost(error)) return undefined;
-    throw await AgentSilentError.of(socketPath, 'sent an incomplete answer');
+    throw await AgentSilentError.of(socketPath, { what: 'sent an incomplete answer' });
   } finally {
     clearTimeout(limit);
   }
@@ -277,8 +307,14 @@ export class AgentSilentError extends UserError {
     this.agent = agent;
   }
 
-  /** Makes the error for the agent behind this socket. `what` is what the agent does instead of answering. */
-  static async of(socketPath: string, what = 'does not answer'): Promise<AgentSilentError> {
+  /**
+   * Makes the error for the agent behind this socket. `what` is what the agent does instead of answering. `isBusy`: it
+   * makes progress, so the hint does not end it.
+   */
+  static async of(
+    socketPath: string,
+    { what = 'does not answer', isBusy = false }: { what?: string; isBusy?: boolean } = {},
+  ): Promise<AgentSilentError> {
     const agent = await readAgentProcess(socketPath);
     if (agent === undefined) {
       return new AgentSilentError(
@@ -289,6 +325,10 @@ export class AgentSilentError extends UserError {
     }
     const { pid } = agent;
     const state = (await describeState(agent)) ?? 'gone';
+    if (isBusy) {
+      const hint = `It works, but slowly. Ask again in a moment, or see what it does: top -H -p ${pid}`;
+      return new AgentSilentError(`kubelet-ts (pid ${pid}, busy) ${what}`, hint, agent);
+    }
     const advice = state.startsWith('stopped') ? `Continue it: kill -CONT ${pid}. Or end` : 'End';
     return new AgentSilentError(
       `kubelet-ts (pid ${pid}, ${state}) ${what}`,

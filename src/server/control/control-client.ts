@@ -11,13 +11,29 @@ import type { KubeletEvent } from '../../engine/view/events.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { hasCode, isOutOfWatches } from '../../errors.ts';
 import { needsRoot } from '../../needs-root.ts';
+import type { ProcessIdentity } from '../../process-identity.ts';
 import type { ChangeLine } from './change-feed.ts';
 import { AgentSilentError, type Call, call, defaultMaxBodyBytes, stream, untilGone } from './control-call.ts';
 
 /** Milliseconds between two looks for an agent where the kernel has no watch left. */
 const unwatchedPeriodMs = 500;
 
-/** Requests to an agent. Each rejects with an `AgentSilentError` within 2 s if the agent is stuck. */
+/** The socket of an agent, for a command that waits while the agent is too busy to answer. */
+export interface PatientSocket {
+  socketPath: string;
+  onBusy: (agent: ProcessIdentity) => void;
+}
+
+/** By its path for a command that works without the agent, or for a test. */
+export type AgentSocket = string | PatientSocket;
+
+const addressed = (socket: AgentSocket): { socketPath: string; onBusy?: PatientSocket['onBusy'] } =>
+  typeof socket === 'string' ? { socketPath: socket } : socket;
+
+/**
+ * Requests to an agent. Each rejects with an `AgentSilentError` within 2 s if the agent is stuck, and with a
+ * `PatientSocket` after a minute if it makes progress.
+ */
 
 /**
  * The snapshot of the agent that serves this socket, with its process id. Returns undefined if no agent answers. While
@@ -25,7 +41,7 @@ const unwatchedPeriodMs = 500;
  * the snapshot includes everything that the manifests on disk declared at the time of the call.
  */
 export async function fetchSnapshot(
-  path: string,
+  path: AgentSocket,
   { waits = false, settled = false } = {},
 ): Promise<(EngineSnapshot & { pid: number }) | undefined> {
   return ask<EngineSnapshot & { pid: number }>(
@@ -36,7 +52,7 @@ export async function fetchSnapshot(
 
 /** The history of a pod, from the agent of this socket. Returns undefined if no agent answers. */
 export async function fetchHistory(
-  path: string,
+  path: AgentSocket,
   { namespace, name }: { namespace: string; name: string },
 ): Promise<HistoryEntry[] | undefined> {
   const query = new URLSearchParams({ namespace, name });
@@ -116,7 +132,7 @@ async function* folderChanges(folder: string, signal: AbortSignal): AsyncGenerat
  * runs. Rejects with a `UserError` if the agent refuses.
  */
 export async function operate(
-  path: string,
+  path: AgentSocket,
   { namespace, name }: PodName,
   action: OperationAction,
   options: { container?: string; to?: number } = {},
@@ -131,7 +147,7 @@ export async function operate(
  * undefined if no agent runs. Rejects with a `UserError` if the agent refuses.
  */
 export async function addEphemeralContainer(
-  path: string,
+  path: AgentSocket,
   pod: PodName,
   container: EphemeralContainer,
   removesAtEnd: boolean,
@@ -143,7 +159,7 @@ export async function addEphemeralContainer(
 
 /** Asks the agent to end and remove an ephemeral container. Resolves with its sentence, and rejects as above. */
 export async function removeEphemeralContainer(
-  path: string,
+  path: AgentSocket,
   pod: PodName,
   container: string,
 ): Promise<string | undefined> {
@@ -152,7 +168,7 @@ export async function removeEphemeralContainer(
 }
 
 /** The revisions of a declared pod, oldest first. Returns undefined if no agent answers. */
-export async function fetchRevisions(path: string, pod: PodName): Promise<RevisionSummary[] | undefined> {
+export async function fetchRevisions(path: AgentSocket, pod: PodName): Promise<RevisionSummary[] | undefined> {
   return ask<RevisionSummary[]>(path, `${podPath(pod)}/revisions`);
 }
 
@@ -161,7 +177,7 @@ export async function fetchRevisions(path: string, pod: PodName): Promise<Revisi
  * a `UserError` if the agent refuses; then nothing was applied.
  */
 export async function applyManifests(
-  path: string,
+  path: AgentSocket,
   body: Uint8Array,
   dryRun: boolean,
 ): Promise<AppliedResult[] | undefined> {
@@ -171,7 +187,7 @@ export async function applyManifests(
 
 /** Asks the agent to delete an applied object. Resolves with undefined if no agent runs, and rejects as above. */
 export async function deleteApplied(
-  path: string,
+  path: AgentSocket,
   { kind, namespace, name }: AppliedObject,
   dryRun: boolean,
 ): Promise<AppliedResult | undefined> {
@@ -184,20 +200,20 @@ function podPath({ namespace, name }: PodName): string {
 }
 
 /** Asks the agent to end; its pods keep running. Returns false if no agent runs. */
-export async function requestShutdown(path: string): Promise<boolean> {
-  return (await call({ socketPath: path, method: 'POST', path: '/v1/shutdown' })) !== undefined;
+export async function requestShutdown(path: AgentSocket): Promise<boolean> {
+  return (await call({ ...addressed(path), method: 'POST', path: '/v1/shutdown' })) !== undefined;
 }
 
 /** Resolves when the agent that serves this socket has ended, which also ends its event stream. */
-export async function waitForEnd(path: string): Promise<void> {
-  await untilGone({ socketPath: path, method: 'GET', path: '/v1/events' });
+export async function waitForEnd(path: AgentSocket): Promise<void> {
+  await untilGone({ ...addressed(path), method: 'GET', path: '/v1/events' });
 }
 
 /**
  * Yields every event of the agent from now on, until it ends or the signal is aborted. Yields none if no agent runs.
  */
-export async function* followEvents(path: string, signal: AbortSignal): AsyncGenerator<KubeletEvent, void> {
-  for await (const line of stream({ socketPath: path, method: 'GET', path: '/v1/events' }, signal)) {
+export async function* followEvents(path: AgentSocket, signal: AbortSignal): AsyncGenerator<KubeletEvent, void> {
+  for await (const line of stream({ ...addressed(path), method: 'GET', path: '/v1/events' }, signal)) {
     yield JSON.parse(line) as KubeletEvent;
   }
 }
@@ -216,17 +232,18 @@ export async function* followChanges(
 }
 
 async function ask<T>(
-  socketPath: string,
+  socket: AgentSocket,
   path: string,
   method: Call['method'] = 'GET',
   body?: Uint8Array,
 ): Promise<T | undefined> {
-  const answer = await call({ socketPath, method, path, body });
+  const to = addressed(socket);
+  const answer = await call({ ...to, method, path, body });
   if (answer === undefined) return undefined;
   try {
     return JSON.parse(answer) as T;
   } catch {
     // Another program listens on the socket.
-    throw await AgentSilentError.of(socketPath, 'sends an answer that is not JSON');
+    throw await AgentSilentError.of(to.socketPath, { what: 'sends an answer that is not JSON' });
   }
 }

@@ -1,12 +1,15 @@
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
-import { fetchSnapshot, followEvents } from './control-client.ts';
+import { type AgentSocket, fetchSnapshot, followEvents } from './control-client.ts';
 
 /**
  * Yields the snapshot of the agent at once, and again after each of its events. The first one has the manifests now on
  * disk. Ends with the agent, or once the signal is aborted.
  */
-export async function* snapshotsAtEvents(socket: string, signal: AbortSignal): AsyncGenerator<EngineSnapshot, void> {
+export async function* snapshotsAtEvents(
+  socket: AgentSocket,
+  signal: AbortSignal,
+): AsyncGenerator<EngineSnapshot, void> {
   const done = new AbortController();
   const events = followEvents(socket, AbortSignal.any([signal, done.signal]));
   try {

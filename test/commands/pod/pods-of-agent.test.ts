@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { type PodChoice, podsOfAgent } from '../../../src/commands/pod/pods-of-agent.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -15,7 +16,7 @@ async function meant(
   const rootDir = await temporaryFolder();
   const pods = names.map((name) => makeEntry(name));
   await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods, sources } });
-  return podsOfAgent(rootDir, references, choice);
+  return podsOfAgent(rootDir, references, choice, new PassThrough());
 }
 
 test('a pod is meant by its name, with or without that of the node', async () => {
@@ -64,7 +65,7 @@ test('a name near to that of a pod is suggested', async () => {
 
 test('without an agent the error names the root-dir', async () => {
   const rootDir = await temporaryFolder();
-  await expect(podsOfAgent(rootDir, ['web'], {})).rejects.toMatchObject(noAgentOn(rootDir));
+  await expect(podsOfAgent(rootDir, ['web'], {}, new PassThrough())).rejects.toMatchObject(noAgentOn(rootDir));
 });
 
 test('an unknown pod may be that of a manifest with errors, which is named', async () => {

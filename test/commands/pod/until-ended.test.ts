@@ -14,12 +14,6 @@ const meant = ['web', 'db'].map((name) => ({
   isPod: ({ metadata }: { metadata: { name: string } }) => metadata.name === `${name}-edge1`,
 }));
 
-const stderr = new Writable({
-  write: (_chunk, _encoding, done) => {
-    done();
-  },
-});
-
 test('a time-out before the first answer of the agent names all pods', async () => {
   const socket = controlSocketPath(await temporaryFolder());
   const silent = createServer(() => undefined).listen(socket);

@@ -1,16 +1,19 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { symlink } from 'node:fs/promises';
 import { createServer as createHTTPServer, type RequestListener } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { call, noteAgentProcess, stream, untilGone } from '../../../src/server/control/control-call.ts';
+import { holderText } from '../../../src/exclusively.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 /** A twentieth of what commands give an agent. */
-const timings = { answerMs: 100, pingAfterMs: 10, bodyMs: 150 };
+const timings = { answerMs: 100, pingAfterMs: 10, bodyMs: 150, busyMs: 300 };
 /** Nothing of it ends in a test. */
-const unhurried = { answerMs: 60_000, pingAfterMs: 50_000, bodyMs: 60_000 };
-const patient = { answerMs: 10_000, pingAfterMs: 10, bodyMs: 60_000 };
+const unhurried = { answerMs: 60_000, pingAfterMs: 50_000, bodyMs: 60_000, busyMs: 60_000 };
+const patient = { answerMs: 10_000, pingAfterMs: 10, bodyMs: 60_000, busyMs: 60_000 };
 let socketPath: string;
 
 beforeEach(async () => {
@@ -157,6 +160,58 @@ describe('an agent', () => {
     await expect(snapshot(timings)).rejects.toMatchObject({
       message: `kubelet-ts does not answer on ${socketPath}`,
       agent: undefined,
+    });
+  });
+});
+
+describe('an agent that does not say who it is', () => {
+  /** An agent of its own process that does this when it is asked for a snapshot. */
+  async function agentThat(does: string): Promise<number> {
+    const script = `require('node:http').createServer((request, response) => {
+      if (request.url === '/v1/snapshot') { ${does} }
+      response.end('late');
+    }).listen(${JSON.stringify(socketPath)}, () => console.log('up'));`;
+    const agent = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void agent.kill('SIGKILL'));
+    await once(agent.stdout, 'data');
+    const pid = agent.pid ?? 0;
+    await symlink(await holderText(pid), `${socketPath}.holder`);
+    return pid;
+  }
+  const busyFor = (ms: number): string => `for (const end = Date.now() + ${ms}; Date.now() < end;);`;
+  const asked = () => ({ socketPath, method: 'GET', path: '/v1/snapshot' }) as const;
+  const hurried = { answerMs: 200, pingAfterMs: 10, bodyMs: 60_000, busyMs: 30_000 };
+
+  test('is waited for while it works, by a patient caller', async () => {
+    const pid = await agentThat(busyFor(1000));
+    const busy: number[] = [];
+    const onBusy = (agent: { pid: number }): void => void busy.push(agent.pid);
+    expect(await call({ ...asked(), timings: hurried, onBusy })).toBe('late');
+    expect(busy.length).toBeGreaterThan(0);
+    expect(new Set(busy)).toEqual(new Set([pid]));
+  });
+
+  const advice = (pid: number): string =>
+    `It works, but slowly. Ask again in a moment, or see what it does: top -H -p ${pid}`;
+
+  test.each<[string, object]>([
+    ['by a caller that can work without it', {}],
+    ['after a minute, by a patient one', { onBusy: () => undefined }],
+  ])('and works is not waited for %s, and nobody is told to kill it', async (_title, caller) => {
+    const pid = await agentThat(busyFor(20_000));
+    const timings = { ...hurried, busyMs: 300 };
+    await expect(call({ ...asked(), timings, ...caller })).rejects.toMatchObject({
+      message: `kubelet-ts (pid ${pid}, busy) does not answer`,
+      hint: advice(pid),
+    });
+  });
+
+  test('and does not work is not waited for', async () => {
+    const pid = await agentThat('Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);');
+    const onBusy = (): void => undefined;
+    await expect(call({ ...asked(), timings: hurried, onBusy })).rejects.toMatchObject({
+      message: `kubelet-ts (pid ${pid}, asleep) does not answer`,
+      hint: `End it: kill -KILL ${pid}, pods keep running; kubelet-ts down ends its pods too.`,
     });
   });
 });

@@ -42,7 +42,7 @@ async function askLate(script: string, ask: (socketPath: string) => Promise<stri
 }
 
 test('an agent whose identity came in time is not stuck, also if this process is late', async () => {
-  const timings = { pingAfterMs: 10, answerMs: 10 + timeoutMs, bodyMs: 60_000 };
+  const timings = { pingAfterMs: 10, answerMs: 10 + timeoutMs, bodyMs: 60_000, busyMs: 60_000 };
   const ask = (socketPath: string) => call({ socketPath, method: 'GET', path: '/v1/snapshot', timings });
   expect(await askLate(identifying, ask)).toBe('late');
 });
