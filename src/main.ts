@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { ownWords } from './commands/habits/command-first.ts';
+import { endFileCalls } from './end-file-calls.ts';
 import { failedCode, runCommandLine, uncaughtErrorText } from './commands/command-line.ts';
 
 /** Exit codes of a `run-once` that was interrupted, which must end even if nobody reads its output. */
@@ -19,6 +20,7 @@ async function exit(exitCode: number): Promise<void> {
   }
   const written = (stream: NodeJS.WriteStream): Promise<unknown> => new Promise((done) => stream.write('', done));
   await Promise.all([written(process.stdout), written(process.stderr)]);
+  await endFileCalls();
   process.exit(exitCode === 0 && hasLostOutput ? failedCode(argv) : exitCode);
 }
 

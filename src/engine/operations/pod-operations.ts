@@ -86,6 +86,8 @@ export class PodOperations {
   private readonly names = new WeakMap<Pod, string>();
   /** Lock files: true if the path exists. */
   private readonly locks = new Map<string, boolean>();
+  /** Those that are looked at now. */
+  private readonly askedLocks = new Set<string>();
   private readonly acts = new Turns(1);
 
   constructor(private readonly deps: Deps) {}
@@ -385,8 +387,14 @@ export class PodOperations {
     });
   }
 
+  /** A path whose file system hangs is not asked again, because each call would hold a thread. */
   private async checkLocks(): Promise<void> {
-    await Promise.all([...this.locks.keys()].map(async (path) => this.locks.set(path, await exists(path))));
+    const check = async (path: string): Promise<void> => {
+      this.askedLocks.add(path);
+      this.locks.set(path, await exists(path));
+      this.askedLocks.delete(path);
+    };
+    await Promise.all([...this.locks.keys()].filter((path) => !this.askedLocks.has(path)).map(check));
   }
 
   private nameOf(pod: Pod): string {

@@ -8,7 +8,7 @@ import { persistentSpec } from '../csi/csi-volume-spec.ts';
 import { targetPath } from '../csi/csi-files.ts';
 import { isMountPoint } from '../host/mounts.ts';
 import type { BoundClaim } from '../persistent-volumes/volume-claims.ts';
-import { checkHostPath } from './host-path.ts';
+import { checkHostPathInTime } from './host-path.ts';
 import { csiVolumes } from './csi-volume.ts';
 import { mountNFS, nfsPath } from './nfs-volume.ts';
 import { changesOwnershipOnMismatch, setVolumeOwnership } from './ownership.ts';
@@ -152,11 +152,11 @@ const storageKinds: ByKind<PersistentVolumeSource, [StorageRequest], ClaimStorag
       setUp: () => csiVolumes(csi).setUp(persistentSpec(pod, volume, source, readOnly), signal),
     };
   },
-  hostPath: (source) => ({
+  hostPath: (source, { request: { paths } }) => ({
     hostPath: source.path,
     managed: false,
     takesFSGroup: false,
-    setUp: () => checkHostPath(source),
+    setUp: () => checkHostPathInTime(source, paths),
   }),
   local: ({ path }) => ({ hostPath: path, managed: true, takesFSGroup: true, setUp: () => checkLocalPath(path) }),
   nfs: (source, { volume, request: { podDir, signal }, readOnly }) => {

@@ -4,6 +4,7 @@ import type { Volume } from '../../api/types.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import { ifPresent } from '../../if-present.ts';
 import { makeFolder } from '../../make-folder.ts';
+import { HungPathError, type PathGuard } from '../host/path-guard.ts';
 import type { VolumeMounter } from './volume-mounter.ts';
 
 interface Kind {
@@ -41,8 +42,27 @@ const kinds: Record<string, Kind> = {
 };
 
 /** Mounts a path of the host. */
-export function hostPathVolume(source: NonNullable<Volume['hostPath']>): VolumeMounter {
-  return { mount: { hostPath: source.path, readOnly: false, managed: false }, setUp: () => checkHostPath(source) };
+export function hostPathVolume(
+  source: NonNullable<Volume['hostPath']>,
+  { paths }: { paths: PathGuard },
+): VolumeMounter {
+  const mount = { hostPath: source.path, readOnly: false, managed: false };
+  return { mount, setUp: () => checkHostPathInTime(source, paths) };
+}
+
+/** Checks a path as `checkHostPath`. Rejects with a `UserError` too if its file system hangs. */
+export async function checkHostPathInTime(source: NonNullable<Volume['hostPath']>, paths: PathGuard): Promise<void> {
+  const { path, type = '' } = source;
+  if (kinds[type] === undefined) return;
+  await paths
+    .run(path, () => checkHostPath(source))
+    .catch((error: unknown) => {
+      if (!(error instanceof HungPathError)) throw error;
+      throw new UserError(`hostPath ${path} cannot be checked: ${error.message}`, {
+        hint: 'Check its server. The pod starts once it answers.',
+        cause: error,
+      });
+    });
 }
 
 /** Checks that the path has this type. Creates a missing path of an …OrCreate type. An empty type checks nothing. */

@@ -10,6 +10,7 @@ import { isFileName, type PodDirs } from '../host/pod-dirs.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
 import type { CSIVolumes } from '../csi/csi-volumes.ts';
 import { claimNotes } from '../persistent-volumes/claim-uses.ts';
+import { PathGuard } from '../host/path-guard.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import { emptyDirPath } from './empty-dir.ts';
 import { shareMountsBelow } from '../host/mounts.ts';
@@ -51,6 +52,9 @@ interface Deps extends PayloadSources {
  * an interrupted one. kubelet: volumemanager
  */
 export class VolumeManager {
+  /** One thread of Node. Hung manifests hold two, and the last one is for all else. */
+  private readonly paths = new PathGuard({ maxHung: 1 });
+
   constructor(private readonly deps: Deps) {}
 
   /**
@@ -171,7 +175,7 @@ export class VolumeManager {
   private mounterOf(pod: Pod, volume: Volume, signal?: AbortSignal): VolumeMounter {
     const { podDirs, clock, ...deps } = this.deps;
     const podDir = podDirs.podDir(pod.metadata.uid);
-    return volumeMounter({ ...deps, pod, volume, podDir, signal, now: () => clock.now() });
+    return volumeMounter({ ...deps, paths: this.paths, pod, volume, podDir, signal, now: () => clock.now() });
   }
 }
 

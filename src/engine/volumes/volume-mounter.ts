@@ -1,6 +1,7 @@
 import type { Pod, Volume } from '../../api/types.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import type { CSIVolumes } from '../csi/csi-volumes.ts';
+import type { PathGuard } from '../host/path-guard.ts';
 import type { Logger } from '../../logger.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import type { PayloadSources } from './volume-payload.ts';
@@ -29,6 +30,8 @@ export interface VolumeRequest extends PayloadSources {
   /** Feature gate ImageVolume. */
   imageVolumes: boolean;
   claims: VolumeClaims;
+  /** Of hostPath volumes, whose file systems may hang. */
+  paths: PathGuard;
   /** Undefined on a node without plugins. */
   csi?: CSIVolumes | undefined;
   /** Ends calls to drivers. */

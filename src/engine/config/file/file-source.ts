@@ -2,14 +2,16 @@ import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
 import { AsyncQueue } from '../../../flow/async-queue.ts';
+import { unlessAborted } from '../../../flow/unless-aborted.ts';
 import { untilTick } from '../../../flow/ticks.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import type { Writer } from '../../host/file-writers.ts';
+import { HungPathError, PathGuard } from '../../host/path-guard.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import type { PodSource, SourceUpdate } from '../pod-source.ts';
 import { ManifestFiles } from './manifest-files.ts';
 import { LastingErrors } from './lasting-errors.ts';
-import { isAt, ManifestPaths } from './manifest-paths.ts';
+import { hungHint, isAt, ManifestPaths } from './manifest-paths.ts';
 import { type FileChange, type Found, isLink, ManifestReader, settleMs } from './manifest-reader.ts';
 import { type ManifestChange, ManifestWatch } from './manifest-watch.ts';
 import { everything, type Look, rescan, Schedule, type Waiting } from './schedule.ts';
@@ -25,6 +27,8 @@ const mountCheckMs = 1000;
 const longWaitMs = 300;
 /** A file or path that is renamed, moved, or written in several steps has errors for less time. */
 const errorsLastMs = 1500;
+/** Two threads for hung manifests. Hung volumes hold a third one, and the last one is for all else. */
+const maxHungPlaces = 2;
 
 interface Deps extends StaticPodNode {
   /** Defaults to `file`. */
@@ -39,6 +43,8 @@ interface Deps extends StaticPodNode {
   lastGood?: LastGoodManifests;
   /** Lists the current mount points; by default those of this process. */
   readMountPoints?: () => Promise<string[]>;
+  /** By default one of this source. */
+  guard?: PathGuard;
 }
 
 /**
@@ -50,12 +56,14 @@ interface Deps extends StaticPodNode {
  * INVARIANTS: only changed files are read again. The first list is complete. After it, a file that is being written
  * delays no other file. A file is removed only after its name was missing for a moment in a readable folder. Otherwise
  * its last objects stay. A file that was not looked at counts as unchanged. After the first list, errors of a file or
- * path are reported once it has had some for a moment, and `settle` waits for that.
+ * path are reported once it has had some for a moment, and `settle` waits for that. A path whose file system hangs is
+ * away, and delays the others once, for five seconds.
  */
 export class FileSource implements PodSource {
   readonly source: 'file' | 'applied';
   readonly where: string;
   private readonly deps: Deps;
+  private readonly guard: PathGuard;
   private readonly paths: ManifestPaths;
   private readonly files: ManifestFiles;
   private readonly reader: ManifestReader;
@@ -78,9 +86,17 @@ export class FileSource implements PodSource {
     this.source = deps.source ?? 'file';
     this.where = paths.join(', ');
     this.deps = { ...deps, paths };
-    this.paths = new ManifestPaths(this.deps);
+    this.guard =
+      deps.guard ??
+      new PathGuard({
+        maxHung: maxHungPlaces,
+        onBack: () => {
+          this.lookSoon(everything);
+        },
+      });
+    this.paths = new ManifestPaths({ ...this.deps, guard: this.guard });
     this.files = new ManifestFiles({ ...deps, source: this.source });
-    this.reader = new ManifestReader(deps);
+    this.reader = new ManifestReader({ ...deps, guard: this.guard });
   }
 
   async run(sink: Parameters<PodSource['run']>[0], signal: AbortSignal): Promise<void> {
@@ -90,14 +106,15 @@ export class FileSource implements PodSource {
     };
     this.watch = new ManifestWatch({ onChange, clock, logger });
     try {
-      let update = await this.read(signal);
+      let update = await unlessAborted(this.read(signal), signal);
       sink.onUpdate(update);
       if (this.asking.length > 0) this.lookSoon(everything);
       let asked: (() => void)[] = [];
       for (;;) {
         await this.untilDue(signal);
         asked.push(...this.asking.splice(0));
-        const found = await this.look();
+        // A hung look must not delay the end of the agent.
+        const found = await unlessAborted(this.look(), signal);
         const areErrorsDue = this.errors.dueMs <= clock.monotonic();
         if (found !== undefined || areErrorsDue) {
           if (found === 'news' || areErrorsDue) update = this.update();
@@ -216,14 +233,15 @@ export class FileSource implements PodSource {
     if (!this.isFirstListComplete && this.notesBefore === undefined) {
       this.notesBefore = await loadNotes(this.source, lastGood);
       this.paths.mountPoints = this.notesBefore.mountPoints;
+      await this.paths.readMountPoints();
     }
     this.watch?.beginRound();
-    for (const path of paths) await this.watch?.followPath(path);
+    for (const path of paths) await this.unlessHung(path, async () => this.watch?.followPath(path));
     const arePathsNew = (await this.paths.look(() => true)) !== 'same';
     const rescanMs = this.paths.isUnmounted ? Math.min(mountCheckMs, fileCheckFrequencyMs) : fileCheckFrequencyMs;
     this.schedule.by(rescan, clock.monotonic() + untilTick(clock, rescanMs), 'nothing');
     if (!this.isFirstListComplete) await this.files.restore((file) => this.paths.mayHaveHad(file));
-    for (const link of this.paths.links) await this.watch?.followLink(link);
+    for (const link of this.paths.links) await this.unlessHung(link, async () => this.watch?.followLink(link));
     const isNews = await this.lookAt(this.takeChanges([...this.paths.files, ...this.files.paths]));
     this.watch?.endRound();
     this.paths.noteMountPoints((path) => this.files.paths.some((file) => isAt(file, path)));
@@ -236,7 +254,9 @@ export class FileSource implements PodSource {
     const ignored: string[] = [];
     for (const [file, change] of changes) {
       // Any change may hide that a link took the place of the file.
-      if (this.watch !== undefined && (await isLink(file))) await this.watch.followLink(file);
+      await this.unlessHung(file, async () => {
+        if (this.watch !== undefined && (await isLink(file))) await this.watch.followLink(file);
+      });
       if (!this.paths.isIgnored(file)) continue;
       changes.delete(file);
       if (change === 'entry') ignored.push(file);
@@ -262,7 +282,12 @@ export class FileSource implements PodSource {
 
   /** Looks at files. Returns false if none changed. */
   private async lookAt(changes: ReadonlyMap<string, FileChange>): Promise<boolean> {
-    const requests = [...changes].map(([path, change]) => ({ path, change, known: this.files.fingerprint(path) }));
+    const links = new Set(this.paths.links);
+    const requests = [...changes].map(([path, change]) => {
+      // A link may lead to another file system than that of its folder.
+      const place = links.has(path) ? path : this.paths.pathOf(path);
+      return { path, place, change, known: this.files.fingerprint(path) };
+    });
     // New files are taken in the order of their names.
     requests.sort((a, b) => (a.path < b.path ? -1 : 1));
     const found = await this.reader.look(requests.filter(({ path }) => !this.paths.isAway(path)));
@@ -274,6 +299,8 @@ export class FileSource implements PodSource {
       return isNews;
     }
     for (const [file, look] of found) isNews = (await this.take(file, look)) || isNews;
+    // The folder of a file that hangs reports it.
+    if (requests.some(({ path, place }) => place !== path && found.get(path)?.is === 'hung')) this.lookSoon(everything);
     return isNews;
   }
 
@@ -282,6 +309,8 @@ export class FileSource implements PodSource {
     switch (found.is) {
       case 'missing':
         return this.removeIfGone(file);
+      case 'hung':
+        return this.paths.links.includes(file) ? this.files.wait(file, hungProblem(file)) : false;
       case 'unchanged':
         return this.files.wait(file);
       case 'read':
@@ -295,6 +324,13 @@ export class FileSource implements PodSource {
         return isNews;
       }
     }
+  }
+
+  /** Does nothing more if the file system of the path hangs, because the look at the path reports that. */
+  private async unlessHung(path: string, work: () => Promise<void>): Promise<void> {
+    await this.guard.run(path, work).catch((error: unknown) => {
+      if (!(error instanceof HungPathError)) throw error;
+    });
   }
 
   /** Removes a missing file once it counts as gone. Returns false if it stays. */
@@ -320,6 +356,13 @@ export class FileSource implements PodSource {
     });
   }
 }
+
+const hungProblem = (file: string): ManifestProblem => ({
+  origin: file,
+  severity: 'error',
+  message: 'the file system that it leads to does not answer; its last good revision stays in use',
+  hint: hungHint(file),
+});
 
 function waitsFor(file: string, { pid, command }: Writer): ManifestProblem {
   const message = `process ${pid} (${command}) has it open for writing; it is read once the process closes it`;

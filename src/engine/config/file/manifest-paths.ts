@@ -4,8 +4,10 @@ import { basename, dirname, extname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../../clock.ts';
 import { errorMessage, hasCode } from '../../../errors.ts';
+import { shellWord } from '../../../shell-word.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { mountPointOf, readMountPoints } from '../../host/mount-points.ts';
+import { HungPathError, type PathGuard } from '../../host/path-guard.ts';
 
 /** The files of a removed folder are removed after this time, because another folder may replace it. */
 const folderGoneMs = 1000;
@@ -42,6 +44,7 @@ type Seen = Omit<Location, 'mountPoint'> | { error: unknown };
 interface Deps {
   /** Without trailing slashes. */
   paths: readonly string[];
+  guard: PathGuard;
   clock: Clock;
   /** Lists the current mount points; by default those of this process. */
   readMountPoints?: (() => Promise<string[]>) | undefined;
@@ -62,7 +65,7 @@ export class ManifestPaths {
    */
   async look(isMeant: (path: string) => boolean): Promise<'same' | 'problems' | 'other'> {
     const seen = new Map<string, Seen>();
-    for (const path of this.deps.paths.filter(isMeant)) seen.set(path, await see(path));
+    for (const path of this.deps.paths.filter(isMeant)) seen.set(path, await this.see(path));
     // Read after that: if a mount changes meanwhile, the path leads to another file or folder at the next look.
     const mountPoints = this.areOnSameMounts(seen) ? undefined : await this.readMountPoints();
     let news: 'same' | 'problems' | 'other' = 'same';
@@ -90,6 +93,11 @@ export class ManifestPaths {
   /** True if a path was on a mount point that is not mounted now. */
   get isUnmounted(): boolean {
     return [...this.places.values()].some(({ isUnmounted }) => isUnmounted === true);
+  }
+
+  /** The manifest path of a file. */
+  pathOf(file: string): string {
+    return this.deps.paths.find((path) => isAt(file, path)) ?? file;
   }
 
   /** True if every path of this file is away, or was missing since the start. */
@@ -148,8 +156,15 @@ export class ManifestPaths {
     });
   }
 
-  private readMountPoints(): Promise<string[]> {
-    return (this.deps.readMountPoints ?? readMountPoints)();
+  /** Reads them, and lets the guard know them. */
+  async readMountPoints(): Promise<string[]> {
+    const mountPoints = await (this.deps.readMountPoints ?? readMountPoints)();
+    this.deps.guard.mountPoints = mountPoints;
+    return mountPoints;
+  }
+
+  private see(path: string): Promise<Seen> {
+    return this.deps.guard.run(path, () => see(path)).catch((error: unknown) => ({ error }));
   }
 
   /** True if every path leads where it did at the last look. Another mount would show another file or folder. */
@@ -173,10 +188,14 @@ export class ManifestPaths {
       const known = this.places.get(path)?.location?.mountPoint ?? '/';
       const location = { ...found, mountPoint: mountPoints ? mountPointOf(found.real, mountPoints) : known };
       if (!found.stats.isDirectory()) return { is: 'file', files: [path], links: [], problems: [], location };
-      return { is: 'folder', ...(await this.list(path, found.stats)), location };
+      return { is: 'folder', ...(await this.deps.guard.run(path, () => this.list(path, found.stats))), location };
     } catch (error) {
+      if (error instanceof HungPathError) return missing('away', path, error.message, hungHint(path));
       if (!hasCode(error, 'ENOENT')) return missing('away', path, errorMessage(error), 'Check its permissions.');
-      return lookForMissing(path);
+      // Of a missing path, those above it are looked at.
+      return this.deps.guard
+        .run(path, () => lookForMissing(path))
+        .catch((hung: unknown) => missing('away', path, errorMessage(hung), hungHint(path)));
     }
   }
 
@@ -273,6 +292,8 @@ async function lookForMissing(path: string): Promise<Place> {
   const hint = 'Create the file or folder; it is read as soon as it exists.';
   return missing('removed', path, 'path does not exist', hint);
 }
+
+export const hungHint = (path: string): string => `Check its server, then look at it: findmnt -T ${shellWord(path)}.`;
 
 function missing(is: 'removed' | 'away', origin: string, message: string, hint: string): Place {
   return { is, files: [], links: [], problems: [{ origin, severity: 'error', message, hint }] };

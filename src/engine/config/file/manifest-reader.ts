@@ -1,12 +1,12 @@
 import type { Stats } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
-import pLimit from 'p-limit';
 import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
 import type { Manifests } from '../../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import { errorMessage, hasCode } from '../../../errors.ts';
 import { findWriters, isStillWriting, type Writer } from '../../host/file-writers.ts';
+import { HungPathError, type PathGuard } from '../../host/path-guard.ts';
 import { readRegularFile } from '../../../regular-file.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { loadManifest } from '../load-manifest.ts';
@@ -20,6 +20,8 @@ export type FileChange = 'written' | 'entry' | undefined;
 
 export interface LookRequest {
   path: string;
+  /** The path whose file system the file is on: itself, or its folder. */
+  place: string;
   /** Fingerprint of the known revision; undefined for a new file. */
   known: string | undefined;
   change: FileChange;
@@ -38,6 +40,8 @@ export type Found =
   | { is: 'missing' }
   /** The known revision is still current. */
   | { is: 'unchanged' }
+  /** Its file system does not answer. */
+  | { is: 'hung' }
   /** The file is possibly being written: look again after this time. `by`: the process that has it open. */
   | { is: 'in writing'; againInMs: number; by?: Writer }
   | { is: 'read'; revision: Revision };
@@ -49,6 +53,7 @@ interface Seen {
 }
 
 interface Deps extends StaticPodNode {
+  guard: PathGuard;
   clock: Clock;
 }
 
@@ -69,8 +74,6 @@ export const settleMs = 10;
 const maxWaitMs = 1000;
 /** A file with an older last write counts as finished, unless the watch just reported a write. */
 const writtenLongAgoMs = 60_000;
-/** Files that are read at the same time. */
-const maxParallelReads = 16;
 
 /**
  * Reads manifest files, and never returns one that is half-written.
@@ -80,18 +83,19 @@ const maxParallelReads = 16;
  * known file counts as missing after 10 ms, because some programs remove a file before they write it again.
  */
 export class ManifestReader {
-  private readonly limit = pLimit(maxParallelReads);
   private readonly unsettled = new Map<string, Unsettled>();
 
   constructor(private readonly deps: Deps) {}
 
-  /** Looks at each of these paths. The results have the order of the requests. */
+  /** Looks at each of these paths, one after the other. The results have the order of the requests. */
   async look(requests: readonly LookRequest[]): Promise<Map<string, Found>> {
-    const look = async (request: LookRequest): Promise<[string, Found]> => [request.path, await this.lookAt(request)];
-    const found = new Map(await Promise.all(requests.map((request) => this.limit(look, request))));
-    const doubtful = [...found].flatMap(([path, look]) => (this.isDoubtful(path, look) ? [path] : []));
-    const writers = doubtful.length === 0 ? undefined : await findWriters(doubtful);
-    for (const path of doubtful) found.set(path, await this.confirm(path, found.get(path), writers?.get(path)));
+    const found = new Map<string, Found>();
+    for (const request of requests)
+      found.set(request.path, await this.unlessHung(request.place, () => this.lookAt(request)));
+    const doubtful = requests.filter(({ path }) => this.isDoubtful(path, found.get(path)));
+    const writers = await this.findWriters(doubtful);
+    for (const { path, place } of doubtful)
+      found.set(path, await this.unlessHung(place, () => this.confirm(path, found.get(path), writers.get(path))));
     for (const [path, { is }] of found) if (is === 'unchanged' || is === 'read') this.unsettled.delete(path);
     return found;
   }
@@ -99,6 +103,28 @@ export class ManifestReader {
   /** Drops the state of a removed file. */
   forget(path: string): void {
     this.unsettled.delete(path);
+  }
+
+  private unlessHung(place: string, look: () => Promise<Found>): Promise<Found> {
+    return this.deps.guard.run(place, look).catch((error: unknown) => {
+      if (error instanceof HungPathError) return { is: 'hung' };
+      throw error;
+    });
+  }
+
+  private async findWriters(files: readonly LookRequest[]): Promise<ReadonlyMap<string, Writer>> {
+    const found = new Map<string, Writer>();
+    for (const place of new Set(files.map((file) => file.place))) {
+      const paths = files.filter((file) => file.place === place).map(({ path }) => path);
+      const writers = await this.deps.guard
+        .run(place, () => findWriters(paths))
+        .catch((error: unknown) => {
+          if (error instanceof HungPathError) return new Map<string, Writer>();
+          throw error;
+        });
+      for (const [path, writer] of writers) found.set(path, writer);
+    }
+    return found;
   }
 
   private async lookAt({ path, known, change }: LookRequest): Promise<Found> {
@@ -144,8 +170,8 @@ export class ManifestReader {
   }
 
   /** True if the content may be only the beginning of a file. Its problems do not count then. */
-  private isDoubtful(path: string, found: Found): boolean {
-    return this.unsettled.has(path) && found.is === 'read' && found.revision.bytes !== undefined;
+  private isDoubtful(path: string, found: Found | undefined): boolean {
+    return this.unsettled.has(path) && found?.is === 'read' && found.revision.bytes !== undefined;
   }
 
   private async confirm(path: string, found: Found | undefined, writer: Writer | undefined): Promise<Found> {

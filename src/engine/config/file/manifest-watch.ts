@@ -41,6 +41,7 @@ export class ManifestWatch {
   /** The entries of the last round, and those that this round added. */
   private followed = new Map<string, Followed>();
   private round = this.followed;
+  private isClosed = false;
 
   constructor({ onChange, ...deps }: Deps) {
     this.onChange = onChange;
@@ -76,7 +77,9 @@ export class ManifestWatch {
     await this.follow(async () => (await pathSteps(file)).map((step) => ({ ...step, leadsTo: file })));
   }
 
+  /** Ends all watches, also those that a look under way would begin. */
   close(): void {
+    this.isClosed = true;
     this.folders.keepOnly(new Set());
   }
 
@@ -86,9 +89,10 @@ export class ManifestWatch {
       for (const followed of await findWay()) {
         for (const known of [this.round, this.followed]) known.set(JSON.stringify(followed), followed);
         // The way may have changed before the watch began.
-        if (await this.folders.add(followed.folder)) isNew = true;
+        if (!this.isClosed && (await this.folders.add(followed.folder))) isNew = true;
       }
     }
+    if (this.isClosed) this.close();
   }
 
   private changed({ folder, name, how }: FolderChange): void {

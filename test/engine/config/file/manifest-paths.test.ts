@@ -2,6 +2,7 @@ import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { ManifestPaths } from '../../../../src/engine/config/file/manifest-paths.ts';
+import { PathGuard } from '../../../../src/engine/host/path-guard.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 
@@ -16,7 +17,12 @@ beforeEach(async () => {
 /** Looks at the path once. */
 async function lookAt(path: string, mountedOn?: string): Promise<ManifestPaths> {
   const readMountPoints = (): Promise<string[]> => Promise.resolve(mountPoints);
-  const paths = new ManifestPaths({ paths: [path], clock: new FakeClock(), readMountPoints });
+  const paths = new ManifestPaths({
+    guard: new PathGuard({ maxHung: 2 }),
+    paths: [path],
+    clock: new FakeClock(),
+    readMountPoints,
+  });
   if (mountedOn !== undefined) paths.mountPoints.set(path, mountedOn);
   await paths.look(() => true);
   return paths;

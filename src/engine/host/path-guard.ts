@@ -1,0 +1,84 @@
+import { type Clock, systemClock } from '../../clock.ts';
+import { inTime, TimeoutError } from '../../flow/in-time.ts';
+import { Turns } from '../../flow/turns.ts';
+import { mountPointOf } from './mount-points.ts';
+
+/** The file system of a path does not answer, such as that of a dead NFS server. */
+export class HungPathError extends Error {
+  override readonly name = 'HungPathError';
+
+  constructor(readonly path: string) {
+    super('its file system does not answer');
+  }
+}
+
+interface Deps {
+  /** Places that may hang at a time. Each one holds a thread, and others need one too. */
+  maxHung: number;
+  /** Called when the call that hung has returned. */
+  onBack?: (path: string) => void;
+  /** By default the system's clock, because the kernel has no other. */
+  clock?: Clock;
+}
+
+/** A call that takes longer hangs, even if it returns later. A disk that spins up takes less. */
+const patienceMs = 5000;
+
+/**
+ * Work on paths that other machines or programs serve, and that may hang: NFS, FUSE.
+ *
+ * INVARIANTS: a call that hangs holds one of Node's four threads until the kernel returns it. So one piece of work runs
+ * at a time, and it makes one call at a time. A place of which a call hangs gets no other one: a place is a path, or the
+ * mount above it. Once as many places hang as may, only those are tried that answered last.
+ */
+export class PathGuard {
+  /** Mounts of this machine. Paths on the same one hang together. */
+  mountPoints: readonly string[] = [];
+  private readonly hung = new Set<string>();
+  private readonly answered = new Set<string>();
+  private readonly turns = new Turns(1);
+  private readonly clock: Clock;
+
+  constructor(private readonly deps: Deps) {
+    this.clock = deps.clock ?? systemClock;
+  }
+
+  /** Returns the result of `work` on this path. Rejects as it does, and with a `HungPathError` if it hangs. */
+  async run<T>(path: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const place = this.placeOf(path);
+    if (this.isRefused(place)) throw new HungPathError(path);
+    return this.turns.run(async () => {
+      if (this.isRefused(place)) throw new HungPathError(path);
+      const working = work();
+      try {
+        return await inTime(this.clock, patienceMs, working);
+      } catch (error) {
+        if (!(error instanceof TimeoutError)) throw error;
+        this.waitFor(working, { path, place });
+        throw new HungPathError(path);
+      } finally {
+        if (!this.hung.has(place)) this.answered.add(place);
+      }
+    }, signal);
+  }
+
+  private isRefused(place: string): boolean {
+    return this.hung.has(place) || (this.hung.size >= this.deps.maxHung && !this.answered.has(place));
+  }
+
+  private waitFor(working: Promise<unknown>, { path, place }: { path: string; place: string }): void {
+    this.hung.add(place);
+    this.answered.delete(place);
+    const back = (): void => {
+      this.hung.delete(place);
+      this.deps.onBack?.(path);
+    };
+    working.then(back, back);
+  }
+
+  /** The root mount is not a place, because a link there may lead anywhere. */
+  private placeOf(path: string): string {
+    const mountPoint = mountPointOf(path, this.mountPoints);
+    return mountPoint === '/' ? path : mountPoint;
+  }
+}
