@@ -1,7 +1,7 @@
 import type { Pod, PodSpec, PodStatus } from '../api/types.ts';
 import { sourceOf } from '../api/values/config-annotations.ts';
 import { podFullName, podKey } from '../api/values/pod-names.ts';
-import { findContainer } from '../api/values/containers.ts';
+import { eachContainer } from '../api/values/containers.ts';
 import { initAndRegularStatuses, runtimeContainerID } from '../api/values/container-statuses.ts';
 import { containerHash } from './container/container-hash.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
@@ -155,6 +155,10 @@ function shownWorker<W extends { lastSyncError?: string }>(worker: W, outgoing: 
   return lastSyncError === undefined ? worker : { ...worker, lastSyncError: outgoing.text(lastSyncError) };
 }
 
+const containersByName = ({ spec }: Pod): ReadonlyMap<string, AnyContainer> =>
+  new Map(Array.from(eachContainer(spec), ({ container }) => [container.name, container]));
+type AnyContainer = ReturnType<typeof eachContainer> extends Iterable<{ container: infer C }> ? C : never;
+
 /**
  * Names of running containers with the image or the resources of an earlier manifest of the same UID. `newest`: the pod
  * by its newest manifest, which may wait. `applied`: by the one that its worker carried out last.
@@ -166,14 +170,16 @@ export function outdatedContainers(
 ): string[] {
   const { podStatus, applied, resources } = runs;
   const outdated: string[] = [];
+  const byID = new Map(podStatus.containerStatuses.map((known) => [known.id, known]));
+  const newestByName = containersByName(newest);
+  const appliedByName = applied.spec === newest.spec ? newestByName : containersByName(applied);
   // Each snapshot compares all containers of the node, nearly always with themselves.
   for (const { name, containerID, state } of initAndRegularStatuses(status)) {
     if (state?.running === undefined) continue;
-    const container = findContainer(newest.spec, name);
-    const current = applied.spec === newest.spec ? container : findContainer(applied.spec, name);
+    const [container, current] = [newestByName.get(name), appliedByName.get(name)];
     if (current === undefined || container === undefined) continue;
     const id = runtimeContainerID(containerID);
-    const made = podStatus.containerStatuses.find((known) => known.id === id);
+    const made = byID.get(id);
     const isResized = id in resources || (current !== container && containerResize(current, container) !== undefined);
     if (made?.hash !== containerHash(container) || isResized) outdated.push(name);
   }

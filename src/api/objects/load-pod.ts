@@ -101,6 +101,8 @@ export function toValidPod(
   locate: (problem: FieldProblem) => ManifestProblem,
 ): LoadResult {
   if ((raw.metadata?.name ?? '') === '') return { problems: furtherErrors(raw, [], options).map(locate) };
+  const crowded = tooManyContainers(raw);
+  if (crowded !== undefined) return { problems: [locate(crowded)] };
   const pod = toStaticPod(raw, options);
   const broken = validatePod(pod);
   const errors = broken.length > 0 ? broken : refusedByLoader(pod);
@@ -121,6 +123,21 @@ export function toValidPod(
     };
   }
   return { problems: errorProblems(errors, raw, pod).map(locate) };
+}
+
+/** More in one pod would block the agent. The kubelet has no limit, but its API server takes no such pod. */
+const maxContainers = 1000;
+
+/** Looked for before all else, because some rules compare each container with the others. */
+function tooManyContainers({ spec }: RawPod): FieldProblem | undefined {
+  const [containers, inits] = [spec?.containers?.length ?? 0, spec?.initContainers?.length ?? 0];
+  if (containers + inits <= maxContainers) return undefined;
+  return {
+    field: containers > inits ? 'spec.containers' : 'spec.initContainers',
+    message: `A pod may have ${maxContainers} containers, and this one has ${containers + inits}`,
+    hint: 'Spread them over several pods.',
+    severity: 'error',
+  };
 }
 
 function dependsOnPlace(

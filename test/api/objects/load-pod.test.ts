@@ -15,6 +15,24 @@ function rawPod(text: string): RawPod {
 }
 
 describe('loadPod', () => {
+  test.each([
+    [1000, 0, undefined],
+    [999, 1, undefined],
+    [1000, 1, 'spec.containers'],
+    [1, 1000, 'spec.initContainers'],
+    [10_000, 0, 'spec.containers'],
+  ])('refuses a pod of more than 1000 containers at once (%i and %i init containers)', (containers, inits, field) => {
+    const some = (count: number, prefix: string): object[] =>
+      Array.from({ length: count }, (_, index) => ({ name: `${prefix}${index}`, image: 'app:1' }));
+    const spec = { containers: some(containers, 'c'), initContainers: some(inits, 'i') };
+    const text = JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec });
+    const { problems } = loadPod(text, { ...options, nodeName: 'edge1' });
+    const message = `A pod may have 1000 containers, and this one has ${containers + inits}`;
+    expect(problems.map((problem) => [problem.field, problem.message])).toEqual(
+      field === undefined ? [] : [[field, message]],
+    );
+  });
+
   test('gives what is wrong with a pod the line of the field, or of its nearest ancestor', () => {
     const text = [
       'apiVersion: v1',
