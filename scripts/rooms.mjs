@@ -38,7 +38,7 @@ const rooms = {
     'the managed containerd: find, configure, supervise, import images',
     ['api/values', 'cri', 'containerd/pause'],
   ],
-  'engine/host': ['files that others can replace, mounts, system bus, folders of pods', []],
+  'engine/host': ['files that others can replace, mounts, system bus, folders of pods', ['flow']],
   'engine/network': ['DNS, IP addresses, hosts file, HTTP and TCP probes', []],
   'engine/container': [
     'what rooms share of pods in the runtime: status, labels, hash, log paths',

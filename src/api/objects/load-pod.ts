@@ -130,7 +130,7 @@ const maxContainers = 1000;
 
 /** Looked for before all else, because some rules compare each container with the others. */
 function tooManyContainers({ spec }: RawPod): FieldProblem | undefined {
-  const [containers, inits] = [spec?.containers?.length ?? 0, spec?.initContainers?.length ?? 0];
+  const [containers, inits] = [spec?.containers.length ?? 0, spec?.initContainers?.length ?? 0];
   if (containers + inits <= maxContainers) return undefined;
   return {
     field: containers > inits ? 'spec.containers' : 'spec.initContainers',
