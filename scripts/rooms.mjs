@@ -228,7 +228,7 @@ const rooms = {
   ],
   'engine/applied': [
     'manifests that operators applied, on disk',
-    ['api/values', 'api/decoding', 'engine/config/last-good', 'api/objects', 'engine/config'],
+    ['api/values', 'api/decoding', 'flow', 'engine/config/last-good', 'api/objects', 'engine/config'],
   ],
   'engine/stats': [
     'usage of the node, its pods and containers',
@@ -569,9 +569,9 @@ const rooms = {
       'node/doctor',
     ],
   ],
-  'commands/run': ['the screen around an agent', ['engine/view', 'tui', 'server/control', 'node/log']],
   'commands/habits': ['what command lines of other programs mean here (pure)', ['api/text']],
-  'commands/io': ['terminal, JSON and YAML', ['api/text', 'cri/streaming', 'node']],
+  'commands/io': ['terminal, JSON and YAML', ['api/text', 'cri/streaming', 'server/control', 'node']],
+  'commands/run': ['the screen around an agent', ['engine/view', 'tui', 'server/control', 'node/log', 'commands/io']],
   'commands/diff': ['text of `diff`', ['node/diff']],
   'commands/pod': [
     'finds the pod that a user means',

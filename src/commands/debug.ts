@@ -16,7 +16,7 @@ import { defaultDetachKeys } from './io/detach-keys.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { refuseFlagsOfCommands } from './io/flags-of-commands.ts';
 import { type DebugProfile, debugProfiles } from './pod/debug-profiles.ts';
-import { patientSocket } from './pod/patient-socket.ts';
+import { patientSocket } from './io/patient-socket.ts';
 import { podsOfAgent } from './pod/pods-of-agent.ts';
 import type { PodFlags } from './pod/open-pod.ts';
 import { untilEphemeralStarted } from './pod/until-ephemeral-started.ts';

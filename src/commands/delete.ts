@@ -11,7 +11,7 @@ import { objectsOfFiles } from './applied/objects-of-files.ts';
 import { dryRunOption, isDryRun } from './apply.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addWaitOptions } from './operate.ts';
-import { patientSocket } from './pod/patient-socket.ts';
+import { patientSocket } from './io/patient-socket.ts';
 import { isEnding, untilEnded } from './pod/until-ended.ts';
 
 interface DeleteFlags {

@@ -4,7 +4,7 @@ import { addRuntimeOptions } from '../node/options/flags.ts';
 import { fetchRevisions } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { patientSocket } from './pod/patient-socket.ts';
+import { patientSocket } from './io/patient-socket.ts';
 import { podsOfAgent } from './pod/pods-of-agent.ts';
 
 interface HistoryFlags {

@@ -10,7 +10,7 @@ import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { readBareFlags } from './io/bare-flags.ts';
-import { patientSocket } from './pod/patient-socket.ts';
+import { patientSocket } from './io/patient-socket.ts';
 import { type PodChoice, podsOfAgent } from './pod/pods-of-agent.ts';
 import { untilEnded } from './pod/until-ended.ts';
 import { untilRestarted } from './pod/until-restarted.ts';

@@ -9,7 +9,7 @@ import { silent } from '../../logger.ts';
 import { nodeNameOf } from '../../node/options/node-options.ts';
 import { applyManifests, deleteApplied, fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
-import { patientSocket } from '../pod/patient-socket.ts';
+import { patientSocket } from '../io/patient-socket.ts';
 
 /** Takes the requests of `apply` and `delete`: the agent, or without one the folder of applied manifests. */
 export interface AppliedTarget {

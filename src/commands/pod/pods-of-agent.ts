@@ -7,7 +7,7 @@ import { UserError } from '../../errors.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
-import { patientSocket } from './patient-socket.ts';
+import { patientSocket } from '../io/patient-socket.ts';
 import { podsMeant, withoutPodKind } from './pods-meant.ts';
 import { brokenManifests } from './why-not-started.ts';
 

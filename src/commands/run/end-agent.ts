@@ -10,7 +10,7 @@ import {
 } from '../../process-identity.ts';
 import { AgentSilentError, readAgentProcess } from '../../server/control/control-call.ts';
 import { requestShutdown, waitForEnd } from '../../server/control/control-client.ts';
-import { patientSocket } from '../pod/patient-socket.ts';
+import { patientSocket } from '../io/patient-socket.ts';
 import { stopSupervisor } from './stop-supervisor.ts';
 
 interface Deps {
