@@ -53,10 +53,11 @@ test('while containerd is stopped, commands record what they are asked, answer, 
     lines.push(line);
     process.kill(containerd, 'SIGCONT');
   }
-  expect({ ...(await waiting), lines }).toMatchObject({
+  const { exitCode, stdout } = await waiting;
+  expect({ exitCode, stdout, lines }).toEqual({
     exitCode: 0,
     stdout: 'pod/db-edge1 stopped\n',
-    lines: [expect.stringMatching(/^warning: this waits for the container runtime: .*does not answer$/)],
+    lines: [expect.stringMatching(/^warning: this waits for the container runtime: .*does not answer$/) as string],
   });
   await agent.until(({ pods }) => pods.every(({ pod: { status } }) => status?.reason === 'Stopped'));
 });

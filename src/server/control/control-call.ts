@@ -142,6 +142,11 @@ class AgentWatch {
     this.#ping?.destroy();
   }
 
+  /** A method, because the compiler does not know that it changes during a wait. */
+  #stopped(): boolean {
+    return this.#isOver;
+  }
+
   #later(): NodeJS.Timeout {
     return setTimeout(() => void this.#look(), this.#timings.pingAfterMs).unref();
   }
@@ -151,7 +156,7 @@ class AgentWatch {
     const agent = await readAgentProcess(socketPath);
     this.#progress ??= agent && new ProgressWatch(agent);
     await this.#progress?.hasProgressed();
-    if (this.#isOver) return;
+    if (this.#stopped()) return;
     const ping = start({ socketPath, method: 'GET', path: '/v1/agent' });
     this.#ping = ping;
     const late = new Error('no answer in time');
