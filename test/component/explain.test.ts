@@ -397,6 +397,16 @@ const rows: Row[] = [
     'the container runtime has no handler "runsc"',
     'spec.runtimeClassName',
   ],
+  [
+    'a subPath through a file',
+    {
+      container: 'volumeMounts: [{name: data, mountPath: /d, subPath: hosts/x}]',
+      spec: 'volumes: [{name: data, hostPath: {path: /etc}}]',
+    },
+    'start',
+    'a subPath of volume data cannot be mounted: not a directory',
+    'Correct subPath',
+  ],
   ['a crash', exits(1), 'back-off', 'exits with code 1', 'kubelet-ts logs -p shop'],
   [
     'a script with a missing command',

@@ -124,6 +124,13 @@ const startTexts: readonly KnownText<[part: Part]>[] = [
     field: 'resources.limits',
   },
   {
+    pattern:
+      /failed to (?:prepare subPath|create subPath directory) for volumeMount "([^"]+)" of container "[^"]+": (.*)/s,
+    cause: ([, volume = '', because = '']) => `a subPath of volume ${volume} cannot be mounted: ${because}`,
+    ways: () => ['Correct subPath, or what is at that path of the volume. A link must not lead out of the volume.'],
+    field: 'volumeMounts',
+  },
+  {
     pattern: /mount.*(?:not a directory|are you trying to mount a directory onto a file)/is,
     cause: () => 'a volume is a file where its image has a folder, or the reverse',
     ways: () => ['Mount the volume elsewhere, or name one file of it with subPath.'],

@@ -1,5 +1,6 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { O_PATH } from '../../regular-file.ts';
 
@@ -18,7 +19,7 @@ export class OpenEntry {
     const handle = await open(path, O_PATH | constants.O_NOFOLLOW);
     try {
       const stats = await handle.stat({ bigint: true });
-      if (stats.isSymbolicLink()) throw new Error(`${path.toString()} is a link`);
+      if (stats.isSymbolicLink()) throw new Error(`${basename(path.toString())} is a link`);
       return new OpenEntry(handle, stats);
     } catch (error) {
       await handle.close();

@@ -3,7 +3,6 @@ import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import type { ContainerConfig, Image, PodSandboxConfig } from '../../cri/types.ts';
 import { UserError } from '../../errors.ts';
 import { allEnded } from '../../flow/all-ended.ts';
-import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -30,7 +29,6 @@ export interface ContainerConfigDeps {
   /** Devices of plugins. Undefined if the node takes none. */
   devices?: Pick<NodeDevices, 'containerDevices'> | undefined;
   serviceNames: Pick<ServiceNames, 'writeHostsFile'>;
-  logger: Logger;
 }
 
 /** A container that is to be created, and its pod. */
@@ -59,7 +57,7 @@ export async function containerConfig(
 }
 
 async function makeConfig(
-  { podDirs, configObjects, node, supportsRecursiveReadOnly, serviceNames, logger }: ContainerConfigDeps,
+  { podDirs, configObjects, node, supportsRecursiveReadOnly, serviceNames }: ContainerConfigDeps,
   { pod, container, podStatus, podIPs, volumes, sandboxConfig }: ConfiguredContainer,
   { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
 ): Promise<ContainerConfig> {
@@ -82,14 +80,7 @@ async function makeConfig(
     selinuxEnabled: node.selinuxEnabled,
   };
   const writeHostsFile: ServiceNames['writeHostsFile'] = (of, content) => serviceNames.writeHostsFile(of, content);
-  const making = containerMounts(request, writeHostsFile).catch((error: unknown) => {
-    // The cause contains host details, so it is logged and left out of the pod's status.
-    if (error instanceof UserError && error.cause !== undefined) {
-      const facts = { pod: pod.metadata.name, containerName: container.name, err: error.cause };
-      logger.warn(facts, 'Making the mounts of a container failed');
-    }
-    throw error;
-  });
+  const making = containerMounts(request, writeHostsFile);
   const logs = makeFolder(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), 0o755);
   const [mounts] = await allEnded([making, logs]);
   return generateContainerConfig({

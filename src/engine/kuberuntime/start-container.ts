@@ -5,6 +5,7 @@ import { type PodRef, podRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
 import {
@@ -37,6 +38,7 @@ export interface StartContainerDeps extends ContainerConfigDeps {
   /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
   podResources?: Pick<PodResources, 'setsOf' | 'preStart'> | undefined;
   clock: Clock;
+  logger: Logger;
 }
 
 /** Restart counts of containers, in addition to those in the runtime and in the logs. */

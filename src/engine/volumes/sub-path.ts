@@ -1,6 +1,7 @@
 import { lstat, mkdir, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { UserError } from '../../errors.ts';
+import { getSystemErrorMap } from 'node:util';
+import { errorMessage, isSystemError, UserError } from '../../errors.ts';
 import { ifPresent } from '../../if-present.ts';
 import { writeNewFile } from '../../regular-file.ts';
 import { existsInsideVolume, makeFolderInsideVolume, openInsideVolume } from './inside-volume.ts';
@@ -29,7 +30,7 @@ export function subPathTarget({ podDir, volumeName, containerName, mountIndex }:
 /**
  * Mounts a subpath of a volume at `subPathTarget`. Makes a folder if the subpath is missing. An existing mount of the
  * same file or folder stays; any other is replaced. Containers cannot redirect it outside of the volume. Rejects with a
- * `UserError` without host details; they are in its cause. The next call or the pod's removal cleans up after a crash.
+ * `UserError` that gives the cause without paths of the host. The next call or the pod's removal cleans up after a crash.
  * kubelet: pkg/volume/util/subpath/subpath_linux.go PrepareSafeSubpath
  */
 export async function bindSubPath(subPath: SubPath): Promise<void> {
@@ -89,6 +90,13 @@ async function failingWith(message: string, work: Promise<void>): Promise<void> 
   try {
     await work;
   } catch (cause) {
-    throw new UserError(message, { cause });
+    throw new UserError(`${message}: ${causeText(cause)}`, { cause });
   }
+}
+
+/** Without the path, which is a descriptor or a folder of the agent. */
+function causeText(cause: unknown): string {
+  if (!isSystemError(cause)) return errorMessage(cause);
+  const [, reason = cause.code] = getSystemErrorMap().get(cause.errno ?? 0) ?? [];
+  return reason;
 }
