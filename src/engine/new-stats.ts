@@ -3,6 +3,7 @@ import { podsCgroupOf } from './container-manager/cgroup-settings.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { PodDirs } from './host/pod-dirs.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
+import { terminationLogsDirectory } from './container/log-paths.ts';
 import { hostsFilePath } from './network/hosts-file.ts';
 import { DiskUsageCache } from './stats/disk-usage-cache.ts';
 import { DriverUsageCache } from './stats/driver-usage-cache.ts';
@@ -49,6 +50,7 @@ export function newStats({ deps, podStatuses, podOf, volumeManager, podDirs }: S
       podOf,
       volumesOf,
       hostsFileOf: (uid) => hostsFilePath(podDirs.podDir(uid)),
+      terminationLogsOf: (uid, container) => terminationLogsDirectory(podDirs.podDir(uid), container),
       filesystems,
       clock,
       random,

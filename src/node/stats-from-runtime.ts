@@ -4,6 +4,7 @@ import { systemClock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { parseCgroupPath } from '../engine/container-manager/cgroup-names.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
+import { terminationLogsDirectory } from '../engine/container/log-paths.ts';
 import { DiskUsageCache } from '../engine/stats/disk-usage-cache.ts';
 import { Filesystems } from '../engine/stats/filesystem-stats.ts';
 import { RuntimeStats } from '../engine/stats/runtime-stats.ts';
@@ -47,6 +48,7 @@ export async function statsFromRuntime(
       podOf: () => undefined,
       volumesOf: () => [],
       hostsFileOf: (uid) => join(rootDir, 'pods', uid, 'etc-hosts'),
+      terminationLogsOf: (uid, container) => terminationLogsDirectory(join(rootDir, 'pods', uid), container),
       filesystems,
       clock,
       random: Math.random,

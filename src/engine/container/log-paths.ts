@@ -69,3 +69,8 @@ export function containerIDOfLogSymlink(linkName: string): string | undefined {
   const containerID = linkName.slice(linkName.lastIndexOf('-') + 1, -logSuffix.length);
   return containerID.length >= minContainerIDLength ? containerID : undefined;
 }
+
+/** Folder of the termination logs of a container, one file for each instance. `podDir`: `<root-dir>/pods/<uid>` */
+export function terminationLogsDirectory(podDir: string, containerName: string): string {
+  return posix.join(podDir, 'containers', containerName);
+}

@@ -9,6 +9,7 @@ import { allEnded } from '../../flow/all-ended.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { ifPresent } from '../../if-present.ts';
 import { writeNewFile } from '../../regular-file.ts';
+import { terminationLogsDirectory } from '../container/log-paths.ts';
 import { hostsFileContent, hostsFilePath, shouldMountHostsFile } from '../network/hosts-file.ts';
 import { bindSubPath, type SubPath, subPathTarget } from '../volumes/sub-path.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
@@ -154,7 +155,7 @@ async function makeHostsFile(request: MountRequest, write: WriteHostsFile): Prom
 
 /** Each container gets a new file, so that it never shows the message of its predecessor. */
 function terminationLogPath({ container, podDir }: MountRequest): string {
-  return join(podDir, 'containers', container.name, randomBytes(4).toString('hex'));
+  return join(terminationLogsDirectory(podDir, container.name), randomBytes(4).toString('hex'));
 }
 
 async function makeTerminationLog(path: string): Promise<void> {

@@ -1,8 +1,10 @@
 import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import { namesIn } from '../../names-in.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
 import type { Meter } from '../view/meter.ts';
 import { blockBytes, treeUsage, type TreeUsage, usedDisk } from '../volumes/disk-usage.ts';
@@ -24,6 +26,8 @@ interface Deps {
   volumesOf: (pod: Pod) => readonly MeasuredVolume[];
   /** Path of the pod's hosts file. It may be missing. */
   hostsFileOf: (podUID: string) => string;
+  /** Folder of the termination logs of a container. It may be missing. */
+  terminationLogsOf: (podUID: string, containerName: string) => string;
   filesystems: Filesystems;
   clock: Clock;
   /** Uniform in [0, 1). */
@@ -39,6 +43,8 @@ export interface PodDiskUsage {
   volumes?: VolumeStats[];
   /** Logs by container. */
   logs: ReadonlyMap<string, UsedDisk>;
+  /** Termination logs by container, which may write any number of bytes. Only those that use the disk. */
+  terminationLogs: ReadonlyMap<string, UsedDisk>;
   hostsFile?: UsedDisk;
 }
 
@@ -46,6 +52,12 @@ export interface UsedDisk {
   time: string;
   usedBytes: number;
   inodesUsed: number;
+}
+
+/** Two usages as one. Each may be missing. */
+export function addedDisk(a: UsedDisk | undefined, b: UsedDisk | undefined): UsedDisk | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return { time: a.time, usedBytes: a.usedBytes + b.usedBytes, inodesUsed: a.inodesUsed + b.inodesUsed };
 }
 
 interface Entry {
@@ -115,13 +127,16 @@ export class DiskUsageCache {
   /** A folder that cannot be measured is left out. */
   private async measure(pod: StatsPod): Promise<PodDiskUsage> {
     const logs = new Map<string, UsedDisk>();
+    const terminationLogs = new Map<string, UsedDisk>();
     for (const { name } of pod.containers) {
       const used = await this.used(containerLogsDirectory(this.deps.podLogsDir, pod, name), this.ofLogs);
       if (used !== undefined) logs.set(name, used);
+      const written = await this.usedByFiles(this.deps.terminationLogsOf(pod.uid, name));
+      if (written !== undefined) terminationLogs.set(name, written);
     }
     const volumes = await this.measureVolumes(pod);
     const hostsFile = await this.usedByFile(this.deps.hostsFileOf(pod.uid));
-    return { logs, ...(volumes && { volumes }), ...(hostsFile && { hostsFile }) };
+    return { logs, terminationLogs, ...(volumes && { volumes }), ...(hostsFile && { hostsFile }) };
   }
 
   private async measureVolumes({ uid }: StatsPod): Promise<VolumeStats[] | undefined> {
@@ -147,6 +162,15 @@ export class DiskUsageCache {
     if (file?.isFile() !== true) return undefined;
     const time = new Date(this.deps.clock.now()).toISOString();
     return { time, usedBytes: file.blocks * Number(blockBytes), inodesUsed: 1 };
+  }
+
+  /** The files of a folder, without the folder itself. Returns undefined if they use no disk. */
+  private async usedByFiles(folder: string): Promise<UsedDisk | undefined> {
+    const files = await Promise.all((await namesIn(folder)).map((name) => this.usedByFile(join(folder, name))));
+    return files.reduce(
+      (sum, file) => (file === undefined || file.usedBytes === 0 ? sum : addedDisk(sum, file)),
+      undefined,
+    );
   }
 
   /** `before`: the last usage, below which a partial one does not fall. */

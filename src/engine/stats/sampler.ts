@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import type { StillUsage, WantedFigures } from './cgroup-usage.ts';
-import type { DiskUsageCache } from './disk-usage-cache.ts';
+import { addedDisk, type DiskUsageCache } from './disk-usage-cache.ts';
 import type { DriverUsageCache } from './driver-usage-cache.ts';
 import { diskStats } from './figures.ts';
 import type { FilesystemFigures, Filesystems } from './filesystem-stats.ts';
@@ -238,7 +238,8 @@ export class Sampler {
         runtime: figures,
         swapFreeBytes,
         layerDisk: filesystems.get(figures?.writableLayer?.mountpoint ?? ''),
-        logs: usage?.logs.get(container.name),
+        // Whatever the container writes outside of its layer and volumes counts against one limit.
+        logs: addedDisk(usage?.logs.get(container.name), usage?.terminationLogs.get(container.name)),
         rootFs,
       });
     });

@@ -69,6 +69,7 @@ function cacheWith({
       ];
     },
     hostsFileOf: () => join(folder, 'etc-hosts'),
+    terminationLogsOf: (uid, container) => join(folder, 'pods', uid, 'containers', container),
     filesystems: new Filesystems(clock),
     clock: ofClock,
     random: () => random,
@@ -99,6 +100,7 @@ test('measures volumes and logs in the background', async () => {
   const hostsFile = { time, usedBytes: await blockBytesOf(join(folder, 'etc-hosts')), inodesUsed: 1 };
   expect(await measured(cacheWith())).toEqual({
     logs: new Map([['main', { time, usedBytes: await blockBytesOf(logs, join(logs, '0.log')), inodesUsed: 2 }]]),
+    terminationLogs: new Map(),
     hostsFile,
     volumes: [
       {
@@ -124,6 +126,20 @@ test('measures volumes and logs in the background', async () => {
       },
     ],
   });
+});
+
+test('counts what a container wrote to its termination logs, but not an empty one', async () => {
+  const own = join(folder, 'pods/u1/containers/main');
+  await mkdir(own, { recursive: true });
+  await writeFile(join(own, 'a'), '');
+  expect((await measured(cacheWith()))?.terminationLogs).toEqual(new Map());
+  await writeFile(join(own, 'b'), Buffer.alloc(100_000));
+  const usedBytes = await blockBytesOf(join(own, 'b'));
+  expect(usedBytes).toBeGreaterThanOrEqual(100_000);
+  const time = '2025-01-01T00:00:00.000Z';
+  expect((await measured(cacheWith()))?.terminationLogs).toEqual(
+    new Map([['main', { time, usedBytes, inodesUsed: 1 }]]),
+  );
 });
 
 test('measures a pod again after one to two periods', async () => {

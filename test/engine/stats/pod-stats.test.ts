@@ -19,7 +19,11 @@ test('storage has the writable layers and logs of containers, but no volume in m
   const containers = ['a', 'b'].map((name) => ({ name, startTime: time, rootfs: layer, logs }));
   const stats = podStats(web, containers, unread, {
     ...{ runtime: undefined, network: undefined, pod, rootFs: undefined, driverVolumes: [] },
-    disk: { logs: new Map(), volumes: [{ name: 'fast', time, usedBytes: 500, inodesUsed: 5 }] },
+    disk: {
+      logs: new Map(),
+      terminationLogs: new Map(),
+      volumes: [{ name: 'fast', time, usedBytes: 500, inodesUsed: 5 }],
+    },
   });
   expect(stats['ephemeral-storage']).toEqual({ time, usedBytes: 60, inodesUsed: 6 });
 });
@@ -30,7 +34,12 @@ test('volumes of drivers and claims are listed, and the hosts file counts with w
   const ofDriver = { name: 'data', time, usedBytes: 5, pvcRef: { name: 'data', namespace: 'default' } };
   const stats = podStats(web, [], unread, {
     ...{ runtime: undefined, network: undefined, pod, rootFs: undefined },
-    disk: { logs: new Map(), volumes: [onDisk], hostsFile: { time, usedBytes: 4096, inodesUsed: 1 } },
+    disk: {
+      logs: new Map(),
+      terminationLogs: new Map(),
+      volumes: [onDisk],
+      hostsFile: { time, usedBytes: 4096, inodesUsed: 1 },
+    },
     driverVolumes: [ofDriver],
   });
   expect(stats).toEqual({

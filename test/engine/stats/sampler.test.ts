@@ -68,7 +68,7 @@ async function samplerOf(files: Readonly<Record<string, string>>, sourcesOf: (to
     filesystems,
     disk: new DiskUsageCache({
       ...{ volumeStatsAggPeriodMs: -1, podLogsDir: '/missing', podOf: () => undefined },
-      ...{ volumesOf: () => [], hostsFileOf: () => '/missing' },
+      ...{ volumesOf: () => [], hostsFileOf: () => '/missing', terminationLogsOf: () => '/missing' },
       ...{ filesystems, clock, random: () => 0, logger },
     }),
     clock,
