@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
@@ -41,7 +42,11 @@ const pod = (parts: Partial<StatsPod> = {}): StatsPod => ({
 });
 
 /** A sampler of a machine with these files in cgroups, and its folder of cgroups. */
-async function samplerOf(files: Readonly<Record<string, string>>, sourcesOf: (top: string) => CgroupSources) {
+async function samplerOf(
+  files: Readonly<Record<string, string>>,
+  sourcesOf: (top: string) => CgroupSources,
+  terminationLogs = '/missing',
+) {
   const [top, procFolder] = [await describedTree(files), await describedTree(procFiles)];
   const filesystems = new Filesystems(clock);
   const logger = silentLogger;
@@ -68,7 +73,7 @@ async function samplerOf(files: Readonly<Record<string, string>>, sourcesOf: (to
     filesystems,
     disk: new DiskUsageCache({
       ...{ volumeStatsAggPeriodMs: -1, podLogsDir: '/missing', podOf: () => undefined },
-      ...{ volumesOf: () => [], hostsFileOf: () => '/missing', terminationLogsOf: () => '/missing' },
+      ...{ volumesOf: () => [], hostsFileOf: () => '/missing', terminationLogsOf: () => terminationLogs },
       ...{ filesystems, clock, random: () => 0, logger },
     }),
     clock,
@@ -129,6 +134,20 @@ describe('a machine with cgroup v1', () => {
     expect(await seen()).toEqual({ memory: 0, received: 30 });
     await writeAt(join(top, `cpuacct${podV1}/sandbox1/cpuacct.usage`), '1\n');
     expect(await seen()).toEqual({ memory: 4096, received: 30 });
+  });
+
+  test('the termination log of a container counts as its log, and as storage of its pod', async () => {
+    const folder = await describedTree({ message: 'x'.repeat(100_000) });
+    const { sampler } = await samplerOf(treeV1, sourcesV1, folder);
+    const usage = async (): Promise<(number | undefined)[]> => {
+      const [pod] = (await sampler.sample()).pods;
+      return [pod?.containers[0]?.logs?.usedBytes, pod?.['ephemeral-storage']?.usedBytes];
+    };
+    let [log, storage] = await usage();
+    while (log === undefined) [log, storage] = await usage();
+    const { blocks } = await lstat(join(folder, 'message'));
+    expect(log).toBe(blocks * 512);
+    expect(storage).toBeGreaterThanOrEqual(log);
   });
 
   test('only a look in all detail reads the further files of cgroups', async () => {
