@@ -32,9 +32,9 @@ const administrators: PolicyRule = {
 /**
  * The API server of kubeadm, as its client certificate names it. Up to 1.35 the certificate also has one of the
  * groups above; since 1.36 it has none, and kubeadm binds the user to the ClusterRole system:kubelet-api-admin. These
- * are the rights of that role: not `nodes/checkpoint`, which the role lacks too. Only an authority named like kubeadm's counts,
- * because another one may give this name to anybody. kubeadm: constants.go APIServerKubeletClientCertCommonName;
- * bootstrappolicy/policy.go ClusterRoles
+ * are the rights of that role: not `nodes/checkpoint`, which the role lacks too. Only an authority named like kubeadm's
+ * counts, because another one may give this name to anybody. kubeadm: constants.go
+ * APIServerKubeletClientCertCommonName; bootstrappolicy/policy.go ClusterRoles
  */
 const apiServer: PolicyRule = {
   users: ['kube-apiserver-kubelet-client'],
