@@ -17,7 +17,7 @@ import { addShortHelp } from './io/short-help.ts';
 import { canShowScreen } from './run/can-show-screen.ts';
 import { refuseWordsOfKubelet } from './run/refuse-words-of-kubelet.ts';
 import type { Theme } from './run/theme-option.ts';
-import { addOutputOptions } from './flags-of-run.ts';
+import { addOwnOptionsOfRun } from './flags-of-run.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { boolean, referenceVersion } from '../node/options/flags.ts';
 import type { OnStarting } from '../node/import-images.ts';
@@ -41,15 +41,10 @@ interface RunFlags extends NodeFlags, LogFlags {
 }
 
 export function register(program: Command, deps: CommandDeps): void {
-  const command = addOutputOptions(addNodeOptions(program.command('run')));
+  const command = addOwnOptionsOfRun(addNodeOptions(program.command('run')));
   addShortHelp(command, commonFlags)
     .description('Run the pods of manifests until stopped. Stopping leaves the pods running')
     .argument('[manifests...]', 'files or folders of pod manifests, beside --pod-manifest-path')
-    .option(
-      '--prune [boolean]',
-      'stop pods that no manifest declares, even if these are all pods (default: false)',
-      boolean,
-    )
     // A flag of the kubelet that kubeadm uses.
     .addOption(new Option('--version [boolean]').argParser(boolean).hideHelp())
     .addHelpText('after', examples)

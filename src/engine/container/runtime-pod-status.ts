@@ -44,6 +44,8 @@ export interface RuntimeContainerStatus {
   terminationGracePeriodSeconds?: number;
   /** Its preStop hook, from an annotation. Used when the manifest is gone. */
   preStop?: PreStopHook;
+  /** True if the runtime has lost the container, which only our record of it shows. */
+  isLost?: true;
 }
 
 export interface RuntimeSandboxStatus {

@@ -57,5 +57,11 @@ export function withDoneContainers(podStatus: RuntimePodStatus, done: readonly D
       findContainerStatus(podStatus, status.name) === undefined && (newest === undefined || newest.id === sandboxID),
   );
   if (lost.length === 0) return podStatus;
-  return { ...podStatus, containerStatuses: [...podStatus.containerStatuses, ...lost.map(({ status }) => status)] };
+  return {
+    ...podStatus,
+    containerStatuses: [
+      ...podStatus.containerStatuses,
+      ...lost.map(({ status }) => ({ ...status, isLost: true as const })),
+    ],
+  };
 }

@@ -85,7 +85,7 @@ function computeFreshStart(pod: Pod, podStatus: RuntimePodStatus, attempt: numbe
 
 function hasEndedForGood(policy: string | undefined, status: RuntimeContainerStatus | undefined): boolean {
   if (status?.state !== 'exited') return false;
-  return policy === 'Never' || (policy === 'OnFailure' && status.exitCode === 0);
+  return (policy === 'Never' && status.isLost === true) || (policy === 'OnFailure' && status.exitCode === 0);
 }
 
 function hasBeenInitialized(pod: Pod, podStatus: RuntimePodStatus): boolean {
