@@ -130,7 +130,8 @@ const maxContainers = 1000;
 
 /** Looked for before all else, because some rules compare each container with the others. */
 function tooManyContainers({ spec }: RawPod): FieldProblem | undefined {
-  const [containers, inits] = [spec?.containers.length ?? 0, spec?.initContainers?.length ?? 0];
+  // A manifest may lack the containers that the type promises.
+  const [containers = 0, inits = 0] = [spec?.containers, spec?.initContainers].map((list?: unknown[]) => list?.length);
   if (containers + inits <= maxContainers) return undefined;
   return {
     field: containers > inits ? 'spec.containers' : 'spec.initContainers',

@@ -224,6 +224,8 @@ export class StatusRecords {
   private write(uid: string, kept: Kept): Promise<void> {
     kept.cancelWrite?.();
     kept.cancelWrite = undefined;
+    // Here, because the disk may be slow: later changes must not each ask for another write meanwhile.
+    kept.writesMonotonic = [...kept.writesMonotonic, this.deps.clock.monotonic()].slice(-writesAPeriod);
     const writing = Promise.allSettled([this.writing.get(uid)])
       .then(() => this.writeNow(uid, kept))
       .finally(() => {
@@ -237,7 +239,6 @@ export class StatusRecords {
   private async writeNow(uid: string, kept: Kept): Promise<void> {
     const { record } = kept;
     if (this.kept.get(uid) !== kept || isDeepStrictEqual(record, kept.written)) return;
-    kept.writesMonotonic = [...kept.writesMonotonic, this.deps.clock.monotonic()].slice(-writesAPeriod);
     const path = join(this.deps.podDir(uid), fileName);
     const isDurable = record.done.length > 0 || record.runsAnew;
     if (!(await writeRecordFile(path, JSON.stringify(record), { isDurable }))) return;
