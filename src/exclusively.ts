@@ -26,8 +26,8 @@ const patienceMs = 1500;
 const free = 'free';
 
 /**
- * Runs `work` exclusively for a folder, across all processes. Callers of one process queue before it. Rejects with a `UserError` if a stopped process holds the
- * lock, and with the signal's reason if it is aborted first.
+ * Runs `work` exclusively for a folder, across all processes. Callers of one process queue before it. Rejects with a
+ * `UserError` if a stopped process holds the lock, and with the signal's reason if it is aborted first.
  */
 export async function exclusively<T>(
   folder: string,

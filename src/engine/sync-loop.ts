@@ -118,7 +118,7 @@ export async function runSyncLoop(
   }
 }
 
-/** False for inputs whose handlers only record what is wanted. The workers of the pods do it once the runtime answers. */
+/** False for inputs whose handlers only record what is wanted: pod workers do it once the runtime answers. */
 function needsRuntime({ type }: SyncLoopInput): boolean {
   return type !== 'config' && type !== 'configObjects' && type !== 'operation' && type !== 'barrier';
 }

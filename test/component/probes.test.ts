@@ -116,26 +116,3 @@ test('a container whose postStart hook fails is killed, and starts again after i
   codes.set('warm', 0);
   await world.until(() => engine.isReady('web-edge1'));
 });
-
-test('a stop of the agent cuts off a postStart hook, and its container runs on under the next agent', async () => {
-  const world = await World.make();
-  const hooks = { postStart: { exec: { command: ['warm'] } }, preStop: { exec: { command: ['drain'] } } };
-  const source = (): ManualSource => {
-    const manual = new ManualSource();
-    manual.set(makeStaticPod('web', { spec: { containers: [{ name: 'main', image, lifecycle: hooks }] } }));
-    return manual;
-  };
-  world.runtime.hang('execSync');
-  const first = await world.boot({ sources: [source()] });
-  await world.until(() => world.runtime.requestsOf('execSync').length > 0);
-  await first.kill();
-  const second = await world.boot({ sources: [source()] });
-  await world.until(() => second.isReady('web-edge1'));
-  await world.pass(60_000);
-  expect({
-    failures: first.messages('FailedPostStartHook'),
-    executed: world.runtime.requestsOf('execSync').map(({ cmd }) => cmd),
-    stops: world.runtime.requestsOf('stopContainer'),
-    running: world.runtime.running(),
-  }).toEqual({ failures: [], executed: [['warm']], stops: [], running: ['web-edge1/main#0'] });
-});

@@ -62,6 +62,8 @@ const argumentsOf: Record<string, string[][]> = {
   // Without the folder /run/systemd of the machine, neither finds an init system.
   'install-service': [[], ['--dry-run', '--init', 'systemd']],
   'uninstall-service': [[]],
+  version: [[], ['--client']],
+  licences: [[], ['--sbom']],
   completion: [['bash']],
 };
 
@@ -94,7 +96,7 @@ async function runCommand(folder: string, shell: string, args: readonly string[]
 }
 
 const hasRootDir = (command: string): boolean =>
-  !['validate', 'completion', 'install-service', 'uninstall-service'].includes(command);
+  !['validate', 'licences', 'completion', 'install-service', 'uninstall-service'].includes(command);
 
 /** The command lines by what came of them that should not have. */
 async function wrongOutcomes(

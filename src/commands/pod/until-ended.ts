@@ -21,8 +21,8 @@ export interface EndingPod {
 
 /**
  * Resolves once none of these pods is ending any more. Reports each with `onEnded`. Rejects at the time-out, with this
- * hint, and with the names of the others. A time-out of 0 is no limit. Prints on `stderr` what a longer wait is for, and
- * if the runtime delays it.
+ * hint, and with the names of the others. A time-out of 0 is no limit. Prints on `stderr` what a longer wait is for,
+ * and if the runtime delays it.
  */
 export async function untilEnded<P extends EndingPod>(
   pods: readonly P[],

@@ -28,8 +28,8 @@ const patienceMs = 5000;
  * Work on paths that other machines or programs serve, and that may hang: NFS, FUSE.
  *
  * INVARIANTS: a call that hangs holds one of Node's four threads until the kernel returns it. So one piece of work runs
- * at a time, and it makes one call at a time. A place of which a call hangs gets no other one: a place is a path, or the
- * mount above it. Once as many places hang as may, only those are tried that answered last.
+ * at a time, and it makes one call at a time. A place of which a call hangs gets no other one: a place is a path, or
+ * the mount above it. Once as many places hang as may, only those are tried that answered last.
  */
 export class PathGuard {
   /** Mounts of this machine. Paths on the same one hang together. */

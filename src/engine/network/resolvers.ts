@@ -18,8 +18,8 @@ export interface Resolvers {
 }
 
 /**
- * Reads the node's resolver file, and that of systemd-resolved if needed. Rejects with a `UserError` if the first cannot
- * be read.
+ * Reads the node's resolver file, and that of systemd-resolved if needed. Rejects with a `UserError` if the first
+ * cannot be read.
  */
 export async function readResolvers(resolvConf: string, upstream = upstreamResolvConf): Promise<Resolvers> {
   const host = await readResolvConf(resolvConf);

@@ -30,8 +30,8 @@ export function subPathTarget({ podDir, volumeName, containerName, mountIndex }:
 /**
  * Mounts a subpath of a volume at `subPathTarget`. Makes a folder if the subpath is missing. An existing mount of the
  * same file or folder stays; any other is replaced. Containers cannot redirect it outside of the volume. Rejects with a
- * `UserError` that gives the cause without paths of the host. The next call or the pod's removal cleans up after a crash.
- * kubelet: pkg/volume/util/subpath/subpath_linux.go PrepareSafeSubpath
+ * `UserError` that gives the cause without paths of the host. The next call or the pod's removal cleans up after a
+ * crash. kubelet: pkg/volume/util/subpath/subpath_linux.go PrepareSafeSubpath
  */
 export async function bindSubPath(subPath: SubPath): Promise<void> {
   const { volumePath, path, volumeName, containerName } = subPath;
