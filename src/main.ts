@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { ownWords } from './commands/habits/command-first.ts';
 import { endFileCalls } from './end-file-calls.ts';
-import { failedCode, runCommandLine, uncaughtErrorText } from './commands/command-line.ts';
+import { errorMessage } from './errors.ts';
 
 /** Exit codes of a `run-once` that was interrupted, which must end even if nobody reads its output. */
 const interruptedCodes = [124, 130];
@@ -21,10 +21,25 @@ async function exit(exitCode: number): Promise<void> {
   const written = (stream: NodeJS.WriteStream): Promise<unknown> => new Promise((done) => stream.write('', done));
   await Promise.all([written(process.stdout), written(process.stderr)]);
   await endFileCalls();
-  process.exit(exitCode === 0 && hasLostOutput ? failedCode(argv) : exitCode);
+  process.exit(exitCode === 0 && hasLostOutput ? failedCode : exitCode);
+}
+
+/** Loads the commands here, because without free descriptors that fails too, and must have the code of a failure. */
+async function run(): Promise<number> {
+  const loaded = await import('./commands/command-line.ts');
+  errorText = loaded.uncaughtErrorText;
+  return loaded.runCommandLine(argv, failedCode);
+}
+
+function fail(error: unknown): void {
+  process.stderr.write(errorText(error));
+  void exit(failedCode);
 }
 
 const argv = parsedArguments(process.argv);
+/** 1 means changes for `diff`, so its failures have another code. */
+const failedCode = argv[2] === 'diff' ? 2 : 1;
+let errorText = (error: unknown): string => `error: ${errorMessage(error)}\n`;
 let hasLostOutput = false;
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -38,8 +53,7 @@ process.stderr.on('error', () => undefined);
 // Reports uncaught errors like other failures. The agent handles its own while it runs.
 process.on('uncaughtException', (error) => {
   if (process.listenerCount('uncaughtException') > 1) return;
-  process.stderr.write(uncaughtErrorText(error));
-  void exit(failedCode(argv));
+  fail(error);
 });
 
 // A command that waits for something that can no longer happen ends here. Node would exit with 0.
@@ -48,7 +62,7 @@ process.once('beforeExit', () => {
     'error: this is a bug in kubelet-ts: the command stopped before it was done\n' +
       'hint: Report it, with the command and what it printed. What it began may be incomplete.\n',
   );
-  void exit(failedCode(argv));
+  void exit(failedCode);
 });
 
-void runCommandLine(argv).then(exit);
+run().then(exit, fail);

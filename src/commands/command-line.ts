@@ -3,19 +3,19 @@ import { runProgram } from './program.ts';
 import { endWithScreen } from './run/end-with-screen.ts';
 import { outputGuard } from './run-once/github-guard.ts';
 
-/** Runs a command line. Resolves with its exit code. Prints an error as a sentence, without a stack. Never rejects. */
-export async function runCommandLine(argv: readonly string[]): Promise<number> {
+/**
+ * Runs a command line. Resolves with its exit code, which is `failedCode` after most errors. Prints an error as a
+ * sentence, without a stack. Never rejects.
+ */
+export async function runCommandLine(argv: readonly string[], failedCode: number): Promise<number> {
   try {
     endWithScreen(process.env);
     return await runProgram(argv);
   } catch (error) {
     process.stderr.write(uncaughtErrorText(error));
-    return failedCode(argv) === 1 ? describeFailure(error).exitCode : failedCode(argv);
+    return failedCode === 1 ? describeFailure(error).exitCode : failedCode;
   }
 }
-
-/** The exit code of a failure. 1 means changes for `diff`, so its failures have another code. */
-export const failedCode = (argv: readonly string[]): number => (argv[2] === 'diff' ? 2 : 1);
 
 /** The text for an uncaught error. */
 export function uncaughtErrorText(error: unknown): string {

@@ -16,7 +16,7 @@ test('a runtime whose event stream ends is asked at once, and is not ready if it
   expect(engine.kubelet.snapshot().runtime.error).toBeUndefined();
   world.runtime.endEventStreams(lost);
   await world.pass(1);
-  expect(engine.kubelet.snapshot().runtime.error).toBe('connection lost');
+  expect(engine.kubelet.snapshot().runtime.error).toBe('it closed the connection');
   await world.pass(500);
   expect(engine.kubelet.snapshot().runtime.error).toBeUndefined();
 });

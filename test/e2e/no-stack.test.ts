@@ -7,7 +7,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { program } from './program.ts';
 
 /** A line of a stack, or of a bundle as Node prints it above one, or what Node says at the end. */
-const stackFrame = /^\s+at .*[:(]|node:internal|Node\.js v|\bthrow |Error: /m;
+const stackFrame = /^\s+at .*[:(]|node:internal|^Node\.js v|\bthrow |Error: /m;
 
 const nowhere = '/nonexistent/by/design';
 

@@ -40,7 +40,7 @@ test('an edit that cannot start is waited for, and ps shows it in the row of the
   const reason = 'ErrImageNeverPull';
   await agent.until(({ pods }) => pods.some((entry) => waitsFor(entry) === reason));
   for (const condition of ['ready', 'updated']) {
-    expect(await wait('--for', condition, '--timeout', '5s')).toEqual({
+    expect(await wait('--for', condition, '--timeout', '2s')).toEqual({
       code: 1,
       stdout: '',
       stderr:

@@ -48,9 +48,20 @@ export function parseHistory(text: string): HistoryLine[] {
   return text.split('\n').flatMap((line) => parseLine(line) ?? []);
 }
 
-/** How many lines are none that this release can read. */
+/** How many lines no release wrote: torn ones, and those of a known kind without its fields. */
 export function countDamagedLines(text: string): number {
-  return text.split('\n').filter((line) => line !== '' && parseLine(line) === undefined).length;
+  const lines = text.split('\n').filter((line) => line !== '' && parseLine(line) === undefined);
+  return lines.filter((line) => !isOfOtherRelease(line)).length;
+}
+
+/** True for a line of a kind that this release does not know. */
+function isOfOtherRelease(line: string): boolean {
+  try {
+    const { kind } = Object(JSON.parse(line)) as { kind?: unknown };
+    return typeof kind === 'string' && !Object.hasOwn(fieldsOf, kind);
+  } catch {
+    return false;
+  }
 }
 
 function parseLine(line: string): HistoryLine | undefined {
