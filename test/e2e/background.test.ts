@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { programVersion } from '../../src/program-version.ts';
 import { fetchAgent, waitForAgent } from '../../src/server/control/control-client.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { Agent, isReady } from './agent.ts';
@@ -33,7 +34,7 @@ test('an agent that is started in the background of a terminal writes log lines,
   await shell.type('clear; jobs\n');
   expect(await shell.until((screen) => screen.includes('[1]+'))).toContain('[1]+  Running ');
   const running = await agentNow();
-  expect(running).toEqual({ pid: expect.any(Number) as number });
+  expect(running).toEqual({ pid: expect.any(Number) as number, version: programVersion });
   // What a shell sends to its jobs when its terminal is closed.
   await shell.type('kill -HUP %1\n');
   await shell.until((screen) => screen.includes('Reading the configuration and certificates anew'));
