@@ -48,17 +48,16 @@ export function parseHistory(text: string): HistoryLine[] {
   return text.split('\n').flatMap((line) => parseLine(line) ?? []);
 }
 
-/** How many lines no release wrote: torn ones, and those of a known kind without its fields. */
+/** How many lines no release wrote, such as torn ones. Those of a later release may have other kinds and fields. */
 export function countDamagedLines(text: string): number {
   const lines = text.split('\n').filter((line) => line !== '' && parseLine(line) === undefined);
-  return lines.filter((line) => !isOfOtherRelease(line)).length;
+  return lines.filter((line) => !hasKind(line)).length;
 }
 
-/** True for a line of a kind that this release does not know. */
-function isOfOtherRelease(line: string): boolean {
+function hasKind(line: string): boolean {
   try {
-    const { kind } = Object(JSON.parse(line)) as { kind?: unknown };
-    return typeof kind === 'string' && !Object.hasOwn(fieldsOf, kind);
+    const value: unknown = JSON.parse(line);
+    return isRecord(value) && typeof value['kind'] === 'string' && typeof value['podUID'] === 'string';
   } catch {
     return false;
   }
