@@ -72,10 +72,11 @@ test('doctor examines what a user sees, and names the rest', async () => {
 test('validate needs no root and no runtime', async () => {
   const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
   const flags = ['--root-dir', join(folder, 'state'), '--container-runtime-endpoint', 'unix:///nowhere/cri.sock'];
-  // No program of a runtime is to be found either.
+  // No program of a runtime is to be found either, only what bin/kubelet-ts itself calls.
   const path = join(folder, 'path');
   await mkdir(path);
   await symlink(process.execPath, join(path, 'node'));
+  for (const tool of ['dirname', 'readlink']) await symlink(join('/usr/bin', tool), join(path, tool));
   const { exitCode, stdout, stderr } = await execa(
     '/usr/bin/setpriv',
     [...user, join(folder, 'bin/kubelet-ts'), 'validate', ...flags, '-'],
