@@ -97,6 +97,10 @@ export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
 /** The level of warnings in pino's lines. */
 const warnLevel = 40;
 
+/** What `down` prints once it has waited for some seconds. */
+const waitsForStops =
+  /^waiting for \S+(?:, \S+)* to stop, at most for the terminationGracePeriodSeconds of each pod\n/gm;
+
 /** Longer than an agent needs for anything that it logs. */
 const logDeadlineMs = 120_000;
 
@@ -399,8 +403,10 @@ export class Agent {
     await this.#endEverything();
   }
 
-  down(...flags: string[]): Promise<CommandResult> {
-    return this.cli(['down', ...flags]);
+  /** Its stderr lacks the lines about a wait of some seconds, since only a slow machine gets them. */
+  async down(...flags: string[]): Promise<CommandResult> {
+    const { stderr, ...rest } = await this.cli(['down', ...flags]);
+    return { ...rest, stderr: stderr.replaceAll(waitsForStops, '') };
   }
 
   /** Takes everything down, checks that nothing is left, and removes the folders. Kills what a failed test left. */
