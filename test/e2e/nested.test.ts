@@ -34,8 +34,10 @@ const innerJob = makePod('inner', {
   ],
 });
 
+// Everybody may write to an emptyDir, but not to a root-dir.
 const commands = `
 export PATH=/node:/usr/sbin:/usr/bin
+chmod go-w /root-dir
 mkdir /root-dir/images
 cp /images/busybox.tar /root-dir/images
 node="--root-dir /root-dir --pod-logs-dir /root-dir/logs"
