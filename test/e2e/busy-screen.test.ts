@@ -50,20 +50,3 @@ test('on a link of 300 ms and 10 kB/s the screen of 200x50 stays near, and keys 
   await terminal.until((screen) => screen.includes('the link is down'));
   expect(Number(await readFile(report, 'utf8'))).toBeLessThan(2500);
 });
-
-test('a screen that is killed with SIGKILL leaves a terminal that can be used', async () => {
-  const terminal = await open(`echo before; sh -c 'echo $$ >${rootDir}/pid; exec ${ui()}'; exec sh -i`, {
-    columns: 80,
-    rows: 24,
-  });
-  await terminal.until((screen) => screen.includes('kubelet-ts bench'));
-  expect(await terminal.ask('#{alternate_on} #{cursor_flag}')).toBe('1 0');
-  process.kill(Number(await readFile(join(rootDir, 'pid'), 'utf8')), 'SIGKILL');
-  await terminal.until((screen) => screen.includes('kubelet-ts: the screen was killed'));
-  await terminal.type('stty -a | tr " " "\\n" | grep -x -e icanon -e echo -e isig -e icrnl');
-  await terminal.press('Enter');
-  const screen = await terminal.until((text) => text.includes('\necho\n'));
-  expect(screen.split('\n')[0]).toBe('before');
-  expect(screen.match(/^(icrnl|isig|icanon|echo)$/gm)).toEqual(['icrnl', 'isig', 'icanon', 'echo']);
-  expect(await terminal.ask('#{alternate_on} #{cursor_flag}')).toBe('0 1');
-});
