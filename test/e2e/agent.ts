@@ -104,6 +104,9 @@ const waitsForStops =
 /** Longer than an agent needs for anything that it logs. */
 const logDeadlineMs = 120_000;
 
+/** What `down` says once it has waited for some seconds. */
+const waitsForPods = /^waiting for .+ to stop, at most for the terminationGracePeriodSeconds of each pod\n/gm;
+
 export class Agent {
   readonly rootDir: string;
   readonly manifestsFolder: string;
@@ -415,7 +418,8 @@ export class Agent {
       const down = await this.down('--all');
       this.#watch?.close();
       const leftovers = await findLeftovers(this);
-      expect({ down: { code: down.code, stderr: down.stderr }, leftovers }).toEqual({
+      const stderr = down.stderr.replace(waitsForPods, '');
+      expect({ down: { code: down.code, stderr }, leftovers }).toEqual({
         down: { code: 0, stderr: '' },
         leftovers: nothingLeft,
       });

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readStat } from '../../src/process-identity.ts';
+import { programVersion } from '../../src/program-version.ts';
 import { fetchAgent } from '../../src/server/control/control-client.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { Agent } from './agent.ts';
@@ -20,7 +21,7 @@ beforeEach(async () => {
     { columns: 120, rows: 40, env: agent.environment },
   );
   // The runtime's name comes with the agent's first answer: the screen shows the events after it.
-  await terminal.until((screen) => screen.includes('kubelet-ts edge1  containerd'));
+  await terminal.until((screen) => /^kubelet-ts edge1 {2}v\S+ {2}containerd/m.test(screen));
 });
 afterEach(async () => {
   await terminal.close();
@@ -84,7 +85,7 @@ describe('leaving', () => {
       'echo',
     ]);
     expect(await terminal.ask('#{alternate_on} #{cursor_flag}')).toBe('0 1');
-    expect(await fetchAgent(socket())).toEqual({ pid });
+    expect(await fetchAgent(socket())).toEqual({ pid, version: programVersion });
     expect(await agent.cli(['ps', '-o', 'name'])).toEqual({ code: 0, stdout: 'pod/web-edge1\n', stderr: '' });
     expect((await stat(`${agent.rootDir}/kubelet-ts.log`)).mode & 0o777).toBe(0o600);
     expect(await readFile(`${agent.rootDir}/kubelet-ts.log`, 'utf8')).toContain('Container runtime is ready');
@@ -118,7 +119,7 @@ describe('leaving', () => {
   test('a terminal that is closed, and a screen that is stopped, stop no agent', async () => {
     await terminal.press('C-z');
     await terminal.close();
-    expect(await fetchAgent(socket())).toEqual({ pid });
+    expect(await fetchAgent(socket())).toEqual({ pid, version: programVersion });
     await agent.remove('web.yaml');
     const watch = await EngineWatch.open(agent.rootDir);
     await watch.until(({ pods }) => pods.length === 0);
