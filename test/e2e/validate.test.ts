@@ -183,6 +183,7 @@ test('-o json is one object', async () => {
   expect(JSON.parse(stdout)).toEqual({
     errors: 0,
     warnings: 0,
+    notes: 0,
     problems: [],
     pods: [{ namespace: 'default', name: 'web-edge1', uid: 'web-1' }],
     configMaps: [],
