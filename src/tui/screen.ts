@@ -35,7 +35,6 @@ export interface ScreenOptions {
   stdout: TerminalOutput;
   stdin: NodeJS.ReadStream;
   commands: ScreenCommands;
-  /** Without it, a killed screen leaves its terminal as it is. */
   /** Called after the user left and the terminal was restored. The screen itself never stops a pod or the agent. */
   onLeave: (leaving: Leaving) => void;
   /** The agent's log file, shown to the user. */

@@ -98,14 +98,10 @@ export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
 const warnLevel = 40;
 
 /** What `down` prints once it has waited for some seconds. */
-const waitsForStops =
-  /^waiting for \S+(?:, \S+)* to stop, at most for the terminationGracePeriodSeconds of each pod\n/gm;
+const waitsForStops = /^waiting for .+ to stop, at most for the terminationGracePeriodSeconds of each pod\n/gm;
 
 /** Longer than an agent needs for anything that it logs. */
 const logDeadlineMs = 120_000;
-
-/** What `down` says once it has waited for some seconds. */
-const waitsForPods = /^waiting for .+ to stop, at most for the terminationGracePeriodSeconds of each pod\n/gm;
 
 export class Agent {
   readonly rootDir: string;
@@ -418,8 +414,7 @@ export class Agent {
       const down = await this.down('--all');
       this.#watch?.close();
       const leftovers = await findLeftovers(this);
-      const stderr = down.stderr.replace(waitsForPods, '');
-      expect({ down: { code: down.code, stderr }, leftovers }).toEqual({
+      expect({ down: { code: down.code, stderr: down.stderr }, leftovers }).toEqual({
         down: { code: 0, stderr: '' },
         leftovers: nothingLeft,
       });

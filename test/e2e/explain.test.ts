@@ -200,8 +200,12 @@ test('events lists the past of a pod, then new events', async () => {
 
 test('a command of another program leads to ours', async () => {
   const stderr = async (...words: string[]): Promise<string> => (await agent.cli(words)).stderr;
-  expect(await stderr('pods')).toBe('error: there is no command "pods"\nhint: Did you mean kubelet-ts ps?\n');
-  expect(await stderr('descrbe', 'web')).toContain('Did you mean kubelet-ts describe?');
+  expect(await stderr('pods')).toBe(
+    `error: there is no command "pods"\nhint: Use: kubelet-ts ps --root-dir ${agent.rootDir}\n`,
+  );
+  expect(await stderr('descrbe', 'web')).toBe(
+    `error: there is no command "descrbe"\nhint: Did you mean kubelet-ts describe --root-dir ${agent.rootDir} web?\n`,
+  );
   expect((await agent.cli(['get', 'pod', 'good', '-o', 'jsonpath={.metadata.name}'])).stdout).toBe('good-edge1');
   expect((await agent.cli(['wait', '--for=condition=Ready', 'pod/good', '--timeout', '120'])).code).toBe(0);
 });

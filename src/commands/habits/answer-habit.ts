@@ -85,7 +85,10 @@ interface Arguments {
 }
 
 /** Flags with a value that have the same meaning in most of our commands. */
-const commonFlags: Words = ['-n', '--namespace', '-c', '--container', '-l', '--selector', '-f', '--filename'];
+const commonFlags: Words = [
+  ...['-n', '--namespace', '-c', '--container', '-l', '--selector', '-f', '--filename'],
+  '--root-dir',
+];
 const kinds: Words = ['pod', 'pods', 'po', 'container', 'unit'];
 const workloads = /^(deploy(ments?)?|statefulsets?|sts|daemonsets?|ds|jobs?|replicasets?|rs)(\.\w+)?$/;
 

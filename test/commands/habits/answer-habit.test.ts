@@ -10,6 +10,7 @@ test.each([
   ['rollout status web', 'Use: kubelet-ts wait web --for updated'],
   ['rollout status deployment/web -n tn', 'Use: kubelet-ts wait deployment/web -n tn --for updated'],
   ['-n tn rollout status web', 'Use: kubelet-ts wait web -n tn --for updated'],
+  ['--root-dir /k pods', 'Use: kubelet-ts ps --root-dir /k'],
   ['rollout undo', 'Use: kubelet-ts rollback POD'],
   ['rollout undo web', 'Use: kubelet-ts rollback web'],
   ['rollout undo deployment web --to-revision=2', 'Use: kubelet-ts rollback deployment/web'],
