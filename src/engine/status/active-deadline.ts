@@ -14,8 +14,12 @@ export function isPastActiveDeadline(
   return since(Date.parse(startTime)) >= activeDeadlineSeconds * 1000;
 }
 
-/** Milliseconds until the pod's deadline after `activeMs`. Returns undefined if it has none or is past it. */
+/** A sync that began just before the deadline did not see it. Within this time after it, another one is due. */
+const justPastMs = 1000;
+
+/** Milliseconds until the pod's deadline after `activeMs`, at least 1. Returns undefined if it has none or is past it. */
 export function activeDeadlineLeftMs({ spec }: Pod, activeMs: number): number | undefined {
-  const leftMs = (spec.activeDeadlineSeconds ?? 0) * 1000 - activeMs;
-  return leftMs > 0 ? leftMs : undefined;
+  if (spec.activeDeadlineSeconds === undefined) return undefined;
+  const leftMs = spec.activeDeadlineSeconds * 1000 - activeMs;
+  return leftMs > -justPastMs ? Math.max(1, leftMs) : undefined;
 }
