@@ -64,6 +64,8 @@ export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { are
       if (pod === undefined) return engine.areSourcesSeen();
       const podStatus = cache.get(uid);
       const known = podStatus.containerStatuses.find(({ id }) => id === containerID);
+      // A container that never started did nothing that must be known.
+      if (known?.state === 'created') return true;
       return known?.state === 'exited' && statuses.saveDone(pod, podStatus);
     },
     clock,

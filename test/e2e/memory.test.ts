@@ -1,5 +1,4 @@
-import { appendFile, readdir, readFile, rmdir } from 'node:fs/promises';
-import { getPriority } from 'node:os';
+import { appendFile, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readCgroupMounts } from '../../src/engine/container-manager/cgroup-mounts.ts';
@@ -38,17 +37,6 @@ test('the agent runs in the cgroup of kubeletCgroups', async () => {
   const tops = [...(await cgroupTops())];
   const processes = await Promise.all(tops.map((top) => readFile(join(top, agentCgroup, 'cgroup.procs'), 'utf8')));
   expect(processes).toEqual(tops.map(() => `${agent.pid}\n`));
-});
-
-test('the agent has a higher priority than the pods', async () => {
-  await agent.write('calm.yaml', makePod('calm', { containers: [shell('app', serve)] }));
-  await agent.untilReady('calm');
-  const { pid } = await agent.runningContainer('calm');
-  // File operations and collections of garbage have threads of their own.
-  const threads = await readdir(`/proc/${agent.pid}/task`);
-  expect(threads.length).toBeGreaterThan(8);
-  expect(new Set(threads.map((thread) => getPriority(Number(thread))))).toEqual(new Set([-10]));
-  expect(getPriority(pid)).toBe(0);
 });
 
 test('the kernel has the settings that the kubelet requires', async () => {

@@ -57,7 +57,8 @@ describe('operating a declared pod', () => {
     await agent.write('slow.json', makePod('slow', { terminationGracePeriodSeconds: 600, containers: [slow] }));
     await agent.untilReady('slow');
     expect(await run('stop', 'slow', '--timeout', '5s')).toBe(
-      'error: timed out before these pods had ended: slow-edge1\n' +
+      'waiting for slow-edge1 to stop\n' +
+        'error: timed out before these pods had ended: slow-edge1\n' +
         'hint: It ends by itself, and stays stopped. kubelet-ts ps shows its state.\n1',
     );
     expect(await run('ps', 'slow', '--no-headers')).toMatch(/^default +slow-edge1 +1\/1 +Terminating /);

