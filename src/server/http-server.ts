@@ -26,7 +26,7 @@ interface Deps {
 }
 
 /** How often a server checks its connections for clients that exceed these limits, in milliseconds. */
-export const connectionsCheckingInterval = 5000;
+export const connectionsCheckingInterval = 1000;
 const clientLimits = {
   headersTimeout: 2000,
   requestTimeout: 5000,
