@@ -34,7 +34,7 @@ test('the second agent says who has the pod, kills nothing, and starts it when t
     message:
       `UID ${pod.metadata.uid} belongs to a pod of the kubelet-ts of --root-dir ${first.rootDir}; ` +
       'this pod starts when that one is removed',
-    retriedWhen: 'a pod ends',
+    retryOn: 'podEnd',
   });
   await second.stop();
   expect(await second.down(...shared)).toEqual({

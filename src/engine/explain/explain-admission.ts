@@ -1,4 +1,5 @@
 import { reasons } from '../view/reasons.ts';
+import { retryTexts } from '../view/retry-texts.ts';
 import { awaitedPods } from '../view/recognized-texts.ts';
 import type { Finding, Stage } from './explanation.ts';
 import { commandName, type Subject } from './subject.ts';
@@ -6,8 +7,8 @@ import { commandName, type Subject } from './subject.ts';
 /** A pod that this node does not take now. */
 export function explainAdmission({ rejection, ...subject }: Subject): Finding | undefined {
   if (rejection === undefined) return undefined;
-  const { reason, message, retriedWhen } = rejection;
-  return { ...refusalFinding(reason, message, subject), nextTryWhen: retriedWhen };
+  const { reason, message, retryOn } = rejection;
+  return { ...refusalFinding(reason, message, subject), nextTryWhen: retryTexts[retryOn] };
 }
 
 /** A pod that waits for other pods. */
@@ -27,7 +28,7 @@ export function explainStartOrder({ pod }: Subject): Finding | undefined {
         : [`Declare ${missing} in a manifest, or correct its name in the annotation kubelet-ts.io/depends-on.`]),
       ...(awaited === undefined ? [] : [`Look at that pod: kubelet-ts explain ${awaited}`]),
     ],
-    nextTryWhen: missing === undefined ? `${unready.join(', ')} becomes Ready` : 'manifests change',
+    nextTryWhen: missing === undefined ? `${unready.join(', ')} becomes Ready` : retryTexts.anyManifest,
   };
 }
 

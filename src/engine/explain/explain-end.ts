@@ -1,5 +1,6 @@
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { reasons } from '../view/reasons.ts';
+import { retryTexts } from '../view/retry-texts.ts';
 import { isStorageLimitText } from '../view/recognized-texts.ts';
 import type { Evidence, Finding } from './explanation.ts';
 import { lookAtRuntime } from './runtime-ways.ts';
@@ -46,7 +47,7 @@ function evicted(subject: Subject): Finding {
           'Free what the node lacks: df -h; free -m; kubelet-ts top',
           'Or raise resources.requests of the pod, so that others are evicted first.',
         ],
-    nextTryWhen: 'the node takes pods again',
+    nextTryWhen: retryTexts.node,
     ...nextTry(subject),
   };
 }

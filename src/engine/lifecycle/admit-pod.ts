@@ -33,7 +33,7 @@ export interface AdmissionNode {
   isShuttingDown: boolean;
 }
 
-type Refusal = Omit<Rejection, 'retriedWhen'> & Partial<Pick<Rejection, 'retriedWhen'>>;
+type Refusal = Omit<Rejection, 'retryOn'> & Partial<Pick<Rejection, 'retryOn'>>;
 
 /** Admitted after `preempt` have ended, which hold the `missing` resources, or rejected. */
 export type Admission = { admit: true; preempt: Pod[]; missing?: string[] } | { admit: false; rejection: Rejection };
@@ -56,8 +56,8 @@ export function admitPod(
   if (!('refusal' in decision)) return { admit: true, ...decision };
   // A refusal on an empty node too does not end with other pods.
   const alone = decide(pod, { others: [], node, needed, allocate: () => undefined });
-  const retriedWhen = 'refusal' in alone ? (alone.refusal.retriedWhen ?? 'its manifest changes') : 'a pod ends';
-  return { admit: false, rejection: { retriedWhen, ...decision.refusal } };
+  const retryOn = 'refusal' in alone ? (alone.refusal.retryOn ?? 'manifest') : 'podEnd';
+  return { admit: false, rejection: { retryOn, ...decision.refusal } };
 }
 
 type Decision = { preempt: Pod[]; missing?: string[] } | { refusal: Refusal };
@@ -88,7 +88,7 @@ function pressureRefusal(pod: Pod, { pressures, evictionPolicy }: AdmissionNode)
     return undefined;
   }
   const message = `The node had condition: [${pressures.join(' ')}]. `;
-  return { reason: 'Evicted', message, retriedWhen: 'the node takes pods again' };
+  return { reason: 'Evicted', message, retryOn: 'node' };
 }
 
 /** kubelet: sysctl/allowlist.go Admit */
@@ -231,7 +231,7 @@ function appArmorRefusal(pod: Pod, { appArmorEnabled }: AdmissionNode): Refusal 
 function shutdownRefusal({ isShuttingDown }: AdmissionNode): Refusal | undefined {
   if (!isShuttingDown) return undefined;
   const message = 'Pod was rejected as the node is shutting down.';
-  return { reason: 'NodeShutdown', message, retriedWhen: 'the node takes pods again' };
+  return { reason: 'NodeShutdown', message, retryOn: 'node' };
 }
 
 /** True if a toleration matches this taint. kubelet: component-helpers/scheduling/corev1 ToleratesTaint */

@@ -150,16 +150,12 @@ export class PodAdmission {
     this.retried.clear();
     const due = [
       ...retried,
-      ...(news.has('node') ? this.retriedWhen('the node takes pods again') : []),
+      ...(news.has('node') ? this.retriedWhen('node') : []),
       ...(news.has('devices') ? this.waitingFor('devices') : []),
       ...(news.has('room')
-        ? [
-            ...this.waitingFor('room'),
-            ...this.retriedWhen('a pod ends'),
-            ...this.retriedWhen('a pod ends or its devices change'),
-          ]
+        ? [...this.waitingFor('room'), ...this.retriedWhen('podEnd'), ...this.retriedWhen('deviceChange')]
         : []),
-      ...(news.has('order') ? [...this.retriedWhen('manifests change'), ...this.waitingFor('pods')] : []),
+      ...(news.has('order') ? [...this.retriedWhen('anyManifest'), ...this.waitingFor('pods')] : []),
     ];
     return [...new Set(due)];
   }
@@ -198,13 +194,13 @@ export class PodAdmission {
     const holder = foreignPods.holderOf(uid);
     if (holder !== undefined) {
       const message = takenMessage(uid, holder);
-      return { for: 'change', rejection: { reason: reasons.podUIDTaken, message, retriedWhen: 'a pod ends' } };
+      return { for: 'change', rejection: { reason: reasons.podUIDTaken, message, retryOn: 'podEnd' } };
     }
     const problem = classProblemOf(next);
     if (problem !== undefined) {
       const reason = problem.isMissing ? reasons.unknownClass : reasons.classConflict;
       const message = `${problem.field}: ${problem.message}`;
-      return { for: 'change', rejection: { reason, message, retriedWhen: 'manifests change' } };
+      return { for: 'change', rejection: { reason, message, retryOn: 'anyManifest' } };
     }
     // As if its current revision had ended.
     const others = declaredPods().filter(({ metadata }) => metadata.uid !== current?.metadata.uid);
@@ -261,7 +257,7 @@ export class PodAdmission {
       this.measure(result, wait?.for === 'devices' ? wait.sinceMonotonic : this.deps.clock.monotonic());
       if (result.admit) return undefined;
       const { reason, message } = result;
-      return { reason, message, retriedWhen: 'a pod ends or its devices change' };
+      return { reason, message, retryOn: 'deviceChange' };
     }
     const result = this.aligned((resources) => resources.admit(pod));
     return result === undefined || result.admit ? undefined : { reason: result.reason, message: result.message };
@@ -303,8 +299,8 @@ export class PodAdmission {
     return [...this.waits].filter(([, wait]) => wait.for === what).map(([uid]) => uid);
   }
 
-  private retriedWhen(change: Rejection['retriedWhen']): string[] {
-    return this.waitingFor('change').filter((uid) => this.rejectionOf(uid)?.retriedWhen === change);
+  private retriedWhen(change: Rejection['retryOn']): string[] {
+    return this.waitingFor('change').filter((uid) => this.rejectionOf(uid)?.retryOn === change);
   }
 
   /**
@@ -347,7 +343,7 @@ export class PodAdmission {
 
   private giveUpRoom(victim: Pod, missing: readonly string[]): void {
     this.countPreemption(missing);
-    const rejection = { reason: reasons.preempting, message: preemptedMessage, retriedWhen: 'a pod ends' } as const;
+    const rejection = { reason: reasons.preempting, message: preemptedMessage, retryOn: 'podEnd' } as const;
     this.hold(victim, { for: 'change', rejection });
   }
 
@@ -390,7 +386,7 @@ const preemptedMessage = 'Preempted in order to admit critical pod';
 const waitsForDevices = {
   reason: reasons.waitingForDevices,
   message: 'Device plugins are allocating its devices',
-  retriedWhen: 'a pod ends or its devices change',
+  retryOn: 'deviceChange',
 } as const;
 
 function withMeanwhile(message: string, meanwhile: string | undefined): string {

@@ -22,11 +22,7 @@ export function computeStartOrder(
   if (keys.length === 0) return { decision: 'start' };
   const cycle = cycleOf(pod, pods);
   if (cycle !== undefined) {
-    const rejection = {
-      reason: reasons.startOrderCycle,
-      message: cycleText(cycle),
-      retriedWhen: 'manifests change',
-    } as const;
+    const rejection = { reason: reasons.startOrderCycle, message: cycleText(cycle), retryOn: 'anyManifest' } as const;
     return { decision: 'refuse', rejection };
   }
   const unready: string[] = [];

@@ -6,6 +6,7 @@ import { podQOSClass } from '../../api/values/qos.ts';
 import { formatTime } from '../../api/values/time.ts';
 import type { OutgoingText } from '../outgoing/outgoing-text.ts';
 import type { Emit } from '../view/event-bus.ts';
+import { retryTexts } from '../view/retry-texts.ts';
 import type { Rejection } from '../view/snapshot.ts';
 import { setContainerReadiness, setContainerStartup } from './set-container-readiness.ts';
 
@@ -56,12 +57,12 @@ export class StatusManager {
    * Sets the status of a pod that was not admitted. Beyond the kubelet, its message says when admission is tried again.
    * kubelet: kubelet.go rejectPod
    */
-  reject(pod: Pod, { reason, message, retriedWhen }: Rejection): void {
+  reject(pod: Pod, { reason, message, retryOn }: Rejection): void {
     this.startOver(pod.metadata.uid);
     this.setPodStatus(pod, {
       phase: 'Failed',
       reason,
-      message: `Pod was rejected: ${message.replace(/[. ]+$/, '')}. It is tried again as soon as ${retriedWhen}.`,
+      message: `Pod was rejected: ${message.replace(/[. ]+$/, '')}. It is tried again as soon as ${retryTexts[retryOn]}.`,
       qosClass: podQOSClass(pod),
     });
   }

@@ -2,6 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { KubeletEvent, ManifestProblem } from './events.ts';
+import type { retryTexts } from './retry-texts.ts';
 import type { PodWorkerState } from './pod-worker-state.ts';
 import type { FaultSnapshot } from '../../flow/faults.ts';
 
@@ -121,13 +122,8 @@ export interface WaitingUpdate {
 export interface Rejection {
   reason: string;
   message: string;
-  /** When the pod is admitted again. The kubelet never does without a restart. */
-  retriedWhen:
-    | 'a pod ends'
-    | 'a pod ends or its devices change'
-    | 'its manifest changes'
-    | 'manifests change'
-    | 'the node takes pods again';
+  /** What has the pod admitted again. The kubelet never does without a restart. */
+  retryOn: keyof typeof retryTexts;
 }
 
 /** Progress of an image in compressed bytes, over the layers that were begun. */

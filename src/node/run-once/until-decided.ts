@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 import { isFailedPullText } from '../../engine/view/recognized-texts.ts';
-import type { EngineView } from '../../engine/view/snapshot.ts';
+import type { EngineView, Rejection } from '../../engine/view/snapshot.ts';
 import {
   containerOutcome,
   notStarted,
@@ -105,7 +105,7 @@ class RunWatch {
   private outcomeOf(uid: string): PodOutcome | undefined {
     const known = this.view.snapshot().pods.find(({ pod }) => pod.metadata.uid === uid);
     // A pod that waits for the end of another one may still run.
-    if (known === undefined || known.rejection?.retriedWhen.startsWith('a pod ends') === true) return undefined;
+    if (known === undefined || waitsForPodEnd(known.rejection)) return undefined;
     const pullFailures = (container: string): number => this.pullFailures.get(`${uid}/${container}`) ?? 0;
     const { until, decider } = this.end;
     if (decider?.podUID !== uid) return podOutcome(known.pod, { until, pullFailures });
@@ -151,4 +151,9 @@ function countPulls(event: KubeletEvent, failures: Map<string, number>): void {
   if (event.reason === reasons.failed && isFailedPullText(event.message)) {
     failures.set(key, (failures.get(key) ?? 0) + 1);
   }
+}
+
+/** Devices may become free when a pod ends, too. */
+function waitsForPodEnd(rejection: Rejection | undefined): boolean {
+  return rejection?.retryOn === 'podEnd' || rejection?.retryOn === 'deviceChange';
 }

@@ -155,7 +155,7 @@ describe('findSandbox', () => {
     ],
     [
       'a refusal',
-      { rejection: { reason: 'NodePorts', message: 'port 80 is taken', retriedWhen: 'a pod ends' } },
+      { rejection: { reason: 'NodePorts', message: 'port 80 is taken', retryOn: 'podEnd' } },
       'NodePorts: port 80 is taken',
     ],
     [

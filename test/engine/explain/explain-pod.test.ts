@@ -75,7 +75,7 @@ test('without an agent the evidence is the status of the pod that ps shows', () 
 
 test('a pod whose UID another pod has shows that, until one ends', () => {
   const message = 'UID 1 belongs to a pod of another kubelet; this pod starts when that one is removed';
-  const rejection = { reason: 'PodUIDTaken', message, retriedWhen: 'a pod ends' } as const;
+  const rejection = { reason: 'PodUIDTaken', message, retryOn: 'podEnd' } as const;
   expect(explainPod({ pod: makePod(), node, worker: idle, rejection })).toMatchObject({
     stage: 'admission',
     cause: message,

@@ -49,7 +49,7 @@ describe('for want of room', () => {
         '(it requests 1 cpu, and other pods hold 1.5 of the 2 of this node); ' +
         "Node didn't have enough resource: memory, requested: 536870912, used: 838860800, capacity: 1073741824 " +
         '(it requests 512Mi memory, and other pods hold 800Mi of the 1024Mi of this node)',
-      retriedWhen: 'a pod ends',
+      retryOn: 'podEnd',
     });
   });
 
@@ -63,11 +63,11 @@ describe('for want of room', () => {
   test('a pod that lacks room while the node shuts down is tried again when the node takes pods again', () => {
     const other = asking('other', { cpu: '2' });
     const waits = rejection(asking('web', { cpu: '1' }), [other], { isShuttingDown: true });
-    expect(waits?.retriedWhen).toBe('the node takes pods again');
+    expect(waits?.retryOn).toBe('node');
   });
 
   test('a pod that asks for more than the node has waits for its manifest', () => {
-    expect(rejection(asking('web', { cpu: '3' }), [asking('other', {})])?.retriedWhen).toBe('its manifest changes');
+    expect(rejection(asking('web', { cpu: '3' }), [asking('other', {})])?.retryOn).toBe('manifest');
   });
 
   test('what nobody on the node hands out is not counted', () => {
@@ -106,7 +106,7 @@ describe('of pods that may be ended for a more important one', () => {
       message:
         "Predicate NodeName failed: node(s) didn't match the requested node name: " +
         'spec.nodeName is edge2, and this node is edge1',
-      retriedWhen: 'its manifest changes',
+      retryOn: 'manifest',
     });
   });
 });
@@ -119,7 +119,7 @@ describe('whatever the room', () => {
     expect(rejection(pod)).toEqual({
       reason: 'AppArmor',
       message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host',
-      retriedWhen: 'its manifest changes',
+      retryOn: 'manifest',
     });
     expect(admitPod(pod, [], node({ appArmorEnabled: true }))).toEqual(admitted);
     const unconfined = makePod({ spec: { securityContext: { appArmorProfile: { type: 'Unconfined' } } } });
@@ -234,7 +234,7 @@ test('of several reasons the first one in the order of the checks counts', () =>
     spec?: Partial<Pod['spec']>;
     container?: Partial<Container>;
     node?: Partial<AdmissionNode>;
-    allocation?: Omit<Rejection, 'retriedWhen'>;
+    allocation?: Omit<Rejection, 'retryOn'>;
   }
   const ports = [{ containerPort: 80, hostPort: 80 }];
   const faults: [reason: string, Fault][] = [

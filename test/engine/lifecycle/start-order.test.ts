@@ -47,7 +47,7 @@ test('a pod that waits for itself over another is refused until manifests change
     rejection: {
       reason: 'StartOrderCycle',
       message: 'default/a waits for default/b, which waits for default/a',
-      retriedWhen: 'manifests change',
+      retryOn: 'anyManifest',
     },
   });
 });

@@ -46,6 +46,6 @@ test('an error of the manifest of another pod leaves a pod well', async () => {
 });
 
 test('a pod whose status is of its last run is not well once it is rejected', async () => {
-  const rejection = { reason: 'OutOfcpu', message: 'no CPU is free', retriedWhen: 'a pod ends' as const };
+  const rejection = { reason: 'OutOfcpu', message: 'no CPU is free', retryOn: 'podEnd' as const };
   expect(await reasonsOf({ ...web, rejection })).toEqual(['no CPU is free', 'no CPU is free']);
 });
