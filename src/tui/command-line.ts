@@ -31,24 +31,63 @@ const effects: Readonly<Record<string, Effect>> = {
   attach: 'takes the terminal',
 };
 
-/** Commands whose only argument is a pod, which is the selected one if it is left out. */
-const podCommands = ['describe', 'explain', 'history', 'logs', 'start', 'retry', 'hold', 'unhold', 'restart', 'stop'];
+/** Commands about a pod, which is the selected one if none is named. */
+const podCommands = [
+  ...['describe', 'explain', 'history', 'logs', 'wait', 'exec', 'attach', 'checkpoint'],
+  ...['start', 'retry', 'hold', 'unhold', 'restart', 'stop', 'rollback'],
+];
+
+/** Flags of these commands whose value is a word of its own. */
+const valueFlags = [
+  ...['-c', '--container', '-n', '--namespace', '--tail', '--since', '--since-time', '--limit-bytes'],
+  ...['--to', '--timeout', '--for', '-l', '--selector', '-o', '--output'],
+];
+
+/** The command line with the pod, unless it names one or chooses pods otherwise. */
+function withPod(words: readonly string[], { pod, container }: Selected): readonly string[] {
+  const [verb = '', ...more] = words;
+  const end = more.indexOf('--');
+  const own = end < 0 ? more : more.slice(0, end);
+  const isNamed = own.some((word, index) => !word.startsWith('-') && !valueFlags.includes(own[index - 1] ?? ''));
+  if (pod === undefined || !podCommands.includes(verb) || isNamed) return words;
+  if (own.some((word) => ['--all', '-l', '--selector'].includes(word))) return words;
+  if (verb !== 'exec') return [verb, pod, ...more];
+  const program = end < 0 ? ['--', 'sh'] : more.slice(end);
+  const given = own.length > 0 ? own : ['-it', ...(container === undefined ? [] : ['-c', container])];
+  return [verb, ...given, pod, ...program];
+}
+
+/** The selected pod, and its first running container if that is not its first one. */
+interface Selected {
+  pod: string | undefined;
+  container?: string | undefined;
+}
+
+/** The first running container of a pod whose first one does not run. Returns undefined if `exec` finds it itself. */
+export function runningContainer({ pod }: Pick<PodSnapshot, 'pod'>): string | undefined {
+  const statuses = pod.status?.containerStatuses ?? [];
+  const isRunning = (name: string): boolean =>
+    statuses.some((status) => status.name === name && status.state?.running !== undefined);
+  const names = pod.spec.containers.map(({ name }) => name);
+  const first = names.find(isRunning);
+  return first === names[0] ? undefined : first;
+}
 
 /** What the screen does with a command line. */
 export type CommandDecision =
   { type: 'shows' | 'asks' | 'takesTerminal'; words: readonly string[] } | { type: 'refuses'; message: string };
 
-/** Decides about a command line without the name of the program. `pod` is the selected one. */
+/** Decides about a command line without the name of the program. */
 export function decideCommand(
   words: readonly string[],
-  { isReadOnly, isConfirmed, pod }: { isReadOnly: boolean; isConfirmed: boolean; pod: string | undefined },
+  { isReadOnly, isConfirmed, ...selected }: { isReadOnly: boolean; isConfirmed: boolean } & Selected,
 ): CommandDecision {
   const [verb = ''] = words;
   const effect = Object.hasOwn(effects, verb) ? effects[verb] : undefined;
   if (effect === undefined) return { type: 'refuses', message: `"${verb}" is no command of the screen; ? lists them` };
   if (isReadOnly && effect !== 'reads')
     return { type: 'refuses', message: `${verb} changes pods: the screen is read-only` };
-  const whole = words.length === 1 && pod !== undefined && podCommands.includes(verb) ? [verb, pod] : words;
+  const whole = withPod(words, selected);
   if (effect === 'stops' && !isConfirmed) return { type: 'asks', words: whole };
   return { type: effect === 'takes the terminal' ? 'takesTerminal' : 'shows', words: whole };
 }
@@ -74,7 +113,7 @@ export function podArgument({ pod: { metadata } }: Pick<PodSnapshot, 'pod'>): st
 }
 
 /** The command lines of keys. Capitals change the pod. */
-export function commandOfKey(input: string, pod: string): readonly string[] | undefined {
+export function commandOfKey(input: string, pod: string, container?: string): readonly string[] | undefined {
   switch (input) {
     case 'l':
       return ['logs', '-f', '--tail', '500', pod];
@@ -87,7 +126,7 @@ export function commandOfKey(input: string, pod: string): readonly string[] | un
     case 'y':
       return ['ps', pod, '-o', 'yaml'];
     case 's':
-      return ['exec', '-it', pod, '--', 'sh'];
+      return withPod(['exec'], { pod, container });
     case 'R':
       return ['restart', pod];
     case 'S':

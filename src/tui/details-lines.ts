@@ -9,7 +9,7 @@ import { explainPod } from '../engine/explain/explain-pod.ts';
 import { isWell } from '../engine/view/is-well.ts';
 import type { EngineSnapshot, PodSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
 import { fitToWidth } from '../display-width.ts';
-import { podEventLine } from './event-lines.ts';
+import { isOfKind, podEventLine } from './event-lines.ts';
 import { type Line, type Span, textLine } from './line.ts';
 import { nextSyncText, pullBarText, workerText } from './pod-row.ts';
 
@@ -24,10 +24,14 @@ export function detailsLines(entry: PodSnapshot, { now, snapshot }: { now: numbe
     textLine(''),
     ...containerLines(pod, now),
     textLine(''),
-    textLine(`EVENTS (${entry.events.length}, newest first)`, { bold: true }),
-    ...entry.events.toReversed().map(podEventLine),
+    ...newsLines(entry),
     ...[...eachContainer(pod.spec)].flatMap(({ container }) => settingLines(container)),
   ];
+}
+
+function newsLines({ events }: PodSnapshot): Line[] {
+  const news = events.filter((event) => isOfKind(event, 'news'));
+  return [textLine(`EVENTS (${news.length}, newest first)`, { bold: true }), ...news.toReversed().map(podEventLine)];
 }
 
 function factLines(entry: PodSnapshot, now: number): Line[] {

@@ -47,11 +47,35 @@ function titleSpan(title: string, color: Span['color']): Span {
 }
 
 /** Filters of the events pane. The key `e` cycles through them. */
-const eventKinds = ['all', 'pleg', 'recorded', 'workers'] as const;
+const eventKinds = ['news', 'all', 'pleg', 'recorded', 'workers'] as const;
 export type EventKind = (typeof eventKinds)[number];
 
+/** True if the pane shows the event with this filter. `news` leaves out what only the engine itself is about. */
+export function isOfKind(event: KubeletEvent, kind: EventKind): boolean {
+  if (kind === 'news') return isNews(event);
+  const own = eventKindOf(event);
+  return own !== undefined && (kind === 'all' || kind === own);
+}
+
+/** A container that starts or is removed is recorded too, in more words. */
+function isNews(event: KubeletEvent): boolean {
+  switch (event.type) {
+    case 'Recorded':
+    case 'RuntimeReady':
+    case 'RuntimeNotReady':
+    case 'PodAdded':
+    case 'PodUpdated':
+    case 'PodRemoved':
+      return true;
+    case 'ContainerDied':
+      return event.containerName !== undefined;
+    default:
+      return false;
+  }
+}
+
 /** The kind of an event in the events pane. Returns undefined for events that are too frequent to show. */
-export function eventKindOf(event: KubeletEvent): Exclude<EventKind, 'all'> | undefined {
+export function eventKindOf(event: KubeletEvent): Exclude<EventKind, 'all' | 'news'> | undefined {
   switch (event.type) {
     case 'ContainerStarted':
     case 'ContainerDied':
@@ -79,5 +103,5 @@ export function eventKindOf(event: KubeletEvent): Exclude<EventKind, 'all'> | un
 
 /** The kind after `kind`, in a cycle. */
 export function nextEventKind(kind: EventKind): EventKind {
-  return eventKinds[(eventKinds.indexOf(kind) + 1) % eventKinds.length] ?? 'all';
+  return eventKinds[(eventKinds.indexOf(kind) + 1) % eventKinds.length] ?? 'news';
 }

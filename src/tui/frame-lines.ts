@@ -7,9 +7,17 @@ import type { Layout } from './layout.ts';
 import { greyLine, type Line, styleLine, textLine } from './line.ts';
 import { pageLines } from './output-page.ts';
 import { podTable } from './pod-table.ts';
-import { manifestProblems, problemLines } from './problem-lines.ts';
+import { problemLines } from './problem-lines.ts';
 import type { Palette } from './theme.ts';
-import { layoutOf, selectedPod, type ViewState, visibleEvents, visibleHeader, visiblePods } from './view-state.ts';
+import {
+  layoutOf,
+  selectedPod,
+  shownProblems,
+  type ViewState,
+  visibleEvents,
+  visibleHeader,
+  visiblePods,
+} from './view-state.ts';
 
 /** The whole screen. */
 export interface Frame {
@@ -113,6 +121,7 @@ function podsPane(state: ViewState, layout: Layout): Line[] {
     height: layout.pods,
     selectedUID: state.selectedUID,
     focused: state.pane === 'pods',
+    showsInternals: state.showsInternals,
   });
 }
 
@@ -127,7 +136,7 @@ function eventsPane(state: ViewState, layout: Layout): Line[] {
 }
 
 function problemsPane(state: ViewState, layout: Layout): Line[] {
-  const problems = manifestProblems(state.snapshot);
+  const problems = shownProblems(state);
   const lines = problemLines(problems);
   const first = Math.max(0, Math.min(state.scroll.problems, lines.length - (layout.problems - 1)));
   return [

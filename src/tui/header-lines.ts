@@ -97,13 +97,14 @@ function sourceSpan(source: SourceSnapshot): Span {
   if (!source.ready) {
     return { text: `${source.source} not read yet`, color: 'yellow' };
   }
-  const count = source.problems.length;
-  if (count === 0) {
-    return { text: `${source.source} ${source.pods}` };
-  }
-  const hasError = source.problems.some((problem) => problem.severity === 'error');
+  const errors = source.problems.filter(({ severity }) => severity === 'error').length;
+  const warnings = source.problems.length - errors;
+  const counts = [...counted(errors, 'error'), ...counted(warnings, 'warning')].join(', ');
   return {
-    text: `${source.source} ${source.pods} (${count} ${count === 1 ? 'problem' : 'problems'})`,
-    color: hasError ? 'red' : 'yellow',
+    text: `${source.source} ${source.pods}${counts === '' ? '' : ` (${counts})`}`,
+    ...(errors > 0 && { color: 'red' }),
   };
 }
+
+const counted = (count: number, what: string): string[] =>
+  count === 0 ? [] : [`${count} ${what}${count === 1 ? '' : 's'}`];

@@ -90,13 +90,13 @@ export class HeldTerminal {
   }
 
   /** Lets a command use the terminal. */
-  async lend(use: (stdout: TerminalOutput) => Promise<number>): Promise<number> {
+  async lend<T>(use: (stdout: TerminalOutput) => Promise<T>): Promise<T> {
     this.#isLent = true;
     await this.#release();
-    const exitCode = await use(this.#deps.stdout);
+    const result = await use(this.#deps.stdout);
     this.#isLent = false;
     this.#onContinue();
-    return exitCode;
+    return result;
   }
 
   /**

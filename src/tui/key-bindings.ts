@@ -1,5 +1,5 @@
 import type { Key } from 'ink';
-import { changedLogs, commandOfKey, podArgument, splitWords } from './command-line.ts';
+import { changedLogs, commandOfKey, podArgument, runningContainer, splitWords } from './command-line.ts';
 import { type Move, selectedPod, type ViewAction, type ViewState } from './view-state.ts';
 
 /** The agent after the user leaves its screen: it keeps running, or it stops and its pods keep running. */
@@ -24,10 +24,11 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['s f', 'a shell in it; forward a local port to it'],
   ['F', 'forwarded ports: enter shows one, D ends it'],
   ['R S U T', 'restart it; stop it; start it ("up"); try it now'],
-  [':', 'a command of kubelet-ts, such as :rollback web'],
+  [':', 'a command of kubelet-ts, such as :rollback; :q leaves, :po shows the pods'],
   ['tab', 'next pane: pods, events, problems'],
   ['/', 'filter pods and events; esc clears it'],
-  ['e', 'kind of events: all, pleg, recorded, workers'],
+  ['e', 'kind of events: news, all, pleg, recorded, workers'],
+  ['i', 'columns of the engine: worker, last and next sync'],
   ['p', 'pause or continue the events'],
   ['?', 'this help'],
   ['esc', 'back'],
@@ -85,7 +86,7 @@ export function computeKeyCommand(state: ViewState, { input, key }: KeyPress): K
     return controlCommand(state, input);
   }
   if (state.prompt !== undefined) {
-    return promptCommand(state.prompt, input, key);
+    return promptCommand(state, state.prompt, input, key);
   }
   if (state.editingFilter) {
     return filterCommand(input, key);
@@ -122,7 +123,30 @@ function askCommand({ asked }: ViewState, input: string, key: Partial<Key>): Key
   return input === 'y' ? { type: 'ran', words: asked, isConfirmed: true } : undefined;
 }
 
+/** Commands of the screen itself, as in vim and k9s. */
+function ownCommand(state: ViewState, [word, ...more]: readonly string[]): KeyCommand | undefined {
+  if (more.length > 0) return undefined;
+  switch (word) {
+    case 'q':
+    case 'q!':
+    case 'quit':
+    case 'exit':
+      return leave(state);
+    case 'h':
+    case 'help':
+    case '?':
+      return { type: 'helpToggled' };
+    case 'po':
+    case 'pod':
+    case 'pods':
+      return { type: 'podsShown' };
+    default:
+      return undefined;
+  }
+}
+
 function promptCommand(
+  state: ViewState,
   { kind, text }: { kind: ':' | '/'; text: string },
   input: string,
   key: Partial<Key>,
@@ -130,7 +154,8 @@ function promptCommand(
   if (key.return) {
     if (kind === '/') return { type: 'searchKept' };
     const words = splitWords(text);
-    return words.length === 0 ? { type: 'promptClosed' } : { type: 'ran', words, isConfirmed: false };
+    if (words.length === 0) return { type: 'promptClosed' };
+    return ownCommand(state, words) ?? { type: 'ran', words, isConfirmed: false };
   }
   if (key.escape) {
     return { type: 'promptClosed' };
@@ -187,7 +212,7 @@ function podCommand(state: ViewState, input: string): KeyCommand | undefined {
   if (entry === undefined) return undefined;
   const pod = podArgument(entry);
   if (input === 'f') return { type: 'promptOpened', kind: ':', text: `port-forward ${pod} ` };
-  const words = commandOfKey(input, pod);
+  const words = commandOfKey(input, pod, runningContainer(entry));
   return words && { type: 'ran', words, isConfirmed: false };
 }
 
@@ -251,6 +276,8 @@ function letterCommand(state: ViewState, input: string): KeyCommand | undefined 
       return { type: 'filterOpened' };
     case 'e':
       return { type: 'eventKindSwitched' };
+    case 'i':
+      return { type: 'internalsToggled' };
     case 'p':
       return { type: 'pauseToggled' };
     case 'F':

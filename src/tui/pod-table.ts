@@ -15,23 +15,25 @@ interface Column {
   minShare?: number;
   /** True to leave the column out while every cell is empty. */
   isOptional?: boolean;
+  /** True for what only the engine's own developers and a search for a fault need. */
+  isInternal?: boolean;
   /** Columns with the lowest number are kept first. A column without one stays. */
   dropOrder?: number;
 }
 
 const columnsInOrder: Column[] = [
   { title: 'NAMESPACE', cell: 'namespace', maxWidth: 20, dropOrder: 4 },
-  { title: 'NAME', cell: 'name', maxWidth: 63, minWidth: 12, minShare: 0.3 },
+  { title: 'NAME', cell: 'name', maxWidth: 63, minWidth: 12, minShare: 0.25 },
   { title: 'READY', cell: 'ready', maxWidth: 5 },
   { title: 'STATUS', cell: 'status', maxWidth: 38, minWidth: 'CrashLoopBackOff'.length },
   { title: 'RESTARTS', cell: 'restarts', maxWidth: 28, dropOrder: 2 },
-  { title: 'AGE', cell: 'age', maxWidth: 9, dropOrder: 1 },
+  { title: 'AGE', cell: 'age', maxWidth: 9, dropOrder: 3 },
   { title: 'CPU', cell: 'cpu', maxWidth: 15, dropOrder: 5, isOptional: true },
   { title: 'MEMORY', cell: 'memory', maxWidth: 15, dropOrder: 6, isOptional: true },
-  { title: 'WORKER', cell: 'worker', maxWidth: 13, dropOrder: 7 },
-  { title: 'LAST SYNC', cell: 'lastSync', maxWidth: 60, minWidth: 14, dropOrder: 9 },
-  { title: 'NEXT', cell: 'next', maxWidth: 5, dropOrder: 8 },
-  { title: 'REASON', cell: 'reason', maxWidth: 100, minWidth: 20, dropOrder: 3, isOptional: true },
+  { title: 'WORKER', cell: 'worker', maxWidth: 13, dropOrder: 7, isInternal: true },
+  { title: 'LAST SYNC', cell: 'lastSync', maxWidth: 60, minWidth: 14, dropOrder: 9, isInternal: true },
+  { title: 'NEXT', cell: 'next', maxWidth: 5, dropOrder: 8, isInternal: true },
+  { title: 'REASON', cell: 'reason', maxWidth: 200, minWidth: 20, dropOrder: 1, isOptional: true },
 ];
 const selectedMark = '> ';
 const unselectedMark = '  ';
@@ -47,6 +49,7 @@ interface TableOptions {
   height: number;
   selectedUID: string | undefined;
   focused: boolean;
+  showsInternals: boolean;
 }
 
 /** The pods table: a head and at most `height - 1` rows around the selected pod. */
@@ -60,7 +63,7 @@ export function podTable(pods: readonly PodSnapshot[], options: TableOptions): L
   const isWide = options.columns >= wideFrom;
   const gapWidth = isWide ? 2 : 1;
   const gap = ' '.repeat(gapWidth);
-  const columns = computeColumns(rows, options.columns - selectedMark.length, gapWidth, isWide);
+  const columns = computeColumns(rows, { width: options.columns - selectedMark.length, gapWidth, isWide, ...options });
   const head: Line = {
     spans: [
       { text: unselectedMark },
@@ -83,15 +86,25 @@ function firstVisible(selectedIndex: number, count: number, visibleCount: number
   return Math.max(0, Math.min(selectedIndex - Math.floor(visibleCount / 2), count - visibleCount));
 }
 
+interface Space {
+  width: number;
+  gapWidth: number;
+  isWide: boolean;
+}
+
 interface SizedColumn extends Column {
   width: number;
   leastWidth: number;
 }
 
 /** Chooses the columns that fit and their widths: first the minimum of each, then the rest from left to right. */
-function computeColumns(rows: PodRow[], width: number, gapWidth: number, isWide: boolean): SizedColumn[] {
+function computeColumns(
+  rows: PodRow[],
+  { width, gapWidth, isWide, showsInternals }: Space & Pick<TableOptions, 'showsInternals'>,
+): SizedColumn[] {
   const filled = columnsInOrder.filter(
-    ({ cell, isOptional = false }) => !isOptional || rows.some((row) => row[cell].text !== ''),
+    ({ cell, isOptional = false, isInternal = false }) =>
+      (showsInternals || !isInternal) && (!isOptional || rows.some((row) => row[cell].text !== '')),
   );
   const wanted = filled.map((column): SizedColumn => {
     const cell = column.cell === 'restarts' && !isWide ? 'restartCount' : column.cell;

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
 import type { EngineView, RemoteEngineView } from '../engine/view/snapshot.ts';
 import { errorMessage } from '../errors.ts';
-import { commandText, decideCommand, podArgument, withFlags } from './command-line.ts';
+import { commandText, decideCommand, podArgument, runningContainer, withFlags } from './command-line.ts';
 import { frameOf } from './frame-lines.ts';
 import { FramePace } from './frame-pace.ts';
 import { HeldTerminal } from './held-terminal.ts';
@@ -232,7 +232,8 @@ class LiveScreen implements Screen {
     this.#dispatch({ type: 'promptClosed' });
     const entry = selectedPod(this.#state);
     const { isReadOnly } = this.#state;
-    const decision = decideCommand(words, { isReadOnly, isConfirmed, pod: entry && podArgument(entry) });
+    const selected = { pod: entry && podArgument(entry), container: entry && runningContainer(entry) };
+    const decision = decideCommand(words, { isReadOnly, isConfirmed, ...selected });
     if (decision.type === 'refuses') {
       this.#dispatch({ type: 'noted', text: decision.message });
       return;
@@ -245,12 +246,13 @@ class LiveScreen implements Screen {
 
   /** Runs a command that uses the terminal, such as a shell, in the place of the screen. */
   async #runOnTerminal(words: readonly string[]): Promise<void> {
-    const exitCode = await this.#terminal.lend((stdout) => {
+    const { exitCode, message } = await this.#terminal.lend((stdout) => {
       stdout.write(`$ ${commandText(words)}\n`);
       return this.#options.commands.onTerminal(words);
     });
-    const failed = exitCode === 0 ? '' : `exit ${exitCode}: ${commandText(words)}`;
-    this.#dispatch({ type: 'noted', text: failed });
+    // The reason first: the line is cut at the width of the screen.
+    const failed = `${message === '' ? `exit ${exitCode}` : message}: ${commandText(words)}`;
+    this.#dispatch({ type: 'noted', text: exitCode === 0 ? '' : failed });
   }
 
   async #save(): Promise<void> {

@@ -1,10 +1,10 @@
 import { podStatusText } from '../api/values/pod-printer.ts';
-import type { KubeletEvent } from '../engine/view/events.ts';
+import type { KubeletEvent, ManifestProblem } from '../engine/view/events.ts';
 import { isWell } from '../engine/view/is-well.ts';
 import type { EngineSnapshot, PodSnapshot, PodUsage, Silence } from '../engine/view/snapshot.ts';
 import { describeEvent } from './describe-event.ts';
 import { detailsLines } from './details-lines.ts';
-import { type EventKind, eventKindOf, nextEventKind } from './event-lines.ts';
+import { type EventKind, eventKindOf, isOfKind, nextEventKind } from './event-lines.ts';
 import { selectForward, withEnd, withoutPage, withoutSelected, withOutput, withSelectedPage } from './forwards.ts';
 import { headerLineLimit, headerLines, silenceLines, startingLines } from './header-lines.ts';
 import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts';
@@ -52,6 +52,8 @@ export interface ViewState {
   note: string;
   /** Undefined only without any pod. */
   selectedUID: string | undefined;
+  /** True if the table has the columns of the engine: worker, last and next sync. */
+  showsInternals: boolean;
   filter: string;
   editingFilter: boolean;
   /** Scrolled lines: from the newest event, the first problem, and the top of the details. */
@@ -71,6 +73,8 @@ export type ViewAction =
   | { type: 'helpToggled' }
   | { type: 'closed' }
   | { type: 'leaveAsked' }
+  | { type: 'podsShown' }
+  | { type: 'internalsToggled' }
   | { type: 'runAsked'; words: readonly string[] }
   | { type: 'pageOpened'; id: number; words: readonly string[] }
   | { type: 'pageGrew'; id: number; text: string }
@@ -113,10 +117,10 @@ export function initialViewState(
     isReadOnly: false,
     ...settings,
     usages: {},
-    events: [],
+    events: pastEvents(snapshot),
     eventCount: 0,
     held: undefined,
-    eventKind: 'all',
+    eventKind: 'news',
     pane: 'pods',
     overlay: 'none',
     page: undefined,
@@ -126,6 +130,7 @@ export function initialViewState(
     prompt: undefined,
     note: '',
     selectedUID: undefined,
+    showsInternals: false,
     filter: '',
     editingFilter: false,
     scroll: { events: 0, problems: 0, details: 0 },
@@ -152,7 +157,11 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
       }
       return { ...state, overlay: 'details', scroll: { ...state.scroll, details: 0 } };
     case 'helpToggled':
-      return { ...state, overlay: state.overlay === 'help' ? 'none' : 'help' };
+      return { ...withoutPage(state), prompt: undefined, overlay: state.overlay === 'help' ? 'none' : 'help' };
+    case 'podsShown':
+      return { ...withoutPage(state), prompt: undefined, overlay: 'none', pane: 'pods' };
+    case 'internalsToggled':
+      return { ...state, showsInternals: !state.showsInternals };
     case 'runAsked':
       return { ...state, overlay: 'ask', asked: action.words };
     case 'pageOpened':
@@ -182,7 +191,7 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
     case 'searchedOn':
       return state.page === undefined ? state : reducePage(state, state.page, action);
     case 'leaveAsked':
-      return { ...state, overlay: 'leave', editingFilter: false };
+      return { ...state, overlay: 'leave', prompt: undefined, editingFilter: false };
     case 'closed':
       return state.overlay === 'none' ? withFilter(state, '') : { ...withoutPage(state), overlay: 'none' };
     case 'eventKindSwitched':
@@ -217,7 +226,7 @@ export function visiblePods(state: ViewState): PodSnapshot[] {
 export function visibleEvents(state: ViewState): KubeletEvent[] {
   const wanted = state.filter.toLowerCase();
   return (state.held?.events ?? state.events).filter((event) => {
-    if (state.eventKind !== 'all' && eventKindOf(event) !== state.eventKind) return false;
+    if (!isOfKind(event, state.eventKind)) return false;
     if (wanted === '') return true;
     const { pod, title, detail } = describeEvent(event);
     return `${pod?.namespace ?? ''}/${pod?.name ?? ''} ${title} ${detail}`.toLowerCase().includes(wanted);
@@ -246,9 +255,28 @@ export function layoutOf(state: ViewState): Layout | undefined {
     rows: state.rows,
     header: visibleHeader(state).length,
     podCount: Math.max(visiblePods(state).length, startingLines(state.silence, state.columns).length),
-    problemLineCount: problemLines(manifestProblems(state.snapshot)).length,
+    problemLineCount: problemLines(shownProblems(state)).length,
     pane: state.pane,
   });
+}
+
+/** Errors of manifests. Warnings are counted in the header, and shown in the pane that `tab` leads to. */
+export function shownProblems({ snapshot, pane }: Pick<ViewState, 'snapshot' | 'pane'>): ManifestProblem[] {
+  const problems = manifestProblems(snapshot);
+  return pane === 'problems' ? problems : problems.filter(({ severity }) => severity === 'error');
+}
+
+/** The events that the pods of a snapshot remember, oldest first. */
+function pastEvents({ pods }: EngineSnapshot): KubeletEvent[] {
+  const events = pods.flatMap((entry) => entry.events).filter((event) => eventKindOf(event) !== undefined);
+  return events.toSorted((a, b) => a.at - b.at).slice(-maxEvents);
+}
+
+/** The first events of a screen, after the past that the agent knows. */
+function withPast(snapshot: EngineSnapshot, shown: readonly KubeletEvent[]): KubeletEvent[] {
+  const past = pastEvents(snapshot);
+  const known = new Set(past.map((event) => JSON.stringify(event)));
+  return [...past, ...shown.filter((event) => !known.has(JSON.stringify(event)))];
 }
 
 type PageAction = Extract<ViewAction, { type: 'pageChanged' | 'searchKept' | 'searchedOn' }>;
@@ -297,7 +325,7 @@ function refresh(state: ViewState, action: Extract<ViewAction, { type: 'refreshe
     snapshot,
     silence,
     now,
-    events: shown.length === 0 ? state.events : [...state.events, ...shown].slice(-maxEvents),
+    events: (state.events.length === 0 ? withPast(snapshot, shown) : [...state.events, ...shown]).slice(-maxEvents),
     eventCount: state.eventCount + shown.length,
     pane: state.pane === 'problems' && !hasProblems ? 'pods' : state.pane,
   };
@@ -361,7 +389,7 @@ function move(state: ViewState, direction: Move): ViewState {
       return moveSelection(state, direction, layout.pods - 1);
     case 'problems': {
       const height = layout.problems - 1;
-      const lineCount = problemLines(manifestProblems(state.snapshot)).length;
+      const lineCount = problemLines(shownProblems(state)).length;
       return withScroll(state, 'problems', moved(state.scroll.problems, direction, height, lineCount - height));
     }
     case 'events':

@@ -192,9 +192,9 @@ export class FakeCommands implements ScreenCommands {
     return { ended: promise, end: () => this.ended.push(words) };
   }
 
-  onTerminal(words: readonly string[]): Promise<number> {
+  onTerminal(words: readonly string[]): Promise<{ exitCode: number; message: string }> {
     this.terminal.push(words);
-    return Promise.resolve(3);
+    return Promise.resolve({ exitCode: 3, message: 'error: no sh in it' });
   }
 
   save(name: string, text: string): Promise<string> {

@@ -481,7 +481,7 @@ describe('commands', () => {
     expect([commands.terminal, stdin.isRaw, stdout.screen().at(-1)]).toEqual([
       [['exec', '--root-dir', '/k', '-it', 'default/web', '--', 'sh']],
       true,
-      'exit 3: kubelet-ts exec --root-dir /k -it default/web -- sh',
+      'error: no sh in it: kubelet-ts exec --root-dir /k -it default/web -- sh',
     ]);
   });
 
@@ -491,7 +491,7 @@ describe('commands', () => {
     commands.onTerminal = () => {
       guarded.emit(signal);
       lent.push(screen.isLent);
-      return Promise.resolve(130);
+      return Promise.resolve({ exitCode: 130, message: '' });
     };
     await type(':');
     await type('attach web\r');

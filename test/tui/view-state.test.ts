@@ -75,18 +75,32 @@ describe('events', () => {
   });
 
   const worker: KubeletEvent = { at: noon, type: 'WorkerStateChanged', pod: refOf('db'), state: 'terminating' };
-  const all = [makeDied(1), makeRecorded('Pulled', 'Image is there'), worker];
+  const news = [makeDied(1), makeRecorded('Pulled', 'Image is there')];
+  const all = [...news, worker];
   const next: ViewAction = { type: 'eventKindSwitched' };
   test.each<[title: string, actions: ViewAction[], expected: KubeletEvent[]]>([
-    ['shows all kinds at first', [], all],
-    ['shows those of the PLEG', [next], [makeDied(1)]],
-    ['shows recorded ones', [next, next], [makeRecorded('Pulled', 'Image is there')]],
-    ['shows those of workers', [next, next, next], [worker]],
-    ['shows all kinds again', [next, next, next, next], all],
-    ['shows those that match the filter by pod', [typed('default/DB')], [worker]],
+    ['shows news at first', [], news],
+    ['shows all kinds', [next], all],
+    ['shows those of the PLEG', [next, next], [makeDied(1)]],
+    ['shows recorded ones', [next, next, next], [makeRecorded('Pulled', 'Image is there')]],
+    ['shows those of workers', [next, next, next, next], [worker]],
+    ['shows news again', [next, next, next, next, next], news],
+    ['shows those that match the filter by pod', [next, typed('default/DB')], [worker]],
     ['shows those that match the filter by text', [typed('pulled image')], [makeRecorded('Pulled', 'Image is there')]],
   ])('%s', (_title, actions, expected) => {
     expect(visibleEvents(start(snapshot, refreshed(snapshot, ...all), ...actions))).toEqual(expected);
+  });
+
+  test('begin with what the agent remembers, once', () => {
+    const past = [makeRecorded('Pulled', 'Image is there', noon - 2000), makeDied(1, noon - 1000)];
+    const known = makeSnapshot([{ ...makeEntry('web'), events: past }]);
+    const attached = start(known, refreshed(known, makeDied(2)));
+    const late = start(makeSnapshot([]), refreshed(known, ...past, makeDied(2)));
+    expect([start(known), attached, late].map(visibleEvents)).toEqual([
+      past,
+      [...past, makeDied(2)],
+      [...past, makeDied(2)],
+    ]);
   });
 
   test('stand still while paused, and follow again', () => {

@@ -34,13 +34,31 @@ export function screenCommands(flags: readonly string[]): ScreenCommands {
       for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', onOutput);
       return { ended: exitCodeOf(child, 'close', onOutput), end: () => child.kill('SIGTERM') };
     },
-    onTerminal: (words) => exitCodeOf(run(words, { stdio: 'inherit' }), 'exit'),
+    onTerminal: async (words) => {
+      // With a terminal, output of the container comes on stdout, so stderr has only what the command itself says.
+      const child = run(words, { stdio: ['inherit', 'inherit', 'pipe'] });
+      let message = '';
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        process.stderr.write(text);
+        message = (message + text).slice(-maxMessage);
+      });
+      const exitCode = await exitCodeOf(child, 'close');
+      return { exitCode, message: firstError(message) };
+    },
     save: async (name, text) => {
       const path = resolve(name);
       await writeFile(path, text, { mode: 0o600, flag: 'wx' });
       return path;
     },
   };
+}
+
+const maxMessage = 4096;
+
+/** The error of a command in one line, without its hint. */
+function firstError(text: string): string {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.find((line) => line.startsWith('error: ')) ?? lines.findLast((line) => line !== '') ?? '';
 }
 
 function exitCodeOf(child: ChildProcess, event: 'close' | 'exit', onError?: (text: string) => void): Promise<number> {

@@ -23,7 +23,7 @@ writeFileSync(process.argv[2], ${group} === String(process.pid) ? 'its own' : 't
 test('keys of the terminal signal a command that has it, and none of those behind the screen', async () => {
   const file = await groupTeller();
   const commands = screenCommands([]);
-  const codes = [await commands.onTerminal([file])];
+  const codes = [(await commands.onTerminal([file])).exitCode];
   const groups = [await readFile(file, 'utf8')];
   codes.push(await commands.start([file], () => undefined).ended);
   groups.push(await readFile(file, 'utf8'));
