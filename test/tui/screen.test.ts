@@ -91,10 +91,10 @@ describe('frames', () => {
     await clock.advance(200);
     expect(stdout.screen()).toEqual([
       'kubelet-ts edge1  containerd 1.7.24  pods 1/2 ready  file 2',
-      '  NAMESPACE NAME READY STATUS           RESTARTS AGE WORKER',
-      '> default   web  0/1   CrashLoopBackOff 3        60m sync',
-      '  default   db   1/1   Running          0        60m sync',
-      '── EVENTS all ──────────────────────────────────────────────',
+      '  NAME READY STATUS           RESTARTS REASON',
+      '> web  0/1   CrashLoopBackOff 3        exits with code 1; n…',
+      '  db   1/1   Running          0',
+      '── EVENTS news ─────────────────────────────────────────────',
       '12:00:00 web ContainerDied    main 0123456789abc exit 137',
       '12:00:00 web Pulled           Image is there',
       '',
@@ -124,11 +124,11 @@ describe('frames', () => {
     });
     const { stdout } = start(snapshot, { columns: 72, rows: 16 });
     expect(stdout.screen()).toEqual([
-      'kubelet-ts edge1  runtime: no answer  pods 0/0 ready  file 0 (1 problem)',
+      'kubelet-ts edge1  runtime: no answer  pods 0/0 ready  file 0 (1 error)',
       'http not read yet  PLEG evented, relist 3s ago  up 120m',
       '  PODS',
       '  No pods. Put a manifest into a source.',
-      '── EVENTS all ──────────────────────────────────────────────────────────',
+      '── EVENTS news ─────────────────────────────────────────────────────────',
       '',
       '',
       '',
@@ -178,13 +178,13 @@ describe('frames', () => {
     const shown = () => stdout.screen().filter((row) => row.includes('pod-'));
     expect([shown().length, shown()[0], stdout.screen().at(-1)?.slice(0, 24)]).toEqual([
       20,
-      '> default   pod-00-edge1 1/1   Running 0        60m sync   12s ago, 34ms 50s',
+      '> default   pod-00-edge1 1/1   Running 0        60m',
       '20 of 50 pods  q leave  ',
     ]);
     await type('G');
     expect([shown().length, shown().at(-1)]).toEqual([
       20,
-      '> default   pod-49-edge1 1/1   Running 0        60m sync   12s ago, 34ms 50s',
+      '> default   pod-49-edge1 1/1   Running 0        60m',
     ]);
   });
 
@@ -217,7 +217,7 @@ describe('frames', () => {
     await clock.advance(100);
     expect([tiny, stdout.screen()[2]]).toEqual([
       ['Terminal too small: 30x5', 'kubelet-ts needs 40x10.', 'Pods keep running.', '', ''],
-      '> default   web  0/1   CrashLoopBackOff 3        60m sync',
+      '> web  0/1   CrashLoopBackOff 3        exits with code 1; n…',
     ]);
   });
 
@@ -303,7 +303,7 @@ describe('keys', () => {
     await type('/crash\r');
     expect(stdout.screen().slice(1, 4)).toEqual([
       '  NAMESPACE NAME READY STATUS           RESTARTS AGE WORKER',
-      '> default   web  0/1   CrashLoopBackOff 3        60m sync',
+      '> web  0/1   CrashLoopBackOff 3        exits with code 1; n…',
       '── EVENTS all ──────────────────────────────────────────────',
     ]);
   });
@@ -355,7 +355,7 @@ describe('keys', () => {
     stdout.resize(60, 12);
     await clock.advance(100);
     await type('q');
-    expect([stdout.screen()[2], left]).toEqual(['> default   web  0/1   CrashLoopBackOff 3        60m sync', []]);
+    expect([stdout.screen()[2], left]).toEqual(['> web  0/1   CrashLoopBackOff 3        exits with code 1; n…', []]);
   });
 
   test('ctrl-z gives the terminal back and stops the screen, which is there again when it is continued', async () => {
@@ -369,7 +369,7 @@ describe('keys', () => {
     await clock.advance(100);
     expect([stdin.isRaw, stdout.screen()[2]]).toEqual([
       true,
-      '> default   web  0/1   CrashLoopBackOff 3        60m sync',
+      '> web  0/1   CrashLoopBackOff 3        exits with code 1; n…',
     ]);
     await type('q');
     expect(stdout.screen()[1]).toBe('LEAVE THE SCREEN');
@@ -393,13 +393,13 @@ describe('keys', () => {
     await clock.advance(300);
     expect([stdin.isRaw, stdout.screen()[2]]).toEqual([
       true,
-      '> default   web  0/1   CrashLoopBackOff 3        60m sync',
+      '> web  0/1   CrashLoopBackOff 3        exits with code 1; n…',
     ]);
   });
 
   test('are not needed: the screen also runs without a keyboard', () => {
     const { stdout } = start(makeSnapshot([crashing]), small, new FakeStdin(false));
-    expect(stdout.screen()[2]).toBe('> default   web  0/1   CrashLoopBackOff 3        60m sync');
+    expect(stdout.screen()[2]).toBe('> web  0/1   CrashLoopBackOff 3        exits with code 1; n…');
   });
 });
 
