@@ -53,8 +53,9 @@ function withPod(words: readonly string[], { pod, container }: Selected): readon
   if (own.some((word) => ['--all', '-l', '--selector'].includes(word))) return words;
   if (verb !== 'exec') return [verb, pod, ...more];
   const program = end < 0 ? ['--', 'sh'] : more.slice(end);
-  const given = own.length > 0 ? own : ['-it', ...(container === undefined ? [] : ['-c', container])];
-  return [verb, ...given, pod, ...program];
+  const tty = own.some((word) => /^-[it]/.test(word)) ? [] : ['-it'];
+  const isChosen = own.some((word) => /^(-c|--container)/.test(word));
+  return [verb, ...tty, ...own, ...(isChosen || container === undefined ? [] : ['-c', container]), pod, ...program];
 }
 
 /** The selected pod, and its first running container if that is not its first one. */

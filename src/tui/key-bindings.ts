@@ -24,7 +24,7 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['s f', 'a shell in it; forward a local port to it'],
   ['F', 'forwarded ports: enter shows one, D ends it'],
   ['R S U T', 'restart it; stop it; start it ("up"); try it now'],
-  [':', 'a command of kubelet-ts, such as :rollback; :q leaves, :po shows the pods'],
+  [':', 'a command, such as :rollback; :q leaves, :po shows the pods'],
   ['tab', 'next pane: pods, events, problems'],
   ['/', 'filter pods and events; esc clears it'],
   ['e', 'kind of events: news, all, pleg, recorded, workers'],

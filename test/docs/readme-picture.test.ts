@@ -62,7 +62,7 @@ async function screenOfFourPods(): Promise<string[]> {
   const sources = [{ source: 'file' as const, where: '/manifests', ready: true, pods: pods.length, problems }];
   const view = new FakeView(makeSnapshot(pods, { sources }));
   const clock = new ScreenClock(noon);
-  const stdout = new FakeStdout(110, 19);
+  const stdout = new FakeStdout(110, 17);
   const shown = runScreen({
     view,
     stdout,

@@ -31,6 +31,8 @@ afterEach(async () => {
 const web = makePod('web', { containers: [shell('app', serve)] });
 
 test('a dropped manifest goes through its worker states and PLEG events on the screen', async () => {
+  await terminal.type('e');
+  await terminal.until((screen) => screen.includes('EVENTS all'));
   await agent.write('web.yaml', web);
   const running = await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen));
   const happened = running
@@ -50,7 +52,7 @@ test('a dropped manifest goes through its worker states and PLEG events on the s
 
 test('a manifest that is broken is on the screen', async () => {
   await agent.write('broken.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: {}}\n');
-  const screen = await terminal.until((text) => text.includes('1 problem'));
+  const screen = await terminal.until((text) => text.includes('1 error'));
   expect(screen.split('PROBLEMS 1')[1]).toMatch(/broken\.yaml\S* .*spec\.containers/);
 });
 

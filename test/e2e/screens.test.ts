@@ -18,7 +18,7 @@ const small = { columns: 80, rows: 24 };
 const large = { columns: 200, rows: 50 };
 /** The runtime in the first row, in the cyan of each theme. */
 const runtime = { dark: '\u001b[36mcontainerd', light: '\u001b[38;5;24mcontainerd' };
-/** A column of each size. */
+/** Columns of each size, with those of the engine in the large one. */
 const columns = { small: / +STATUS +RESTARTS +AGE/, large: / +LAST SYNC +NEXT/ };
 
 async function open(words: readonly string[], more: Record<string, string> = {}): Promise<VirtualTerminal> {
@@ -36,6 +36,7 @@ async function look(terminal: VirtualTerminal, theme: 'dark' | 'light', ...keys:
   await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen) && columns.small.test(screen));
   expect(await terminal.colored()).toContain(runtime[theme]);
   await terminal.resize(large.columns, large.rows);
+  await terminal.type('i');
   const screen = await terminal.until((text) => columns.large.test(text) && / web-edge1 +1\/1 +Running /.test(text));
   expect(Math.max(...screen.split('\n').map((line) => line.length))).toBeLessThanOrEqual(large.columns);
   expect(await terminal.colored()).toContain(runtime[theme]);

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { changedLogs, commandText, decideCommand, splitWords } from '../../src/tui/command-line.ts';
+import type { ContainerState } from '../../src/api/types.ts';
+import { changedLogs, commandText, decideCommand, runningContainer, splitWords } from '../../src/tui/command-line.ts';
+import { makeEntry } from './make-snapshot.ts';
 
 const free = { isReadOnly: false, isConfirmed: false, pod: 'web' };
 
@@ -46,6 +48,52 @@ test.each([
     type: 'refuses',
     message: `${verb} changes pods: the screen is read-only`,
   });
+});
+
+test.each([
+  ['rollback', 'rollback web'],
+  ['rollback --to 2', 'rollback web --to 2'],
+  ['rollback --to=2', 'rollback web --to=2'],
+  ['rollback db --to 2', 'rollback db --to 2'],
+  ['logs -c side -f', 'logs web -c side -f'],
+  ['restart --all', 'restart --all'],
+  ['stop -l app=web', 'stop -l app=web'],
+  ['wait --for Ready', 'wait web --for Ready'],
+  ['exec', 'exec -it -c side web -- sh'],
+  ['exec -- ls /', 'exec -it -c side web -- ls /'],
+  ['exec -c main', 'exec -it -c main web -- sh'],
+  ['exec -i -- cat', 'exec -i -c side web -- cat'],
+  ['exec db -- ls', 'exec db -- ls'],
+])('%s means %s', (typed, expected) => {
+  const selected = { isReadOnly: false, isConfirmed: true, pod: 'web', container: 'side' };
+  expect(decideCommand(typed.split(' '), selected)).toMatchObject({ words: expected.split(' ') });
+});
+
+const running: ContainerState = { running: { startedAt: '2025-03-01T11:00:00Z' } };
+const crashed: ContainerState = { waiting: { reason: 'CrashLoopBackOff' } };
+
+test.each<[what: string, main: ContainerState, side: ContainerState, expected: string | undefined]>([
+  ['the one that runs', crashed, running, 'side'],
+  ['the first one, which exec takes by itself', running, running, undefined],
+  ['the first one, though the other has crashed', running, crashed, undefined],
+  ['none if none runs', crashed, crashed, undefined],
+])('a shell opens in %s', (_what, main, side, expected) => {
+  const entry = makeEntry('web');
+  const [container] = entry.pod.spec.containers;
+  const [status] = entry.pod.status?.containerStatuses ?? [];
+  if (container === undefined || status === undefined) throw new Error('a pod has a container');
+  const pod = {
+    ...entry.pod,
+    spec: { ...entry.pod.spec, containers: [container, { ...container, name: 'side' }] },
+    status: {
+      ...entry.pod.status,
+      containerStatuses: [
+        { ...status, state: main },
+        { ...status, name: 'side', state: side },
+      ],
+    },
+  };
+  expect(runningContainer({ pod })).toBe(expected);
 });
 
 test('words are split and shown as in a shell', () => {

@@ -84,6 +84,7 @@ test.each<[key: string, expected: KeyCommand]>([
   [':', { type: 'promptOpened', kind: ':' }],
   ['/', { type: 'filterOpened' }],
   ['p', { type: 'pauseToggled' }],
+  ['i', { type: 'internalsToggled' }],
   ['?', { type: 'helpToggled' }],
   ['g', { type: 'moved', move: 'first' }],
   ['k', { type: 'moved', move: 'up' }],
@@ -104,6 +105,31 @@ test.each<[key: string, expected: KeyCommand]>([
 ])('%s has its command beside a log', (input, expected) => {
   const page = openPage(1, ['logs', '-f', 'web']);
   expect(computeKeyCommand({ ...withPod, overlay: 'output', page }, { input, key: {} })).toEqual(expected);
+});
+
+test.each<[typed: string, expected: KeyCommand]>([
+  ['q', { type: 'leaveAsked' }],
+  ['q!', { type: 'leaveAsked' }],
+  ['quit', { type: 'leaveAsked' }],
+  ['exit', { type: 'leaveAsked' }],
+  ['h', { type: 'helpToggled' }],
+  ['help', { type: 'helpToggled' }],
+  ['?', { type: 'helpToggled' }],
+  ['po', { type: 'podsShown' }],
+  ['pod', { type: 'podsShown' }],
+  ['pods', { type: 'podsShown' }],
+  ['rollback', { type: 'ran', words: ['rollback'], isConfirmed: false }],
+  ['q web', { type: 'ran', words: ['q', 'web'], isConfirmed: false }],
+  ['  ', { type: 'promptClosed' }],
+])(':%s is a command of the screen, or of kubelet-ts', (text, expected) => {
+  const prompted = { ...withPod, prompt: { kind: ':' as const, text } };
+  expect(computeKeyCommand(prompted, { input: '\r', key: { return: true } })).toEqual(expected);
+});
+
+test(':q leaves at once the screen of an agent that was there before', () => {
+  const prompted = { ...withPod, isAttached: true, prompt: { kind: ':' as const, text: 'q' } };
+  const expected = { type: 'left', leaving: 'detach' };
+  expect(computeKeyCommand(prompted, { input: '\r', key: { return: true } })).toEqual(expected);
 });
 
 test('takes keys that arrive together one by one', () => {

@@ -182,10 +182,7 @@ describe('frames', () => {
       '20 of 50 pods  q leave  ',
     ]);
     await type('G');
-    expect([shown().length, shown().at(-1)]).toEqual([
-      20,
-      '> default   pod-49-edge1 1/1   Running 0        60m',
-    ]);
+    expect([shown().length, shown().at(-1)]).toEqual([20, '> default   pod-49-edge1 1/1   Running 0        60m']);
   });
 
   test('never pass the edges of the terminal', async () => {
@@ -231,7 +228,7 @@ describe('frames', () => {
     await clock.advance(1000);
     expect([lost[0], lost[2], stdout.screen()[0]?.slice(0, 40)]).toEqual([
       'kubelet-ts edge1  LOST for 5s, showing its last state: the agent has ended',
-      '> default   web  0/1   CrashLoopBackOff 3        60m sync   13s ago, 34ms 49s  exits with code 1; n…',
+      '> default   web  0/1   CrashLoopBackOff 3        60m exits with code 1; next try in 49s',
       before[0]?.slice(0, 40),
     ]);
   });
@@ -302,10 +299,42 @@ describe('keys', () => {
     const { stdout, type } = start(makeSnapshot([makeEntry('db'), crashing]), small);
     await type('/crash\r');
     expect(stdout.screen().slice(1, 4)).toEqual([
-      '  NAMESPACE NAME READY STATUS           RESTARTS AGE WORKER',
+      '  NAME READY STATUS           RESTARTS REASON',
       '> web  0/1   CrashLoopBackOff 3        exits with code 1; n…',
-      '── EVENTS all ──────────────────────────────────────────────',
+      '── EVENTS news ─────────────────────────────────────────────',
     ]);
+  });
+
+  test('i shows the columns of the engine, and hides them again', async () => {
+    const { stdout, type } = start(makeSnapshot([crashing]), { columns: 110, rows: 12 });
+    const head = (): string | undefined => stdout.screen().find((row) => row.startsWith('  NAMESPACE'));
+    const heads = [head()];
+    for (const key of ['i', 'i']) {
+      await type(key);
+      heads.push(head());
+    }
+    const usual = '  NAMESPACE  NAME  READY  STATUS            RESTARTS                AGE  REASON';
+    const whole = '  NAMESPACE  NAME  READY  STATUS            RESTARTS                AGE  WORKER  NEXT  REASON';
+    expect(heads).toEqual([usual, whole, usual]);
+  });
+
+  test.each([
+    ['q', 'LEAVE THE SCREEN'],
+    ['help', 'KEYS'],
+  ])(':%s opens %s', async (word, title) => {
+    const { commands, stdout, type } = start(makeSnapshot([crashing]), { columns: 80, rows: 24 });
+    await type(':');
+    await type(`${word}\r`);
+    expect([commands.started, stdout.screen()[2]]).toEqual([[], title]);
+  });
+
+  test(':po leads back to the pods', async () => {
+    const { stdout, type } = start(makeSnapshot([crashing]), { columns: 80, rows: 24 });
+    await type('\r');
+    const details = stdout.screen()[2];
+    await type(':');
+    await type('po\r');
+    expect([details?.slice(0, 15), stdout.screen()[3]?.slice(0, 15)]).toEqual(['default/web', '> default   web']);
   });
 
   test.each([
@@ -473,6 +502,22 @@ describe('commands', () => {
     ]);
   });
 
+  test.each([
+    ['rollback', 'rollback default/web'],
+    ['rollback --to 2', 'rollback default/web --to 2'],
+    ['rollback db --to 2', 'rollback db --to 2'],
+  ])(':%s asks, and then runs %s', async (typed, words) => {
+    const { commands, type } = start(makeSnapshot([crashing]), wide);
+    await type(':');
+    await type(`${typed}\r`);
+    const before = commands.started.length;
+    await type('y');
+    expect([before, commands.started.map((started) => started.words.join(' '))]).toEqual([
+      0,
+      [words.replace('rollback', 'rollback --root-dir /k')],
+    ]);
+  });
+
   test('that use the terminal get it whole, and give it back', async () => {
     const { commands, clock, stdout, stdin, type } = start(makeSnapshot([crashing]), wide);
     await type('s');
@@ -587,7 +632,7 @@ test('CPU and memory are sampled every five seconds while the screen is open', a
   await clock.advance(1000);
   expect([counts, stdout.screen().find((row) => row.startsWith('> default'))]).toEqual([
     [1, 1, 2, 3],
-    expect.stringMatching(/^> default +web .* 3m ▃▆█ +3Mi ███ /) as string,
+    '> default    web   1/1    Running  0         60m      3m ▃▆█     3Mi ███',
   ]);
   screen.unmount();
   await clock.advance(20_000);
