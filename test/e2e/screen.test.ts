@@ -31,10 +31,10 @@ afterEach(async () => {
 const web = makePod('web', { containers: [shell('app', serve)] });
 
 test('a dropped manifest goes through its worker states and PLEG events on the screen', async () => {
-  await terminal.type('e');
-  await terminal.until((screen) => screen.includes('EVENTS all'));
   await agent.write('web.yaml', web);
-  const running = await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen));
+  await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen));
+  await terminal.type('e');
+  const running = await terminal.until((screen) => screen.includes('EVENTS all'));
   const happened = running
     .split('\n')
     .map((line) => /^\W*[\d:]{8} default\/web-edge1 +(?<event>\w+ +\w+)/.exec(line)?.groups?.['event'])
