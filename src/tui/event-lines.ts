@@ -57,21 +57,19 @@ export function isOfKind(event: KubeletEvent, kind: EventKind): boolean {
   return own !== undefined && (kind === 'all' || kind === own);
 }
 
+const newsTypes: readonly KubeletEvent['type'][] = [
+  'Recorded',
+  'RuntimeReady',
+  'RuntimeNotReady',
+  'PodAdded',
+  'PodUpdated',
+  'PodRemoved',
+];
+
 /** A container that starts or is removed is recorded too, in more words. */
 function isNews(event: KubeletEvent): boolean {
-  switch (event.type) {
-    case 'Recorded':
-    case 'RuntimeReady':
-    case 'RuntimeNotReady':
-    case 'PodAdded':
-    case 'PodUpdated':
-    case 'PodRemoved':
-      return true;
-    case 'ContainerDied':
-      return event.containerName !== undefined;
-    default:
-      return false;
-  }
+  if (event.type === 'ContainerDied') return event.containerName !== undefined;
+  return newsTypes.includes(event.type);
 }
 
 /** The kind of an event in the events pane. Returns undefined for events that are too frequent to show. */

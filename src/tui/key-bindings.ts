@@ -124,7 +124,7 @@ function askCommand({ asked }: ViewState, input: string, key: Partial<Key>): Key
 }
 
 /** Commands of the screen itself, as in vim and k9s. */
-function ownCommand(state: ViewState, [word, ...more]: readonly string[]): KeyCommand | undefined {
+function ownCommand(state: ViewState, [word = '', ...more]: readonly string[]): KeyCommand | undefined {
   if (more.length > 0) return undefined;
   switch (word) {
     case 'q':
