@@ -33,7 +33,7 @@ const effects: Readonly<Record<string, Effect>> = {
 
 /** Commands about a pod, which is the selected one if none is named. */
 const podCommands = [
-  ...['describe', 'explain', 'history', 'logs', 'wait', 'exec', 'attach', 'checkpoint'],
+  ...['describe', 'explain', 'history', 'logs', 'wait', 'exec', 'attach', 'checkpoint', 'port-forward'],
   ...['start', 'retry', 'hold', 'unhold', 'restart', 'stop', 'rollback'],
 ];
 
@@ -48,7 +48,10 @@ function withPod(words: readonly string[], { pod, container }: Selected): readon
   const [verb = '', ...more] = words;
   const end = more.indexOf('--');
   const own = end < 0 ? more : more.slice(0, end);
-  const isNamed = own.some((word, index) => !word.startsWith('-') && !valueFlags.includes(own[index - 1] ?? ''));
+  const isPod = (word: string): boolean => verb !== 'port-forward' || !/^\d*:?\d+$/.test(word);
+  const isNamed = own.some(
+    (word, index) => !word.startsWith('-') && !valueFlags.includes(own[index - 1] ?? '') && isPod(word),
+  );
   if (pod === undefined || !podCommands.includes(verb) || isNamed) return words;
   if (own.some((word) => ['--all', '-l', '--selector'].includes(word))) return words;
   if (verb !== 'exec') return [verb, pod, ...more];

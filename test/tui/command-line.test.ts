@@ -59,6 +59,8 @@ test.each([
   ['restart --all', 'restart --all'],
   ['stop -l app=web', 'stop -l app=web'],
   ['wait --for Ready', 'wait web --for Ready'],
+  ['port-forward 8080:80 :53', 'port-forward web 8080:80 :53'],
+  ['port-forward db 8080', 'port-forward db 8080'],
   ['exec', 'exec -it -c side web -- sh'],
   ['exec -- ls /', 'exec -it -c side web -- ls /'],
   ['exec -c main', 'exec -it -c main web -- sh'],
