@@ -1,7 +1,6 @@
 import js from '@eslint/js';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
-import { roomRule } from './scripts/rooms.mjs';
 
 const packagesForbidden = {
   engine: ['@grpc/*', 'commander', 'ink', 'react'],
@@ -59,9 +58,7 @@ export default defineConfig(
   {
     files: ['src/**/*.{ts,tsx}'],
     ignores: ['src/main.ts'],
-    plugins: { rooms: { rules: { edge: roomRule } } },
     rules: {
-      'rooms/edge': 'error',
       'no-restricted-properties': [
         'error',
         { property: 'localeCompare', message: 'compare with <: the tables of locales take 3 MB of memory' },

@@ -18,8 +18,8 @@ import {
   namedManifests,
   readManifests,
   readStdin,
-  stdinOrigin,
 } from '../node/sources/read-manifests.ts';
+import { stdinOrigin } from '../node/sources/manifest-texts.ts';
 import { emptyFolders } from '../node/sources/empty-folders.ts';
 import { nodeLabels } from '../node/node-config.ts';
 import { isURL } from '../node/options/url-for-path.ts';

@@ -1,3 +1,4 @@
+import type { Pod } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import type { ImageService } from '../cri/image-service.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
@@ -10,6 +11,8 @@ import type { EngineOfManagers } from './container-manager/resource-managers/res
 import type { AsyncQueue } from '../flow/async-queue.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { WallClockHistory } from '../flow/wall-clock-history.ts';
+import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
+import type { PodDirs } from './host/pod-dirs.ts';
 import type { FilesystemSize } from './host/filesystem-size.ts';
 import type { DockerConfig } from './images/docker-config.ts';
 import type { ForeignPods } from './kuberuntime/owned-runtime.ts';
@@ -20,12 +23,12 @@ import type { KernelLog } from './oom/kernel-log.ts';
 import type { OutgoingText } from './outgoing/outgoing-text.ts';
 import type { SecretValues } from './outgoing/secret-values.ts';
 import type { RuntimeEventStream } from './pleg/runtime-event-stream.ts';
-import type { StatsSources } from './new-stats.ts';
 import type { SyncLoopInput } from './sync-loop.ts';
 import type { Emit, EventBus } from './view/event-bus.ts';
 import type { Meter } from './view/meter.ts';
 import type { CheckHealth } from './prober/run-probe.ts';
 import type { StatsHost } from './stats/stats-host.ts';
+import type { VolumeManager } from './volumes/volume-manager.ts';
 import type { StatsProvider } from './stats/stats-provider.ts';
 
 /** The engine's dependencies. */
@@ -81,6 +84,17 @@ export interface KubeletDeps {
   /** Uniform in [0, 1). */
   random: () => number;
   logger: Logger;
+}
+
+/** The parts of an engine that its statistics use. */
+export interface StatsSources {
+  deps: Pick<KubeletDeps, 'clock' | 'imageService' | 'logger' | 'meter' | 'node' | 'random' | 'runtime' | 'statsHost'>;
+  /** Statuses of all pods in the runtime. */
+  podStatuses: () => readonly RuntimePodStatus[];
+  /** Returns undefined for a pod without a manifest. */
+  podOf: (uid: string) => Pod | undefined;
+  volumeManager: Pick<VolumeManager, 'measuredVolumes' | 'driverUsage'>;
+  podDirs: Pick<PodDirs, 'podDir'>;
 }
 
 /** Dependencies of every component, with the queue of the sync loop and the outputs of the engine. */

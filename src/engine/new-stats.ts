@@ -1,8 +1,6 @@
 import type { Pod } from '../api/types.ts';
 import { podsCgroupOf } from './container-manager/cgroup-settings.ts';
-import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
-import type { PodDirs } from './host/pod-dirs.ts';
-import type { KubeletDeps } from './kubelet-deps.ts';
+import type { StatsSources } from './kubelet-deps.ts';
 import { terminationLogsDirectory } from './container/log-paths.ts';
 import { hostsFilePath } from './network/hosts-file.ts';
 import { DiskUsageCache } from './stats/disk-usage-cache.ts';
@@ -14,18 +12,6 @@ import { Sampler } from './stats/sampler.ts';
 import type { StatsProvider } from './stats/stats-provider.ts';
 import { statsPods } from './stats/stats-pods.ts';
 import type { MeasuredVolume } from './volumes/measured-volume.ts';
-import type { VolumeManager } from './volumes/volume-manager.ts';
-
-/** The parts of an engine that its statistics use. */
-export interface StatsSources {
-  deps: Pick<KubeletDeps, 'clock' | 'imageService' | 'logger' | 'meter' | 'node' | 'random' | 'runtime' | 'statsHost'>;
-  /** Statuses of all pods in the runtime. */
-  podStatuses: () => readonly RuntimePodStatus[];
-  /** Returns undefined for a pod without a manifest. */
-  podOf: (uid: string) => Pod | undefined;
-  volumeManager: Pick<VolumeManager, 'measuredVolumes' | 'driverUsage'>;
-  podDirs: Pick<PodDirs, 'podDir'>;
-}
 
 /** Makes the statistics of the node and its pods. Nothing is measured yet. */
 export function newStats({ deps, podStatuses, podOf, volumeManager, podDirs }: StatsSources): StatsProvider {

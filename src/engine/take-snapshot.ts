@@ -1,13 +1,8 @@
 import type { Pod, PodSpec, PodStatus } from '../api/types.ts';
 import { sourceOf } from '../api/values/config-annotations.ts';
 import { podFullName, podKey } from '../api/values/pod-names.ts';
-import { eachContainer } from '../api/values/containers.ts';
-import { initAndRegularStatuses, runtimeContainerID } from '../api/values/container-statuses.ts';
-import { containerHash } from './container/container-hash.ts';
-import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
-import { containerResize } from './in-place/container-resize.ts';
-import type { OutdatedResources } from './kuberuntime/actions/compute-resize-actions.ts';
 import type { KubeletParts } from './new-kubelet.ts';
+import { outdatedContainers, runsOf } from './outdated-containers.ts';
 import type { OutgoingText } from './outgoing/outgoing-text.ts';
 import type { EngineActivity, EngineSnapshot, PodActivity, PodSnapshot } from './view/snapshot.ts';
 
@@ -59,26 +54,6 @@ export function takeActivity(parts: KubeletParts): Omit<EngineActivity, 'nodeNam
   });
   const runtimeOnly = workers.runtimeOnlyStates();
   return { ...(lastRelistAt === undefined ? {} : { lastRelistAt }), pods, runtimeOnly };
-}
-
-/** True if all running containers of a pod are those of its newest manifest. */
-export function runsAsDeclared(parts: KubeletParts, declared: Pod): boolean {
-  const { inPlaceUpdates, statusManager, handlers } = parts;
-  const { uid } = declared.metadata;
-  const status = statusManager.get(uid);
-  const pod = status === undefined ? declared : { ...declared, status };
-  const isNewest = inPlaceUpdates.waitOf(uid) === undefined && !handlers.isOutgoing(declared);
-  return isNewest && outdatedContainers(pod, declared, runsOf(parts, declared)).length === 0;
-}
-
-/** The pod as its worker carried it out last. */
-function runsOf({ appliedRevisions, cache }: KubeletParts, declared: Pod): Parameters<typeof outdatedContainers>[2] {
-  const { uid } = declared.metadata;
-  return {
-    podStatus: cache.get(uid),
-    applied: appliedRevisions.of(uid) ?? declared,
-    resources: appliedRevisions.outdated(uid),
-  };
 }
 
 /** Of several revisions of a pod the declared one comes last. */
@@ -153,37 +128,6 @@ const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)
 function shownWorker<W extends { lastSyncError?: string }>(worker: W, outgoing: OutgoingText): W {
   const { lastSyncError } = worker;
   return lastSyncError === undefined ? worker : { ...worker, lastSyncError: outgoing.text(lastSyncError) };
-}
-
-const containersByName = ({ spec }: Pod): ReadonlyMap<string, AnyContainer> =>
-  new Map(Array.from(eachContainer(spec), ({ container }) => [container.name, container]));
-type AnyContainer = ReturnType<typeof eachContainer> extends Iterable<{ container: infer C }> ? C : never;
-
-/**
- * Names of running containers with the image or the resources of an earlier manifest of the same UID. `newest`: the pod
- * by its newest manifest, which may wait. `applied`: by the one that its worker carried out last.
- */
-export function outdatedContainers(
-  { status }: Pod,
-  newest: Pod,
-  runs: { podStatus: RuntimePodStatus; applied: Pod; resources: OutdatedResources },
-): string[] {
-  const { podStatus, applied, resources } = runs;
-  const outdated: string[] = [];
-  const byID = new Map(podStatus.containerStatuses.map((known) => [known.id, known]));
-  const newestByName = containersByName(newest);
-  const appliedByName = applied.spec === newest.spec ? newestByName : containersByName(applied);
-  // Each snapshot compares all containers of the node, nearly always with themselves.
-  for (const { name, containerID, state } of initAndRegularStatuses(status)) {
-    if (state?.running === undefined) continue;
-    const [container, current] = [newestByName.get(name), appliedByName.get(name)];
-    if (current === undefined || container === undefined) continue;
-    const id = runtimeContainerID(containerID);
-    const made = byID.get(id);
-    const isResized = id in resources || (current !== container && containerResize(current, container) !== undefined);
-    if (made?.hash !== containerHash(container) || isResized) outdated.push(name);
-  }
-  return outdated;
 }
 
 /**

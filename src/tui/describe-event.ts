@@ -1,7 +1,7 @@
 import type { PodRef } from '../api/values/pod-names.ts';
 import { pullText } from '../api/values/pod-printer.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
-import type { Color } from './line.ts';
+import type { Color } from './theme.ts';
 
 /** An event as text for the screen. */
 export interface EventText {

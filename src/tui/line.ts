@@ -1,8 +1,6 @@
 import { displayWidth, truncateToWidth } from '../display-width.ts';
 import { printable } from '../visible-text.ts';
-import type { Palette } from './theme.ts';
-
-export type Color = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'gray';
+import type { Color, Palette } from './theme.ts';
 
 /** A piece of a line in one style. */
 export interface Span {

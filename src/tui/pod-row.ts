@@ -12,7 +12,8 @@ import {
 } from '../api/values/pod-printer.ts';
 import type { EngineSnapshot, PodSnapshot, PullSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
 import { printable } from '../visible-text.ts';
-import type { Color, Span } from './line.ts';
+import type { Span } from './line.ts';
+import type { Color } from './theme.ts';
 import { podReason } from './pod-reason.ts';
 import { cpuText, memoryText, type UsageHistory } from './usage-history.ts';
 

@@ -1,9 +1,10 @@
 import type { Clock } from '../clock.ts';
-import type { Color } from './line.ts';
 
 /** Colors for a dark or a light background. `auto` asks the terminal. */
 export const themes = ['auto', 'dark', 'light'] as const;
 export type Theme = (typeof themes)[number];
+
+export type Color = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'gray';
 
 /** Parameters of the terminal's sequence for each color. */
 export type Palette = Readonly<Record<Color, string>>;

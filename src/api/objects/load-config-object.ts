@@ -15,14 +15,9 @@ import type { ConfigData, ConfigObject } from '../values/config-object.ts';
 import { FieldErrors } from '../values/field-errors.ts';
 import { canonicalObject } from './canonical-form.ts';
 import { nodeClassLoaders } from './load-node-class.ts';
+import type { Loaders } from './loaders.ts';
 import { loadService } from './load-service.ts';
 import { storageLoaders } from './load-storage-object.ts';
-
-/** Makes an object of each kind from its canonical value. The object is used only if there are no errors. */
-export type Loaders<O extends ConfigObject> = Record<
-  O['kind'],
-  (value: Record<string, unknown>, errors: FieldErrors, warnings: FieldProblem[]) => O
->;
 
 /** Loads an object that pods refer to. No problem quotes a value of a Secret. */
 export function loadConfigObject(

@@ -4,7 +4,7 @@ import { validatePriorityClass, validateRuntimeClass } from '../validation/valid
 import type { FieldErrors } from '../values/field-errors.ts';
 import type { NodeClass, PriorityClass, RuntimeClass } from '../values/node-class.ts';
 import { roundResources } from './apply-defaults.ts';
-import type { Loaders } from './load-config-object.ts';
+import type { Loaders } from './loaders.ts';
 
 /** Safe casts: the decoder's schema is generated from these declarations. */
 export const nodeClassLoaders: Loaders<NodeClass> = {

@@ -5,7 +5,7 @@ import type {
 } from 'kubernetes-types/core/v1.js';
 import type { CSIDriver as RawDriver } from 'kubernetes-types/storage/v1.js';
 import { validateClaim, validateCSIDriver, validateVolume } from '../validation/validate-storage-object.ts';
-import type { Loaders } from './load-config-object.ts';
+import type { Loaders } from './loaders.ts';
 import type { CSIDriver, PersistentVolume, PersistentVolumeClaim, StorageObject } from '../values/persistent-volume.ts';
 
 /** Safe casts in all: the decoder's schema is generated from these declarations. */

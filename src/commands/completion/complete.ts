@@ -4,13 +4,7 @@ import { rootDirNamed } from '../../root-dir.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { visibleLines } from '../../visible-text.ts';
-import { containerNames, ephemeralNames, namespaceNames, podNames } from './known-names.ts';
-
-/** A word that may stand at the cursor, with a description. */
-export interface Candidate {
-  word: string;
-  description?: string;
-}
+import { type Candidate, containerNames, ephemeralNames, namespaceNames, podNames } from './known-names.ts';
 
 export interface KnownCommands {
   /** All commands with their summaries. */

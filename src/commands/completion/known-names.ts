@@ -2,7 +2,12 @@ import { manifestKey } from '../../api/values/depends-on.ts';
 import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { podsMeant } from '../pod/pods-meant.ts';
-import type { Candidate } from './complete.ts';
+
+/** A word that may stand at the cursor, with a description. */
+export interface Candidate {
+  word: string;
+  description?: string;
+}
 
 /** Names of pods without that of the node. With the namespace if two pods have the same name. */
 export function podNames({ pods }: EngineSnapshot, namespace: string | undefined): Candidate[] {

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode } from '../../errors.ts';
 import { ifPresent } from '../../if-present.ts';
-import { fileTimeLagMs } from './pull-watch.ts';
 import type { PullProgress } from './stalled-pull.ts';
+
+/** The kernel rounds file times down to its last clock tick. */
+export const fileTimeLagMs = 10;
 
 /** Folder of containerd's content store. Resolves with undefined if the runtime is another one or does not answer. */
 export type ContentStore = () => Promise<string | undefined>;

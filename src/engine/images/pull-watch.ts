@@ -3,6 +3,7 @@ import { podRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../view/event-bus.ts';
 import type { PullFigures, PullSnapshot } from '../view/snapshot.ts';
+import { fileTimeLagMs } from './content-store.ts';
 import type { LayerIngest, ReadLayerIngests } from './layer-ingests.ts';
 
 /** A container that waits for an image. */
@@ -103,9 +104,6 @@ export class PullWatch {
 
 /** The layers of one pull by ref. */
 type PulledLayers = ReadonlyMap<string, LayerIngest>;
-
-/** The kernel rounds file times down to its last clock tick. */
-export const fileTimeLagMs = 10;
 
 /**
  * Updates the layers of a pull that began at `startedAt`, in milliseconds since the epoch. A layer without an ingest is

@@ -4,10 +4,10 @@ import { loadManifest } from '../../engine/config/load-manifest.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
 import type { RemoteManifestOptions } from '../../engine/config/polled/remote-manifest.ts';
-import { manifestTexts } from '../sources/manifest-texts.ts';
+import { manifestTexts, stdinOrigin } from '../sources/manifest-texts.ts';
 import { readManifestURL } from '../sources/read-manifest-url.ts';
 import { withNodeClasses } from '../sources/with-node-classes.ts';
-import { joined, type ManifestsRequest, readManifests, stdinOrigin } from '../sources/read-manifests.ts';
+import { joined, type ManifestsRequest, readManifests } from '../sources/read-manifests.ts';
 import type { DesiredNode } from './node-state.ts';
 
 interface Request extends ManifestsRequest {

@@ -3,7 +3,9 @@ import { join, resolve } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { ignoredBecause } from '../../engine/config/file/manifest-paths.ts';
 import { readRegularFile } from '../../regular-file.ts';
-import { stdinOrigin } from './read-manifests.ts';
+
+/** The origin of a manifest from stdin. */
+export const stdinOrigin = '<stdin>';
 
 /** A manifest as it is written. */
 export interface ManifestText {

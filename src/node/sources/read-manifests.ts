@@ -24,10 +24,7 @@ import { silent } from '../../logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { isURL, urlForPath } from '../options/url-for-path.ts';
 import { problemText } from '../../api/values/problem-text.ts';
-import type { ManifestText } from './manifest-texts.ts';
-
-/** The origin of a manifest from stdin. */
-export const stdinOrigin = '<stdin>';
+import { type ManifestText, stdinOrigin } from './manifest-texts.ts';
 
 export interface ManifestsRequest extends StaticPodNode {
   /** Files, folders, or `-` for stdin. */

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Faults } from '../../flow/faults.ts';
 import { Refusal, send, sendError, sendPlain } from './answers.ts';
-import { type Authentication, authenticate, type User } from './authenticate.ts';
+import { type Authentication, authenticate } from './authenticate.ts';
+import type { User } from './user.ts';
 import { type Authorization, forbiddenText, isAllowed, verbOf } from './authorize.ts';
 import { goQuery } from './go-text.ts';
 import { type EarlyAnswer, targetOf } from './request-target.ts';

@@ -2,14 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { TokenUsers } from './token-file.ts';
-
-/** The user behind a request. */
-export interface User {
-  name: string;
-  groups: readonly string[];
-  /** Common name of the authority that signed the client certificate. Absent for other credentials. */
-  issuer?: string;
-}
+import type { User } from './user.ts';
 
 export interface Authentication {
   /** True if clients may show a certificate, because a client CA was given. */

@@ -1,4 +1,4 @@
-import type { User } from './authenticate.ts';
+import type { User } from './user.ts';
 import type { PolicyRule } from './policy-file.ts';
 import type { Subresource } from './route-table.ts';
 

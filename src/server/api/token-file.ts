@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readRegularFile } from '../../regular-file.ts';
 import { errorMessage, UserError } from '../../errors.ts';
-import type { User } from './authenticate.ts';
+import type { User } from './user.ts';
 
 const maxBytes = 1024 * 1024;
 

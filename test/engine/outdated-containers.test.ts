@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { ContainerStatus } from '../../../src/api/types.ts';
-import { outdatedContainers } from '../../../src/engine/take-snapshot.ts';
-import { makeContainer, makeContainerStatus, makePod, makePodStatus } from '../../builders/pods.ts';
+import type { ContainerStatus } from '../../src/api/types.ts';
+import { outdatedContainers } from '../../src/engine/outdated-containers.ts';
+import { makeContainer, makeContainerStatus, makePod, makePodStatus } from '../builders/pods.ts';
 
 const before = makeContainer({ image: 'web:1' });
 const now = makeContainer({ image: 'web:2' });
