@@ -105,14 +105,3 @@ describe('what a text of the largest size cannot do', { timeout: 120_000 }, () =
     expect(loadedManifests(jsonPod(`"labels":{${labels}},${repeats}`)).pods).toEqual(['default/web-edge1']);
   });
 });
-
-test('finds the place of a problem behind very many lines that had to be indented', () => {
-  const quoted = Array.from({ length: 2000 }, (_, index) => `    - "a${index}\n  b"\n`).join('');
-  const text = `${podText('web')}    `.replace(
-    'spec: {containers: [{name: main, image: app:1}]}\n',
-    `spec:\n  containers:\n  - name: main\n    image: app:1\n    args:\n${quoted}    stdin: 5\n`,
-  );
-  expect(loadedManifests(text).problems).toEqual([
-    '4009:12 error spec.containers[0].stdin Expected true or false, found the number 5',
-  ]);
-});

@@ -1,214 +1,145 @@
-import { templateHint } from './template-hint.ts';
-import { CST } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type ParsedNode, type Scalar, type YAMLMap } from 'yaml';
+import { decodeBase64 } from './base64.ts';
 import { type ManifestContent, type ManifestNode, type ManifestNote, ManifestSyntaxError } from './manifest-node.ts';
+import { parseYaml } from './parse-yaml.ts';
 import type { ReadingBudget } from './reading-budget.ts';
-import { yamlNumberAsKey } from './resolve-yaml-scalar.ts';
+import { resolveYamlScalar, type ResolvedScalar, yamlNumberAsKey } from './resolve-yaml-scalar.ts';
+import { templateHint } from './template-hint.ts';
 import { YamlAnchors } from './yaml-anchors.ts';
 import { EntryList } from './yaml-entries.ts';
-import {
-  expectFlowEnd,
-  readBlockItem,
-  readBlockPair,
-  readFlowItem,
-  readFlowPair,
-  refuseBlockInFlow,
-  refuseMarkInFlow,
-  type YamlPair,
-} from './yaml-items.ts';
-import { isBlockCollection, type NodeProperties, readProperties } from './yaml-properties.ts';
-import { readScalar } from './yaml-scalar.ts';
-import { YamlTags } from './yaml-tags.ts';
-import { expectNoContent, indentHint, unexpectedToken, type YamlDocumentTokens } from './yaml-tokens.ts';
+
+/** Reads a scalar at an offset of the text. */
+type ScalarReader = (scalar: Scalar, start: number) => ManifestNode;
 
 /**
- * Composes the values of a YAML document from its tokens: merge keys in the order written, the last of repeated keys,
- * scalars as keys, an alias as the value of its anchor. Throws a ManifestSyntaxError if the tokens do not form a
- * document: the parser only splits the text, so indentation, commas and properties are checked here.
+ * Composes the values of the first document of a YAML text: merge keys in the order written, the last of repeated keys,
+ * scalars as keys, an alias as the value of its anchor.
  */
-export function composeYaml(document: YamlDocumentTokens, budget: ReadingBudget): ManifestContent {
-  const composer = new YamlComposer(new YamlTags(document.directives), budget);
-  const root = document.content ? composer.document(document.content, document.directives.length > 0) : emptyNode(0);
-  if (document.trailing) throw unexpectedToken(document.trailing);
-  return { root, notes: composer.notes };
+export function composeYaml(
+  text: string,
+  budget: ReadingBudget,
+  scalar: ScalarReader = scalarOfKubelet,
+): ManifestContent {
+  const document = parseYaml(text, budget);
+  const composer = new YamlComposer(budget, scalar);
+  return { root: composer.value(document?.contents ?? null, 0, 0), notes: composer.notes };
 }
 
 class YamlComposer {
   readonly notes: ManifestNote[] = [];
-  readonly #tags: YamlTags;
   readonly #anchors: YamlAnchors;
+  readonly #scalar: ScalarReader;
 
-  constructor(tags: YamlTags, budget: ReadingBudget) {
-    this.#tags = tags;
+  constructor(budget: ReadingBudget, scalar: ScalarReader) {
     this.#anchors = new YamlAnchors(budget);
+    this.#scalar = scalar;
   }
 
-  document({ start, value, end, offset }: CST.Document, hasDirectives: boolean): ManifestNode {
-    const properties = readProperties(start, {
-      indicator: 'doc-start',
-      next: value ?? end?.[0],
-      offset,
-      inFlow: false,
-      parentIndent: 0,
-      startsLine: true,
-    });
-    if (hasDirectives && !properties.indicator) throw new ManifestSyntaxError('"---" is missing before this', offset);
-    if (properties.indicator && isBlockCollection(value) && !properties.hasNewline) {
-      throw new ManifestSyntaxError('A list or a mapping starts on the line after "---"', properties.end);
+  /** `end`: where an empty value is. */
+  value(node: ParsedNode | null, end: number, depth: number): ManifestNode {
+    const start = node?.range[0] ?? end;
+    this.#anchors.count(start, depth);
+    if (node === null) return { start, kind: 'null' };
+    if (isAlias(node)) return this.#anchors.resolve(node.source, start, depth + 1);
+    if (node.anchor === undefined) return this.#content(node, start, depth);
+    return this.#anchors.anchored(node.anchor, depth, () => this.#content(node, start, depth));
+  }
+
+  #content(node: ParsedNode, start: number, depth: number): ManifestNode {
+    if (isSeq<ParsedNode>(node)) {
+      return { start, kind: 'list', items: node.items.map((item) => this.value(item, start, depth + 1)) };
     }
-    const root = this.#value(value, properties, 0);
-    expectNoContent(end);
-    return root;
-  }
-
-  /** A value with its properties. Without a token the value is empty: null unless a tag says otherwise. */
-  #value(token: CST.Token | null | undefined, properties: NodeProperties, depth: number): ManifestNode {
-    if (token?.type === 'alias') return this.#alias(token, properties, depth);
-    this.#anchors.count(token?.offset ?? properties.end, depth);
-    const { anchor } = properties;
-    if (!anchor) return this.#content(token, properties, depth);
-    if (anchor.source === '&') throw new ManifestSyntaxError('An anchor needs a name', anchor.offset);
-    return this.#anchors.anchored(anchor.source.slice(1), depth, () => this.#content(token, properties, depth));
-  }
-
-  #content(token: CST.Token | null | undefined, properties: NodeProperties, depth: number): ManifestNode {
-    const tag = properties.tag && this.#tags.resolve(properties.tag);
-    if (!token) return tag === undefined ? emptyNode(properties.end) : readScalar(emptyScalar(properties.end), tag);
-    if (CST.isScalar(token)) return readScalar(token, tag);
-    if (token.type === 'block-map') return this.#blockMap(token, depth);
-    if (token.type === 'block-seq') return this.#blockSequence(token, properties, depth);
-    if (token.type !== 'flow-collection') throw new ManifestSyntaxError('Expected a value', token.offset, indentHint);
-    return token.start.source === '{' ? this.#flowMap(token, depth) : this.#flowSequence(token, depth);
-  }
-
-  #alias(token: CST.FlowScalar, { anchor, tag }: NodeProperties, depth: number): ManifestNode {
-    const property = anchor ?? tag;
-    if (property) throw new ManifestSyntaxError('An alias can have neither an anchor nor a tag', property.offset);
-    if (token.source === '*') throw new ManifestSyntaxError('An alias needs the name of an anchor', token.offset);
-    expectNoContent(token.end);
-    this.#anchors.count(token.offset, depth);
-    return this.#anchors.resolve(token.source.slice(1), token.offset, depth + 1);
-  }
-
-  #blockSequence(
-    { indent, items, offset }: CST.BlockSequence,
-    properties: NodeProperties,
-    depth: number,
-  ): ManifestNode {
-    const property = lastProperty(properties);
-    if (property && !((properties.newlineAfterProperty?.offset ?? -1) > property.offset)) {
-      throw new ManifestSyntaxError('A list starts on the line after its anchor or tag', property.offset);
+    if (isMap<ParsedNode, ParsedNode | null>(node)) {
+      return { start, kind: 'object', entries: this.#entries(node, start, depth) };
     }
-    const nodes: ManifestNode[] = [];
-    for (const item of items) {
-      const found = readBlockItem(item, indent);
-      if (found) nodes.push(this.#value(item.value, found, depth + 1));
-    }
-    return { start: offset, kind: 'list', items: nodes };
+    return isScalar(node) ? this.#scalar(node, start) : { start, kind: 'null' };
   }
 
-  #blockMap(map: CST.BlockMap, depth: number): ManifestNode {
+  #entries(map: YAMLMap<ParsedNode, ParsedNode | null>, mapStart: number, depth: number): EntryList['list'] {
     const entries = new EntryList(this.notes);
-    for (const item of map.items) {
-      const pair = readBlockPair(map, item);
-      if (pair) this.#entry(entries, pair, depth);
-    }
-    return { start: map.offset, kind: 'object', entries: entries.list };
-  }
-
-  #flowMap(map: CST.FlowCollection, depth: number): ManifestNode {
-    const entries = new EntryList(this.notes);
-    for (const [index, item] of map.items.entries()) {
-      const before = readFlowItem(map, item, index);
-      if (before) this.#entry(entries, readFlowPair(map, item, before), depth);
-    }
-    expectFlowEnd(map);
-    return { start: map.offset, kind: 'object', entries: entries.list };
-  }
-
-  #flowSequence(list: CST.FlowCollection, depth: number): ManifestNode {
-    const nodes: ManifestNode[] = [];
-    for (const [index, item] of list.items.entries()) {
-      const before = readFlowItem(list, item, index);
-      if (!before) continue;
-      if (!item.sep && !before.indicator) {
-        refuseBlockInFlow(item.value);
-        refuseMarkInFlow(item.value);
-        nodes.push(this.#value(item.value, before, depth + 1));
+    for (const { key, value } of map.items) {
+      const [keyStart, , keyEnd] = key.range;
+      if (isMergeKey(key)) {
+        merge(entries, value, this.value(value, keyEnd, depth + 1), keyStart);
         continue;
       }
-      // `[a: b]` is a list of one mapping.
-      const entries = new EntryList(this.notes);
-      this.#anchors.count(before.end, depth + 1);
-      this.#entry(entries, readFlowPair(list, item, before), depth + 1);
-      nodes.push({ start: item.key?.offset ?? before.end, kind: 'object', entries: entries.list });
+      const name = keyText(this.value(key, mapStart, depth + 1));
+      entries.add({ key: name, keyStart, value: this.value(value, keyEnd, depth + 1) });
     }
-    expectFlowEnd(list);
-    return { start: list.offset, kind: 'list', items: nodes };
-  }
-
-  #entry(entries: EntryList, { key, before, value, after }: YamlPair, depth: number): void {
-    const keyStart = key?.offset ?? before.end;
-    if (isMergeKey(key, before.tag && this.#tags.resolve(before.tag))) {
-      this.#merge(entries, value, this.#value(value, after, depth + 1), keyStart);
-      return;
-    }
-    const name = this.#key(key, before, keyStart, depth + 1);
-    entries.add({ key: name, keyStart, value: this.#value(value, after, depth + 1) });
-  }
-
-  #merge(entries: EntryList, token: CST.Token | null | undefined, value: ManifestNode, start: number): void {
-    if (value.kind === 'object') {
-      entries.merge(value.entries);
-      return;
-    }
-    if (value.kind !== 'list' || token?.type === 'alias') throw mergeError(start);
-    // The first mapping of the list wins, so it is merged last.
-    for (const item of value.items.toReversed()) {
-      if (item.kind !== 'object') throw mergeError(start);
-      entries.merge(item.entries);
-    }
-  }
-
-  #key(token: CST.Token | null | undefined, properties: NodeProperties, start: number, depth: number): string {
-    if (isBlockCollection(token) || token?.type === 'flow-collection') throw complexKey(start);
-    const key = this.#value(token, properties, depth);
-    switch (key.kind) {
-      case 'string':
-        return key.value;
-      case 'bool':
-        return String(key.value);
-      case 'number':
-        return yamlNumberAsKey(key.text);
-      case 'null':
-        throw new ManifestSyntaxError('A key may not be empty or null', start, 'Put the key in quotes.');
-      case 'list':
-      case 'object':
-        throw complexKey(start);
-    }
+    return entries.list;
   }
 }
 
 /** True for a plain `<<`, unless a tag makes it another type. */
-function isMergeKey(key: CST.Token | null | undefined, tag: string | undefined): boolean {
-  return key?.type === 'scalar' && key.source === '<<' && (tag === undefined || tag.endsWith('merge'));
+function isMergeKey(key: ParsedNode): boolean {
+  if (!isScalar(key) || key.source !== '<<' || key.type !== 'PLAIN') return false;
+  return key.tag === undefined || key.tag.endsWith('merge');
 }
 
-function mergeError(start: number): ManifestSyntaxError {
-  return new ManifestSyntaxError('The value of a merge key "<<" must be a mapping or a list of mappings', start);
+function merge(entries: EntryList, node: ParsedNode | null, value: ManifestNode, start: number): void {
+  // The first mapping of a list wins, so it is merged last.
+  const maps = value.kind === 'list' && !isAlias(node) ? value.items.toReversed() : [value];
+  for (const map of maps) {
+    if (map.kind !== 'object') {
+      throw new ManifestSyntaxError('The value of a merge key "<<" must be a mapping or a list of mappings', start);
+    }
+    entries.merge(map.entries);
+  }
 }
 
-function complexKey(start: number): ManifestSyntaxError {
-  return new ManifestSyntaxError('A list or a mapping cannot be a key', start, templateHint('{{'));
+function keyText(key: ManifestNode): string {
+  switch (key.kind) {
+    case 'string':
+      return key.value;
+    case 'bool':
+      return String(key.value);
+    case 'number':
+      return yamlNumberAsKey(key.text);
+    case 'null':
+      throw new ManifestSyntaxError('A key may not be empty or null', key.start, 'Put the key in quotes.');
+    case 'list':
+    case 'object':
+      throw new ManifestSyntaxError('A list or a mapping cannot be a key', key.start, templateHint('{{'));
+  }
 }
 
-function emptyNode(start: number): ManifestNode {
-  return { start, kind: 'null' };
+const standardTags = 'tag:yaml.org,2002:';
+const kindsByTag = new Map([
+  ['bool', ['bool']],
+  ['int', ['number']],
+  ['float', ['number', 'notFinite']],
+  ['null', ['null']],
+]);
+
+/** A scalar as its text, whatever its tag. */
+export const scalarAsText: ScalarReader = ({ source = '' }, start) => ({ start, kind: 'string', value: source });
+
+/** The value of a scalar, by its tag, else its quotes, else its text. */
+function scalarOfKubelet({ source = '', tag, type }: Scalar, start: number): ManifestNode {
+  const resolved = tag === undefined && type !== 'PLAIN' ? text(source) : resolveTagged(source, tag, start);
+  if (resolved.kind === 'notFinite') {
+    throw new ManifestSyntaxError(`JSON has no ${resolved.text}`, start, 'Put it in quotes if it is text.');
+  }
+  return { start, ...resolved };
 }
 
-function emptyScalar(offset: number): CST.FlowScalar {
-  return { type: 'scalar', offset, indent: 0, source: '' };
+function resolveTagged(source: string, tag: string | undefined, start: number): ResolvedScalar {
+  if (tag === undefined || tag === '!') return resolveYamlScalar(source);
+  const name = tag.startsWith(standardTags) ? tag.slice(standardTags.length) : '';
+  if (name === 'binary') return text(decodeBinary(source, start));
+  const kinds = kindsByTag.get(name);
+  if (!kinds) return text(source);
+  const resolved = resolveYamlScalar(source);
+  const isWhole = !('text' in resolved) || /^-?[0-9]+$/.test(resolved.text);
+  if (kinds.includes(resolved.kind) && (name !== 'int' || isWhole)) return resolved;
+  // The message leaves out the value because it may be a secret.
+  throw new ManifestSyntaxError(`The value is not of the type of its tag !!${name}`, start);
 }
 
-function lastProperty({ anchor, tag }: NodeProperties): CST.SourceToken | undefined {
-  return anchor && tag ? (anchor.offset > tag.offset ? anchor : tag) : (anchor ?? tag);
+const text = (value: string): ResolvedScalar => ({ kind: 'string', value });
+
+function decodeBinary(source: string, start: number): string {
+  const bytes = decodeBase64(source);
+  if (!bytes) throw new ManifestSyntaxError('!!binary value is not valid base64', start);
+  return new TextDecoder().decode(bytes);
 }

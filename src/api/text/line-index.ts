@@ -22,8 +22,8 @@ export class LineIndex {
 
 function findLineStarts(text: string): number[] {
   const starts = [0];
-  if (/[\r\u0085]/.test(text)) {
-    for (const { 0: lineBreak, index } of text.matchAll(/\r\n|[\n\r\u0085]/g)) starts.push(index + lineBreak.length);
+  if (text.includes('\r')) {
+    for (const { 0: lineBreak, index } of text.matchAll(/\r\n|[\n\r]/g)) starts.push(index + lineBreak.length);
   } else {
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
   }

@@ -1,6 +1,5 @@
+import { composeYaml } from './compose-yaml.ts';
 import type { ManifestContent, ManifestSyntaxError } from './manifest-node.ts';
-import { readExactYaml } from './read-exact-yaml.ts';
-import { readPlainYaml } from './read-plain-yaml.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 import { templateHint } from './template-hint.ts';
 
@@ -11,7 +10,7 @@ import { templateHint } from './template-hint.ts';
  * sigs.k8s.io/yaml: YAMLToJSON
  */
 export function readYaml(text: string, budget: ReadingBudget): ManifestContent {
-  return readPlainYaml(text, budget) ?? readExactYaml(text, budget);
+  return composeYaml(text, budget);
 }
 
 /** Hint for a text that cannot be read: a better guess from the text if there is one, else the reader's hint. */
@@ -19,6 +18,7 @@ export function syntaxHint(text: string, { hint, start }: ManifestSyntaxError): 
   if (/^(?:<{7} |={7}$|>{7} )/m.test(text)) return 'Remove the marks of a merge conflict.';
   return (
     templateHint(lineAround(text, start)) ??
+    templateHint(/^\s*\{\{/m.exec(text)?.[0] ?? '') ??
     quoteHint(text, start) ??
     hint ??
     (/[@`%*!&]/.test(text.charAt(start)) ? 'Put the whole value in quotes.' : undefined)
@@ -59,7 +59,7 @@ export function* splitDocuments(text: string): Generator<DocumentRange> {
   if (hasContent(text.slice(start))) yield { start, end: text.length };
 }
 
-const markerPattern = /(?<=^|[\n\r\u0085])(?:---|\.\.\.)(?=[ \t\n\r\u0085]|$)/g;
+const markerPattern = /(?<=^|[\n\r])(?:---|\.\.\.)(?=[ \t\n\r]|$)/g;
 
 /** True if there is more than blank lines, comments and directives. */
 function hasContent(text: string): boolean {

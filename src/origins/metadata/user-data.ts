@@ -1,6 +1,9 @@
-import { FAILSAFE_SCHEMA, load, mapTag, seqTag, strTag, YAMLException } from 'js-yaml';
 import { gunzipSync } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
+import { composeYaml, scalarAsText } from '../../api/text/compose-yaml.ts';
+import { LineIndex } from '../../api/text/line-index.ts';
+import { ManifestSyntaxError, plainValue } from '../../api/text/manifest-node.ts';
+import { ReadingBudget } from '../../api/text/reading-budget.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { errorMessage } from '../../errors.ts';
 
@@ -44,21 +47,16 @@ function fromCloudConfig(text: string): Buffer {
   throw noManifest(`the cloud-config ${problem}`, 'Write the manifests as a block: kubelet-ts: {manifests: |…}');
 }
 
-/** Values with a tag are as without it, because other parts of a cloud-config may have any tag. */
-const schema = FAILSAFE_SCHEMA.withTags(
-  [strTag, seqTag, mapTag].map((tag) => ({ ...tag, tagName: '', matchByTagPrefix: true })),
-);
-
 /** Parses YAML with every scalar as its text. Throws an OriginFailure without a quote of the text. */
 export function loadYAML(text: string, what: string): unknown {
   try {
-    return load(text, { schema });
+    // Other parts of a cloud-config may have any tag.
+    return plainValue(composeYaml(text, new ReadingBudget(), scalarAsText).root);
   } catch (error) {
-    // The reason of the parser quotes tags and aliases, and a password may look like one.
-    const mark = error instanceof YAMLException ? error.mark : undefined;
-    const place = mark === undefined ? '' : ` at line ${mark.line + 1}, column ${mark.column + 1}`;
+    if (!(error instanceof ManifestSyntaxError)) throw error;
+    const { line, column } = new LineIndex(text).positionAt(error.start);
     const hint = 'Check the indentation, the quotes, the tags and the aliases there.';
-    throw noManifest(`${what} is no YAML${place}`, hint);
+    throw noManifest(`${what} is no YAML at line ${line}, column ${column}`, hint);
   }
 }
 

@@ -98,33 +98,34 @@ describe('problems', () => {
 });
 
 describe('YAML', () => {
-  test('indents quotes and brackets at will, as in the kubelet', () => {
-    const text = [
-      'apiVersion: v1',
-      'kind: Pod',
-      'metadata: {',
-      'name: web,',
-      '}',
-      'spec:',
-      '  containers:',
-      '  - name: c',
-      '    command: [',
-      '    "sh", # a shell',
-      "    '-c'",
-      '    ]',
-      '    image: "busy',
-      'box"',
-      '    stdin: 5',
-    ].join('\n');
-    expect(decodeManifest(text, origin).problems).toEqual([
-      expect.objectContaining({ line: 15, column: 12, field: 'spec.containers[0].stdin' }),
-    ]);
-    expect(decodeManifest(text.replace('stdin: 5', 'stdin: true'), origin).pod).toEqual({
+  test('quotes and brackets may end at the column of their key', () => {
+    const text = 'kind: Pod\nmetadata: {\n  name: web,\n}\nspec:\n  containers: [\n    {name: "c\n    d"},\n  ]\n';
+    expect(decodeManifest(`apiVersion: v1\n${text}`, origin).pod).toEqual({
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: 'web' },
-      spec: { containers: [{ name: 'c', command: ['sh', '-c'], image: 'busy box', stdin: true }] },
+      spec: { containers: [{ name: 'c d' }] },
     });
+  });
+
+  test.each([
+    [
+      'metadata: {\nname: web}',
+      '4:1',
+      '"}" is missing',
+      'Close the bracket. Indent the lines inside it more than the key before it.',
+    ],
+    [
+      'metadata: {name: "we\nb"}',
+      '3:18',
+      'The quote that begins here has no end',
+      'Close the quote. Indent its further lines more than the key before it.',
+    ],
+  ])('says where and how to indent %j', (line, place, message, hint) => {
+    const { problems } = decodeManifest(`apiVersion: v1\nkind: Pod\n${line}\n`, origin);
+    expect(problems.map((one) => [`${one.line}:${one.column}`, one.message, one.hint])).toEqual([
+      [place, message, hint],
+    ]);
   });
 
   test('merges in the order things are written', () => {

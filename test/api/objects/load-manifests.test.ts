@@ -381,7 +381,13 @@ describe('kinds', () => {
     ['{{- if .Values.web }}', 'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.'],
     ['<<<<<<< HEAD\nkind: Pod\n=======', 'Remove the marks of a merge conflict.'],
     ['name: @web', 'Put the whole value in quotes.'],
-    ['name: "web', 'Close the quote.'],
+    ['name: "web', 'Close the quote. Indent its further lines more than the key before it.'],
+    ['a: [b', 'Close the bracket. Indent the lines inside it more than the key before it.'],
+    ['a: "\\d"', "Inside double quotes write \\\\ for a backslash and ' for a single quote, or use single quotes."],
+    ['a: !x!secret b', 'Remove the tag, or quote the value.'],
+    ['%FOO\n---\na: b', 'Remove this line.'],
+    ['%YAML 1.2\n---\na: b', 'Remove the %YAML line.'],
+    ['{{ if .x }}\na: b\n', 'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.'],
     ['a:\n\tb: c', 'Indent with spaces; YAML allows no tabs there.'],
   ])('what to do about\n%s', (text, hint) => {
     expect(loadManifests(text, loadOptions).problems[0]?.hint).toBe(hint);
@@ -410,6 +416,11 @@ test.each([
     'a key below a value',
     'a:\n  name: x\n   labels: {}\n',
     '3:4 error This key is indented more than the key above it',
+  ],
+  [
+    'a key below two lines of a value',
+    'a: 1\n  b\n  c: d\n',
+    '3:3 error This key is indented more than the key above it',
   ],
   ['a key in the value of a key', 'a: b: c\n', '1:4 error A mapping cannot start on the line of its key'],
 ])('the place of %s is where it begins', (_what, text, problem) => {

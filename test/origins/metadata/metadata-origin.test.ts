@@ -137,10 +137,10 @@ test.each<[string, string | Buffer, unknown]>([
 });
 
 test.each([
-  ['"s3cret', 'line 3, column 1'],
-  ['*s3cret', 'line 2, column 12'],
-  ['!s3cret!pw x', 'line 2, column 21'],
-  ['!s3cret pw\n  b: c', 'line 3, column 4'],
+  ['"s3cret', 'line 2, column 11'],
+  ['*s3cret', 'line 2, column 11'],
+  ['!s3cret!pw x', 'line 2, column 11'],
+  ['!s3cret pw\n  b: c', 'line 3, column 3'],
   ['[', 'line 3, column 1'],
 ])('user data that are broken YAML are not quoted: %s', async (value, place) => {
   server.answers.set('/openstack/latest/user_data', `#cloud-config\npassword: ${value}\n`);
