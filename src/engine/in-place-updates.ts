@@ -6,11 +6,11 @@ import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { ContainerStartError } from './container/container-start-error.ts';
 import { isPodRunning, type RuntimePod } from './container/runtime-pod.ts';
-import { ImagesAhead } from './images-ahead.ts';
+import { ImagesAhead } from './pod-start/images-ahead.ts';
 import { computePodChange } from './in-place/compute-pod-change.ts';
 import { amountOf, describeInsufficient, insufficientResources, insufficientWords } from './lifecycle/node-fit.ts';
 import type { NodeConfig } from './node-config.ts';
-import type { PodManager } from './pod-manager/pod-manager.ts';
+import type { PodManager } from './pod-start/pod-manager.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import type { Emit } from './view/event-bus.ts';
 import { podEventRecorder } from './view/event-recorder.ts';
@@ -153,8 +153,8 @@ export class InPlaceUpdates {
       this.show(waiting, misfit);
       return false;
     }
-    if (toPull === undefined || this.imagesAhead.arePulled(toPull)) return true;
-    if (!this.imagesAhead.isPulling(toPull)) waiting.shown = pulling(toPull);
+    if (toPull === undefined || this.imagesAhead.stateOf(toPull) === 'pulled') return true;
+    if (this.imagesAhead.stateOf(toPull) === 'unknown') waiting.shown = pulling(toPull);
     this.imagesAhead.start(toPull);
     return false;
   }

@@ -2,7 +2,7 @@ import type { Pod } from '../api/types.ts';
 import { isPodPhaseTerminal } from '../api/values/pod-phase.ts';
 import type { AppliedRevisions } from './in-place/applied-revisions.ts';
 import type { KnownPod } from './in-place/identify-pod.ts';
-import type { PodManager } from './pod-manager/pod-manager.ts';
+import type { PodManager } from './pod-start/pod-manager.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import type { StatusManager } from './status/status-manager.ts';
 

@@ -60,12 +60,12 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     activePods: () => workers.activePods(),
     sourcesReady: () => handlers.hasSeenAllSources,
     onDevices: (news) => {
-      lifecycle.admission.note('devices');
+      lifecycle.starter.note('devices');
       // An answer to one pod makes no room for others, or two refused pods would be tried by turns without end.
-      if (news === 'change') lifecycle.admission.note('room');
+      if (news === 'change') lifecycle.starter.note('room');
     },
     onFreedDevices: (podUIDs) => {
-      lifecycle.admission.retry(podUIDs);
+      lifecycle.starter.retry(podUIDs);
     },
   });
   const volumes = newVolumes(base, state, sources);
@@ -89,7 +89,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const working: Workers = newPodWorkers(
     base,
     { ...state, ...sources, ...runtime, ...resources, ...volumes, ...syncing, podRemover },
-    { reservedPods: () => lifecycle.admission.reservedPods() },
+    { reservedPods: () => lifecycle.starter.reservedPods() },
   );
   const { workers, news, imagesAhead, inPlaceUpdates } = working;
 
@@ -110,18 +110,15 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     { ...state, ...volumes, ...working, ...collectors, stats },
     {
       onRelieved: () => {
-        lifecycle.admission.note('node');
+        lifecycle.starter.note('node');
       },
     },
   );
-  const lifecycle: Lifecycle = newLifecycle(base, {
-    ...state,
-    ...sources,
-    ...runtime,
-    ...resources,
-    ...working,
-    ...eviction,
-  });
+  const lifecycle: Lifecycle = newLifecycle(
+    base,
+    { ...state, ...sources, ...runtime, ...resources, ...working, ...eviction },
+    () => handlers,
+  );
 
   const isAsDeclared = (pod: Pod): boolean => runsAsDeclared({ ...parts, handlers }, pod);
   const operations: PodOperations = new PodOperations({

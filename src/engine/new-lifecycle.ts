@@ -2,10 +2,10 @@ import type { NodeConditions } from './eviction/node-conditions.ts';
 import { isPodRunning } from './container/runtime-pod.ts';
 import { revisionOf } from './in-place/identify-pod.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
-import { admissionNews } from './lifecycle/admission-news.ts';
+import { admissionNews } from './pod-start/admission-news.ts';
 import { NodeShutdown } from './lifecycle/node-shutdown.ts';
 import { shutdownSeconds } from './lifecycle/node-shutdown-groups.ts';
-import { PodAdmission } from './lifecycle/pod-admission.ts';
+import { PodStarter, type StartEngine } from './pod-start/pod-starter.ts';
 import { ShutdownWatch } from './lifecycle/shutdown-watch.ts';
 import type { NodeResources } from './new-node-resources.ts';
 import type { PodState } from './new-pod-state.ts';
@@ -18,10 +18,12 @@ export type Lifecycle = ReturnType<typeof newLifecycle>;
 type Earlier = PodState & Sources & RuntimeWatch & NodeResources & Workers & { conditions: NodeConditions };
 
 /** Makes the parts that decide for the whole node which pods may start, and when all must end. */
-export function newLifecycle(base: KubeletBase, earlier: Earlier) {
+export function newLifecycle(base: KubeletBase, earlier: Earlier, engine: () => StartEngine) {
   const { clock, emit, events, foreignPods, inputs, logger, meter, node } = base;
   const { conditions, config, housekeeping, pleg, podManager, statusManager, workers } = earlier;
-  const admission = new PodAdmission({
+  const starter = new PodStarter({
+    podManager,
+    engine,
     node: () => ({
       ...node,
       name: node.nodeName,
@@ -30,7 +32,6 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier) {
       evictionPolicy: node.eviction.policy,
       isShuttingDown: nodeShutdown.isShuttingDown,
     }),
-    declaredPods: () => podManager.pods(),
     activePods: () => workers.activePods().filter(({ metadata }) => podManager.get(metadata.uid) !== undefined),
     isRunning: (uid) => pleg.pods().some((pod) => pod.uid === uid && isPodRunning(pod)),
     isTerminating: (uid) => workers.isPodTerminationRequested(uid),
@@ -52,11 +53,11 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier) {
     },
   });
   foreignPods.onFreed(() => {
-    admission.note('room');
+    starter.note('room');
   });
   events.subscribe((event) => {
     const podNews = admissionNews(event);
-    if (podNews !== undefined) admission.note(podNews);
+    if (podNews !== undefined) starter.note(podNews);
   });
   const shutdownLogger = logger.child({ component: 'node-shutdown' });
   const nodeShutdown: NodeShutdown = new NodeShutdown({
@@ -70,7 +71,7 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier) {
       for (const pod of stopped) {
         if (pod.spec.restartPolicy !== 'Never') workers.updatePod({ type: 'create', pod });
       }
-      admission.note('node');
+      starter.note('node');
       housekeeping.request();
     },
     clock,
@@ -85,5 +86,5 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier) {
       clock,
       logger: shutdownLogger,
     });
-  return { admission, nodeShutdown, shutdownWatch };
+  return { starter, nodeShutdown, shutdownWatch };
 }

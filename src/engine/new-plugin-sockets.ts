@@ -6,7 +6,7 @@ import type { NodeResources } from './new-node-resources.ts';
 import type { UnixServer } from '../plugins/types.ts';
 import type { PluginHandlers } from './plugin-manager/plugin-handler.ts';
 import { PluginManager } from './plugin-manager/plugin-manager.ts';
-import type { PodManager } from './pod-manager/pod-manager.ts';
+import type { PodManager } from './pod-start/pod-manager.ts';
 
 interface Engine extends Pick<NodeResources, 'devices' | 'podResources'> {
   podManager: PodManager;

@@ -9,7 +9,7 @@ import { PodHistories, variableTexts } from './history/pod-histories.ts';
 import { PodDirs } from './host/pod-dirs.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import { PodRecords } from './operations/pod-records.ts';
-import { PodManager } from './pod-manager/pod-manager.ts';
+import { PodManager } from './pod-start/pod-manager.ts';
 import { StatusManager } from './status/status-manager.ts';
 import { StatusRecords } from './status/status-records.ts';
 import type { PodWorkerState } from './view/pod-worker-state.ts';

@@ -1,6 +1,6 @@
 import type { Pod } from '../api/types.ts';
 import { PodRemains } from './gc/pod-remains.ts';
-import { ImagesAhead } from './images-ahead.ts';
+import { ImagesAhead } from './pod-start/images-ahead.ts';
 import { InPlaceUpdates } from './in-place-updates.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import type { PodRemover } from './kuberuntime/pod-remover.ts';

@@ -10,7 +10,7 @@ import { maxTerminationMessageBytes } from './outgoing/outgoing-text.ts';
 import { EventWatch } from './pleg/event-watch.ts';
 import { GenericPleg } from './pleg/generic-pleg.ts';
 import { PodCache } from './pleg/pod-cache.ts';
-import type { PodManager } from './pod-manager/pod-manager.ts';
+import type { PodManager } from './pod-start/pod-manager.ts';
 import { RuntimeState } from './runtime-state.ts';
 
 export type RuntimeWatch = ReturnType<typeof newRuntimeWatch>;

@@ -10,18 +10,20 @@ import { sourceOf, type SourceName } from '../api/values/config-annotations.ts';
 import type { ContainerEnd } from './view/events.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { ImageManager } from './images/image-manager.ts';
-import type { ImagesAhead } from './images-ahead.ts';
 import type { InPlaceUpdates } from './in-place-updates.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './container/runtime-pod-status.ts';
-import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { PodLifecycleEvent } from './container/pod-lifecycle-event.ts';
 import { isPodRunning, type RuntimePod } from './container/runtime-pod.ts';
 import type { ProbeChange, ProberManager } from './prober/prober-manager.ts';
 import type { PodOperations } from './operations/pod-operations.ts';
-import type { PodManager } from './pod-manager/pod-manager.ts';
+import type { EarlierRevision, ImageState } from './pod-start/compute-pod-start.ts';
+import type { ImagesAhead } from './pod-start/images-ahead.ts';
+import type { PodManager } from './pod-start/pod-manager.ts';
+import { PodReplacements } from './pod-start/pod-replacements.ts';
+import type { PodStarter, StartEngine } from './pod-start/pod-starter.ts';
 import { podFullName, podRef } from '../api/values/pod-names.ts';
+import type { Replacement } from './lifecycle/port-exchange.ts';
 import type { KubeletPodSyncer } from './pod-syncer.ts';
-import { PodReplacements } from './pod-replacements.ts';
 import type { PodStatuses } from './pod-statuses.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
@@ -59,7 +61,7 @@ interface Deps {
   runtimePods: () => RuntimePod[];
   relistPod: (uid: string) => Promise<void>;
   housekeeping: Housekeeping;
-  admission: PodAdmission;
+  starter: PodStarter;
   imagesAhead: ImagesAhead;
   inPlaceUpdates: InPlaceUpdates;
   operations: Pick<PodOperations, 'isStopped' | 'review' | 'removed' | 'retainDeclared'>;
@@ -71,7 +73,7 @@ interface Deps {
 }
 
 /** Handles the inputs of the sync loop by requests to the pod workers. kubelet: kubelet.go HandlePod… */
-export class SyncHandlers implements SyncHandler {
+export class SyncHandlers implements SyncHandler, StartEngine {
   /** Ids of the sources whose first list was handled. */
   private readonly sourcesSeen = new Set<string>();
   /** UIDs of pods that were started while they still stopped. They start again with their data. */
@@ -116,10 +118,10 @@ export class SyncHandlers implements SyncHandler {
 
   /** kubelet: kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile */
   handleConfig({ op, pods, source, sourceId }: PodUpdate): void {
-    const { podManager, workers, admission, housekeeping, inPlaceUpdates } = this.deps;
+    const { podManager, workers, starter, housekeeping, inPlaceUpdates } = this.deps;
     const { emit } = this.deps.events;
     // A change in place may wait. Then the current revision stays the declared one.
-    const inOrder = admission.inOrder(pods);
+    const inOrder = starter.inOrder(pods);
     const ordered = op === 'REMOVE' ? inOrder : inPlaceUpdates.declared(inOrder);
     // First, so that a pod finds the pods of the same list that it waits for, in any order.
     if (op !== 'REMOVE') for (const pod of ordered) this.setDeclared(pod);
@@ -127,13 +129,12 @@ export class SyncHandlers implements SyncHandler {
       switch (op) {
         case 'ADD':
           emit({ type: 'PodAdded', pod: podRef(pod), source });
-          this.replacements.declared(pod);
-          this.startPod(pod);
+          starter.start(pod);
           break;
         case 'UPDATE':
         case 'DELETE':
           emit({ type: 'PodUpdated', pod: podRef(pod), source });
-          if (this.mustStart(pod)) this.startPod(pod);
+          if (this.mustStart(pod)) starter.start(pod);
           else workers.updatePod({ type: 'update', pod });
           break;
         case 'REMOVE':
@@ -155,17 +156,15 @@ export class SyncHandlers implements SyncHandler {
 
   private setDeclared(pod: Pod): void {
     const { podManager, undeclaredRecords, undeclaredPods } = this.deps;
-    podManager.setPod(pod);
+    // It may have run on, undeclared.
+    podManager.setPod(pod).outgoing = undefined;
     undeclaredRecords.declared(pod.metadata.uid);
     undeclaredPods.forget(pod.metadata.uid);
   }
 
   /** Lets pods of an earlier agent run on whose stop nobody confirmed. Housekeeping starts their workers. */
   private keepUndeclared(): void {
-    for (const pod of this.deps.undeclaredPods.decide()) {
-      this.deps.podManager.setPod(pod);
-      this.replacements.keep(pod);
-    }
+    for (const pod of this.deps.undeclaredPods.decide()) this.replacements.keep(pod);
   }
 
   /**
@@ -173,7 +172,7 @@ export class SyncHandlers implements SyncHandler {
    * containers stay. Pods that wait for a class are admitted again.
    */
   handleConfigObjects(keys: readonly string[]): void {
-    this.deps.admission.note('order');
+    this.deps.starter.note('order');
     const changed = new Set(keys);
     if (keys.some((key) => key.startsWith('Service/'))) this.deps.serviceNames.update();
     const areVolumesNew = keys.some((key) => /^(PersistentVolume|CSIDriver)\//.test(key));
@@ -208,17 +207,17 @@ export class SyncHandlers implements SyncHandler {
     this.deps.inPlaceUpdates.proceed();
     const pod = this.deps.podManager.get(podUID);
     // A pod that was not admitted gets no worker.
-    if (pod === undefined || this.deps.admission.isWaiting(podUID)) return;
-    if (this.mustStart(pod)) this.startPod(pod);
+    if (pod === undefined || this.deps.starter.isWaiting(podUID)) return;
+    if (this.mustStart(pod)) this.deps.starter.start(pod);
     else this.deps.workers.updatePod({ type: 'sync', pod });
   }
 
   handleAdmission(): void {
     this.deps.inPlaceUpdates.proceed();
-    const { podManager, admission } = this.deps;
-    for (const uid of admission.takeDue()) {
+    const { podManager, starter } = this.deps;
+    for (const uid of starter.takeDue()) {
       const pod = podManager.get(uid);
-      if (pod !== undefined) this.startPod(pod);
+      if (pod !== undefined) starter.start(pod);
     }
   }
 
@@ -229,6 +228,7 @@ export class SyncHandlers implements SyncHandler {
     if (pod === undefined) return;
     this.starting.delete(podUID);
     if (operation === 'stop') {
+      this.deps.starter.withdraw(podUID);
       this.keepStopped(pod);
       return;
     }
@@ -260,7 +260,7 @@ export class SyncHandlers implements SyncHandler {
   /** kubelet: kubelet_pods.go HandlePodCleanups */
   handlePodCleanups(): void {
     this.deps.housekeeping.taken();
-    const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, remains, admission } =
+    const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, remains, starter } =
       this.deps;
     const isUpdateDue = this.deps.operations.review();
     if (this.hasSeenAllSources) this.keepUndeclared();
@@ -303,7 +303,7 @@ export class SyncHandlers implements SyncHandler {
     // revision.
     for (const pod of podManager.pods()) {
       const { uid } = pod.metadata;
-      if (!working.has(uid) && !admission.isWaiting(uid)) this.startPod(pod);
+      if (!working.has(uid) && !starter.isWaiting(uid)) starter.start(pod);
     }
 
     // Step 4: remove our orphans in the runtime and on disk.
@@ -348,30 +348,47 @@ export class SyncHandlers implements SyncHandler {
     return kind === undefined || unread.some(({ source }) => source === kind);
   }
 
-  /**
-   * Starts the pod's worker. Does nothing if it is not admitted, or waits for its earlier revision, which housekeeping
-   * checks again.
-   */
-  private startPod(pod: Pod): void {
-    if (this.deps.operations.isStopped(pod)) {
-      this.keepStopped(pod);
-      return;
-    }
-    const { workers, statusManager, statusRecords, statuses, admission, evictions, remains } = this.deps;
+  isStopped(pod: Pod): boolean {
+    return this.deps.operations.isStopped(pod);
+  }
+
+  isDone(pod: Pod): boolean {
+    return this.deps.statuses.isDone(pod);
+  }
+
+  /** An earlier agent was asked to run it anew, and did not remove everything of its last run. */
+  mustRunAnew({ metadata: { uid } }: Pod): boolean {
+    return !this.deps.workers.has(uid) && this.deps.statusRecords.of(uid)?.runsAnew === true;
+  }
+
+  earlierOf(pod: Pod): EarlierRevision | undefined {
+    return this.replacements.earlierOf(pod);
+  }
+
+  replacementsToMake(): Replacement[] {
+    return this.replacements.pending();
+  }
+
+  imagesOf(pod: Pod): ImageState {
+    return this.deps.imagesAhead.stateOf(pod);
+  }
+
+  pull(pod: Pod): void {
+    this.deps.imagesAhead.start(pod);
+  }
+
+  stopEarlier(pods: readonly Pod[]): void {
+    for (const pod of pods) this.replacements.endEarlier(pod);
+    // It starts the other pods.
+    if (pods.length > 1) this.deps.housekeeping.request();
+  }
+
+  launch(pod: Pod): void {
+    const { workers, statusManager, evictions, remains, imagesAhead } = this.deps;
     const { uid } = pod.metadata;
-    // An earlier agent was asked to run it anew, and did not remove everything of its last run.
-    const runsAnew = !workers.has(uid) && statusRecords.of(uid)?.runsAnew === true;
-    if (runsAnew) evictions.pardon(pod);
-    if (runsAnew && remains.removalOf(uid) === undefined) this.reportRunAnew(pod);
-    if (runsAnew && this.runs(uid)) {
-      this.end(pod);
-      // Housekeeping starts it again.
-      workers.updatePod({ type: 'create', pod });
-      return;
-    }
-    if (!this.replacements.replaceEarlier(pod)) return;
-    // One that is done starts nothing, so it needs no room.
-    if (!statuses.isDone(pod) && !admission.admit(pod)) return;
+    imagesAhead.forget(uid);
+    const runsAnew = this.mustRunAnew(pod);
+    if (runsAnew) this.beginAnew(pod);
     if (!workers.has(uid)) {
       // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
       statusManager.forget(uid);
@@ -382,19 +399,18 @@ export class SyncHandlers implements SyncHandler {
     evictions.resume(pod);
   }
 
-  /** True if a change or a sync of the pod is a start: it was not admitted, waits, or is stopped without a worker. */
-  private mustStart(pod: Pod): boolean {
-    const { admission, operations, workers } = this.deps;
-    const { uid } = pod.metadata;
-    const isDown = operations.isStopped(pod) && !workers.has(uid);
-    return isDown || admission.isWaiting(uid) || this.replacements.isHeldBack(pod);
+  endLastRun(pod: Pod): void {
+    this.beginAnew(pod);
+    this.end(pod);
+    // Housekeeping starts it again.
+    this.deps.workers.updatePod({ type: 'create', pod });
   }
 
-  /** Ends what runs of a stopped pod, and releases its claims. Its data stays. */
-  private keepStopped(pod: Pod): void {
-    const { statusManager, workers, admission, clock } = this.deps;
+  /** Ends what runs of a stopped pod, and its earlier revisions. Its data stays. */
+  keepStopped(pod: Pod): void {
+    const { statusManager, workers, imagesAhead, clock } = this.deps;
     const { uid, name } = pod.metadata;
-    admission.withdraw(uid);
+    imagesAhead.forget(uid);
     this.replacements.endEarlier(pod);
     if (statusManager.get(uid)?.reason !== reasons.stopped) {
       const message = `Stopped by an operator. To start it: kubelet-ts start ${name}`;
@@ -402,6 +418,19 @@ export class SyncHandlers implements SyncHandler {
     }
     // Without a worker it is of an earlier agent, which may have ended before it released the volumes.
     if (workers.has(uid) || this.unreleased.delete(uid) || this.runs(uid)) this.end(pod);
+  }
+
+  /** True if a change or a sync of the pod is a start: it was not admitted, waits, or is stopped without a worker. */
+  private mustStart(pod: Pod): boolean {
+    const { starter, workers } = this.deps;
+    const { uid } = pod.metadata;
+    const isDown = this.isStopped(pod) && !workers.has(uid);
+    return isDown || starter.isHeldBack(uid) || this.replacements.isReplacing(pod);
+  }
+
+  private beginAnew(pod: Pod): void {
+    this.deps.evictions.pardon(pod);
+    if (this.deps.remains.removalOf(pod.metadata.uid) === undefined) this.reportRunAnew(pod);
   }
 
   private reportRunAnew(pod: Pod): void {
@@ -421,14 +450,14 @@ export class SyncHandlers implements SyncHandler {
   }
 
   private removePod(pod: Pod, source: SourceName): void {
-    const { podManager, workers, remains, admission, events, undeclaredPods, undeclaredRecords } = this.deps;
+    const { podManager, workers, remains, starter, events, undeclaredPods, undeclaredRecords } = this.deps;
     const { uid } = pod.metadata;
+    starter.withdraw(uid);
     podManager.removePod(uid);
     undeclaredRecords.note(uid, 'removed');
     undeclaredPods.forget(uid);
     this.starting.delete(uid);
     this.unreleased.delete(uid);
-    admission.withdraw(uid);
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
     if (!this.deps.isNameDeclared(podFullName(pod.metadata))) this.deps.operations.removed(pod.metadata);
     workers.updatePod({ type: 'kill', pod });

@@ -16,7 +16,7 @@ import type { SyncLoopMonitor } from './sync-loop-monitor.ts';
  *   pleg          PLEG                            → pod syncs, clean-up of dead containers
  *   probe         probe workers                   → status, pod syncs
  *   sync          work queue, and parts with news → pod syncs
- *   admission     PodAdmission, at news for them  → another try to admit waiting pods
+ *   admission     PodStarter, at news for them    → another try to admit waiting pods
  *   operation     operators, by the control socket → a pod is stopped or started
  *   housekeeping  2 s after an event, or 10 s later → clean-ups
  *   barrier       readers of the snapshot         → a call back after all earlier inputs

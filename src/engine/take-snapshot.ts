@@ -93,7 +93,7 @@ function podSnapshot(
   replacedBy: string | undefined,
   { nodeIPs, brief }: SnapshotOptions,
 ): PodSnapshot {
-  const { workQueue, admission, workers, pullWatch, events, inPlaceUpdates, outgoing } = parts;
+  const { workQueue, starter, workers, pullWatch, events, inPlaceUpdates, outgoing } = parts;
   const { uid } = declared.metadata;
   const known = withStatus(parts, declared);
   const pod = known.status === undefined ? known : { ...known, status: withNodeIPs(known.status, known.spec, nodeIPs) };
@@ -102,7 +102,7 @@ function podSnapshot(
   const waitingUpdate = parts.operations.keptUpdate(declared) ?? inPlaceUpdates.waitOf(uid);
   const restarting = parts.operations.restartingContainers(declared);
   const nextSyncAt = workQueue.dueAt(uid);
-  const rejection = admission.rejectionOf(uid);
+  const rejection = starter.rejectionOf(uid);
   const pulls = pullWatch.of(uid);
   const declaredBy = parts.config.versionedSource(declared.metadata);
   return {

@@ -6,7 +6,7 @@ import { isPodRunning, type RuntimePod } from './container/runtime-pod.ts';
 import { computeKeptPods } from './gc/compute-kept-pods.ts';
 import type { UndeclaredRecords } from './gc/undeclared-records.ts';
 import type { AppliedRevisions } from './in-place/applied-revisions.ts';
-import type { PodManager } from './pod-manager/pod-manager.ts';
+import type { PodManager } from './pod-start/pod-manager.ts';
 import type { Emit } from './view/event-bus.ts';
 import { podEventRecorder } from './view/event-recorder.ts';
 import { reasons } from './view/reasons.ts';

@@ -33,29 +33,26 @@ export interface AdmissionNode {
   isShuttingDown: boolean;
 }
 
-type Refusal = Omit<Rejection, 'retryOn'> & Partial<Pick<Rejection, 'retryOn'>>;
+export type Refusal = Omit<Rejection, 'retryOn'> & Partial<Pick<Rejection, 'retryOn'>>;
 
 /** Admitted after `preempt` have ended, which hold the `missing` resources, or rejected. */
 export type Admission = { admit: true; preempt: Pod[]; missing?: string[] } | { admit: false; rejection: Rejection };
 
-/** Allocates CPUs and memory nodes for a pod. Returns why it cannot, or undefined. */
-export type Allocate = (pod: Pod) => Refusal | undefined;
-
 /**
- * Decides whether a pod may run beside `others`. Pods in `needed`, by UID, are never preempted for it. Calls `allocate`
- * at most once, even if the pod is refused later.
+ * Decides whether a pod may run beside `others`. Pods in `needed`, by UID, are never preempted for it. `allocation`: why
+ * it was refused CPUs, memory nodes or devices.
  */
 export function admitPod(
   pod: Pod,
   others: readonly Pod[],
   node: AdmissionNode,
   needed: ReadonlySet<string> = new Set(),
-  allocate: Allocate = () => undefined,
+  allocation?: Refusal,
 ): Admission {
-  const decision = decide(pod, { others, node, needed, allocate });
+  const decision = decide(pod, { others, node, needed, allocation });
   if (!('refusal' in decision)) return { admit: true, ...decision };
   // A refusal on an empty node too does not end with other pods.
-  const alone = decide(pod, { others: [], node, needed, allocate: () => undefined });
+  const alone = decide(pod, { others: [], node, needed, allocation: undefined });
   const retryOn = 'refusal' in alone ? (alone.refusal.retryOn ?? 'manifest') : 'podEnd';
   return { admit: false, rejection: { retryOn, ...decision.refusal } };
 }
@@ -66,12 +63,21 @@ interface Circumstances {
   others: readonly Pod[];
   node: AdmissionNode;
   needed: ReadonlySet<string>;
-  allocate: Allocate;
+  allocation: Refusal | undefined;
+}
+
+/** True if the pod gets as far as an allocation of CPUs, memory nodes and devices, which comes before all other checks. */
+export function reachesAllocation(pod: Pod, node: AdmissionNode): boolean {
+  return refusalBeforeAllocation(pod, node) === undefined;
+}
+
+function refusalBeforeAllocation(pod: Pod, node: AdmissionNode): Refusal | undefined {
+  return pressureRefusal(pod, node) ?? sysctlRefusal(pod, node);
 }
 
 /** The first refusing handler decides. kubelet: kubelet.go canAdmitPod */
-function decide(pod: Pod, { others, node, needed, allocate }: Circumstances): Decision {
-  const before = pressureRefusal(pod, node) ?? sysctlRefusal(pod, node) ?? allocate(pod) ?? osRefusal(pod);
+function decide(pod: Pod, { others, node, needed, allocation }: Circumstances): Decision {
+  const before = refusalBeforeAllocation(pod, node) ?? allocation ?? osRefusal(pod);
   if (before !== undefined) return { refusal: before };
   const fit = fitOrPreempt(pod, others, node, needed);
   if ('refusal' in fit) return fit;

@@ -259,7 +259,7 @@ test('of several reasons the first one in the order of the checks counts', () =>
       metadata: { labels: all('labels') ?? {}, annotations: { 'kubernetes.io/config.source': 'file' } },
       spec: { containers: [makeContainer(all('container'))], priority: 0, ...all('spec') },
     });
-    const admission = admitPod(pod, [other], node(all('node')), new Set(), () => allocation);
+    const admission = admitPod(pod, [other], node(all('node')), new Set(), allocation);
     return admission.admit ? undefined : admission.rejection.reason;
   };
   const rest = faults.map(([, fault]) => fault);

@@ -1,11 +1,12 @@
-import type { Pod } from '../api/types.ts';
-import type { Clock } from '../clock.ts';
-import { isCausedByUnavailable } from '../cri/errors.ts';
-import { errorMessage } from '../errors.ts';
-import { abortWith } from '../abort-with.ts';
-import type { Logger } from '../logger.ts';
-import { backOffPeriodMs, transientBackOffMs } from './pod-workers/next-sync-delay.ts';
-import { SyncPodError } from './pod-workers/sync-pod-error.ts';
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import { isCausedByUnavailable } from '../../cri/errors.ts';
+import { errorMessage } from '../../errors.ts';
+import { abortWith } from '../../abort-with.ts';
+import type { Logger } from '../../logger.ts';
+import { backOffPeriodMs, transientBackOffMs } from '../pod-workers/next-sync-delay.ts';
+import { SyncPodError } from '../pod-workers/sync-pod-error.ts';
+import type { ImageState } from './compute-pod-start.ts';
 
 interface Deps {
   /** Pulls the pod's missing images. Rejects if one cannot be pulled now. */
@@ -43,21 +44,11 @@ export class ImagesAhead {
     });
   }
 
-  /** True if all images of the pod's current manifest were pulled. */
-  arePulled(pod: Pod): boolean {
+  /** The images of the pod's current manifest. */
+  stateOf(pod: Pod): ImageState {
     const known = this.pods.get(pod.metadata.uid);
-    return known?.pod === pod && known.isReady;
-  }
-
-  /** True if a pull was started for this pod and it was not forgotten since. */
-  has(podUID: string): boolean {
-    return this.pods.has(podUID);
-  }
-
-  /** True if images of the pod's current manifest are still being pulled. */
-  isPulling(pod: Pod): boolean {
-    const known = this.pods.get(pod.metadata.uid);
-    return known?.pod === pod && !known.isReady;
+    if (known?.pod !== pod) return 'unknown';
+    return known.isReady ? 'pulled' : 'pulling';
   }
 
   /** Ends the pulls of a pod that started or was removed. */

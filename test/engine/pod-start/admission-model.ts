@@ -2,14 +2,16 @@ import { plainOutgoing } from '../../fakes/plain-outgoing.ts';
 import { allDependencies } from '../../../src/api/values/depends-on.ts';
 import type { Pod } from '../../../src/api/types.ts';
 import { EventBus } from '../../../src/engine/view/event-bus.ts';
-import { admissionNews } from '../../../src/engine/lifecycle/admission-news.ts';
 import { type AdmissionNode, admitPod } from '../../../src/engine/lifecycle/admit-pod.ts';
-import { PodAdmission } from '../../../src/engine/lifecycle/pod-admission.ts';
 import { computeStartOrder } from '../../../src/engine/lifecycle/start-order.ts';
+import { admissionNews } from '../../../src/engine/pod-start/admission-news.ts';
+import { PodManager } from '../../../src/engine/pod-start/pod-manager.ts';
+import { PodStarter } from '../../../src/engine/pod-start/pod-starter.ts';
 import { podRef } from '../../../src/api/values/pod-names.ts';
 import { StatusManager } from '../../../src/engine/status/status-manager.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { cpuOf, podOf, type PodPlan, portsOf } from './planned-pod.ts';
+import { startEngine } from './start-engine.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 
 /** A pod that was given to a worker; one that goes on after its end starts anew when its worker is gone. */
@@ -31,10 +33,10 @@ export class AdmissionModel {
   readonly #clock = new FakeClock();
   readonly #events = new EventBus({ clock: this.#clock, outgoing: plainOutgoing, faults: silentFaults() });
   readonly #catalog: readonly Pod[];
-  readonly #declared = new Set<Pod>();
   readonly #workers = new Map<string, Worker>();
   readonly #statusManager: StatusManager;
-  readonly #admission: PodAdmission;
+  readonly #podManager = new PodManager();
+  readonly #starter: PodStarter;
   #isShuttingDown = false;
   #due = 0;
   /** How often a pod ended. */
@@ -44,10 +46,16 @@ export class AdmissionModel {
     this.#catalog = plans.map(podOf);
     const { emit } = this.#events;
     this.#statusManager = new StatusManager({ emit, outgoing: plainOutgoing });
-    this.#admission = new PodAdmission({
+    this.#starter = new PodStarter({
+      podManager: this.#podManager,
+      engine: () => ({
+        ...startEngine(),
+        launch: (pod) => {
+          this.#launch(pod);
+        },
+      }),
       classProblemOf: () => undefined,
       node: () => this.#node(),
-      declaredPods: () => [...this.#declared],
       activePods: () => this.#activePods(),
       isRunning: (uid) => this.#workers.get(uid)?.hasContainers === true,
       isTerminating: (uid) => this.#workers.get(uid)?.state === 'terminating',
@@ -66,23 +74,23 @@ export class AdmissionModel {
     });
     this.#events.subscribe((event) => {
       const news = admissionNews(event);
-      if (news !== undefined) this.#admission.note(news);
+      if (news !== undefined) this.#starter.note(news);
       if (event.type === 'Recorded' && event.reason === 'Preempting') this.preempted.push(event.pod?.uid ?? '');
     });
   }
 
   declare(nth: number): void {
     const pod = this.#pod(nth);
-    if (this.#declared.has(pod)) return;
-    this.#declared.add(pod);
+    if (this.#isDeclared(pod)) return;
+    this.#podManager.setPod(pod);
     this.#events.emit({ type: 'PodAdded', pod: podRef(pod), source: 'file' });
     this.#start(pod);
   }
 
   remove(nth: number): void {
     const pod = this.#pod(nth);
-    if (!this.#declared.delete(pod)) return;
-    this.#admission.forget(pod.metadata.uid);
+    if (!this.#isDeclared(pod)) return;
+    this.#podManager.removePod(pod.metadata.uid);
     this.#events.emit({ type: 'PodRemoved', pod: podRef(pod), source: 'file' });
     this.#kill(pod);
   }
@@ -111,40 +119,40 @@ export class AdmissionModel {
   /** What happens around a pod leads to a sync of it. */
   sync(nth: number): void {
     const pod = this.#pod(nth);
-    if (this.#declared.has(pod) && !this.#admission.isWaiting(pod.metadata.uid)) this.#create(pod);
+    if (this.#isDeclared(pod) && !this.#starter.isWaiting(pod.metadata.uid)) this.#create(pod);
   }
 
   /** Its manifest changes in a way that makes no new pod of it. */
   update(nth: number): void {
     const pod = this.#pod(nth);
-    if (this.#declared.has(pod) && this.#admission.isWaiting(pod.metadata.uid)) this.#start(pod);
+    if (this.#isDeclared(pod) && this.#starter.isWaiting(pod.metadata.uid)) this.#start(pod);
   }
 
   housekeeping(): void {
     for (const [uid, { pod, state, restarts }] of [...this.#workers]) {
-      if (state !== 'finished' || (this.#declared.has(pod) && !restarts)) continue;
+      if (state !== 'finished' || (this.#isDeclared(pod) && !restarts)) continue;
       this.#workers.delete(uid);
       this.#events.emit({ type: 'WorkerStateChanged', pod: podRef(pod), state: 'removed' });
     }
-    const known = [...this.#declared, ...[...this.#workers.values()].map(({ pod }) => pod)];
+    const known = [...this.#podManager.pods(), ...[...this.#workers.values()].map(({ pod }) => pod)];
     this.#statusManager.retain(new Set(known.map(({ metadata }) => metadata.uid)));
-    for (const pod of this.#declared) {
+    for (const pod of this.#podManager.pods()) {
       const { uid } = pod.metadata;
-      if (!this.#workers.has(uid) && !this.#admission.isWaiting(uid)) this.#start(pod);
+      if (!this.#workers.has(uid) && !this.#starter.isWaiting(uid)) this.#start(pod);
     }
   }
 
   setShuttingDown(isShuttingDown: boolean): void {
     this.#isShuttingDown = isShuttingDown;
-    if (!isShuttingDown) this.#admission.note('node');
+    if (!isShuttingDown) this.#starter.note('node');
   }
 
   /** The sync loop comes to what was asked of it. */
   pump(): void {
     if (this.#due === 0) return;
     this.#due -= 1;
-    for (const uid of this.#admission.takeDue()) {
-      const pod = [...this.#declared].find(({ metadata }) => metadata.uid === uid);
+    for (const uid of this.#starter.takeDue()) {
+      const pod = this.#podManager.get(uid);
       if (pod !== undefined) this.#start(pod);
     }
   }
@@ -173,14 +181,14 @@ export class AdmissionModel {
         return;
       }
     }
-    for (const pod of this.#declared) {
+    for (const pod of this.#podManager.pods()) {
       const { uid } = pod.metadata;
       if (this.#workers.has(uid)) continue;
-      if (!this.#admission.isWaiting(uid)) this.violations.push(`${uid} neither runs nor waits`);
+      if (!this.#starter.isWaiting(uid)) this.violations.push(`${uid} neither runs nor waits`);
       const others = this.#runningPods();
-      const needed = new Set([...allDependencies(pod, [...this.#declared])].map(({ metadata }) => metadata.uid));
+      const needed = new Set([...allDependencies(pod, this.#podManager.pods())].map(({ metadata }) => metadata.uid));
       if (this.#isInTurn(pod) && admitPod(pod, others, this.#node(), needed).admit) {
-        const reason = this.#admission.rejectionOf(uid)?.reason ?? 'nothing';
+        const reason = this.#starter.rejectionOf(uid)?.reason ?? 'nothing';
         this.violations.push(`${uid} waits for ${reason} beside ${others.map(({ metadata }) => metadata.uid).join()}`);
       }
     }
@@ -198,14 +206,20 @@ export class AdmissionModel {
   }
 
   #start(pod: Pod): void {
+    this.#starter.start(pod);
+  }
+
+  #launch(pod: Pod): void {
     const { uid } = pod.metadata;
     const isRunning = this.#workers.get(uid)?.hasContainers === true;
-    const inTurn = this.#isInTurn(pod);
-    if (!this.#admission.admit(pod)) return;
-    if (!isRunning && !inTurn) this.violations.push(`${uid} starts before those it waits for`);
-    if (this.#admission.isWaiting(uid)) this.violations.push(`${uid} is admitted and waits`);
+    if (!isRunning && !this.#isInTurn(pod)) this.violations.push(`${uid} starts before those it waits for`);
+    if (this.#starter.isWaiting(uid)) this.violations.push(`${uid} is started and waits`);
     if (!this.#workers.has(uid)) this.#statusManager.forget(uid);
     this.#create(pod);
+  }
+
+  #isDeclared({ metadata }: Pod): boolean {
+    return this.#podManager.get(metadata.uid) !== undefined;
   }
 
   /** A worker that ends already makes way for a new one afterwards. */
@@ -236,7 +250,7 @@ export class AdmissionModel {
 
   #isInTurn(pod: Pod): boolean {
     const statusOf = ({ metadata }: Pod) => this.#statusManager.get(metadata.uid);
-    return computeStartOrder(pod, [...this.#declared], statusOf).decision === 'start';
+    return computeStartOrder(pod, this.#podManager.pods(), statusOf).decision === 'start';
   }
 
   #node(): AdmissionNode {
@@ -251,11 +265,11 @@ export class AdmissionModel {
 
   /** As the engine counts them: also those that are being stopped, but none that is no longer declared. */
   #activePods(): Pod[] {
-    return this.#podsOf(({ state, pod }) => state !== 'finished' && this.#declared.has(pod));
+    return this.#podsOf(({ state, pod }) => state !== 'finished' && this.#isDeclared(pod));
   }
 
   #runningPods(): Pod[] {
-    return this.#podsOf(({ state, pod }) => state === 'syncing' && this.#declared.has(pod));
+    return this.#podsOf(({ state, pod }) => state === 'syncing' && this.#isDeclared(pod));
   }
 
   #podsOf(which: (worker: Worker) => boolean): Pod[] {
@@ -271,6 +285,6 @@ export class AdmissionModel {
   /** Differs after anything happened, also where a pod that ended is ending again. */
   #shown(): string {
     const workers = [...this.#workers].map(([uid, { state, restarts }]) => `${uid} ${state} ${String(restarts)}`);
-    return [this.#ends, ...workers, ...[...this.#declared].map(({ metadata }) => metadata.uid)].join();
+    return [this.#ends, ...workers, ...this.#podManager.pods().map(({ metadata }) => metadata.uid)].join();
   }
 }

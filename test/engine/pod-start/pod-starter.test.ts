@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { EventBus } from '../../../src/engine/view/event-bus.ts';
-import { PodAdmission } from '../../../src/engine/lifecycle/pod-admission.ts';
+import { PodManager } from '../../../src/engine/pod-start/pod-manager.ts';
+import { PodStarter } from '../../../src/engine/pod-start/pod-starter.ts';
 import { StatusManager } from '../../../src/engine/status/status-manager.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { plainOutgoing } from '../../fakes/plain-outgoing.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
+import { startEngine } from './start-engine.ts';
 import { podOf } from './planned-pod.ts';
 
 test('a pod waits for its UID until it is removed', () => {
@@ -15,11 +17,14 @@ test('a pod waits for its UID until it is removed', () => {
     holderOf: () => 'another kubelet-ts',
     awaitFreeing: (uid: string, isAwaited: () => boolean) => void waits.set(uid, isAwaited),
   };
-  const admission = new PodAdmission({
+  const podManager = new PodManager();
+  const calls: string[] = [];
+  const starter = new PodStarter({
+    podManager,
+    engine: () => startEngine(calls),
     node: () => {
       throw new Error('room counts only when the UID is free');
     },
-    declaredPods: () => [],
     activePods: () => [],
     isRunning: () => false,
     isTerminating: () => false,
@@ -31,12 +36,9 @@ test('a pod waits for its UID until it is removed', () => {
   });
   const pod = podOf({ cpu: 1, hostPort: 0, priority: 0, after: [] }, 0);
   const waiting = (): unknown => [...waits].map(([uid, isAwaited]) => [uid, isAwaited()]);
-  const isAdmitted = admission.admit(pod);
+  podManager.setPod(pod);
+  starter.start(pod);
   const before = waiting();
-  admission.withdraw(pod.metadata.uid);
-  expect({ isAdmitted, before, after: waiting() }).toEqual({
-    isAdmitted: false,
-    before: [['p0', true]],
-    after: [['p0', false]],
-  });
+  podManager.removePod(pod.metadata.uid);
+  expect({ calls, before, after: waiting() }).toEqual({ calls: [], before: [['p0', true]], after: [['p0', false]] });
 });
