@@ -62,7 +62,7 @@ test('its two settings of memory reach Node, and the user may change that of mal
     const options = { env: { ...env, NODE_OPTIONS: `--import=data:text/javascript,${report}` } };
     return JSON.parse((await execa(join(folder, 'prefix/bin/kubelet-ts'), ['--version'], options)).stderr);
   };
-  const execArgv = ['--max-semi-space-size=1'];
+  const execArgv = ['--max-semi-space-size=1', expect.stringMatching(/^--require=\/.*\/bin\/node-version\.cjs$/)];
   expect(await settings({})).toEqual(['16384', execArgv]);
   expect(await settings({ MALLOC_MMAP_THRESHOLD_: '1048576' })).toEqual(['1048576', execArgv]);
 });
@@ -113,6 +113,45 @@ test('a running agent needs no file of its package', async () => {
   } finally {
     await agent.cleanUp();
   }
+});
+
+test.each([
+  ['ps', 1],
+  ['run', 1],
+  ['diff', 2],
+])('on Node 18, %s names the release that it needs', async (command, code) => {
+  const { stdout: bin } = await execa(join(repository, 'scripts/fetch-node'), ['18', cache]);
+  const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  const { exitCode, stdout, stderr } = await execa(join(folder, 'prefix/bin/kubelet-ts'), [command], {
+    env,
+    reject: false,
+  });
+  expect({ exitCode, stdout, stderr: stderr.replace(/18\.\d+\.\d+$/m, '18.x') }).toEqual({
+    exitCode: code,
+    stdout: '',
+    stderr:
+      'error: kubelet-ts needs Node 20.19 or newer, this is 18.x\n' +
+      'hint: Install a newer Node, or the Debian package of kubelet-ts, which brings its own.',
+  });
+});
+
+test('the oldest Node that package.json allows is the one that bin/node-version.cjs accepts', async () => {
+  const { engines } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as {
+    engines: { node: string };
+  };
+  const check = await readFile(join(repository, 'bin/node-version.cjs'), 'utf8');
+  const [, major, minor] = /needed = \[(\d+), (\d+)\]/.exec(check) ?? [];
+  expect(`>=${major}.${minor}`).toBe(engines.node);
+});
+
+test('without readlink it says so', async () => {
+  const path = await mkdtemp(join(folder, 'path-'));
+  await symlink(process.execPath, join(path, 'node'));
+  const { exitCode, stderr } = await execa(join(folder, 'prefix/bin/kubelet-ts'), ['ps'], {
+    env: { PATH: path },
+    reject: false,
+  });
+  expect([exitCode, stderr]).toEqual([127, expect.stringContaining('readlink: not found')]);
 });
 
 describe.each(['22', '24', '26'])('on Node %s', (release) => {
