@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { rootSocketPath } from '../server/control/socket-paths.ts';
+import { shellWord } from '../shell-word.ts';
 import { visible } from '../visible-text.ts';
 import { addConfigurationFlags, flagsLayer } from '../node/options/add-configuration-flags.ts';
 import type { CommandDeps } from './io/deps.ts';
@@ -107,7 +108,7 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
     out.hint('The managed containerd keeps running, because containers of these pods may still run.');
     return;
   }
-  const [{ hasManagedContainerd }, { ManagedContainerd }, { podsOfOthers }] = await Promise.all([
+  const [{ hasManagedContainerd }, { ManagedContainerd }, { agentsOfOthers, podsOfOthers }] = await Promise.all([
     import('../containerd/managed-paths.ts'),
     import('../containerd/managed-containerd.ts'),
     import('../node/pods-of-others.ts'),
@@ -117,6 +118,14 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
   if (others.length > 0) {
     out.fail(`the managed containerd keeps running, because it runs pods of other root-dirs: ${others.join(', ')}`);
     out.hint('Remove them first: kubelet-ts down --root-dir THEIR_ROOT_DIR');
+    return;
+  }
+  const agents = await agentsOfOthers(flags.rootDir);
+  if (agents.length > 0) {
+    out.fail(`the managed containerd keeps running, because agents of other root-dirs use it: ${agents.join(', ')}`);
+    out.hint(
+      `Stop them first: ${agents.map((folder) => `kubelet-ts down --root-dir ${shellWord(folder)}`).join(' && ')}`,
+    );
     return;
   }
   const didRun = await new ManagedContainerd({ rootDir: flags.rootDir, clock: systemClock, logger }).stop();

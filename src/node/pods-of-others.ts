@@ -2,6 +2,8 @@ import { podKey } from '../api/values/pod-names.ts';
 import { managedPaths } from '../containerd/managed-paths.ts';
 import { openChannel } from '../cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
+import { listAgents } from '../server/control/list-agents.ts';
+import { lastRuntime } from './last-runtime.ts';
 
 /** Longest wait for the answer of the runtime. */
 const deadlineMs = 10_000;
@@ -22,4 +24,13 @@ export async function podsOfOthers(rootDir: string): Promise<string[]> {
   } finally {
     channel.close();
   }
+}
+
+/** The root-dirs of other agents that run and use the managed containerd of a root-dir, also without a pod. */
+export async function agentsOfOthers(rootDir: string): Promise<string[]> {
+  const { endpoint } = managedPaths(rootDir);
+  const others = (await listAgents()).map((agent) => agent.rootDir).filter((folder) => folder !== rootDir);
+  // An agent in another mount namespace has a root-dir that is not found here.
+  const used = await Promise.all(others.map((folder) => lastRuntime(folder).catch(() => undefined)));
+  return others.filter((_, index) => used[index] === endpoint).sort();
 }

@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
+import { noteRuntime } from '../../src/node/last-runtime.ts';
 import { notePlaces } from '../../src/node/last-places.ts';
 import { runProgram } from '../../src/commands/program.ts';
 import { startRuntimePod } from '../builders/runtime-pod.ts';
@@ -130,5 +133,30 @@ test('down --all leaves a managed containerd that runs pods of other root-dirs',
     stderr:
       'error: the managed containerd keeps running, because it runs pods of other root-dirs: default/theirs\n' +
       'hint: Remove them first: kubelet-ts down --root-dir THEIR_ROOT_DIR\n',
+  });
+});
+
+test('down --all leaves a managed containerd that an agent of another root-dir uses, also without a pod', async () => {
+  const [rootDir, theirs] = [await temporaryFolder(), await temporaryFolder()];
+  const { socket, endpoint } = managedPaths(rootDir);
+  await mkdir(dirname(socket), { recursive: true });
+  await writeFile(join(rootDir, 'containerd', 'config.toml'), '');
+  const server = new FakeCriServer(new FakeRuntime({ clock: new FakeClock() }));
+  await server.start({ socketPath: socket });
+  await mkdir(join(theirs, 'state'));
+  await noteRuntime(theirs, { endpoint, managed: false });
+  // As the kernel lists the control socket of an agent.
+  const agent = createServer().listen(join(theirs, `sock.${process.pid}`));
+  onTestFinished(() => {
+    agent.close();
+    server.stop();
+  });
+  await once(agent, 'listening');
+  expect(await run(['down', '--all', '--root-dir', rootDir])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      `error: the managed containerd keeps running, because agents of other root-dirs use it: ${theirs}\n` +
+      `hint: Stop them first: kubelet-ts down --root-dir ${theirs}\n`,
   });
 });

@@ -24,6 +24,13 @@ export function unnamedSocketPath(path: string, pid = process.pid): string {
   return join(dirname(path), `sock.${pid}`);
 }
 
+/** The agent that opened an unnamed socket. Returns undefined for other paths, and for sockets of the control group. */
+export function rootDirOfSocket(path: string): { rootDir: string; pid: number } | undefined {
+  const [, folder = '', pid] = /^(\/.*)\/sock\.(\d+)$/.exec(path) ?? [];
+  if (pid === undefined || dirname(folder) === groupFolders) return undefined;
+  return { rootDir: folder === dirname(rootSocketPath(defaultRootDir)) ? defaultRootDir : folder, pid: Number(pid) };
+}
+
 /** A file name that no other absolute path has: `-tmp-kts%2Da` for `/tmp/kts-a`. */
 function asName(path: string): string {
   return path.replaceAll('%', '%25').replaceAll('-', '%2D').replaceAll('/', '-');

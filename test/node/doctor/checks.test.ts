@@ -53,6 +53,7 @@ const managed = { kind: 'chosen', endpoint: 'unix:///c.sock', managed: true, bec
 const path = (what: 'root-dir' | 'manifests' | 'control socket', uid: number, mode: number): Partial<Facts> => ({
   paths: [{ value: { what, path: '/p', found: { uid, mode, isLink: false } } }],
 });
+const calico = network({ configs: [{ path: '/etc/cni/net.d/10-a.conf', types: ['calico'] }] });
 const loopback = { servers: ['127.0.0.53'], searches: [], options: [] };
 const swap = [{ name: '/dev/sda2', sizeBytes: 1n << 30n }];
 const plugins = 'Install it with: apt-get install containernetworking-plugins';
@@ -235,14 +236,49 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     ],
   ],
   [
-    'a CNI configuration with a missing plugin',
-    network({ configs: [{ path: '/etc/cni/net.d/10-a.conf', types: ['calico'] }] }),
+    'a CNI configuration with a missing plugin, while the runtime reports a network',
+    calico,
+    [`cni warning: /etc/cni/net.d/10-a.conf needs CNI plugins that are missing: calico -> ${plugins}`],
+  ],
+  [
+    'nothing about such a plugin while pods run',
+    { ...calico, agents: { value: { others: [], runningPods: 2, own: { pid: 1 } } } },
+    [],
+  ],
+  [
+    'a CNI configuration with a missing plugin, and a runtime without a network',
+    { ...calico, ...condition('NetworkReady', 'NetworkPluginNotReady', 'no calico') },
+    [
+      'runtime problem: NetworkReady is false: NetworkPluginNotReady: no calico -> apt-get install plugins\necho {} > net.conflist',
+      `cni problem: /etc/cni/net.d/10-a.conf needs CNI plugins that are missing: calico -> ${plugins}`,
+    ],
+  ],
+  [
+    'nothing about the bridge where the managed containerd has no network',
+    {
+      runtime: {
+        value: {
+          ...managed,
+          answer: {
+            ...{ name: 'containerd', version: '1.7.24', networkCommands: [], hasSystemd: false },
+            conditions: [{ type: 'NetworkReady', status: false, reason: 'NotReady', message: 'not initialized' }],
+          },
+        },
+      },
+    },
+    [
+      'runtime problem: NetworkReady is false: NotReady: not initialized -> apt-get install containernetworking-plugins\nkubelet-ts down --all, and start kubelet-ts again',
+    ],
+  ],
+  [
+    'a CNI configuration with a missing plugin, and no runtime yet',
+    { ...calico, runtime: { value: managed } },
     [`cni problem: /etc/cni/net.d/10-a.conf needs CNI plugins that are missing: calico -> ${plugins}`],
   ],
   [
     'a broken CNI configuration, and packets that stay',
     network({ configs: [{ path: '/a.conf', types: [], error: 'it names no plugin' }], ipForward: '0' }),
-    ['cni problem: /a.conf cannot be used: it names no plugin -> Correct /a.conf, or remove it.'],
+    ['cni warning: /a.conf cannot be used: it names no plugin -> Correct /a.conf, or remove it.'],
   ],
   [
     'packets that are not forwarded',
@@ -378,14 +414,14 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   ],
   [
     'a second kubelet',
-    { agents: { value: { others: [{ pid: 9, command: 'kubelet', isKubelet: true }] } } },
+    { agents: { value: { others: [{ pid: 9 }] } } },
     [
       'agent problem: kubelet (pid 9) runs on this machine too, and may remove the pods of the other -> systemctl disable --now kubelet',
     ],
   ],
   [
     'a second kubelet on another runtime',
-    { agents: { value: { others: [{ pid: 9, command: 'kubelet', isKubelet: true }] } }, runtime: { value: managed } },
+    { agents: { value: { others: [{ pid: 9 }] } }, runtime: { value: managed } },
     ['agent warning: kubelet (pid 9) runs on this machine too -> systemctl disable --now kubelet'],
   ],
   [

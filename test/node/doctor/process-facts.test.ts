@@ -3,52 +3,9 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { startFakeAgent } from '../../commands/fake-agent.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
-import {
-  kubeletKind,
-  listenersOn,
-  readAgents,
-  readPort,
-  wordsOf,
-} from '../../../src/node/doctor/read-process-facts.ts';
-
-test.each([
-  [['/usr/bin/kubelet', '--config', 'x'], 'kubelet'],
-  [['/usr/bin/node', '/opt/bin/kubelet-ts', 'run', 'pods/'], 'kubelet-ts'],
-  [['node', '/opt/bin/kubelet', '--config'], 'kubelet-ts'],
-  [['/usr/bin/node', '/opt/bin/kubelet-ts', 'ps'], undefined],
-  [['vim', 'kubelet'], undefined],
-  [['/usr/bin/kubelet-ts', 'run', 'pods/'], 'kubelet-ts'],
-  [['kubelet-ts', 'ps'], undefined],
-  [['node', '/opt/bin/kubelet', 'ps'], undefined],
-  [[''], undefined],
-])('the command line %j is of %s', (words, kind) => {
-  expect(kubeletKind(words)).toBe(kind);
-});
-
-test.each([
-  [['/usr/bin/kubelet', '--config', 'x'], '/opt/kubelet-ts', 'kubelet-ts'],
-  [['kubelet', 'run', 'pods/'], '/opt/kubelet-ts', 'kubelet-ts'],
-  [['kubelet'], '/opt/kubelet-ts (deleted)', 'kubelet-ts'],
-  [['kubelet', 'ps'], '/opt/kubelet-ts', undefined],
-  [['kubelet', '--config', 'x'], '/usr/bin/kubelet', 'kubelet'],
-])('the command line %j of the executable %s is of %s', (words, executable, kind) => {
-  expect(kubeletKind(words, executable)).toBe(kind);
-});
-
-test('the path of the program is the second word of a command line', () => {
-  expect(wordsOf('node\0--\0/opt/bin/kubelet-ts\0exec\0web\0--\0ls')).toEqual([
-    'node',
-    '/opt/bin/kubelet-ts',
-    'exec',
-    'web',
-    '--',
-    'ls',
-  ]);
-});
+import { listenersOn, readAgents, readPort } from '../../../src/node/doctor/read-process-facts.ts';
 
 test('only sockets that listen on the port count', () => {
   const table = [
@@ -74,8 +31,8 @@ test('the program that holds a port is named, and a free port has none', async (
   ]);
 });
 
-/** Runs a script with this command line, until the test ends. Resolves with the process and its first line. */
-async function runAs(argv0: string, word: string, script: string): Promise<{ process: ChildProcess; line: string }> {
+/** Runs a script with this command line, until the test ends. Resolves when it has printed a line. */
+async function runAs(argv0: string, word: string, script: string): Promise<{ process: ChildProcess; folder: string }> {
   const folder = await temporaryFolder();
   await writeFile(join(folder, word), script);
   const child = spawn(process.execPath, [word], { argv0, cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -84,40 +41,34 @@ async function runAs(argv0: string, word: string, script: string): Promise<{ pro
     child.stdin.end();
     await closed;
   });
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  return { process: child, line };
+  await once(child.stdout, 'data');
+  return { process: child, folder };
 }
 
-/** A `run` with a screen, whose agent prints its PID. Both end with stdin. */
-const withScreen = `
-  const { spawn } = require('node:child_process');
-  process.stdin.resume();
-  if (process.env.IS_AGENT) console.log(process.pid);
-  else spawn(process.execPath, ['run'], { argv0: 'kubelet-ts', stdio: 'inherit', env: { IS_AGENT: '1' } });
-`;
+const end = "process.stdin.resume().on('end', () => process.exit());";
+const say = "console.log('ready');";
+/** As the kernel lists the control socket of an agent. */
+const listen = `require('node:net').createServer().listen(\`\${process.cwd()}/sock.\${process.pid}\`, () => ${say.slice(0, -1)});${end}`;
 
-test('the process of a screen is no further agent', async () => {
-  const { process: screen, line } = await runAs('kubelet-ts', 'run', withScreen);
-  const agent = { pid: Number(line), command: 'kubelet-ts', isKubelet: false };
-  const [rootDir, ownRootDir] = [await temporaryFolder(), await temporaryFolder()];
-  await startFakeAgent(ownRootDir, { '/v1/agent': { pid: agent.pid } });
-  const seenOn = async (folder: string): Promise<unknown> => {
-    const { own, others } = await readAgents(folder);
-    return { own, others: others.filter(({ pid }) => pid === screen.pid || pid === agent.pid) };
-  };
-  expect(await seenOn(rootDir)).toEqual({ own: undefined, others: [agent] });
-  expect(await seenOn(ownRootDir)).toEqual({ own: { pid: agent.pid }, others: [] });
+test('other agents are known by their control sockets, whatever their programs are called, and kubelets by name', async () => {
+  const [agent, copy, kubelet, command] = await Promise.all([
+    runAs('node', 'agent.js', listen),
+    runAs('kubelet', 'run', listen),
+    runAs('kubelet', 'run', say + end),
+    runAs('kubelet-ts', 'run', say + end),
+  ]);
+  const programs = [agent, copy, kubelet, command];
+  const { others } = await readAgents(await temporaryFolder());
+  expect(programs.map(({ process: { pid } }) => others.find((other) => other.pid === pid))).toEqual([
+    { pid: agent.process.pid, rootDir: agent.folder },
+    { pid: copy.process.pid, rootDir: copy.folder },
+    { pid: kubelet.process.pid },
+    undefined,
+  ]);
 });
 
-test('an agent with the name of the kubelet has the socket of an agent', async () => {
-  const listen = "require('node:net').createServer().listen(`${process.cwd()}/sock.${process.pid}`, ready);";
-  const ready = "function ready() { console.log('ready'); }";
-  const end = "process.stdin.resume().on('end', () => process.exit());";
-  const { process: copy } = await runAs('kubelet', 'run', listen + ready + end);
-  const { process: kubelet } = await runAs('kubelet', 'run', `ready();${ready}${end}`);
-  const { others } = await readAgents(await temporaryFolder());
-  expect([copy, kubelet].map((program) => others.find(({ pid }) => pid === program.pid))).toEqual([
-    { pid: copy.pid, command: 'kubelet-ts', isKubelet: false },
-    { pid: kubelet.pid, command: 'kubelet', isKubelet: true },
-  ]);
+test('the agent of this root-dir is no other agent', async () => {
+  const { process: agent, folder } = await runAs('node', 'agent.js', listen);
+  const { others } = await readAgents(folder);
+  expect(others.filter(({ pid }) => pid === agent.pid)).toEqual([]);
 });

@@ -48,15 +48,21 @@ function judgeMissing(what: PathFacts['what'], path: string): Verdict[] {
 }
 
 export function checkPorts({ ports, agents }: Facts): Verdict[] {
-  const own = 'value' in agents ? agents.value.own : undefined;
+  const { own, others } = 'value' in agents ? agents.value : { others: [] };
   const pid = own !== undefined && 'pid' in own ? own.pid : undefined;
-  return ports.flatMap((port) => onFact(port, (facts) => judgePort(facts, pid)));
+  return ports.flatMap((port) => onFact(port, (facts) => judgePort(facts, pid, others)));
 }
 
-function judgePort({ port, flag, holder }: PortFacts, ownPID: number | undefined): Verdict[] {
+function judgePort(
+  { port, flag, holder }: PortFacts,
+  ownPID: number | undefined,
+  others: AgentFacts['others'],
+): Verdict[] {
   if (holder === undefined) return [ok(`${port} is free`)];
   if (holder.pid !== undefined && holder.pid === ownPID) return [ok(`${port} is used by this agent`)];
-  const evidence = `${port} is taken by ${holder.command}${holder.pid === undefined ? '' : ` (pid ${holder.pid})`}`;
+  const rootDir = others.find(({ pid }) => pid === holder.pid)?.rootDir;
+  const command = rootDir === undefined ? holder.command : `the kubelet-ts of ${rootDir}`;
+  const evidence = `${port} is taken by ${command}${holder.pid === undefined ? '' : ` (pid ${holder.pid})`}`;
   return [problem(evidence, `End that program, or choose another port: kubelet-ts run ${flag} PORT`)];
 }
 
@@ -95,9 +101,9 @@ function judgeOwn(own: AgentFacts['own'], runningPods = 0): Verdict {
 }
 
 /** A kubelet removes all pods that it does not know from its runtime. */
-function judgeOther({ pid, command, isKubelet }: AgentFacts['others'][number], isManaged: boolean): Verdict {
-  if (!isKubelet) return ok(`another kubelet-ts runs on another root-dir (pid ${pid})`);
-  const evidence = `${command} (pid ${pid}) runs on this machine too`;
+function judgeOther({ pid, rootDir }: AgentFacts['others'][number], isManaged: boolean): Verdict {
+  if (rootDir !== undefined) return ok(`another kubelet-ts runs on ${rootDir} (pid ${pid})`);
+  const evidence = `kubelet (pid ${pid}) runs on this machine too`;
   const mend = 'systemctl disable --now kubelet';
   return isManaged ? warning(evidence, mend) : problem(`${evidence}, and may remove the pods of the other`, mend);
 }

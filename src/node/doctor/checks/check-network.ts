@@ -3,13 +3,36 @@ import { leadsNowhere, nameServersHint } from '../../../engine/network/resolvers
 import type { Facts, NetworkFacts, RegistryFacts } from './facts.ts';
 import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
 
-export function checkCNI({ network, runtime }: Facts): Verdict[] {
-  const isManaged = !('value' in runtime) || runtime.value.kind === 'none' || runtime.value.managed;
+/** The runtime knows best: it may be in another mount namespace, whose plugins and configurations are not seen here. */
+export function checkCNI({ network, runtime, agents }: Facts): Verdict[] {
+  const isReady = isNetworkReady(runtime);
+  const runsPods = 'value' in agents && (agents.value.runningPods ?? 0) > 0;
   return onFact(network, (facts) => {
-    if (facts.configs.length > 0) return facts.configs.flatMap((config) => judgeConfig(config, facts));
-    // The network of another runtime is what its condition NetworkReady says.
-    return isManaged ? judgeOwnNetwork(facts) : [];
+    const seen = judgeSeen(facts, runtime);
+    if (isReady === undefined) return seen;
+    // The check of the runtime reports its reason.
+    if (!isReady) return seen.filter(({ level }) => level !== 'ok');
+    const doubts = seen.flatMap(({ level, evidence, mend = '' }) =>
+      level === 'problem' ? [warning(evidence, mend)] : [],
+    );
+    const warnings = seen.filter(({ level }) => level === 'warning');
+    return [ok('the runtime reports that its network is ready'), ...warnings, ...(runsPods ? [] : doubts)];
   });
+}
+
+/** The condition NetworkReady. Returns undefined if the runtime does not run or answer. */
+function isNetworkReady(runtime: Facts['runtime']): boolean | undefined {
+  if (!('value' in runtime) || runtime.value.kind === 'none') return undefined;
+  const { answer } = runtime.value;
+  if (answer === undefined || 'message' in answer) return undefined;
+  return answer.conditions.find(({ type }) => type === 'NetworkReady')?.status;
+}
+
+/** The verdicts by what this process sees. */
+function judgeSeen(facts: NetworkFacts, runtime: Facts['runtime']): Verdict[] {
+  const isManaged = !('value' in runtime) || runtime.value.kind === 'none' || runtime.value.managed;
+  if (facts.configs.length > 0) return facts.configs.flatMap((config) => judgeConfig(config, facts));
+  return isManaged ? judgeOwnNetwork(facts) : [];
 }
 
 /** Without a configuration of the machine, the managed containerd gets a bridge of ours. */

@@ -166,8 +166,8 @@ export interface AgentFacts {
   own?: { pid: number; version?: string } | Trouble;
   /** Running pods of this root-dir. Absent if they are unknown. */
   runningPods?: number;
-  /** Other programs that do the work of a kubelet. */
-  others: { pid: number; command: string; isKubelet: boolean }[];
+  /** Other programs that do the work of a kubelet. A kubelet of Kubernetes has no root-dir here. */
+  others: { pid: number; rootDir?: string }[];
   /** Number of pods of this root-dir that run on although no manifest declares them. */
   undeclaredPods?: number;
 }
