@@ -14,6 +14,8 @@ export class ChaosHistory {
   #starts = new Map<string, number>();
   readonly #oldStarts = new Map<string, number>();
   #running: readonly ListedContainer[] = [];
+  /** By container and revision: the starts of jobs that have completed. */
+  #completed = new Map<string, number>();
 
   constructor(world: ChaosWorld) {
     this.#world = world;
@@ -34,6 +36,8 @@ export class ChaosHistory {
       }
     }
     await this.#startsWereCounted(listing.containers);
+    this.#completedStayedSo();
+    await this.#hooksFinished(listing.containers);
     this.#untouchedRunOn(listing.containers);
   }
 
@@ -82,6 +86,35 @@ export class ChaosHistory {
       const attempt = this.#attempts.get(keyOf({ podUID, name }))?.attempt ?? 0;
       if (started > attempt + 1)
         throw new Error(`${podName} ${name} started ${started} times in ${attempt + 1} attempts`);
+    }
+  }
+
+  /** Jobs that had completed, and that nothing was done to, did not start again. */
+  #completedStayedSo(): void {
+    const { desired, touched } = this.#world;
+    const completed = new Map<string, number>();
+    for (const { name, revision, ends } of desired.values()) {
+      if (!ends) continue;
+      for (const [line, count] of this.#starts) {
+        if (!line.startsWith(`${name}_`) || !line.endsWith(` ${revision}`)) continue;
+        const before = this.#completed.get(line);
+        if (before !== undefined && before !== count && !touched.has(name))
+          throw new Error(`${line} had completed after ${before} starts, and was started ${count} times`);
+        completed.set(line, count);
+      }
+    }
+    this.#completed = completed;
+  }
+
+  /** The postStart hook of every running container has finished, whatever cut it off. */
+  async #hooksFinished(containers: readonly ListedContainer[]): Promise<void> {
+    const instances = await this.#journal(journalNames.instances);
+    const finished = new Set(await this.#journal(journalNames.hooks));
+    for (const { podName, name, revision, isRunning } of containers) {
+      if (!isRunning || this.#world.desired.get(podName)?.hooked.includes(name) !== true) continue;
+      const newest = instances.findLast((line) => line.startsWith(`${podName}_${name} ${revision} `));
+      if (newest === undefined || !finished.has(newest))
+        throw new Error(`the postStart hook of ${podName} ${name} has not finished`);
     }
   }
 

@@ -11,6 +11,8 @@ export interface ChaosPod {
   readonly manifest: object;
   /** Names of the containers that run for good, sidecars too. */
   readonly containers: readonly string[];
+  /** Names of the containers that have a postStart hook. */
+  readonly hooked: readonly string[];
   /** It completes by itself, and nothing of it runs from then on. */
   readonly ends: boolean;
 }
@@ -18,8 +20,11 @@ export interface ChaosPod {
 /** Annotation with the revision. */
 export const revisionAnnotation = 'chaos/revision';
 
-/** Where containers tell of themselves: `twice` has those that found another of their name running. */
-export const journalNames = { twice: 'twice', starts: 'starts' } as const;
+/**
+ * Where containers tell of themselves: `twice` has those that found another of their name running, `instances` the
+ * hooked ones, `hooks` those of them whose hook has finished.
+ */
+export const journalNames = { twice: 'twice', starts: 'starts', instances: 'instances', hooks: 'hooks' } as const;
 export const journalFolder = (rootDir: string): string => join(rootDir, 'journal');
 
 /** The ConfigMap that some of the pods mount. */
@@ -55,13 +60,21 @@ export function makeChaosPod(
   const initContainers = random.times(0, 2, (index) => container(`init${index}`, 'exit 0'));
   const hasSidecar = !ends && random.chance(0.2);
   if (hasSidecar) initContainers.push(container('sidecar', serve, { restartPolicy: 'Always' }));
-  const containers = random.times(1, 2, (index) =>
-    container(`main${index}`, ends ? `sleep ${random.pick(['0', '0.2', '1'])}` : random.pick([serve, serve, stubborn])),
-  );
+  const hooked: string[] = [];
+  const containers = random.times(1, 2, (index) => {
+    const mainName = `main${index}`;
+    if (ends) return container(mainName, `sleep ${random.pick(['0', '0.2', '1'])}`);
+    const script = random.pick([serve, serve, stubborn]);
+    if (!random.chance(0.3)) return container(mainName, script);
+    hooked.push(mainName);
+    const line = `${name}_${mainName} ${revision}`;
+    return container(mainName, `${tellInstance(line)}\n${script}`, { lifecycle: { postStart: slowHook(line) } });
+  });
   return {
     name,
     revision,
     ends,
+    hooked,
     containers: ends ? [] : [...(hasSidecar ? ['sidecar'] : []), ...containers.map((main) => main.name)],
     manifest: makePod(name, {
       annotations: { [revisionAnnotation]: String(revision) },
@@ -72,6 +85,20 @@ export function makeChaosPod(
       volumes: [hostFolder('journal', journalFolder(rootDir)), ...(mounted ? volumes : [])],
     }),
   };
+}
+
+/** The instance has an id of its own, which a container keeps over a restart of kubelet-ts. */
+function tellInstance(line: string): string {
+  return `cat /proc/sys/kernel/random/uuid >/instance && echo "${line} $(cat /instance)" >>/journal/${journalNames.instances}`;
+}
+
+function slowHook(line: string): { exec: { command: string[] } } {
+  const script = [
+    'until [ -s /instance ]; do sleep 0.1; done',
+    'sleep 0.7',
+    `echo "${line} $(cat /instance)" >>/journal/${journalNames.hooks}`,
+  ];
+  return { exec: { command: ['sh', '-c', script.join('\n')] } };
 }
 
 /** The kernel gives the lock up with the last process of the container, so nothing is missed and nothing made up. */

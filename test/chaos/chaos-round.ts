@@ -32,6 +32,7 @@ type Step =
   | 'delete'
   | 'crash'
   | 'crashSandbox'
+  | 'removeDead'
   | 'operate'
   | 'rollback'
   | 'killAgent'
@@ -128,6 +129,9 @@ class Round implements ChaosRound {
         if (lasting.length > 0) await this.#world.crash(this.#random.pick(lasting), victim);
         break;
       }
+      case 'removeDead':
+        await this.#world.removeDead();
+        break;
       case 'killAgent':
         await this.#killAgent();
         break;
@@ -304,6 +308,8 @@ function planSteps(random: SeededRandom, { canHang }: { canHang: boolean }): Ste
       'crash',
       'crash',
       'crashSandbox',
+      'removeDead',
+      'removeDead',
       'operate',
       'operate',
       'apply',

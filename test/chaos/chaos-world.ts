@@ -190,6 +190,21 @@ export class ChaosWorld {
     });
   }
 
+  /** Removes the dead containers of pods that were left alone, as `crictl rm` and a full disk do. */
+  async removeDead(): Promise<void> {
+    await this.#whileRuntimeAnswers(async () => {
+      const dead = (await listRuntime(this.agent)).containers.filter(
+        ({ hasEnded, podName }) => hasEnded && !this.touched.has(podName),
+      );
+      const connection = await this.agent.connect();
+      try {
+        for (const { id } of dead) await connection.runtime.removeContainer({ containerId: id });
+      } finally {
+        connection.close();
+      }
+    });
+  }
+
   /** Ends containerd as a crash does; whoever started it starts it again. */
   async killContainerd(): Promise<boolean> {
     const pid = await this.agent.containerdPid().catch(() => undefined);

@@ -22,6 +22,7 @@ export interface ListedContainer {
   readonly name: string;
   readonly attempt: number;
   readonly isRunning: boolean;
+  readonly hasEnded: boolean;
 }
 
 /** Everything in the runtime, oldest first, as it says itself. */
@@ -64,6 +65,7 @@ export async function listRuntime(agent: Agent): Promise<RuntimeListing> {
           name: metadata?.name ?? '',
           attempt: metadata?.attempt ?? NaN,
           isRunning: state === 'CONTAINER_RUNNING',
+          hasEnded: state === 'CONTAINER_EXITED',
         })),
     };
   } finally {
