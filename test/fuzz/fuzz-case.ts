@@ -2,6 +2,7 @@ import { configObjectKey } from '../../src/api/values/config-object.ts';
 import { createHash } from 'node:crypto';
 import { loadManifests, type Manifests } from '../../src/api/objects/load-manifests.ts';
 import type { ManifestProblem } from '../../src/api/text/manifest-problem.ts';
+import { ProblemList } from '../../src/api/text/problem-list.ts';
 import type { StaticPodOptions } from '../../src/api/objects/static-pod.ts';
 import type { Pod } from '../../src/api/types.ts';
 import { SeededRandom } from '../builders/seeded-random.ts';
@@ -55,7 +56,9 @@ export function findFaultOfFirst(bytes: Uint8Array): string | undefined {
   const { pod, problems } = loadPod(bytes, options);
   const hasError = problems.some(({ severity }) => severity === 'error');
   if (hasError === (pod !== undefined)) return pod ? 'a pod came with an error' : 'neither a pod nor an error came';
-  return (pod && findPodFault(pod)) ?? findProblemFault(problems, bytes);
+  const shown = new ProblemList();
+  shown.addAll(problems);
+  return (pod && findPodFault(pod)) ?? findProblemFault(shown.list(options.origin), bytes);
 }
 
 /** Errors, warnings, and a line that counts the rest. */
