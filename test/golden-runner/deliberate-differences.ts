@@ -1,5 +1,6 @@
-import type { Container } from '../../src/api/types.ts';
+import type { Container, Pod } from '../../src/api/types.ts';
 import { unsafeTexts } from '../../src/api/validation/unsafe-texts.ts';
+import { isSidecar } from '../../src/api/values/sidecars.ts';
 import type { Difference } from './differences.ts';
 import type { ManifestCase } from './manifest-case.ts';
 
@@ -49,7 +50,24 @@ export const deliberateDifferences: readonly DeliberateDifference[] = [
     reason: 'U+0085 is a character, not a line break',
     covers: (_difference, recording) => !('table' in recording) && (recording.manifest ?? '').includes('\u0085'),
   },
+  {
+    reason:
+      'an init container that the runtime lost has completed if a regular container came, as since Kubernetes 1.35',
+    covers: (_difference, recording) =>
+      'table' in recording && recording.table === 'pod-status' && hasLostInitContainer(recording.in as StatusInput),
+  },
 ];
+
+interface StatusInput {
+  pod: Pod;
+  containers: readonly { name: string; state: string }[];
+}
+
+function hasLostInitContainer({ pod: { spec }, containers }: StatusInput): boolean {
+  const isIn = ({ name }: Container): boolean => containers.some((one) => one.name === name && one.state !== 'unknown');
+  const init = (spec.initContainers ?? []).filter((container) => !isSidecar(container));
+  return spec.containers.some(isIn) && !init.every(isIn);
+}
 
 function hasOptionalReference(containers: readonly Container[] = [], name: string | undefined): boolean {
   const { env = [], envFrom = [] } = containers.find((container) => container.name === name) ?? {};

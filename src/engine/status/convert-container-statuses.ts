@@ -1,4 +1,5 @@
-import type { Container, ContainerStatus, Pod } from '../../api/types.ts';
+import type { Container, ContainerState, ContainerStatus, Pod } from '../../api/types.ts';
+import { isRegularInit } from '../../api/values/sidecars.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { shouldContainerBeRestarted } from '../kuberuntime/actions/should-container-be-restarted.ts';
 import { reasons } from '../view/reasons.ts';
@@ -59,16 +60,17 @@ function withoutRuntime(
   container: Container,
   oldStatus: ContainerStatus | undefined,
   waitingReason: string,
-  { pod, supportsRecursiveReadOnly }: ContainerStatusesInput,
+  { pod, podStatus, supportsRecursiveReadOnly }: ContainerStatusesInput,
 ): ContainerStatus {
   if (oldStatus?.state?.terminated) return oldStatus;
+  const isOver = isRegularInit(pod.spec, container.name) && hasRegularContainerCome(pod, podStatus);
 
   const lastState = oldStatus?.lastState ?? {};
   const restartCount = oldStatus?.restartCount ?? 0;
   const volumeMounts = volumeMountStatuses(container, supportsRecursiveReadOnly);
   const status: ContainerStatus = {
     name: container.name,
-    state: { waiting: { reason: waitingReason } },
+    state: isOver ? lostAfterInit() : { waiting: { reason: waitingReason } },
     lastState,
     ready: false,
     restartCount,
@@ -77,12 +79,26 @@ function withoutRuntime(
     ...(volumeMounts.length > 0 && { volumeMounts }),
   };
   // It ran and was removed. The last state shows that the pod had left Pending.
-  if (!oldStatus?.state?.running || lastState.terminated) return status;
+  if (isOver || !oldStatus?.state?.running || lastState.terminated) return status;
   return {
     ...status,
     lastState: terminatedUnseen('deleted'),
     restartCount: pod.metadata.deletionTimestamp === undefined ? restartCount + 1 : restartCount,
   };
+}
+
+/** True if a regular container was created, for which all init containers must have completed. */
+function hasRegularContainerCome({ spec }: Pod, podStatus: RuntimePodStatus): boolean {
+  return spec.containers.some(({ name }) => {
+    const state = findContainerStatus(podStatus, name)?.state;
+    return state !== undefined && state !== 'unknown';
+  });
+}
+
+/** State of an init container that neither the runtime nor our record has, in a pod that is initialized. */
+function lostAfterInit(): ContainerState {
+  const message = 'The runtime no longer has it, but it must have completed because the pod is initialized';
+  return { terminated: { exitCode: 0, reason: reasons.completed, message } };
 }
 
 /** A container whose last start failed waits with the failure's reason until the next start. */

@@ -3,7 +3,8 @@
  * images/types.go
  */
 export const reasons = {
-  // Container waiting reasons.
+  // Container states.
+  completed: 'Completed',
   containerCreating: 'ContainerCreating',
   podInitializing: 'PodInitializing',
   crashLoopBackOff: 'CrashLoopBackOff',

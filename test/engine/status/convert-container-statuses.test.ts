@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ContainerStatus, Pod } from '../../../src/api/types.ts';
 import {
   convertContainerStatuses,
@@ -126,4 +126,46 @@ test('volume mounts are shown from the first status on', () => {
   const first = convert({ podStatus: noContainers }, pod);
   expect(first[0]?.volumeMounts).toEqual(shown);
   expect(convert({ oldStatuses: first }, pod)[0]?.volumeMounts).toEqual(shown);
+});
+
+describe('an init container that neither the runtime nor the previous status has', () => {
+  const setup = makeContainer({ name: 'setup' });
+  const proxy = makeContainer({ name: 'proxy', restartPolicy: 'Always' });
+  const worker = makeContainer({ name: 'worker' });
+  const pod = makePod({ spec: { initContainers: [setup, proxy], containers: [web, worker] } });
+  const completed = {
+    terminated: {
+      exitCode: 0,
+      reason: 'Completed',
+      message: 'The runtime no longer has it, but it must have completed because the pod is initialized',
+    },
+  };
+  const waiting = { waiting: { reason: 'PodInitializing' } };
+
+  test.each([
+    ['waits if no app container came', [], waiting],
+    ['waits next to an app container whose state is lost', ['unknown'], waiting],
+    ['has completed next to a created one', ['created'], completed],
+    ['has completed next to a running one', ['running'], completed],
+    ['has completed next to an exited one', ['exited'], completed],
+    ['has completed if only one app container came', [undefined, 'running'], completed],
+  ] as const)('%s', (_title, states, state) => {
+    const containerStatuses = [web, worker].flatMap((container, index) => {
+      const its = states[index];
+      return its === undefined ? [] : [makeContainerStatus(container, { state: its })];
+    });
+    const converted = convertContainerStatuses('init', {
+      pod,
+      podStatus: makePodStatus(pod, { containerStatuses }),
+      oldStatuses: [],
+      startFailures: new Map(),
+      runtimeName: 'containerd',
+      supportsRecursiveReadOnly: false,
+    });
+    // A sidecar runs next to app containers, so it has to start again.
+    expect(converted.map(({ name, state: its }) => ({ name, state: its }))).toEqual([
+      { name: 'setup', state },
+      { name: 'proxy', state: waiting },
+    ]);
+  });
 });

@@ -165,6 +165,15 @@ describe('init containers', () => {
     expect(computePodActions(pod, makePodStatus(pod, statuses(running(setup))), probes())).toEqual(settled);
   });
 
+  test.each([
+    ['without sidecars', [setup], []],
+    ['with a sidecar, which alone starts again', [setup, proxy], [1]],
+  ])('that the runtime lost do not run again next to a running container, %s', (_pod, initContainers, toStart) => {
+    const pod = makePod({ spec: { initContainers } });
+    const podStatus = makePodStatus(pod, statuses(running(web)));
+    expect(computePodActions(pod, podStatus, probes())).toEqual({ ...settled, initContainersToStart: toStart });
+  });
+
   test('that fail end a pod that never restarts', () => {
     const pod = makePod({ spec: { restartPolicy: 'Never', initContainers: [setup] } });
     const podStatus = makePodStatus(pod, statuses(exited(setup, 1)));
