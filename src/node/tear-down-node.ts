@@ -7,6 +7,7 @@ import { openCgroupManager } from '../engine/container-manager/open-cgroup-manag
 import { removeEmptyQOSCgroups, removePodCgroup } from '../engine/container-manager/remove-pod-cgroup.ts';
 import { isRootDir } from '../engine/container/root-owner.ts';
 import { containerLogLinksDir } from '../engine/container/log-paths.ts';
+import { DeadLogs } from '../engine/gc/dead-logs.ts';
 import { type RemovalFailure, tearDownPods } from '../engine/gc/tear-down-pods.ts';
 import { writeUndeclared } from '../engine/gc/undeclared-records.ts';
 import { historyFolder } from '../engine/history/history-file.ts';
@@ -132,7 +133,8 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
   const { rootDir, runtimeRootDir, podLogsDir, cgroupRoot, logger, onRemoved = () => undefined } = options;
   const { onFound = () => undefined } = options;
   const podDirs = new PodDirs({ rootDir });
-  if ((await podDirs.podUIDs()).length === 0) return [];
+  const uids = await podDirs.podUIDs();
+  if (uids.length === 0) return [];
   const { endpoint, managed } = await findRuntimeEndpoint({
     rootDir: runtimeRootDir,
     flag: options.runtimeEndpoint,
@@ -144,7 +146,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
   const connection = await openOwnRuntime(endpoint, { rootDir, makesPods: false, logger, signal: done.signal });
   const { runtime, foreignPods } = connection;
   try {
-    return await tearDownPods({
+    const failures = await tearDownPods({
       runtime,
       runtimePods: new RuntimePods({ runtime, readTerminationMessage }),
       podRemover: new PodRemover({ runtime, foreignPods, podLogsDir, containerLogLinksDir }),
@@ -159,6 +161,19 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
       onRemoved,
       clock: systemClock,
     });
+    // The runtime names no links of containers that it lost before.
+    const logs = new DeadLogs({
+      podLogsDir,
+      containerLogLinksDir,
+      isForeign: (uid) => foreignPods.holderOf(uid) !== undefined,
+      isKnown: () => false,
+      runningContainers: () => new Set(),
+      wasOurs: () => Promise.resolve(false),
+      logger,
+    });
+    const { brokenLogLinks } = await logs.find(new Set(uids));
+    await logs.remove({ logDirsToRemove: [], logLinksToRemove: brokenLogLinks });
+    return failures;
   } finally {
     done.abort();
     connection.close();

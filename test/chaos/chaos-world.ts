@@ -42,6 +42,8 @@ export class ChaosWorld {
   readonly reborn = new Set<string>();
   /** Ids of containers that were made to crash. */
   readonly crashed = new Set<string>();
+  /** Ids of dead containers that were removed from the runtime. */
+  readonly removedDead = new Set<string>();
   /** Names of the pods that something was done to since `touched` was emptied. */
   readonly touched = new Set<string>();
   readonly #random: SeededRandom;
@@ -198,7 +200,10 @@ export class ChaosWorld {
       );
       const connection = await this.agent.connect();
       try {
-        for (const { id } of dead) await connection.runtime.removeContainer({ containerId: id });
+        for (const { id } of dead) {
+          await connection.runtime.removeContainer({ containerId: id });
+          this.removedDead.add(id);
+        }
       } finally {
         connection.close();
       }

@@ -1,9 +1,10 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { EngineSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, startAgent } from './agent.ts';
+import { findLeftovers } from './leftovers.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { untilGone } from './until-gone.ts';
 
@@ -60,6 +61,22 @@ test('a pod that was torn down and comes back was never restarted', async () => 
   await agent.start();
   const { pod } = await agent.untilReady('scheduler');
   expect(pod.status?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0]);
+});
+
+test('down leaves nothing of a container that something else removed from the runtime', async () => {
+  const init = shell('init', 'exit 0');
+  await agent.write('web.json', makePod('web', { initContainers: [init], containers: [shell('app', serve)] }));
+  await agent.untilReady('web');
+  const connection = await agent.connect();
+  onTestFinished(() => {
+    connection.close();
+  });
+  const { containers } = await connection.runtime.listContainers({
+    filter: { labelSelector: { 'io.kubernetes.container.name': 'init' } },
+  });
+  for (const { id } of containers) await connection.runtime.removeContainer({ containerId: id });
+  expect(await agent.down()).toMatchObject({ code: 0 });
+  expect((await findLeftovers(agent)).logLinks).toEqual([]);
 });
 
 test('a pod whose removal was cut off is removed by the next start, though its manifest is gone', async () => {

@@ -47,7 +47,10 @@ export class DeadLogs {
     }
   }
 
-  async remove({ logDirsToRemove, logLinksToRemove }: ContainerGCPlan): Promise<void> {
+  async remove({
+    logDirsToRemove,
+    logLinksToRemove,
+  }: Pick<ContainerGCPlan, 'logDirsToRemove' | 'logLinksToRemove'>): Promise<void> {
     const { podLogsDir, containerLogLinksDir, logger } = this.deps;
     for (const name of logDirsToRemove) {
       await rm(join(podLogsDir, name), { recursive: true, force: true });
