@@ -26,6 +26,7 @@ import { setKernelTunables } from '../node/kernel-tunables.ts';
 import { addNodeOptions } from '../node/options/node-flags.ts';
 import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
+import { newPathGuard } from '../node/options/read-configuration.ts';
 import { Reload } from '../node/reload.ts';
 import { ServiceManager } from '../node/service-manager.ts';
 import { nodeSources } from '../node/sources/node-sources.ts';
@@ -104,7 +105,8 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
     else void service.stopping('Stopping after the pods', endOfPodsMs(options) + stopMarginMs);
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-  const read = (): Promise<NodeOptions> => nodeOptions(flags, manifests);
+  const guard = newPathGuard();
+  const read = (): Promise<NodeOptions> => nodeOptions(flags, manifests, guard);
   // A level of the command line stays.
   const setLevel = flags.logLevel === undefined ? setVerbosity : (): void => undefined;
   const reload = new Reload({ options, read, setVerbosity: setLevel, service, logger });

@@ -10,7 +10,8 @@ import { containerLogLinksDir } from '../engine/container/log-paths.ts';
 import { DeadLogs } from '../engine/gc/dead-logs.ts';
 import { type RemovalFailure, tearDownPods } from '../engine/gc/tear-down-pods.ts';
 import { writeUndeclared } from '../engine/gc/undeclared-records.ts';
-import { historyFolder } from '../engine/history/history-file.ts';
+import { historyFolder, historyPath, readHistory } from '../engine/history/history-file.ts';
+import { historyOf } from '../engine/history/pod-history.ts';
 import { writePodRemoved } from '../engine/history/removed-pods.ts';
 import { stagedVolumesFolder } from '../engine/csi/csi-files.ts';
 import { PodDirs } from '../engine/host/pod-dirs.ts';
@@ -161,24 +162,37 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
       onRemoved,
       clock: systemClock,
     });
-    // The runtime names no links of containers that it lost before.
-    const logs = new DeadLogs({
-      podLogsDir,
-      containerLogLinksDir,
-      isForeign: (uid) => foreignPods.holderOf(uid) !== undefined,
-      isKnown: () => false,
-      runningContainers: () => new Set(),
-      wasOurs: () => Promise.resolve(false),
-      logger,
-    });
-    const { brokenLogLinks } = await logs.find(new Set(uids));
-    await logs.remove({ logDirsToRemove: [], logLinksToRemove: brokenLogLinks });
+    await removeDeadLogs({ options, uids, isForeign: (uid) => foreignPods.holderOf(uid) !== undefined });
     return failures;
   } finally {
     done.abort();
     connection.close();
     containerd?.release();
   }
+}
+
+interface LogOwners {
+  options: TearDownOptions;
+  /** Of the pods that were torn down. */
+  uids: readonly string[];
+  isForeign: (uid: string) => boolean;
+}
+
+/** Removes what no removal of a pod finds, such as links to logs of containers that the runtime lost before. */
+async function removeDeadLogs({ options, uids, isForeign }: LogOwners): Promise<void> {
+  const { rootDir, podLogsDir, logger } = options;
+  const logs = new DeadLogs({
+    podLogsDir,
+    containerLogLinksDir,
+    isForeign,
+    isKnown: () => false,
+    runningContainers: () => new Set(),
+    wasOurs: async ({ uid, ...pod }) =>
+      historyOf(await readHistory(historyPath(historyFolder(rootDir), pod))).hasRevision(uid),
+    logger,
+  });
+  const { logDirs, brokenLogLinks } = await logs.find(new Set(uids));
+  await logs.remove({ logDirsToRemove: logDirs, logLinksToRemove: brokenLogLinks });
 }
 
 /** Adopts the running containerd or starts one, because pods outlive it and only a containerd can stop them. */

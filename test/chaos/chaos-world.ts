@@ -192,11 +192,14 @@ export class ChaosWorld {
     });
   }
 
-  /** Removes the dead containers of pods that were left alone, as `crictl rm` and a full disk do. */
+  /**
+   * Removes the dead containers of pods that were left alone, as `crictl rm` and a full disk do. A stopped pod shows no
+   * restarts without them.
+   */
   async removeDead(): Promise<void> {
     await this.#whileRuntimeAnswers(async () => {
       const dead = (await listRuntime(this.agent)).containers.filter(
-        ({ hasEnded, podName }) => hasEnded && !this.touched.has(podName),
+        ({ hasEnded, podName }) => hasEnded && !this.touched.has(podName) && !this.stopped.has(podName),
       );
       const connection = await this.agent.connect();
       try {

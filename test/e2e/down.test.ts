@@ -65,16 +65,20 @@ test('a pod that was torn down and comes back was never restarted', async () => 
 
 test('down leaves nothing of a container that something else removed from the runtime', async () => {
   const init = shell('init', 'exit 0');
-  await agent.write('web.json', makePod('web', { initContainers: [init], containers: [shell('app', serve)] }));
+  const pod = (name: string): object => makePod(name, { initContainers: [init], containers: [shell('app', serve)] });
+  for (const name of ['web', 'gone']) await agent.write(`${name}.json`, pod(name));
   await agent.untilReady('web');
+  const { uid } = (await agent.untilReady('gone')).pod.metadata;
   const connection = await agent.connect();
   onTestFinished(() => {
     connection.close();
   });
-  const { containers } = await connection.runtime.listContainers({
-    filter: { labelSelector: { 'io.kubernetes.container.name': 'init' } },
-  });
+  const labelSelector = { 'io.kubernetes.container.name': 'init' };
+  const { containers } = await connection.runtime.listContainers({ filter: { labelSelector } });
   for (const { id } of containers) await connection.runtime.removeContainer({ containerId: id });
+  // The garbage collection of a running agent takes up to a minute.
+  await agent.remove('gone.json');
+  await untilGone(join(agent.rootDir, 'pods', uid));
   expect(await agent.down()).toMatchObject({ code: 0 });
   expect((await findLeftovers(agent)).logLinks).toEqual([]);
 });

@@ -24,7 +24,12 @@ import { warnOfFlags } from './flags-without-effect.ts';
 import { type ManifestURLFlags, type ManifestURLOptions, manifestURLOptions } from './manifest-url-options.ts';
 import { nodeIPsOf } from './node-ips.ts';
 import { parseNodeLabels } from './node-labels-flag.ts';
-import { type ConfigurationFiles, type NodeConfiguration, readConfiguration } from './read-configuration.ts';
+import {
+  type ConfigurationFiles,
+  type NodeConfiguration,
+  newPathGuard,
+  readConfiguration,
+} from './read-configuration.ts';
 import { refuseURLs } from './url-for-path.ts';
 
 /**
@@ -105,9 +110,13 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
 }
 
 /** Reads the configuration files and applies the flags over them. Rejects with a `UserError` for mistakes. */
-export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Promise<NodeOptions> {
+export async function nodeOptions(
+  flags: NodeFlags,
+  manifests: readonly string[],
+  guard = newPathGuard(),
+): Promise<NodeOptions> {
   const layer = flagsLayer(flags);
-  const reading = readConfiguration(flags, layer);
+  const reading = readConfiguration(flags, layer, guard);
   const { imageCredentialProviderConfig = '', imageCredentialProviderBinDir = '' } = flags;
   const credentialProviders = { imageCredentialProviderConfig, imageCredentialProviderBinDir };
   // Without a configuration, those of the flags alone.

@@ -8,6 +8,7 @@ import {
   resolveKubeletConfiguration,
 } from '../../api/kubelet-configuration/resolve.ts';
 import type { GivenConfiguration, KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
+import { PathGuard } from '../../engine/host/path-guard.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { UserError } from '../../errors.ts';
 import { readFailure } from '../../file-failure.ts';
@@ -32,6 +33,9 @@ export interface NodeConfiguration {
   warnings: ManifestProblem[];
 }
 
+/** For all reads of one process: a file system that hangs is not asked again. */
+export const newPathGuard = (): PathGuard => new PathGuard({ maxHung: 1 });
+
 /** A configuration file that is wrong or cannot be read. */
 export class BrokenConfiguration extends UserError {}
 
@@ -44,12 +48,13 @@ export class BrokenConfiguration extends UserError {}
 export async function readConfiguration(
   { config, configDir }: ConfigurationFiles,
   flags: ConfigurationLayer,
+  paths = newPathGuard(),
 ): Promise<NodeConfiguration> {
   const problems: ManifestProblem[] = [];
-  const file = !config ? undefined : await readLayer(resolve(config), problems);
+  const file = !config ? undefined : await readLayer(resolve(config), { paths, problems });
   const dropIns: ConfigurationLayer[] = [];
-  for (const path of !configDir ? [] : await dropInPaths(resolve(configDir))) {
-    const layer = await readLayer(path, problems);
+  for (const path of !configDir ? [] : await dropInPaths(resolve(configDir), paths)) {
+    const layer = await readLayer(path, { paths, problems });
     if (layer) dropIns.push(layer);
   }
   refuseErrors(problems, true);
@@ -68,16 +73,22 @@ export async function readConfiguration(
   };
 }
 
-async function readLayer(path: string, problems: ManifestProblem[]): Promise<ConfigurationLayer | undefined> {
-  const decoded = decodeKubeletConfiguration(await readBytes(path), path);
+interface Reading {
+  /** Gives up on a file system that does not answer. */
+  paths: PathGuard;
+  problems: ManifestProblem[];
+}
+
+async function readLayer(path: string, { paths, problems }: Reading): Promise<ConfigurationLayer | undefined> {
+  const decoded = decodeKubeletConfiguration(await readBytes(path, paths), path);
   problems.push(...decoded.problems);
   const { given, document } = decoded;
   return given && document && documentLayer(given, document);
 }
 
-async function readBytes(path: string): Promise<Uint8Array> {
+async function readBytes(path: string, paths: PathGuard): Promise<Uint8Array> {
   try {
-    return await readRegularFile(path, maxNamedFileBytes, { followLinks: true });
+    return await paths.run(path, () => readRegularFile(path, maxNamedFileBytes, { followLinks: true }));
   } catch (cause) {
     throw new BrokenConfiguration(`the configuration ${path} cannot be read: ${readFailure(cause)}`, {
       hint: 'It is named by --config, or in the folder of --config-dir.',
@@ -89,19 +100,19 @@ async function readBytes(path: string): Promise<Uint8Array> {
 const dropInExtension = '.conf';
 
 /** The drop-ins at any depth below a folder, ordered by name, folders among files. */
-async function dropInPaths(folder: string): Promise<string[]> {
-  const paths: string[] = [];
-  for (const entry of await sortedEntries(folder)) {
+async function dropInPaths(folder: string, paths: PathGuard): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await sortedEntries(folder, paths)) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) paths.push(...(await dropInPaths(path)));
-    else if (entry.name.endsWith(dropInExtension)) paths.push(path);
+    if (entry.isDirectory()) found.push(...(await dropInPaths(path, paths)));
+    else if (entry.name.endsWith(dropInExtension)) found.push(path);
   }
-  return paths;
+  return found;
 }
 
-async function sortedEntries(folder: string): Promise<{ name: string; isDirectory(): boolean }[]> {
+async function sortedEntries(folder: string, paths: PathGuard): Promise<{ name: string; isDirectory(): boolean }[]> {
   try {
-    const entries = await readdir(folder, { withFileTypes: true });
+    const entries = await paths.run(folder, () => readdir(folder, { withFileTypes: true }));
     return entries.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
   } catch (cause) {
     throw new BrokenConfiguration(
