@@ -5,7 +5,7 @@ import type { Container } from '../cri/types.ts';
 import { nanosecondsOf } from '../engine/logs/log-formatter.ts';
 import type { ReadLogsOptions } from '../engine/logs/read-logs.ts';
 import { hasCode, UserError } from '../errors.ts';
-import { visible } from '../visible-text.ts';
+import { printable, visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addRuntimeOptions, duration, wholeNumber } from '../node/options/flags.ts';
 import type { OpenPod, PodFlags } from './pod/open-pod.ts';
@@ -126,7 +126,11 @@ async function sourcesOf(deps: CommandDeps, opened: OpenPod, flags: LogsFlags): 
   const sources: Source[] = [];
   for (const container of await chosenContainers(deps, pod, flags)) {
     const attempt = chosenAttempt(container.attempts, flags);
-    if (attempt === undefined) throw noAttempt(opened, container.name, flags);
+    if (attempt === undefined) {
+      const error = noAttempt(opened, container.name, flags);
+      if (flags.selector === undefined) await showAwaitedInit(deps, opened, container.name);
+      throw error;
+    }
     const { status } = await runtime.containerStatus({ containerId: attempt.id });
     const prefix = flags.prefix === true ? visible(`[pod/${pod.name}/${container.name}] `) : '';
     sources.push({ opened, container, path: status?.logPath ?? '', prefix });
@@ -231,13 +235,33 @@ function chosenAttempt(attempts: PodContainer['attempts'], { previous = false }:
   return previous ? started.find(({ state }) => state === 'CONTAINER_EXITED') : started[0];
 }
 
-function noAttempt({ pod, why }: OpenPod, name: string, { previous = false }: LogsFlags): UserError {
-  if (previous) return new UserError(`previous terminated container "${name}" in pod "${pod.name}" not found`);
+function noAttempt({ pod, why, awaitedInit }: OpenPod, name: string, { previous = false }: LogsFlags): UserError {
+  const init = awaitedInit(name);
+  const hint =
+    init === undefined
+      ? `Show its events: kubelet-ts describe ${podKey(pod)}`
+      : `Show the log of the init container: kubelet-ts logs ${podKey(pod)} -c ${init.name}`;
+  if (previous) {
+    const message = `previous terminated container "${name}" in pod "${pod.name}" not found`;
+    return new UserError(message, init === undefined ? {} : { hint });
+  }
   const reason = why(name);
   const because = reason === undefined ? '' : `: ${reason}`;
-  return new UserError(`container "${name}" in pod "${pod.name}" is waiting to start${because}`, {
-    hint: `Show its events: kubelet-ts describe ${podKey(pod)}`,
-  });
+  return new UserError(`container "${name}" in pod "${pod.name}" is waiting to start${because}`, { hint });
+}
+
+/** Prints the last lines of the init container that this container waits for. On stderr, because they are not its log. */
+async function showAwaitedInit({ stderr }: CommandDeps, opened: OpenPod, name: string): Promise<void> {
+  const init = opened.awaitedInit(name);
+  const attempt = init?.attempts.find(({ state }) => state !== 'CONTAINER_CREATED');
+  if (init === undefined || attempt === undefined) return;
+  const { lastLines } = await import('./pod/last-lines.ts');
+  const { status } = await opened.runtime.containerStatus({ containerId: attempt.id });
+  // Without its log, the error that follows still names the init container.
+  const text = (await lastLines(status?.logPath ?? '').catch(() => '')).trimEnd();
+  if (text === '') return;
+  const lines = text.split('\n').map((line) => `  ${printable(line)}\n`);
+  stderr.write(`last lines of init container ${printable(init.name)}:\n${lines.join('')}`);
 }
 
 function tailLines(text: string): number {

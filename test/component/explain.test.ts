@@ -242,6 +242,69 @@ const rows: Row[] = [
     'Correct lifecycle.postStart.',
   ],
   [
+    'a postStart hook that still runs',
+    {
+      container: 'lifecycle: {postStart: {exec: {command: [warm-up]}}}',
+      machine: ({ runtime }) => {
+        runtime.hang('execSync');
+      },
+    },
+    'start',
+    'its postStart hook is still running',
+    'Read its output: kubelet-ts logs shop',
+  ],
+  [
+    'an init container that runs and waits',
+    { spec: 'initContainers: [{name: wait, image: acme/shop:1}]' },
+    'start',
+    'wait: init container 1 of 1 is still running; main starts after it',
+    'Read its output: kubelet-ts logs shop -c wait',
+  ],
+  [
+    'an init container that waits for the postStart hook of a sidecar',
+    {
+      spec:
+        'initContainers: [{name: side, image: acme/shop:1, restartPolicy: Always, ' +
+        'lifecycle: {postStart: {exec: {command: [warm-up]}}}}, {name: wait, image: acme/shop:1}]',
+      machine: ({ runtime }) => {
+        runtime.hang('execSync');
+      },
+    },
+    'start',
+    'side: its postStart hook is still running; wait starts after it',
+    'Read its output: kubelet-ts logs shop -c side',
+  ],
+  [
+    'a sidecar whose startup probe has not succeeded',
+    {
+      spec:
+        'initContainers: [{name: side, image: acme/shop:1, restartPolicy: Always, ' +
+        'startupProbe: {initialDelaySeconds: 60, exec: {command: [check]}}}]',
+    },
+    'probe',
+    'side: its startup probe has not succeeded yet; main starts after it',
+    'Read its output: kubelet-ts logs shop -c side',
+  ],
+  [
+    'an init container that ends again and again',
+    {
+      spec: 'initContainers: [{name: wait, image: acme/shop:1}]',
+      machine: ({ runtime }) => {
+        runtime.script('wait', { exitAfterMs: 50, exitCode: 4 });
+      },
+    },
+    'back-off',
+    'wait: exits with code 4',
+    'Read its output: kubelet-ts logs -p shop -c wait',
+  ],
+  [
+    'an init container without its image',
+    { ...pull('not found'), spec: 'initContainers: [{name: wait, image: acme/wait:1}]' },
+    'image',
+    'wait: its registry has no image acme/wait:1',
+    'Correct the name or the tag of the image.',
+  ],
+  [
     'a path of a volume that is missing',
     {
       container: 'volumeMounts: [{name: data, mountPath: /data}]',

@@ -1,19 +1,15 @@
 import type { Pod } from '../../api/types.ts';
 import { runtimeContainerID } from '../../api/values/container-statuses.ts';
-import { partsOf } from '../../engine/explain/subject.ts';
-import type { Explanation } from '../../engine/explain/explanation.ts';
+import { type Part, partsOf } from '../../engine/explain/subject.ts';
+import type { Explanation, Stage } from '../../engine/explain/explanation.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
+import { lastLines } from '../pod/last-lines.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 
-/** The last lines of a container are enough to see the cause of its end. */
-const tailLines = 5;
-const tailBytes = 16 * 1024;
-const timeoutMs = 2000;
-
 /**
- * The last lines of the container that an explanation is about, by its name. Resolves with undefined if it has not
- * ended, or if its log cannot be read.
+ * The last lines of the container that an explanation is about, by its name. Resolves with undefined if its output
+ * cannot be the cause, or if its log cannot be read.
  */
 export async function logTail(
   deps: CommandDeps,
@@ -22,9 +18,8 @@ export async function logTail(
   { stage, container: name }: Explanation,
 ): Promise<Record<string, string> | undefined> {
   const part = partsOf(pod).find(({ container }) => container.name === name);
-  const { state, lastState } = part?.status ?? {};
-  const containerId = runtimeContainerID((state?.terminated ?? lastState?.terminated)?.containerID);
-  if (stage !== 'back-off' || name === undefined || containerId === '') return undefined;
+  const containerId = runtimeContainerID(part && explainingID(stage, part));
+  if (name === undefined || containerId === '') return undefined;
   try {
     return await withRuntime(deps.connect(flags), async ({ runtime }) => {
       const { status } = await runtime.containerStatus({ containerId });
@@ -36,13 +31,17 @@ export async function logTail(
   }
 }
 
-async function lastLines(path: string): Promise<string> {
-  const { readLogs } = await import('../../engine/logs/read-logs.ts');
-  const pieces: Buffer[] = [];
-  const options = { path, tailLines, tailBytes, limitBytes: tailBytes, signal: AbortSignal.timeout(timeoutMs) };
-  await readLogs(options, (bytes) => {
-    pieces.push(Buffer.from(bytes));
-    return Promise.resolve();
-  });
-  return Buffer.concat(pieces).toString('utf8');
+/** The id of the instance whose output may explain this stage. */
+function explainingID(stage: Stage, { status }: Part): string | undefined {
+  const { state, lastState } = status ?? {};
+  switch (stage) {
+    case 'back-off':
+    case 'finished':
+      return (state?.terminated ?? lastState?.terminated)?.containerID;
+    case 'start':
+    case 'probe':
+      return state?.running && status?.containerID;
+    default:
+      return undefined;
+  }
 }

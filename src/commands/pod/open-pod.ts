@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { Pod } from '../../api/types.ts';
+import { pendingInit } from '../../api/values/pending-init.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
@@ -10,7 +11,7 @@ import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { podOfService, serviceNamed } from './pod-of-service.ts';
-import { labelledPods, type SelectedPod, selectPod } from './select-pod.ts';
+import { hasBegun, labelledPods, type PodContainer, type SelectedPod, selectPod } from './select-pod.ts';
 import { whyNotStarted } from './why-not-started.ts';
 
 /** Flags of every command that works on one pod. */
@@ -27,6 +28,8 @@ export interface OpenPod {
   declaredPod: () => Promise<Pod | undefined>;
   /** Why this container does not run, as reported by the agent. Returns undefined without an agent. */
   why: (containerName: string) => string | undefined;
+  /** The init container that has begun and that this container waits for. Returns undefined without an agent. */
+  awaitedInit: (containerName: string) => PodContainer | undefined;
 }
 
 /** Finds a pod over the CRI, with or without an agent, and passes it to `use`. Then closes the connection. */
@@ -80,9 +83,11 @@ function openPod(
   snapshot: EngineSnapshot | undefined,
   { rootDir }: PodFlags,
 ): OpenPod {
-  const why = (containerName: string): string | undefined => {
-    const own = snapshot?.pods.find(({ pod: { metadata } }) => metadata.uid === pod.uid);
-    return own && whyNotStarted(own, containerName);
+  const own = snapshot?.pods.find(({ pod: { metadata } }) => metadata.uid === pod.uid);
+  const why = (containerName: string): string | undefined => own && whyNotStarted(own, containerName);
+  const awaitedInit = (containerName: string): PodContainer | undefined => {
+    const name = own && pendingInit(own.pod)?.container.name;
+    return name === containerName ? undefined : pod.containers.find((one) => one.name === name && hasBegun(one));
   };
   let known = snapshot;
   const declaredPod = async (): Promise<Pod | undefined> => {
@@ -93,7 +98,7 @@ function openPod(
     });
     return known?.pods.map(podOf).find(({ metadata }) => metadata.uid === pod.uid);
   };
-  return { runtime, pod, declaredPod, why };
+  return { runtime, pod, declaredPod, why, awaitedInit };
 }
 
 const podOf = ({ pod }: PodSnapshot): Pod => pod;

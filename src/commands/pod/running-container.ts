@@ -2,7 +2,7 @@ import { podKey } from '../../api/values/pod-names.ts';
 import { UserError } from '../../errors.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import type { OpenPod } from './open-pod.ts';
-import { defaultContainer, isRunning, namedContainer } from './select-pod.ts';
+import { defaultContainer, hasBegun, isRunning, namedContainer } from './select-pod.ts';
 
 /**
  * Name and id of the running container for a command: this one, or the default one of the pod with a note on stderr.
@@ -10,7 +10,7 @@ import { defaultContainer, isRunning, namedContainer } from './select-pod.ts';
  */
 export function runningContainer(
   { stderr }: Pick<CommandDeps, 'stderr'>,
-  { pod, why }: OpenPod,
+  { pod, why, awaitedInit }: OpenPod,
   name: string | undefined,
 ): { name: string; id: string } {
   const { container, note } =
@@ -20,10 +20,11 @@ export function runningContainer(
   if (newest !== undefined && isRunning(container)) return { name: container.name, id: newest.id };
   const reason = why(container.name);
   const because = reason === undefined ? '' : `: ${reason}`;
-  const hasRun = container.attempts.some(({ state }) => state !== 'CONTAINER_CREATED');
+  const shown = hasBegun(container) ? container : awaitedInit(container.name);
   throw new UserError(`container "${container.name}" of pod ${podKey(pod)} is not running${because}`, {
-    hint: hasRun
-      ? `Show its output: kubelet-ts logs ${podKey(pod)} -c ${container.name}`
-      : `Show its events: kubelet-ts describe ${podKey(pod)}`,
+    hint:
+      shown === undefined
+        ? `Show its events: kubelet-ts describe ${podKey(pod)}`
+        : `Show ${shown === container ? 'its' : 'that'} output: kubelet-ts logs ${podKey(pod)} -c ${shown.name}`,
   });
 }

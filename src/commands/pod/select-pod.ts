@@ -194,6 +194,11 @@ export function isRunning(container: PodContainer): boolean {
   return container.attempts[0]?.state === 'CONTAINER_RUNNING';
 }
 
+/** True if some instance of it was started. */
+export function hasBegun({ attempts }: PodContainer): boolean {
+  return attempts.some(({ state }) => state !== 'CONTAINER_CREATED');
+}
+
 function unknownPod(
   { pod, namespace, nodeName }: PodReference,
   fullNames: readonly string[],

@@ -2,6 +2,7 @@ import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { ContainerStatus } from '../../api/types.ts';
 import { allContainerStatuses } from '../../api/values/container-statuses.ts';
+import { pendingInit, type PendingInit } from '../../api/values/pending-init.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 
 /** The part of an agent's pod that explains why it does not run. */
@@ -19,8 +20,19 @@ export function whyNotStarted({ pod, worker, rejection }: KnownPod, containerNam
     .flatMap((container) => waitingReason(container, containerName === undefined));
   const [told] = waiting;
   if (told !== undefined) return told;
+  const init = containerName === undefined ? undefined : pendingInit(pod);
+  if (init !== undefined && init.container.name !== containerName) return `PodInitializing: ${initText(init)}`;
   if ((status.message ?? '') !== '') return sentence(status.reason ?? '', status.message ?? '');
   return worker?.lastSyncError ?? podStatusText(pod, worker);
+}
+
+/** What the init container does that the others wait for, such as `init container setup is running`. */
+function initText({ container: { name }, status }: PendingInit): string {
+  const { running, terminated } = status?.state ?? {};
+  const [waiting] = status === undefined ? [] : waitingReason(status, false);
+  if (running !== undefined) return `init container ${name} is running`;
+  if (terminated !== undefined) return `init container ${name} ended with exit code ${terminated.exitCode}`;
+  return `init container ${name}${waiting === undefined ? ' is being started' : `: ${waiting}`}`;
 }
 
 /** A hint for an unknown pod name if manifests are broken. Returns undefined if none is. */

@@ -6,6 +6,7 @@ import { type KnownText, machineTexts, type Meaning, meaningOf } from './known-t
 import { probeMeaning } from './probe-meaning.ts';
 import {
   eventEvidence,
+  logEvidence,
   logsCommand,
   named,
   newestEvent,
@@ -67,18 +68,14 @@ function lastEnd({ status }: Part): ContainerStateTerminated | undefined {
   return status?.state?.terminated ?? status?.lastState?.terminated;
 }
 
-function endEvidence({ container, status }: Part, end: ContainerStateTerminated): Evidence[] {
+/** The end of a container as evidence. */
+export function endEvidence({ container, status }: Part, end: ContainerStateTerminated): Evidence[] {
   const { reason = '', exitCode, message = '', finishedAt = '' } = end;
   const at = Date.parse(finishedAt);
   const restarts = status?.restartCount ?? 0;
   const text = `ended with exit code ${exitCode} (${reason}), ${restarts} restart${restarts === 1 ? '' : 's'}`;
   const said = message.trim() === '' ? '' : `: ${message.trim()}`;
   return [{ from: `container ${container.name}`, ...(at > 0 && { at }), text: `${text}${said}` }];
-}
-
-function logEvidence({ logTails = {} }: Subject, { container }: Part): Evidence[] {
-  const tail = (logTails[container.name] ?? '').trim();
-  return tail === '' ? [] : [{ from: `log of ${container.name}`, text: tail }];
 }
 
 type KilledBy = Meaning & Pick<Finding, 'stage' | 'evidence'>;

@@ -7,6 +7,7 @@ import { lookAtRuntime } from './runtime-ways.ts';
 import {
   commandName,
   eventEvidence,
+  logEvidence,
   logsCommand,
   newestEvent,
   nextTry,
@@ -31,7 +32,8 @@ export function explainFailedContainer(subject: Subject): Finding | undefined {
   const part = failedPart(subject);
   if (part === undefined || subject.pod.spec.restartPolicy !== 'Never') return undefined;
   const { cause, ways } = failure(subject, part);
-  return { stage: 'finished', container: part.container.name, cause, evidence: endEvidence(part), ways };
+  const evidence = [...endEvidence(part), ...logEvidence(subject, part)];
+  return { stage: 'finished', container: part.container.name, cause, evidence, ways };
 }
 
 function evicted(subject: Subject): Finding {
@@ -73,8 +75,12 @@ function failed(subject: Subject): Finding {
     const isDeadline = reason === 'DeadlineExceeded';
     return finished(subject, `${reason}: ${message}`, isDeadline ? ['Raise spec.activeDeadlineSeconds.'] : []);
   }
-  const { cause, ways } = failure(subject, failedPart(subject));
-  return finished(subject, cause, ways);
+  const part = failedPart(subject);
+  const { cause, ways } = failure(subject, part);
+  const finding = finished(subject, cause, ways);
+  if (part === undefined) return finding;
+  const evidence = [...finding.evidence, ...logEvidence(subject, part)];
+  return { ...finding, container: part.container.name, evidence };
 }
 
 /** The first container that failed, other than sidecars, which are killed when the others have ended. */

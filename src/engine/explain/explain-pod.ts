@@ -1,5 +1,3 @@
-import type { ContainerStatus } from '../../api/types.ts';
-import { pullText } from '../../api/values/pod-printer.ts';
 import { explainAdmission, explainStartOrder } from './explain-admission.ts';
 import { explainContainerStart } from './explain-container-start.ts';
 import { explainCrash } from './explain-crash.ts';
@@ -15,9 +13,10 @@ import {
 } from './explain-node.ts';
 import { explainHold, explainStop, explainUndeclared } from './explain-operation.ts';
 import { explainProbe } from './explain-probe.ts';
+import { explainProgress } from './explain-progress.ts';
 import { explainSandbox } from './explain-sandbox.ts';
 import type { Explanation, Finding } from './explanation.ts';
-import { commandName, type Examiner, nextTry, partsOf, type Subject } from './subject.ts';
+import type { Examiner, Subject } from './subject.ts';
 
 /** The order decides: an earlier step hides the later ones. */
 const examiners: readonly Examiner[] = [
@@ -51,30 +50,6 @@ export function explainPod(subject: Subject): Explanation {
   }
   return { namespace, name, ...running(subject) };
 }
-
-/** A pod whose start goes on without a failure. */
-function explainProgress(subject: Subject): Finding | undefined {
-  const { pod, pulls = [], worker } = subject;
-  const [pull] = pulls;
-  if (pull !== undefined) {
-    const cause = `${pull.container}: pulls ${pull.image}, ${pullText(pull)}`;
-    return { stage: 'image', container: pull.container, cause, evidence: [], ways: [] };
-  }
-  const waiting = partsOf(pod).find(({ status }) => !hasStarted(status));
-  if (waiting === undefined) return undefined;
-  const failure = worker?.lastSyncError;
-  return {
-    stage: 'start',
-    container: waiting.container.name,
-    cause: failure ?? `${waiting.container.name} is being started`,
-    evidence: [],
-    ways: [`Follow it: kubelet-ts events -w ${commandName(subject)}`],
-    ...(failure !== undefined && nextTry(subject)),
-  };
-}
-
-const hasStarted = (status: ContainerStatus | undefined): boolean =>
-  status?.state?.running !== undefined || status?.state?.terminated !== undefined;
 
 function running({ pod }: Subject): Finding {
   const conditions = pod.status?.conditions ?? [];

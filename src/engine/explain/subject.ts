@@ -12,7 +12,7 @@ export interface Subject extends Pick<PodSnapshot, 'pod'>, Partial<Omit<PodSnaps
   node?: Pick<EngineSnapshot, 'runtime' | 'pressures' | 'sources' | 'pods'>;
   /** The past of the pod, also from before this agent. */
   history?: readonly HistoryEntry[];
-  /** Last lines of the logs of ended containers, by name. */
+  /** Last lines of the logs of containers, by name. */
   logTails?: Readonly<Record<string, string>>;
 }
 
@@ -54,6 +54,12 @@ export function eventEvidence({ at, reason, containerName, message }: PastEvent)
   return { from: `event ${reason}`, at, text: containerName === undefined ? message : `${containerName}: ${message}` };
 }
 
+/** The last lines of a container, if they were read. */
+export function logEvidence({ logTails = {} }: Subject, { container }: Pick<Part, 'container'>): Evidence[] {
+  const tail = (logTails[container.name] ?? '').trim();
+  return tail === '' ? [] : [{ from: `log of ${container.name}`, text: tail }];
+}
+
 /** A container of the manifest, its field path and its status. */
 export interface Part {
   container: Container;
@@ -74,6 +80,21 @@ export function partsOf({ spec, status = {} }: Pod): Part[] {
     ...(spec.initContainers ?? []).map(part('spec.initContainers', true, status.initContainerStatuses)),
     ...spec.containers.map(part('spec.containers', false, status.containerStatuses)),
   ];
+}
+
+export const hasBegun = (status: ContainerStatus | undefined): boolean =>
+  status?.state?.running !== undefined || status?.state?.terminated !== undefined;
+
+/** True while the postStart hook of a container runs. With a startup probe it may be that probe. */
+export const isInHook = ({ container, status }: Part): boolean =>
+  status?.state?.running !== undefined && status.started === false && container.startupProbe === undefined;
+
+/** Names the container that starts after this one, as the end of a cause. Empty if none waits. */
+export function waiterText(parts: readonly Part[], part: Part): string {
+  const next = parts
+    .slice(parts.findIndex(({ path }) => path === part.path) + 1)
+    .find(({ status }) => !hasBegun(status));
+  return next === undefined ? '' : `; ${next.container.name} starts after it`;
 }
 
 /** The first container that waits with one of these reasons. */
