@@ -34,14 +34,9 @@ export async function logTail(
 /** The id of the instance whose output may explain this stage. */
 function explainingID(stage: Stage, { status }: Part): string | undefined {
   const { state, lastState } = status ?? {};
-  switch (stage) {
-    case 'back-off':
-    case 'finished':
-      return (state?.terminated ?? lastState?.terminated)?.containerID;
-    case 'start':
-    case 'probe':
-      return state?.running && status?.containerID;
-    default:
-      return undefined;
-  }
+  if (ofEnded.includes(stage)) return (state?.terminated ?? lastState?.terminated)?.containerID;
+  return ofRunning.includes(stage) && state?.running ? status?.containerID : undefined;
 }
+
+const ofEnded: readonly Stage[] = ['back-off', 'finished'];
+const ofRunning: readonly Stage[] = ['start', 'probe'];
