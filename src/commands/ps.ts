@@ -64,8 +64,8 @@ async function listPods(words: readonly string[], flags: PsFlags, deps: CommandD
   const choose = await chooserFor(names, flags);
   if (flags.watch === true) {
     const { watchPods } = await import('./ps/watch-pods.ts');
-    await watchPods(flags, deps, (snapshot, isFirst) => {
-      const pods = choose(snapshot.pods, snapshot.nodeName);
+    await watchPods(flags, deps, async (snapshot, isFirst) => {
+      const pods = await choose(snapshot.pods, snapshot);
       return { pods, text: (own) => print(own, snapshot, isFirst && flags.headers) };
     });
     return;
@@ -74,7 +74,7 @@ async function listPods(words: readonly string[], flags: PsFlags, deps: CommandD
   if (snapshot !== undefined && flags.output === 'wide') deps.stderr.write(versionLine(snapshot));
   const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
   if (snapshot === undefined && all.length === 0) deps.stderr.write(await waitingApplied(flags.rootDir));
-  const pods = choose(all, snapshot?.nodeName ?? '');
+  const pods = await choose(all, snapshot);
   deps.stdout.write(await print(pods, snapshot, flags.headers));
   // A value without a line end would stand in one line with the first problem.
   if (flags.quiet !== true && !/^(name|jsonpath|custom-columns)/.test(flags.output)) {
@@ -124,13 +124,13 @@ export function podNames(words: readonly string[]): string[] {
   return [...words];
 }
 
-type Chooser = (pods: readonly ListedPod[], nodeName: string) => readonly ListedPod[];
+type Chooser = (pods: readonly ListedPod[], node: EngineSnapshot | undefined) => Promise<readonly ListedPod[]>;
 
 /** Prepares the choice of pods. Rejects with a `UserError` if the value of a flag is wrong. */
 async function chooserFor(names: readonly string[], flags: PsFlags): Promise<Chooser> {
   const { namespace, selector, fieldSelector, sortBy } = flags;
   const isChoice = [namespace, selector, fieldSelector, sortBy].some((flag) => flag !== undefined);
-  if (names.length === 0 && !isChoice) return (pods) => pods;
+  if (names.length === 0 && !isChoice) return (pods) => Promise.resolve(pods);
   const { podChooser } = await import('./ps/chosen-pods.ts');
   return podChooser(names, flags);
 }

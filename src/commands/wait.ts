@@ -18,12 +18,15 @@ import {
   givenUpBecause,
   isConditionMet,
   isDeclared,
+  isKnown,
   parseCondition,
+  refusedUpdate,
   type WaitCondition,
   waitConditions,
   waitingText,
   wantedText,
 } from './wait/wait-condition.ts';
+import { errorText, refusedManifest } from './pod/refused-manifest.ts';
 import { brokenManifests } from './pod/why-not-started.ts';
 import { snapshotsAtEvents } from '../server/control/snapshots-at-events.ts';
 
@@ -69,8 +72,9 @@ The condition concerns the manifests now on disk, also right after an edit:
   completed  the pod has completed
   deleted    the pod is gone
 The forms of kubectl condition=TYPE[=VALUE] and jsonpath={PATH}[=VALUE] are known too, and names such as deployment/web.
-wait also waits for a pod that is not declared yet, and for an agent that does not run yet. Exits with 1 at the timeout,
-and with --for updated as soon as the pod was rolled back.
+wait also waits for a pod that is not declared yet, and for an agent that does not run yet. Exits with 1 at the timeout.
+Exits with 1 at once if nothing of the pod runs because its manifest has an error, and with --for updated if the edited
+manifest has an error or was rolled back.
 
 Examples:
   kubelet-ts wait web
@@ -176,6 +180,7 @@ async function untilMet(
     for (const name of names) {
       const because = givenUpBecause(name, flags.for, snapshot);
       if (because !== undefined) throw rolledBack(name, because);
+      await failIfRefused(name, flags.for, snapshot);
     }
     last = snapshot;
     const waiting = waitingPods(names, flags.for, snapshot);
@@ -202,6 +207,25 @@ async function* snapshotsUntil(timeout: AbortSignal, socket: string): AsyncGener
 function rolledBack(name: string, because: string): UserError {
   return new UserError(`pod ${name} does not run its manifest: ${because}`, {
     hint: `Correct the manifest, or try it again: kubelet-ts unhold ${name}`,
+  });
+}
+
+/**
+ * Rejects with a `UserError` if the manifest of a pod has an error, and the condition needs that manifest. The agent
+ * reports an error only once the file is quiet, so the wait would last until someone corrects the file.
+ */
+async function failIfRefused(
+  name: string,
+  condition: WaitCondition | FieldCondition,
+  snapshot: EngineSnapshot,
+): Promise<void> {
+  if (condition === 'deleted') return;
+  const refused = isKnown(name, snapshot)
+    ? condition === 'updated' && refusedUpdate(name, snapshot)
+    : (await refusedManifest(snapshot, { pod: name, namespace: undefined }))[0];
+  if (refused === undefined || refused === false) return;
+  throw new UserError(`pod ${name} does not run its manifest, which has an error: ${errorText(refused)}`, {
+    hint: `Correct the manifest, then wait again. Show the error: kubelet-ts explain ${name}`,
   });
 }
 

@@ -12,9 +12,11 @@ import { historyText } from './history-text.ts';
 export async function descriptionText(found: FoundPod, now: number): Promise<string> {
   const { namespace, name, pods, history, runtimeError } = found;
   const pressures = (found.pressures ?? []).map((pressure) => pressureText(pressure, now)).join('\n');
+  const manifest = (found.manifestProblems ?? []).map((problem) => problemText(problem, now)).join('\n');
   const gone = fields(0, [
     ['Name', name],
     ['Namespace', namespace],
+    ['Manifest', manifest],
     ['Status', runtimeError === undefined ? 'gone' : `unknown: ${runtimeError}`],
   ]);
   const shown =

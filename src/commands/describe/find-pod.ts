@@ -12,7 +12,8 @@ import { hasAgentProcess } from '../pod/agent-snapshot.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { otherResourceHint } from '../pod/other-resources.ts';
 import { podList } from '../pod/pod-list.ts';
-import { podsMeant, podsOfOtherNodes } from '../pod/pods-meant.ts';
+import { type PodReference, podsMeant, podsOfOtherNodes } from '../pod/pods-meant.ts';
+import { refusedManifest, unknownPodHint } from '../pod/refused-manifest.ts';
 import { pastOf, recordedPods } from '../pod/recorded-pods.ts';
 
 /** A pod as found in the agent, the runtime and the history. */
@@ -73,9 +74,12 @@ async function findKnownPod(
   const namesNow = pods.map(({ pod: { metadata } }) => metadata);
   const isUnseen = snapshot === undefined && failure !== undefined;
   const cause = isUnseen && !(await hasAgentProcess(flags.rootDir)) ? nothingRuns(flags.rootDir) : undefined;
-  const chosen = choose([namesNow, past], { pod: reference, namespace: flags.namespace, cause }, nodeName);
+  const { namespace } = flags;
+  const chosen =
+    choose([namesNow, past], { pod: reference, namespace }, nodeName) ??
+    (await unknown([...namesNow, ...past], { pod: reference, namespace, nodeName }, { cause, snapshot }));
   const own = pods.filter(({ pod: { metadata } }) => isSame(metadata, chosen));
-  const problems = manifestProblems(snapshot, chosen);
+  const problems = await manifestProblems(snapshot, chosen, own.length > 0);
   const pressures = snapshot?.pressures ?? [];
   return {
     namespace: chosen.namespace,
@@ -106,9 +110,15 @@ async function knownPods(
   }
 }
 
-/** Problems of the file that declares the pod while its last good revision is kept. */
-function manifestProblems(snapshot: EngineSnapshot | undefined, pod: PodName): ManifestProblem[] {
-  const problems = snapshot?.sources.flatMap((source) => source.problems) ?? [];
+/** Problems of the file that declares the pod, while its last good revision is kept or nothing of it runs. */
+async function manifestProblems(
+  snapshot: EngineSnapshot | undefined,
+  pod: PodName,
+  isThere: boolean,
+): Promise<ManifestProblem[]> {
+  if (snapshot === undefined) return [];
+  if (!isThere) return refusedManifest(snapshot, { pod: pod.name, namespace: pod.namespace });
+  const problems = snapshot.sources.flatMap((source) => source.problems);
   const broken = problems.filter(({ lastGoodPods = [] }) => lastGoodPods.some((known) => isSame(known, pod)));
   return problems.filter(({ origin, severity }) => severity === 'error' && broken.some((one) => one.origin === origin));
 }
@@ -116,12 +126,12 @@ function manifestProblems(snapshot: EngineSnapshot | undefined, pod: PodName): M
 const nothingRuns = (rootDir: string): string =>
   `No kubelet-ts runs on ${rootDir}, and no container runtime answers. Start it: kubelet-ts run MANIFEST.`;
 
-/** The matching pod in the first list that has one. `cause` is the hint if the lists are empty. */
+/** The matching pod in the first list that has one. Returns undefined if none has. */
 function choose(
   lists: readonly (readonly PodName[])[],
-  reference: { pod: string; namespace: string | undefined; cause?: string | undefined },
+  reference: { pod: string; namespace: string | undefined },
   nodeName: string,
-): PodName {
+): PodName | undefined {
   const found = [podsMeant<PodName>, podsOfOtherNodes<PodName>].flatMap((meant) =>
     lists.map((list) => meant(list, { ...reference, nodeName }, (pod) => pod)),
   );
@@ -134,19 +144,31 @@ function choose(
     }
     if (pods[0] !== undefined) return pods[0];
   }
+  return undefined;
+}
+
+/** Rejects with a `UserError` for a reference that means none of these pods. `cause` is its hint if there are none. */
+async function unknown(
+  pods: readonly PodName[],
+  reference: PodReference,
+  { cause, snapshot }: { cause: string | undefined; snapshot: EngineSnapshot | undefined },
+): Promise<never> {
+  const { nodeName } = reference;
   // A pod is also named without the node. The hint has its whole name.
   const written = new Map(
-    lists.flat().flatMap((pod) => {
+    pods.flatMap((pod) => {
       const short = pod.name.endsWith(`-${nodeName}`) ? pod.name.slice(0, -nodeName.length - 1) : pod.name;
       return [short, pod.name, podKey(pod)].map((text) => [text, text === short ? pod.name : text] as const);
     }),
   );
   const near = nearestName(reference.pod, written.keys());
-  const all = lists.flat().map(podKey);
-  const others = otherResourceHint(reference.pod) ?? (all.length === 0 ? reference.cause : undefined) ?? podList(all);
-  throw new UserError(`no pod "${reference.pod}"`, {
-    hint: near === undefined ? others : `Did you mean ${written.get(near) ?? near}?`,
-  });
+  const all = pods.map(podKey);
+  const hint =
+    (near === undefined ? otherResourceHint(reference.pod) : undefined) ??
+    (await unknownPodHint(reference, snapshot, near === undefined ? undefined : (written.get(near) ?? near))) ??
+    (all.length === 0 ? cause : undefined) ??
+    podList(all);
+  throw new UserError(`no pod "${reference.pod}"`, { hint });
 }
 
 const isSame = (a: PodName, b: PodName): boolean => a.namespace === b.namespace && a.name === b.name;

@@ -9,7 +9,8 @@ import type { CommandDeps } from '../io/deps.ts';
 import { agentSnapshot } from '../pod/agent-snapshot.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { parseReference, podsMeant } from '../pod/pods-meant.ts';
-import { type DeclaringObject, findDeclaringObject, isWithin, mayDeclare } from './declaring-object.ts';
+import { type DeclaringObject, findDeclaringObject, isWithin } from '../pod/declaring-object.ts';
+import { namesOf, refusedManifest } from '../pod/refused-manifest.ts';
 import { logTail } from './log-tail.ts';
 
 /** The place of the field at fault. Lines and columns count from 1. */
@@ -53,17 +54,12 @@ async function explainUndeclared(
 ): Promise<Explanation | undefined> {
   const { nodeName } = snapshot;
   if (podsMeant(snapshot.pods, { pod, namespace, nodeName }, (one) => one.pod.metadata).length > 0) return undefined;
+  const problems = await refusedManifest(snapshot, { pod, namespace });
+  const [first] = problems;
+  if (first === undefined) return undefined;
   const wanted = parseReference({ pod, namespace });
-  const meant = { namespace: wanted.namespace ?? 'default', names: namesOf(wanted.name, nodeName) };
-  const errors = snapshot.sources.flatMap(({ problems }) => problems.filter(({ severity }) => severity === 'error'));
-  for (const origin of new Set(errors.map((error) => error.origin))) {
-    const own = errors.filter((error) => error.origin === origin);
-    const [first] = own;
-    if (first === undefined || !(await mayDeclare(origin, meant))) continue;
-    const more = 'Its manifest has an error, so nothing of it runs.';
-    return { namespace: meant.namespace, name: wanted.name, ...manifestFinding(first, own, more) };
-  }
-  return undefined;
+  const finding = manifestFinding(first, problems, 'Its manifest has an error, so nothing of it runs.');
+  return { namespace: wanted.namespace ?? 'default', name: wanted.name, ...finding };
 }
 
 function explainRemoved({ namespace, name, history }: FoundPod): Explanation {
@@ -76,11 +72,6 @@ function explainRemoved({ namespace, name, history }: FoundPod): Explanation {
     evidence: last === undefined ? [] : [{ from: `event ${last.reason}`, at: last.lastAt, text: last.message }],
     ways: ['Put its manifest back to run it again.', `Read its past: kubelet-ts describe ${namespace}/${name}`],
   };
-}
-
-function namesOf(name: string, nodeName: string): string[] {
-  const suffix = `-${nodeName}`;
-  return name.endsWith(suffix) ? [name, name.slice(0, -suffix.length)] : [name];
 }
 
 /** Adds the line of the field at fault, and the warnings. They are no evidence: the pod may be well with them. */

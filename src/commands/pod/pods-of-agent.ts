@@ -9,7 +9,7 @@ import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { patientSocket } from '../io/patient-socket.ts';
 import { podsMeant, withoutPodKind } from './pods-meant.ts';
-import { brokenManifests } from './why-not-started.ts';
+import { unknownPodHint } from './refused-manifest.ts';
 
 /** Pods that flags choose instead of names. */
 export interface PodChoice {
@@ -36,7 +36,7 @@ export async function podsOfAgent(
   const isSelected = selector === undefined ? () => true : parseLabelSelector(selector);
   const snapshot = await fetchSnapshot(patientSocket(controlSocketPath(rootDir), stderr), { settled: true });
   if (snapshot === undefined) throw noAgent(rootDir);
-  if (!isOfAll) return names.map((name) => podNamed(snapshot, name, namespace));
+  if (!isOfAll) return Promise.all(names.map((name) => podNamed(snapshot, name, namespace)));
   const chosen = snapshot.pods
     .filter(({ replacedBy, worker }) => replacedBy === undefined && worker.state !== 'terminated')
     .map(({ pod: { metadata } }) => metadata)
@@ -45,7 +45,8 @@ export async function podsOfAgent(
   return [...byKey.values()];
 }
 
-function podNamed({ nodeName, pods, sources }: EngineSnapshot, pod: string, namespace: string | undefined): PodName {
+async function podNamed(snapshot: EngineSnapshot, pod: string, namespace: string | undefined): Promise<PodName> {
+  const { nodeName, pods } = snapshot;
   const found = podsMeant(pods, { pod, namespace, nodeName }, (listed) => listed.pod.metadata);
   const names = new Map(found.map(({ pod: { metadata } }) => [podKey(metadata), metadata]));
   const [first] = names.values();
@@ -58,7 +59,6 @@ function podNamed({ nodeName, pods, sources }: EngineSnapshot, pod: string, name
     pod,
     pods.map((listed) => listed.pod.metadata.name),
   );
-  const broken = brokenManifests(sources.flatMap(({ problems }) => problems));
-  const hint = near === undefined ? (broken ?? 'kubelet-ts ps lists the pods.') : `Did you mean ${near}?`;
+  const hint = (await unknownPodHint({ pod, namespace }, snapshot, near)) ?? 'kubelet-ts ps lists the pods.';
   throw new UserError(`no pod "${pod}"`, { hint });
 }

@@ -3,6 +3,7 @@ import { parseLabelSelector } from '../../api/values/label-selector.ts';
 import { UserError } from '../../errors.ts';
 import { compareValues, parseJSONPath, valuesAt } from '../output/json-path.ts';
 import { podsShown } from '../pod/pods-meant.ts';
+import { type ManifestNode, unknownPodHint } from '../pod/refused-manifest.ts';
 import type { ListedPod } from '../../engine/listing/shown-revisions.ts';
 import { parseFieldSelector } from './field-selector.ts';
 
@@ -15,40 +16,41 @@ export interface ChoiceFlags {
 }
 
 /**
- * Returns a function that chooses pods by names and flags, in their order. It throws a `UserError` for a name that no
- * pod has. Throws a `UserError` if the value of a flag is wrong.
+ * Returns a function that chooses pods by names and flags, in their order. It rejects with a `UserError` for a name that
+ * no pod has. Throws a `UserError` if the value of a flag is wrong.
  */
 export function podChooser(
   names: readonly string[],
   { namespace, allNamespaces = false, selector, fieldSelector, sortBy }: ChoiceFlags,
-): (pods: readonly ListedPod[], nodeName: string) => ListedPod[] {
+): (pods: readonly ListedPod[], node: ManifestNode | undefined) => Promise<ListedPod[]> {
   const own = allNamespaces ? undefined : namespace;
   const hasLabels = selector === undefined ? () => true : parseLabelSelector(selector);
   const hasFields = fieldSelector === undefined ? () => true : parseFieldSelector(fieldSelector);
   const path = sortBy === undefined ? undefined : parseJSONPath(sortBy);
-  return (pods, nodeName) => {
+  return async (pods, node) => {
     const inNamespace = pods.filter(({ pod }) => own === undefined || pod.metadata.namespace === own);
-    const named =
-      names.length === 0 ? inNamespace : names.flatMap((name) => podsNamed(inNamespace, name, own, nodeName));
-    const chosen = named.filter(({ pod }) => hasLabels(pod.metadata.labels ?? {}) && hasFields(pod));
+    const named = await Promise.all(names.map((name) => podsNamed(inNamespace, name, own, node)));
+    const chosen = (names.length === 0 ? inNamespace : named.flat()).filter(
+      ({ pod }) => hasLabels(pod.metadata.labels ?? {}) && hasFields(pod),
+    );
     if (path === undefined) return [...new Set(chosen)];
     const key = ({ pod }: ListedPod): unknown => valuesAt(pod, path)[0];
     return [...new Set(chosen)].sort((a, b) => compareValues(key(a), key(b)));
   };
 }
 
-function podsNamed(
+async function podsNamed(
   pods: readonly ListedPod[],
   name: string,
   namespace: string | undefined,
-  nodeName: string,
-): ListedPod[] {
-  const reference = { pod: name, namespace, nodeName };
+  node: ManifestNode | undefined,
+): Promise<ListedPod[]> {
+  const reference = { pod: name, namespace, nodeName: node?.nodeName ?? '' };
   const found = podsShown(pods, reference, ({ pod }) => pod.metadata);
   if (found.length > 0) return found;
   const known = pods.map(({ pod }) => pod.metadata.name);
   const near = nearestName(name, known);
   throw new UserError(`no pod "${name}"`, {
-    hint: near === undefined ? 'kubelet-ts ps lists all pods.' : `Did you mean ${near}?`,
+    hint: (await unknownPodHint(reference, node, near)) ?? 'kubelet-ts ps lists all pods.',
   });
 }

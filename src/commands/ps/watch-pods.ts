@@ -23,7 +23,7 @@ interface Look {
 export async function watchPods(
   { rootDir }: { rootDir: string },
   { stdout, stderr }: CommandDeps,
-  look: (snapshot: EngineSnapshot, isFirst: boolean) => Look,
+  look: (snapshot: EngineSnapshot, isFirst: boolean) => Promise<Look>,
 ): Promise<void> {
   const socket = controlSocketPath(rootDir);
   const done = new AbortController();
@@ -33,7 +33,7 @@ export async function watchPods(
   });
   const seen = new Map<string, string>();
   const print = async (snapshot: EngineSnapshot, isFirst: boolean): Promise<void> => {
-    const { pods, text } = look(snapshot, isFirst);
+    const { pods, text } = await look(snapshot, isFirst);
     const changed = pods.filter((listed) => isNew(seen, listed));
     if (isFirst || changed.length > 0) stdout.write(await text(changed));
   };

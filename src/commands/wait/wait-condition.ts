@@ -1,6 +1,8 @@
 import { isReadyOrDone } from '../../api/values/pod-conditions.ts';
 import { podStatusText } from '../../api/values/pod-printer.ts';
+import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { Pod } from '../../api/types.ts';
+import type { PodName } from '../../api/values/pod-names.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { type JSONPath, parseJSONPath, valuesAt, valueText } from '../output/json-path.ts';
@@ -60,7 +62,7 @@ export function isConditionMet(
     case 'completed':
       return isCurrent && pod.status?.phase === 'Succeeded';
     case 'updated':
-      return isCurrent && revisions.length === 1 && hasStarted(pod);
+      return isCurrent && revisions.length === 1 && hasStarted(pod) && !refusedUpdate(name, snapshot);
   }
 }
 
@@ -73,6 +75,15 @@ export function givenUpBecause(
   const declared = revisionsOf(name, snapshot).find(({ replacedBy }) => replacedBy === undefined);
   const { reason, message } = declared?.waitingUpdate ?? {};
   return condition === 'updated' && reason === reasons.rolledBack ? message : undefined;
+}
+
+/** The error of the newest manifest of a pod whose last good revision counts instead. Undefined if there is none. */
+export function refusedUpdate(name: string, snapshot: EngineSnapshot): ManifestProblem | undefined {
+  const errors = snapshot.sources.flatMap(({ problems }) => problems.filter(({ severity }) => severity === 'error'));
+  const kept = errors.find(({ lastGoodPods = [] }) =>
+    lastGoodPods.some((pod) => isNamed(pod, name, snapshot.nodeName)),
+  );
+  return errors.find(({ origin, lastGoodPods }) => origin === kept?.origin && lastGoodPods === undefined) ?? kept;
 }
 
 /** What an awaited pod is doing, such as `ErrImagePull`. */
@@ -88,11 +99,16 @@ export function isDeclared(name: string, snapshot: EngineSnapshot): boolean {
   return revisionsOf(name, snapshot).some(({ replacedBy }) => replacedBy === undefined);
 }
 
-function revisionsOf(name: string, { pods, nodeName }: EngineSnapshot): PodSnapshot[] {
-  return pods.filter(({ pod }) => isNamed(pod, name, nodeName));
+/** True if some revision of the pod exists, also one that ends. */
+export function isKnown(name: string, snapshot: EngineSnapshot): boolean {
+  return revisionsOf(name, snapshot).length > 0;
 }
 
-function isNamed({ metadata }: Pod, name: string, nodeName: string): boolean {
+function revisionsOf(name: string, { pods, nodeName }: EngineSnapshot): PodSnapshot[] {
+  return pods.filter(({ pod }) => isNamed(pod.metadata, name, nodeName));
+}
+
+function isNamed(metadata: PodName, name: string, nodeName: string): boolean {
   const names = [metadata.name, metadata.name.slice(0, -nodeName.length - 1)];
   return names.some((own) => own === name || `${metadata.namespace}/${own}` === name);
 }

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { type ChoiceFlags, podChooser } from '../../../src/commands/ps/chosen-pods.ts';
 import { makePod } from '../../builders/pods.ts';
 
+const node = { nodeName: 'edge1', sources: [] };
+
 const pods = [
   makePod({ metadata: { name: 'web-edge1', labels: { app: 'web' } }, status: { phase: 'Running' } }),
   makePod({ metadata: { name: 'db-edge1', labels: { app: 'db' } } }),
@@ -23,20 +25,24 @@ test.each<[what: string, names: string[], flags: ChoiceFlags, chosen: string[]]>
   ['a label and a field', [], { selector: 'app', fieldSelector: 'status.phase=Running' }, ['web-edge1']],
   ['names', ['db', 'pod/web', 'kube-system/dns'], {}, ['db-edge1', 'web-edge1', 'dns-edge1']],
   ['an order', [], { sortBy: '.metadata.name' }, ['db-edge1', 'dns-edge1', 'web-edge1']],
-])('ps chooses by %s', (_what, names, flags, chosen) => {
-  expect(podChooser(names, flags)(pods, 'edge1').map(({ pod }) => pod.metadata.name)).toEqual(chosen);
+])('ps chooses by %s', async (_what, names, flags, chosen) => {
+  const found = await podChooser(names, flags)(pods, node);
+  expect(found.map(({ pod }) => pod.metadata.name)).toEqual(chosen);
 });
 
-test('an unknown name is an error with the nearest one', () => {
-  expect(() => podChooser(['wep-edge1'], {})(pods, 'edge1')).toThrow('no pod "wep-edge1"');
+test('an unknown name is an error with the nearest one', async () => {
+  await expect(podChooser(['wep-edge1'], {})(pods, node)).rejects.toMatchObject({
+    message: 'no pod "wep-edge1"',
+    hint: 'Did you mean web-edge1?',
+  });
 });
 
-test('the beginning of a name is no name', () => {
+test('the beginning of a name is no name', async () => {
   const admin = [{ pod: makePod({ metadata: { name: 'web-admin-edge1' } }) }];
-  expect(() => podChooser(['web'], {})(admin, 'edge1')).toThrow('no pod "web"');
+  await expect(podChooser(['web'], {})(admin, node)).rejects.toThrow('no pod "web"');
 });
 
-test('a pod of another node is known without the name of that node', () => {
+test('a pod of another node is known without the name of that node', async () => {
   const other = [{ pod: makePod({ metadata: { name: 'web-edge2' } }) }];
-  expect(podChooser(['web'], {})(other, 'edge1')).toEqual(other);
+  expect(await podChooser(['web'], {})(other, node)).toEqual(other);
 });

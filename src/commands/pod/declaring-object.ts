@@ -19,7 +19,8 @@ export interface DeclaringObject {
 }
 
 interface WantedPod {
-  namespace: string;
+  /** Absent: any. */
+  namespace?: string | undefined;
   /** Names that the manifest may give it: with and without the suffix of the node. */
   names: readonly string[];
 }
@@ -37,12 +38,18 @@ export async function findDeclaringObject(
   return undefined;
 }
 
-/** True if this file declares the pod, or would if it could be read. */
+/**
+ * True if this file declares the pod, or would if it could be read. Only a document that cannot be read, or whose kind
+ * is unknown, is searched for a line with the name, because other objects may have that name too.
+ */
 export async function mayDeclare(file: string, pod: WantedPod): Promise<boolean> {
   const text = await readText(file);
   if (text === undefined) return false;
   if (objectIn(file, text, pod) !== undefined) return true;
-  return text.split('\n').some((line) => pod.names.some((name) => isNameLine(line, name)));
+  const isUnread = [...readManifests(text, file)].some(
+    (reading) => 'problem' in reading || declaredObjects(reading.document, maxManifestObjects).problems.length > 0,
+  );
+  return isUnread && text.split('\n').some((line) => pod.names.some((name) => isNameLine(line, name)));
 }
 
 /** True for a line such as `name: web` or `metadata: {name: "web"}`, also of a text that is not YAML. */
@@ -104,7 +111,7 @@ function declares(node: ManifestNode, { namespace, names }: WantedPod): boolean 
   const metadata = member(node, 'metadata');
   const name = textOf(metadata && member(metadata, 'name'));
   const written = textOf(metadata && member(metadata, 'namespace')) ?? 'default';
-  return name !== undefined && names.includes(name) && written === namespace;
+  return name !== undefined && names.includes(name) && (namespace === undefined || written === namespace);
 }
 
 function member(node: ManifestNode, key: string): ManifestNode | undefined {

@@ -1,0 +1,55 @@
+import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
+import { visible } from '../../visible-text.ts';
+import { mayDeclare } from './declaring-object.ts';
+import { parseReference, type PodReference } from './pods-meant.ts';
+import { brokenManifests } from './why-not-started.ts';
+
+/** An agent's data about its manifests. */
+export type ManifestNode = Pick<EngineSnapshot, 'nodeName' | 'sources'>;
+
+/**
+ * The errors of the manifest that would declare a pod without them. Empty if none is known, as for a URL, or for a file
+ * that this user may not read.
+ */
+export async function refusedManifest(
+  { nodeName, sources }: ManifestNode,
+  reference: Pick<PodReference, 'pod' | 'namespace'>,
+): Promise<ManifestProblem[]> {
+  const { namespace, name } = parseReference(reference);
+  const names = namesOf(name, nodeName);
+  const errors = sources.flatMap(({ problems }) => problems.filter(({ severity }) => severity === 'error'));
+  for (const origin of new Set(errors.map((error) => error.origin))) {
+    if (await mayDeclare(origin, { namespace, names })) return errors.filter((error) => error.origin === origin);
+  }
+  return [];
+}
+
+/** A name as a manifest may write it: with and without that of the node. */
+export function namesOf(name: string, nodeName: string): string[] {
+  const suffix = `-${nodeName}`;
+  return name.endsWith(suffix) ? [name, name.slice(0, -suffix.length)] : [name];
+}
+
+/** Such as `/m/web.yaml:3:5: spec.containers: Required value`. */
+export function errorText({ origin, line, column, field, message }: ManifestProblem): string {
+  const place = [origin, line, column].filter((part) => part !== undefined).join(':');
+  return visible([place, field, message].filter((part) => part !== undefined).join(': '));
+}
+
+/**
+ * A hint for a name that no pod has: its refused manifest, a similar name (`near`), or the manifests with errors.
+ * Returns undefined if there are none. `node` is undefined without an agent.
+ */
+export async function unknownPodHint(
+  reference: Pick<PodReference, 'pod' | 'namespace'>,
+  node: ManifestNode | undefined,
+  near: string | undefined,
+): Promise<string | undefined> {
+  const [first] = node === undefined ? [] : await refusedManifest(node, reference);
+  if (first !== undefined) {
+    return `Its manifest has an error: ${errorText(first)}. Show it: kubelet-ts explain ${reference.pod}`;
+  }
+  if (near !== undefined) return `Did you mean ${near}?`;
+  return brokenManifests((node?.sources ?? []).flatMap(({ problems }) => problems));
+}
