@@ -133,14 +133,16 @@ describe('wait', () => {
 
   test('--for updated ends at once while an earlier revision runs, which is ready', async () => {
     const { file, sources, ...snapshot } = await node({ text: podText('web'), pods: [makeEntry('web-edge1')] });
-    const [{ problems = [], ...source } = {}] = sources;
     const kept = {
       origin: file,
       severity: 'error' as const,
       message: 'its last good revision stays in use',
       lastGoodPods: [{ namespace: 'default', name: 'web-edge1', uid: 'u' }],
     };
-    const withKept = { ...snapshot, sources: [{ ...source, problems: [...problems, kept] }] } as EngineSnapshot;
+    const withKept = {
+      ...snapshot,
+      sources: sources.map((source) => ({ ...source, problems: [...source.problems, kept] })),
+    };
     await expect(run(registerWait, 'wait', withKept, 'web', '--for', 'updated')).rejects.toMatchObject(refused(file));
     expect(await run(registerWait, 'wait', withKept, 'web')).toBe('pod/web condition met\n');
   });
