@@ -19,7 +19,7 @@ import { newSources, type Sources } from './new-sources.ts';
 import { newVolumes } from './new-volumes.ts';
 import { PodOperations } from './operations/pod-operations.ts';
 import { runsAsDeclared } from './outdated-containers.ts';
-import { OutgoingText } from './outgoing/outgoing-text.ts';
+import { OutgoingText } from './redaction/outgoing-text.ts';
 import { SyncHandlers } from './sync-handlers.ts';
 import { UndeclaredPods } from './undeclared-pods.ts';
 import { EventBus } from './view/event-bus.ts';

@@ -6,7 +6,7 @@ import { RuntimePods } from './kuberuntime/runtime-pods.ts';
 import { oomContainers } from './oom/find-oom-container.ts';
 import { MemoryEvents } from './oom/memory-events.ts';
 import { OOMWatcher } from './oom/oom-watcher.ts';
-import { maxTerminationMessageBytes } from './outgoing/outgoing-text.ts';
+import { maxTerminationMessageBytes } from './redaction/outgoing-text.ts';
 import { EventWatch } from './pleg/event-watch.ts';
 import { GenericPleg } from './pleg/generic-pleg.ts';
 import { PodCache } from './pleg/pod-cache.ts';

@@ -3,7 +3,7 @@ import { sourceOf } from '../api/values/config-annotations.ts';
 import { podFullName, podKey } from '../api/values/pod-names.ts';
 import type { KubeletParts } from './new-kubelet.ts';
 import { outdatedContainers, runsOf } from './outdated-containers.ts';
-import type { OutgoingText } from './outgoing/outgoing-text.ts';
+import type { OutgoingText } from './redaction/outgoing-text.ts';
 import type { EngineActivity, EngineSnapshot, PodActivity, PodSnapshot } from './view/snapshot.ts';
 
 interface SnapshotOptions {

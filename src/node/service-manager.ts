@@ -1,7 +1,7 @@
 import { boundedText } from '../bounded-text.ts';
 import type { Clock } from '../clock.ts';
-import { OutgoingText } from '../engine/outgoing/outgoing-text.ts';
-import { SecretValues } from '../engine/outgoing/secret-values.ts';
+import { OutgoingText } from '../engine/redaction/outgoing-text.ts';
+import { SecretValues } from '../engine/redaction/secret-values.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import { OneAtATime } from '../flow/one-at-a-time.ts';
 import type { Logger } from '../logger.ts';

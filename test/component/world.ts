@@ -13,7 +13,7 @@ import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import type { KubeletDeps } from '../../src/engine/kubelet-deps.ts';
 import { Kubelet } from '../../src/engine/kubelet.ts';
 import { type ForeignPods, OwnedRuntime } from '../../src/engine/kuberuntime/owned-runtime.ts';
-import { SecretValues } from '../../src/engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../src/engine/redaction/secret-values.ts';
 import { criEventStream } from '../../src/engine/pleg/runtime-event-stream.ts';
 import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { Faults } from '../../src/flow/faults.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { boundedText } from '../../src/bounded-text.ts';
-import { SecretValues } from '../../src/engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../src/engine/redaction/secret-values.ts';
 import { ServiceManager } from '../../src/node/service-manager.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { NotifySocket } from '../fakes/notify-socket.ts';

@@ -11,7 +11,7 @@ import { PullWatch } from '../../engine/images/pull-watch.ts';
 import type { RegistryCredentials } from '../../engine/images/docker-config.ts';
 import { pullWithEach } from '../../engine/images/pull-with-each.ts';
 import { unlessStalled } from '../../engine/images/stalled-pull.ts';
-import { SecretValues } from '../../engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../engine/redaction/secret-values.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { createLogger } from '../../node/log/create-logger.ts';
 import { nodeCredentials } from '../../node/node-credentials.ts';

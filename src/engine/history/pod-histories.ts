@@ -382,7 +382,7 @@ export function hideVariables(message: string, variables: readonly string[]): st
   return hidden.length <= maxMessageLength ? hidden : `${hidden.slice(0, maxMessageLength)}…`;
 }
 
-/** Values of the pod's variables. Values of Secrets were already hidden (engine/outgoing). */
+/** Values of the pod's variables. Values of Secrets were already hidden (engine/redaction). */
 export function variableTexts({ metadata, spec }: Pod): string[] {
   const { initContainers = [], containers, ephemeralContainers = [], volumes = [] } = spec;
   const all = [...initContainers, ...containers, ...ephemeralContainers];

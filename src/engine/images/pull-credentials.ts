@@ -2,7 +2,7 @@ import { parseImageName } from '../../api/values/image-name.ts';
 import type { Pod } from '../../api/types.ts';
 import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
-import type { SecretValues } from '../outgoing/secret-values.ts';
+import type { SecretValues } from '../redaction/secret-values.ts';
 import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
 import { lookUpCredentials } from './docker-keyring.ts';
 import { imagePullSecrets } from './image-pull-secrets.ts';

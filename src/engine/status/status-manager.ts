@@ -4,7 +4,7 @@ import { isPodReady } from '../../api/values/pod-conditions.ts';
 import { podRef } from '../../api/values/pod-names.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { formatTime } from '../../api/values/time.ts';
-import type { OutgoingText } from '../outgoing/outgoing-text.ts';
+import type { OutgoingText } from '../redaction/outgoing-text.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { retryTexts } from '../view/retry-texts.ts';
 import type { Rejection } from '../view/snapshot.ts';

@@ -2,7 +2,7 @@ import { fstatSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';
-import { SecretValues } from '../../engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../engine/redaction/secret-values.ts';
 import { type Logger, type LogLevel, wrapLogger } from '../../logger.ts';
 import { visibleJSON } from '../../visible-text.ts';
 import { isJournal } from './is-journal.ts';

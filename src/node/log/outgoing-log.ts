@@ -1,5 +1,5 @@
 import { boundedText } from '../../bounded-text.ts';
-import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
+import type { SecretValues } from '../../engine/redaction/secret-values.ts';
 import { textLimits } from '../../text-limits.ts';
 import { visible } from '../../visible-text.ts';
 

@@ -15,7 +15,7 @@ import {
   nodeAllocatableEnforcements,
 } from '../../engine/container-manager/node-allocatable.ts';
 import { type ContainerGCPolicy, defaultContainerGCPolicy } from '../../engine/gc/container-gc.ts';
-import { SecretValues } from '../../engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../engine/redaction/secret-values.ts';
 import { UserError } from '../../errors.ts';
 import { flagsLayer } from './add-configuration-flags.ts';
 import { checkAll } from './check-all.ts';

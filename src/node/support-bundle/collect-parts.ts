@@ -1,5 +1,5 @@
 import { systemClock } from '../../clock.ts';
-import { publicNames } from '../../engine/outgoing/declared-secrets.ts';
+import { publicNames } from '../../engine/redaction/declared-secrets.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { inTime } from '../../flow/in-time.ts';
 import { fetchMetrics, fetchSnapshot, fetchStats } from '../../server/control/control-client.ts';

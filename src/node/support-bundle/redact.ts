@@ -1,4 +1,4 @@
-import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
+import type { SecretValues } from '../../engine/redaction/secret-values.ts';
 
 const hidden = '<hidden>';
 

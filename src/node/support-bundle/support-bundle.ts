@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
-import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
+import type { SecretValues } from '../../engine/redaction/secret-values.ts';
 import type { Examined } from '../doctor/diagnose.ts';
 import { collectParts, type MissingPart } from './collect-parts.ts';
 import { type Part, partRedaction } from './redact.ts';

@@ -3,7 +3,7 @@ import { unescape } from 'node:querystring';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../../engine/view/events.ts';
-import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
+import type { SecretValues } from '../../engine/redaction/secret-values.ts';
 import { type HTTPCredentialFiles, readCredentials } from './http-credentials.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type { Validators } from '../../engine/config/polled/manifest-origin.ts';

@@ -5,7 +5,7 @@ import { parseRetryAfter } from '../../engine/config/polled/next-check-delay.ts'
 import { type FetchNotes, maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
 import type { RegistryCredentials } from '../../engine/images/docker-config.ts';
-import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
+import type { SecretValues } from '../../engine/redaction/secret-values.ts';
 import type { ManifestProblem } from '../../engine/view/events.ts';
 import { readCredentials } from '../http/http-credentials.ts';
 import { sendRequest, type TLSOptions } from '../http/http-request.ts';

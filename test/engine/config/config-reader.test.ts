@@ -1,4 +1,4 @@
-import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ConfigObject } from '../../../src/api/values/config-object.ts';
 import { ConfigObjects } from '../../../src/engine/config-objects/config-objects.ts';

@@ -1,4 +1,4 @@
-import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ConfigObject } from '../../../src/api/values/config-object.ts';
 import type { Container } from '../../../src/api/types.ts';

@@ -1,4 +1,4 @@
-import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 import { lstat, mkdir, readdir, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { outgoingEntry, singleLineEntry } from '../../../src/node/log/outgoing-log.ts';
 import { textLine } from '../../../src/node/log/log-text.ts';
-import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 
 const secrets = new SecretValues();
 secrets.set('s', ['correct-"horse"']);

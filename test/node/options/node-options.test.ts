@@ -8,7 +8,7 @@ import { type NodeFlags, type NodeOptions, nodeOptions } from '../../../src/node
 import { BrokenConfiguration } from '../../../src/node/options/read-configuration.ts';
 import { UserError } from '../../../src/errors.ts';
 import { defaultConfiguration } from '../../builders/default-configuration.ts';
-import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 import type { Part } from '../../../src/node/support-bundle/redact.ts';
 import { bundleOf } from '../../../src/node/support-bundle/support-bundle.ts';
 import { archiveTexts } from './archive-texts.ts';

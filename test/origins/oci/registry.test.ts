@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 import { LargeBodies } from '../../../src/origins/http/large-bodies.ts';
 import { Registry } from '../../../src/origins/oci/registry.ts';
 import { WebServer } from '../../fakes/web-server.ts';

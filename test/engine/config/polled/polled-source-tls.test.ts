@@ -3,7 +3,7 @@ import type { ServerOptions } from 'node:https';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HTTPCredentialFiles } from '../../../../src/origins/http/http-credentials.ts';
-import { SecretValues } from '../../../../src/engine/outgoing/secret-values.ts';
+import { SecretValues } from '../../../../src/engine/redaction/secret-values.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { type Certificate, CertificateAuthority } from '../../../fakes/certificate-authority.ts';
 import { type Answer, WebServer } from '../../../fakes/web-server.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { publicNames, secretsOf } from '../../../src/engine/outgoing/declared-secrets.ts';
+import { publicNames, secretsOf } from '../../../src/engine/redaction/declared-secrets.ts';
 import { makeConfigMap, makeSecret } from '../../builders/config-objects.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 

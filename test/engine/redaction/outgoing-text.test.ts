@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { PodStatus } from '../../../src/api/types.ts';
 import type { KubeletEvent, ManifestProblem } from '../../../src/engine/view/events.ts';
-import { OutgoingText } from '../../../src/engine/outgoing/outgoing-text.ts';
-import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+import { OutgoingText } from '../../../src/engine/redaction/outgoing-text.ts';
+import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 
 let outgoing: OutgoingText;
 beforeEach(() => {

@@ -1,11 +1,15 @@
-import { minNeedleLength } from './stands-alone.ts';
-import { toText } from './to-text.ts';
-
 /** The forms in which a value may appear in a text. Never throws, because each line of the log needs them. */
-export function formsOf(value: string): string[] {
+export function formsOf(value: string): Set<string> {
   const quoted = JSON.stringify(value).slice(1, -1);
-  return [value, quoted, JSON.stringify(quoted).slice(1, -1), encodeURIComponent(toText(value)), ...base64Forms(value)];
+  const quotedTwice = JSON.stringify(quoted).slice(1, -1);
+  return new Set([value, quoted, quotedTwice, encodeURIComponent(toText(value)), ...base64Forms(value)]);
 }
+
+/** Invalid UTF-8 and halves of surrogate pairs become replacement characters, as in every output. */
+export const toText = (value: string | Uint8Array): string => Buffer.from(value).toString('utf8');
+
+/** A shorter text in base64 matches elsewhere by chance. */
+const minBase64Length = 8;
 
 /**
  * The value in base64 at each of the three offsets in a longer text. Leaves out characters that also encode
@@ -21,6 +25,6 @@ function base64Forms(value: string): string[] {
     const isWhole = (offset + bytes.length) % 3 === 0;
     return text.slice(from, isWhole ? undefined : -1);
   });
-  const long = inner.filter((text) => text.length >= minNeedleLength);
+  const long = inner.filter((text) => text.length >= minBase64Length);
   return [...long, ...long.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))];
 }

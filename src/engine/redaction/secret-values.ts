@@ -1,0 +1,91 @@
+import { toText } from './secret-forms.ts';
+import { partsOf, type SecretParts } from './secret-parts.ts';
+import { ValueSearch } from './value-search.ts';
+
+/** The bound on what is looked for: the shortest values, then lines. */
+const maxSearched = { count: 10_000, length: 2 * 1024 * 1024 };
+/** How many former values stay hidden, because texts with them may still come. */
+const maxRetired = { count: 1000, length: 2 * 1024 * 1024 };
+const hidden = '<hidden>';
+
+interface Source {
+  texts: readonly string[];
+  parts: readonly SecretParts[];
+  /** The last former values, if values are short-lived. */
+  former: readonly SecretParts[];
+}
+
+/**
+ * Hides the values of Secrets and credentials in texts. Finds each value as it is, line by line, in base64 at any
+ * offset, quoted as by Go and JSON, and escaped as in a URL. Number and size of the values are bounded.
+ */
+export class SecretValues {
+  private readonly bySource = new Map<string, Source>();
+  private readonly publicNames = new Map<string, ReadonlySet<string>>();
+  /** The newest first. */
+  private retired: readonly string[] = [];
+  /** Built when needed. */
+  private search: ValueSearch | undefined;
+
+  /** Replaces all values of a source. */
+  set(source: string, values: Iterable<string | Uint8Array>): void {
+    const before = this.replace(source, values, false);
+    if (before === undefined) return;
+    const kept = new Set(this.bySource.get(source)?.parts.flatMap(textsOf));
+    const removed = before.parts.flatMap(textsOf).filter((text) => !kept.has(text));
+    this.retired = within(new Set([...removed, ...this.retired]), maxRetired);
+  }
+
+  /** As `set`, for values that change all the time. Only the last former values stay hidden, and displace no others. */
+  setShortLived(source: string, values: Iterable<string | Uint8Array>): void {
+    this.replace(source, values, true);
+  }
+
+  /** Public names, such as those of containers and images. A value equal to one is not hidden. */
+  setPublicNames(source: string, names: Iterable<string>): void {
+    this.publicNames.set(source, new Set(names));
+  }
+
+  /** The text with `<hidden>` in place of each value. */
+  hide(text: string): string {
+    this.search ??= new ValueSearch(within(this.allTexts(), maxSearched));
+    const isPublic = (value: string): boolean => [...this.publicNames.values()].some((names) => names.has(value));
+    let result = '';
+    let end = 0;
+    for (const { from, to } of this.search.rangesIn(text, isPublic)) {
+      result += text.slice(end, from) + hidden;
+      end = to;
+    }
+    return result + text.slice(end);
+  }
+
+  /** Returns the source as it was. Returns undefined if the values are the same, or the first. */
+  private replace(source: string, values: Iterable<string | Uint8Array>, isShortLived: boolean): Source | undefined {
+    const texts = [...new Set(Array.from(values, toText))];
+    const before = this.bySource.get(source);
+    if (before?.texts.length === texts.length && texts.every((text, index) => text === before.texts[index])) {
+      return undefined;
+    }
+    this.bySource.set(source, { texts, parts: texts.map(partsOf), former: isShortLived ? (before?.parts ?? []) : [] });
+    this.search = undefined;
+    return before;
+  }
+
+  private allTexts(): Set<string> {
+    const parts = [...this.bySource.values()].flatMap(({ parts: now, former }) => [...now, ...former]);
+    const values = parts.flatMap((part) => part.values).sort((a, b) => a.length - b.length);
+    return new Set([...values, ...this.retired, ...parts.flatMap(({ lines }) => lines)]);
+  }
+}
+
+const textsOf = ({ values, lines }: SecretParts): string[] => [...values, ...lines];
+
+/** The first of these texts, up to a number of texts and of characters. A text that does not fit is left out. */
+function within(texts: Iterable<string>, max: { count: number; length: number }): string[] {
+  let left = max.length;
+  return [...texts].slice(0, max.count).filter(({ length }) => {
+    if (length > left) return false;
+    left -= length;
+    return true;
+  });
+}
