@@ -87,7 +87,12 @@ interface Arguments {
 /** Flags with a value that have the same meaning in most of our commands. */
 const commonFlags: Words = [
   ...['-n', '--namespace', '-c', '--container', '-l', '--selector', '-f', '--filename'],
-  '--root-dir',
+  ...['--root-dir', '--container-runtime-endpoint'],
+];
+/** Flags of other programs whose value is a word of its own, which is dropped with them. */
+const otherFlags: Words = [
+  ...['-o', '--output', '--context', '--kubeconfig', '--cluster', '--user', '--server', '--tail', '--since'],
+  ...['--to-revision', '--revision', '--replicas', '--timeout', '--grace-period', '--field-manager'],
 ];
 const kinds: Words = ['pod', 'pods', 'po', 'container', 'unit'];
 const workloads = /^(deploy(ments?)?|statefulsets?|sts|daemonsets?|ds|jobs?|replicasets?|rs)(\.\w+)?$/;
@@ -109,13 +114,11 @@ function splitFlags(typed: Words): Arguments {
     const word = typed[index] ?? '';
     if (word === '--') break;
     if (!word.startsWith('-') || word === '-') words.push(word);
-    else if (commonFlags.includes(word.split('=', 1)[0] ?? '')) {
-      flags.push(word);
-      const value = typed[index + 1];
-      if (!word.includes('=') && value !== undefined) {
-        flags.push(value);
-        index += 1;
-      }
+    else {
+      const hasValue = [...commonFlags, ...otherFlags].includes(word);
+      const whole = typed.slice(index, hasValue ? index + 2 : index + 1);
+      if (commonFlags.includes(word.split('=', 1)[0] ?? '')) flags.push(...whole);
+      index += whole.length - 1;
     }
   }
   return { words, flags };

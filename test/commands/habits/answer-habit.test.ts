@@ -11,6 +11,13 @@ test.each([
   ['rollout status deployment/web -n tn', 'Use: kubelet-ts wait deployment/web -n tn --for updated'],
   ['-n tn rollout status web', 'Use: kubelet-ts wait web -n tn --for updated'],
   ['--root-dir /k pods', 'Use: kubelet-ts ps --root-dir /k'],
+  ...['--container-runtime-endpoint unix:///c.sock', '--container-runtime-endpoint=unix:///c.sock'].flatMap((flag) => [
+    [`${flag} pods`, `Use: kubelet-ts ps ${flag}`],
+    [`pods ${flag} web`, `Use: kubelet-ts ps web ${flag}`],
+    [`rollout restart ${flag} deploy web`, `Use: kubelet-ts restart deploy/web ${flag}`],
+  ]),
+  ['rollout undo deploy web --to-revision 2', 'Use: kubelet-ts rollback deploy/web'],
+  ['--context edge pods', 'Use: kubelet-ts ps'],
   ['rollout undo', 'Use: kubelet-ts rollback POD'],
   ['rollout undo web', 'Use: kubelet-ts rollback web'],
   ['rollout undo deployment web --to-revision=2', 'Use: kubelet-ts rollback deployment/web'],
