@@ -5,6 +5,7 @@ import type { Plugins } from '../plugins/types.ts';
 import type { ConfigObjects } from './config-objects/config-objects.ts';
 import { CSIDrivers } from './csi/csi-drivers.ts';
 import { CSIVolumes } from './csi/csi-volumes.ts';
+import { PathGuard } from './host/path-guard.ts';
 import type { PodDirs } from './host/pod-dirs.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import type { PodState } from './new-pod-state.ts';
@@ -12,6 +13,7 @@ import type { Sources } from './new-sources.ts';
 import type { NodeConfig } from './node-config.ts';
 import { VolumeClaims } from './persistent-volumes/volume-claims.ts';
 import { changesOwnershipOnMismatch, setVolumeOwnership } from './volumes/ownership.ts';
+import { unlessHung } from './volumes/host-path.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 
 export type Volumes = ReturnType<typeof newVolumes>;
@@ -22,6 +24,7 @@ export function newVolumes(base: KubeletBase, state: PodState, sources: Sources)
   const { podManager, podDirs } = state;
   const { configObjects, housekeeping, workQueue } = sources;
   const volumesLogger = logger.child({ component: 'volumes' });
+  const paths = new PathGuard({ maxHung: 1 });
   const csi =
     base.plugins &&
     newCSI({
@@ -35,6 +38,7 @@ export function newVolumes(base: KubeletBase, state: PodState, sources: Sources)
         housekeeping.request();
       },
       faults,
+      paths,
       logger: logger.child({ component: 'csi' }),
     });
   const claims = new VolumeClaims({
@@ -57,6 +61,7 @@ export function newVolumes(base: KubeletBase, state: PodState, sources: Sources)
     },
     meter: base.meter,
     logger: volumesLogger,
+    paths,
   });
   return { csiDrivers: csi?.drivers, claims, volumeManager };
 }
@@ -69,12 +74,13 @@ interface CSIDeps {
   /** Called when a driver can be used. */
   onRegistered: () => void;
   faults: Pick<Faults, 'watch'>;
+  paths: PathGuard;
   logger: Logger;
 }
 
 /** Makes the registry of CSI drivers, and the part that mounts their volumes. */
 export function newCSI(deps: CSIDeps): { drivers: CSIDrivers; volumes: CSIVolumes } {
-  const { connect, node, podDirs, configObjects, onRegistered, faults, logger } = deps;
+  const { connect, node, podDirs, configObjects, onRegistered, faults, paths, logger } = deps;
   const drivers: CSIDrivers = new CSIDrivers({
     connect,
     onRegistered: (driver) => {
@@ -89,9 +95,11 @@ export function newCSI(deps: CSIDeps): { drivers: CSIDrivers; volumes: CSIVolume
     drivers,
     storage: configObjects,
     configObjects,
-    changeOwnership: (path, { pod, readOnly }) => {
+    changeOwnership: async (path, { pod, readOnly }) => {
       const { fsGroup } = pod.spec.securityContext ?? {};
-      return setVolumeOwnership(path, { fsGroup, readOnly, onRootMismatch: changesOwnershipOnMismatch(pod), logger });
+      if (fsGroup === undefined) return;
+      await unlessHung('its fsGroup cannot be set', paths.check(path));
+      await setVolumeOwnership(path, { fsGroup, readOnly, onRootMismatch: changesOwnershipOnMismatch(pod), logger });
     },
     logger,
   });

@@ -12,6 +12,7 @@ import type { MountedVolume } from '../../src/engine/volumes/volume-mounter.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
 import { makeClaim, makeVolume, makeVolumeClaims } from '../builders/storage-objects.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
+import { PathGuard } from '../../src/engine/host/path-guard.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 let folder: string;
@@ -30,6 +31,7 @@ beforeEach(async () => {
 function open(): VolumeManager {
   const podDirs = new PodDirs({ rootDir: folder });
   return new VolumeManager({
+    paths: new PathGuard({ maxHung: 1 }),
     podDirs,
     configObjects: objects,
     allocatable: {},

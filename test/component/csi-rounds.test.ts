@@ -18,6 +18,7 @@ import { systemClock } from '../../src/clock.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCSIDriver, namesBelow } from '../fakes/fake-csi-driver.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
+import { PathGuard } from '../../src/engine/host/path-guard.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 /** `CSI_ROUNDS=200 CSI_SEED=7` tries more rounds, and others. */
@@ -122,6 +123,7 @@ async function runRound(seed: number, rootDir: string): Promise<void> {
   const start = async (): Promise<VolumeManager> => {
     await cleanUp;
     const { drivers, volumes: csi } = newCSI({
+      paths: new PathGuard({ maxHung: 1 }),
       ...{ connect, podDirs, configObjects: objects, logger: silentLogger, node: { rootDir, nodeName: 'edge1' } },
       onRegistered: () => undefined,
       faults: {
@@ -135,6 +137,7 @@ async function runRound(seed: number, rootDir: string): Promise<void> {
       new AbortController().signal,
     );
     return new VolumeManager({
+      paths: new PathGuard({ maxHung: 1 }),
       ...{ podDirs, configObjects: objects, csi, allocatable: {}, imageVolumes: false, clock: new FakeClock() },
       claims: makeVolumeClaims(podDirs, rootDir, objects),
     });

@@ -19,6 +19,7 @@ import { systemClock } from '../../src/clock.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCSIDriver, namesBelow } from '../fakes/fake-csi-driver.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
+import { PathGuard } from '../../src/engine/host/path-guard.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 let folder: string;
@@ -50,6 +51,7 @@ function open(): typeof node {
   const rootDir = join(folder, 'root');
   const podDirs = new PodDirs({ rootDir });
   const { drivers, volumes } = newCSI({
+    paths: new PathGuard({ maxHung: 1 }),
     connect: (path) => connectCSINode(path, systemClock),
     node: { rootDir, nodeName: 'edge1' },
     podDirs,
@@ -63,6 +65,7 @@ function open(): typeof node {
     logger: silentLogger,
   });
   const manager = new VolumeManager({
+    paths: new PathGuard({ maxHung: 1 }),
     podDirs,
     configObjects: objects,
     allocatable: {},

@@ -13,6 +13,7 @@ import { makeContainer, makePod } from '../builders/pods.ts';
 import { makeVolumeClaims } from '../builders/storage-objects.ts';
 import { lineLogger } from '../fakes/line-logger.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { PathGuard } from '../../src/engine/host/path-guard.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
 let folder: string;
@@ -24,6 +25,7 @@ beforeEach(async () => {
   configObjects = configObjectsOf(makeConfigMap('settings', { mode: 'blue' }), makeSecret('login', { password: 'x' }));
   const podDirs = new PodDirs({ rootDir: folder });
   manager = new VolumeManager({
+    paths: new PathGuard({ maxHung: 1 }),
     podDirs,
     configObjects,
     allocatable: { memory: '16Mi' },

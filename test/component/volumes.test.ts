@@ -15,6 +15,7 @@ import type { MountedVolume } from '../../src/engine/volumes/volume-mounter.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
 import { makeVolumeClaims } from '../builders/storage-objects.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
+import { PathGuard } from '../../src/engine/host/path-guard.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 let folder: string;
@@ -32,6 +33,7 @@ function openRoot(rootDir: string): { podDirs: PodDirs; manager: VolumeManager }
   return {
     podDirs,
     manager: new VolumeManager({
+      paths: new PathGuard({ maxHung: 1 }),
       ...{ podDirs, allocatable, imageVolumes: false, claims: makeVolumeClaims(podDirs, rootDir) },
       configObjects: new ConfigObjects(),
       clock: new FakeClock(),

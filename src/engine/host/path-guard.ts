@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { type Clock, systemClock } from '../../clock.ts';
 import { inTime, TimeoutError } from '../../flow/in-time.ts';
 import { Turns } from '../../flow/turns.ts';
@@ -60,6 +61,17 @@ export class PathGuard {
         if (!this.hung.has(place)) this.answered.add(place);
       }
     }, signal);
+  }
+
+  /**
+   * Rejects with a `HungPathError` if the file system of this path does not answer, for work that may take long if it
+   * does. Other errors are left to that work.
+   */
+  async check(path: string): Promise<void> {
+    // Unlike `stat`, no cache of the kernel answers it.
+    await this.run(path, () => statfs(path)).catch((error: unknown) => {
+      if (error instanceof HungPathError) throw error;
+    });
   }
 
   private isRefused(place: string): boolean {

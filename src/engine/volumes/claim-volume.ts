@@ -8,7 +8,7 @@ import { persistentSpec } from '../csi/csi-volume-spec.ts';
 import { targetPath } from '../csi/csi-files.ts';
 import { isMountPoint } from '../host/mounts.ts';
 import type { BoundClaim } from '../persistent-volumes/volume-claims.ts';
-import { checkHostPathInTime } from './host-path.ts';
+import { checkHostPathInTime, unlessHung } from './host-path.ts';
 import { csiVolumes } from './csi-volume.ts';
 import { mountNFS, nfsPath } from './nfs-volume.ts';
 import { changesOwnershipOnMismatch, setVolumeOwnership } from './ownership.ts';
@@ -158,7 +158,16 @@ const storageKinds: ByKind<PersistentVolumeSource, [StorageRequest], ClaimStorag
     takesFSGroup: false,
     setUp: () => checkHostPathInTime(source, paths),
   }),
-  local: ({ path }) => ({ hostPath: path, managed: true, takesFSGroup: true, setUp: () => checkLocalPath(path) }),
+  local: ({ path }, { request: { paths } }) => ({
+    hostPath: path,
+    managed: true,
+    takesFSGroup: true,
+    setUp: () =>
+      unlessHung(
+        `path "${path}" of the local volume cannot be checked`,
+        paths.check(path).then(() => checkLocalPath(path)),
+      ),
+  }),
   nfs: (source, { volume, request: { podDir, signal }, readOnly }) => {
     const path = nfsPath(podDir, volume.name);
     const options = { source: { ...source, readOnly }, mountOptions: volume.mountOptions, signal };

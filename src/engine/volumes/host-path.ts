@@ -54,15 +54,23 @@ export function hostPathVolume(
 export async function checkHostPathInTime(source: NonNullable<Volume['hostPath']>, paths: PathGuard): Promise<void> {
   const { path, type = '' } = source;
   if (kinds[type] === undefined) return;
-  await paths
-    .run(path, () => checkHostPath(source))
-    .catch((error: unknown) => {
-      if (!(error instanceof HungPathError)) throw error;
-      throw new UserError(`hostPath ${path} cannot be checked: ${error.message}`, {
-        hint: 'Check its server. The pod starts once it answers.',
-        cause: error,
-      });
+  await unlessHung(
+    `hostPath ${path} cannot be checked`,
+    paths.run(path, () => checkHostPath(source)),
+  );
+}
+
+/** Rejects as `work` does, and with a `UserError` that begins with `problem` if a file system hangs. */
+export async function unlessHung(problem: string, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof HungPathError)) throw error;
+    throw new UserError(`${problem}: ${error.message}`, {
+      hint: 'Check its server. The pod starts once it answers.',
+      cause: error,
     });
+  }
 }
 
 /** Checks that the path has this type. Creates a missing path of an …OrCreate type. An empty type checks nothing. */

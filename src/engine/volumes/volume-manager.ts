@@ -10,13 +10,14 @@ import { isFileName, type PodDirs } from '../host/pod-dirs.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
 import type { CSIVolumes } from '../csi/csi-volumes.ts';
 import { claimNotes } from '../persistent-volumes/claim-uses.ts';
-import { PathGuard } from '../host/path-guard.ts';
+import type { PathGuard } from '../host/path-guard.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import { emptyDirPath } from './empty-dir.ts';
 import { shareMountsBelow } from '../host/mounts.ts';
 import { removeTree } from '../host/remove-tree.ts';
 import type { Meter } from '../view/meter.ts';
 import { volumePlugin } from '../../api/values/volume-plugin.ts';
+import { unlessHung } from './host-path.ts';
 import { type MeasuredVolume, measuredVolume } from './measured-volume.ts';
 import { nfsFolder } from './nfs-volume.ts';
 import { volumeMounter } from './volume-kinds.ts';
@@ -45,6 +46,8 @@ interface Deps extends PayloadSources {
   onClaimFreed?: (uid: string) => void;
   meter?: Pick<Meter, 'observe'> | undefined;
   logger?: Pick<Logger, 'warn'> | undefined;
+  /** One thread of Node. Hung manifests hold two, and the last one is for all else. */
+  paths: PathGuard;
 }
 
 /**
@@ -52,9 +55,6 @@ interface Deps extends PayloadSources {
  * an interrupted one. kubelet: volumemanager
  */
 export class VolumeManager {
-  /** One thread of Node. Hung manifests hold two, and the last one is for all else. */
-  private readonly paths = new PathGuard({ maxHung: 1 });
-
   constructor(private readonly deps: Deps) {}
 
   /**
@@ -70,6 +70,9 @@ export class VolumeManager {
         mounter = this.mounterOf(pod, volume, signal);
         await this.measured(volume, mounter.setUp());
         const { mount } = mounter;
+        if (mayHang(mount) && hasSubPath(pod, volume.name)) {
+          await unlessHung(`volume "${volume.name}" has a subPath`, this.deps.paths.check(mount.hostPath));
+        }
         // Other volumes are shared by the machine, or the runtime reports that they are not.
         if (mount.managed && mount.persistent !== true && passesMountsOn(pod, volume.name))
           await shareMountsBelow(mount.hostPath);
@@ -175,7 +178,7 @@ export class VolumeManager {
   private mounterOf(pod: Pod, volume: Volume, signal?: AbortSignal): VolumeMounter {
     const { podDirs, clock, ...deps } = this.deps;
     const podDir = podDirs.podDir(pod.metadata.uid);
-    return volumeMounter({ ...deps, paths: this.paths, pod, volume, podDir, signal, now: () => clock.now() });
+    return volumeMounter({ ...deps, pod, volume, podDir, signal, now: () => clock.now() });
   }
 }
 
@@ -203,6 +206,17 @@ function mountedVolumes({ spec }: Pod): Volume[] {
   const mounts = containers.flatMap(({ volumeMounts = [], volumeDevices = [] }) => [...volumeMounts, ...volumeDevices]);
   const names = new Set(mounts.map(({ name }) => name));
   return (spec.volumes ?? []).filter(({ name }) => names.has(name));
+}
+
+/** True for a volume that other machines or programs may serve. */
+const mayHang = ({ hostPath, managed, persistent }: MountedVolume): boolean =>
+  hostPath !== '' && (!managed || persistent === true);
+
+/** True if a container mounts a part of the volume, for which the agent goes into it. */
+function hasSubPath({ spec }: Pod, volumeName: string): boolean {
+  return initAndRegularContainers(spec).some(({ volumeMounts = [] }) =>
+    volumeMounts.some(({ name, subPath, subPathExpr }) => name === volumeName && Boolean(subPath ?? subPathExpr)),
+  );
 }
 
 /** True if a container propagates mounts in this volume, in either direction. Then runtimes require a shared mount. */

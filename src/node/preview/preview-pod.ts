@@ -16,6 +16,7 @@ import { podSandboxConfig } from '../../engine/kuberuntime/pod-sandbox-config.ts
 import type { NodeConfig } from '../../engine/node-config.ts';
 import { VolumeClaims } from '../../engine/persistent-volumes/volume-claims.ts';
 import { VolumeManager } from '../../engine/volumes/volume-manager.ts';
+import { PathGuard } from '../../engine/host/path-guard.ts';
 import { UserError } from '../../errors.ts';
 
 /** The CRI requests of a pod, in order, and the files made for it. */
@@ -97,7 +98,15 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
     node: { name: node.nodeName, labels: node.labels },
     podDirs,
   });
-  const volumes = new VolumeManager({ podDirs, configObjects, allocatable, clock: systemClock, imageVolumes, claims });
+  const volumes = new VolumeManager({
+    paths: new PathGuard({ maxHung: 1 }),
+    podDirs,
+    configObjects,
+    allocatable,
+    clock: systemClock,
+    imageVolumes,
+    claims,
+  });
   const podIPs = podIPsOf(pod, node);
   const envs = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
   const mounts = generateContainerMounts(
