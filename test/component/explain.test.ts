@@ -431,6 +431,49 @@ const rows: Row[] = [
     'Install the CNI plugins',
   ],
   [
+    'a network plugin that hangs',
+    {
+      machine: ({ runtime }): void => {
+        runtime.hang('runPodSandbox');
+      },
+    },
+    'network',
+    'the container runtime is still making the sandbox of the pod; a network plugin (CNI) may hang',
+    'Look for a network plugin (CNI) that hangs: ps -eo pid,etime,args',
+  ],
+  [
+    'a sandbox that hangs without a pod network',
+    {
+      spec: 'hostNetwork: true',
+      machine: ({ runtime }): void => {
+        runtime.hang('runPodSandbox');
+      },
+    },
+    'start',
+    'the container runtime is still making the sandbox of the pod',
+    'Look at the log of the container runtime',
+  ],
+  [
+    'a network plugin that hung until the deadline of the call',
+    {
+      machine: ({ runtime }): void => {
+        runtime.injectError('runPodSandbox', new Refusal(codes.deadlineExceeded, 'context deadline exceeded'), {
+          times: Infinity,
+        });
+      },
+    },
+    'start',
+    'the container runtime did not make the sandbox in time',
+    'Look for a network plugin (CNI) that hangs: ps -eo pid,etime,args',
+  ],
+  [
+    'an earlier sandbox that still hangs',
+    { machine: refuse('runPodSandbox', 'failed to reserve sandbox name "shop": name "shop" is reserved for "4f2a"') },
+    'start',
+    'the container runtime did not make the sandbox in time',
+    'Look for a network plugin (CNI) that hangs: ps -eo pid,etime,args',
+  ],
+  [
     'a sandbox without an address',
     {
       machine: ({ runtime }): void => {

@@ -99,6 +99,8 @@ const warnLevel = 40;
 
 /** What `down` prints once it has waited for some seconds. */
 const waitsForStops = /^waiting for .+ to stop, at most for the terminationGracePeriodSeconds of each pod\n/gm;
+/** What a containerd that is started again may log. */
+const endedShims = /^\[[^\]]+\] WARN: Ended a shim that its containerd did not list .*\n/gm;
 
 /** Longer than an agent needs for anything that it logs. */
 const logDeadlineMs = 120_000;
@@ -402,10 +404,13 @@ export class Agent {
     await this.#endEverything();
   }
 
-  /** Its stderr lacks the lines about a wait of some seconds, since only a slow machine gets them. */
+  /**
+   * Its stderr lacks the lines about a wait of some seconds, since only a slow machine gets them, and those about shims
+   * that a killed containerd left.
+   */
   async down(...flags: string[]): Promise<CommandResult> {
     const { stderr, ...rest } = await this.cli(['down', ...flags]);
-    return { ...rest, stderr: stderr.replaceAll(waitsForStops, '') };
+    return { ...rest, stderr: stderr.replaceAll(waitsForStops, '').replaceAll(endedShims, '') };
   }
 
   /** Takes everything down, checks that nothing is left, and removes the folders. Kills what a failed test left. */

@@ -4,10 +4,31 @@ import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
 import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';
 import { lookAtRuntime } from './runtime-ways.ts';
-import { eventEvidence, newestEvent, nextTry, type PastEvent, type Subject } from './subject.ts';
+import { eventEvidence, newestEvent, nextTry, type PastEvent, pastEvents, type Subject } from './subject.ts';
 
 /** A network, volume, cgroup or sandbox that cannot be made, which every container of the pod needs. */
 export function explainSandbox(subject: Subject): Finding | undefined {
+  return explainDelay(subject) ?? explainFailure(subject);
+}
+
+/** The runtime does not answer, which it does to the calls for other pods. Any later event means that it has. */
+function explainDelay(subject: Subject): Finding | undefined {
+  const event = pastEvents(subject).at(-1);
+  if (event?.reason !== reasons.sandboxDelayed) return undefined;
+  const cause = 'the container runtime is still making the sandbox of the pod';
+  const evidence = [eventEvidence(event)];
+  if (subject.pod.spec.hostNetwork === true) {
+    return { stage: 'start', cause, evidence, ways: [lookAtRuntime(subject)] };
+  }
+  return { stage: 'network', cause: `${cause}; a network plugin (CNI) may hang`, evidence, ways: hungPluginWays };
+}
+
+const hungPluginWays: string[] = [
+  "Look for a network plugin (CNI) that hangs: ps -eo pid,etime,args | grep -E '(opt/cni/bin|usr/lib/cni)/'",
+  'Or set hostNetwork: true for a pod that may use the network of this machine.',
+];
+
+function explainFailure(subject: Subject): Finding | undefined {
   const failure = subject.worker?.lastSyncError;
   if (failure === undefined) return undefined;
   const event = newestEvent(subject, [
@@ -56,6 +77,12 @@ function networkWays({ node }: Subject): string[] {
 }
 
 const sandboxTexts: readonly KnownText<[]>[] = [
+  {
+    // The runtime refuses a second attempt until the first one has ended.
+    pattern: /failed to reserve sandbox name|DeadlineExceeded|deadline exceeded|did not answer in time/i,
+    cause: () => 'the container runtime did not make the sandbox in time',
+    ways: () => hungPluginWays,
+  },
   {
     pattern: /cannot read the resolver file of this node: .*'([^']+)'/,
     cause: ([, path = '']) => `the resolver file ${path} of this node is missing or cannot be read`,

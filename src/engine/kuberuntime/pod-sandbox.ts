@@ -15,7 +15,7 @@ import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import type { PodActions } from './actions/pod-actions.ts';
 import { sandboxFaults } from '../view/recognized-texts.ts';
-import { makingCall } from './making-call.ts';
+import { delayMs, makingCall } from './making-call.ts';
 import { podSandboxConfig } from './pod-sandbox-config.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
 import { networkIPs } from './runtime-pods.ts';
@@ -72,7 +72,15 @@ export async function podSandbox(
     await makeFolder(podLogsDirectory(node.podLogsDir, pod.metadata), 0o755);
     const handler = runtimeHandler(pod, nodeClasses);
     const request = { config, ...(handler !== '' && { runtimeHandler: handler }) };
-    const { podSandboxId } = await makingCall(clock, signal, (options) => runtime.runPodSandbox(request, options));
+    const { podSandboxId } = await makingCall(
+      clock,
+      signal,
+      (options) => runtime.runPodSandbox(request, options),
+      () => {
+        const message = `The container runtime has not made the pod sandbox within ${delayMs / 1000} s`;
+        recorder.warning(reasons.sandboxDelayed, message);
+      },
+    );
     if (pod.spec.hostNetwork === true) {
       results.push({ action: 'createPodSandbox', target });
       return { id: podSandboxId, config, podIPs: [] };

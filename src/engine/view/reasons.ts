@@ -89,6 +89,8 @@ export const reasons = {
   rolledBack: 'RolledBack',
   // Not in the kubelet, which takes a container for started whose hook it did not finish before it ended.
   repeatedPostStartHook: 'RepeatedPostStartHook',
+  // Not in the kubelet, which reports nothing before the deadline of the call, four minutes.
+  sandboxDelayed: 'SandboxDelayed',
   // Not in the kubelet: another owner has a pod with the same UID.
   podUIDTaken: 'PodUIDTaken',
   // Not in the kubelet, which only logs it.
