@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { AppliedManifests } from '../../../src/engine/applied/applied-manifests.ts';
-import { appliedObject, kindMeant } from '../../../src/engine/applied/applied-object.ts';
+import { appliedFileName, appliedObject, kindMeant } from '../../../src/engine/applied/applied-object.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -262,10 +262,13 @@ test('a journal that is none changes nothing, and is set aside', async () => {
   expect((await readdir(join(rootDir, 'state'))).sort()).toEqual(['applied-change.json.malformed', 'applied.lock']);
 });
 
-test('names that no file can have are hashed', async () => {
-  const { remove } = await opened();
-  const object = appliedObject('ConfigMap', 'default', '../../../etc/passwd');
-  await expect(remove(object)).rejects.toMatchObject({ kind: 'missing' });
+test.each([
+  ['web.v1', 'configmap.default.web.v1.json'],
+  ['../../../etc/passwd', 'configmap.default._56bfa7338a2dfd1d7159f20c38946070.json'],
+  ['x'.repeat(260), 'configmap.default._ca19811c67a40acd0fe35832864ca309.json'],
+  ['Web', 'configmap.default._2975104784a401e3880e2215550e9490.json'],
+])('an object named %s is in the file %s', (name, file) => {
+  expect(appliedFileName(appliedObject('ConfigMap', 'default', name))).toBe(file);
 });
 
 test.each([
