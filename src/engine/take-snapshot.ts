@@ -104,7 +104,7 @@ function podSnapshot(
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = starter.rejectionOf(uid);
   const pulls = pullWatch.of(uid);
-  const declaredBy = parts.config.versionedSource(declared.metadata);
+  const declaredBy = parts.config.declarer(declared.metadata);
   return {
     pod,
     source: sourceOf(pod),

@@ -14,7 +14,7 @@ import type { Faults } from '../../flow/faults.ts';
 import { publicNames, secretsOf } from '../redaction/declared-secrets.ts';
 import type { SecretValues } from '../redaction/secret-values.ts';
 import { reasons } from '../view/reasons.ts';
-import type { SourceSnapshot, VersionedSource } from '../view/snapshot.ts';
+import type { Declarer, SourceSnapshot } from '../view/snapshot.ts';
 import type { ConfigObjects } from '../config-objects/config-objects.ts';
 import { isMirrorPod } from '../../api/values/config-annotations.ts';
 import { declaredAlready } from './load-manifest.ts';
@@ -144,14 +144,13 @@ export class ConfigReader {
     return this.reads.filter(({ declared }) => hasPod(declared, pod)).map(({ source }) => source.where);
   }
 
-  /** The source that has versions and declares a pod of this name. Returns undefined if none does. */
-  versionedSource(pod: PodName): VersionedSource | undefined {
-    for (const { snapshot, declared } of this.reads) {
-      const { version, where } = snapshot;
-      // Few sources have versions. The pods of others are not looked at, because each snapshot asks for each pod.
-      if (version !== undefined && hasPod(declared, pod)) return { where, version };
-    }
-    return undefined;
+  /** The file or URL that declares the pod of this name, and its version if there is one. Undefined if none does. */
+  declarer({ namespace, name }: PodName): Declarer | undefined {
+    const key = `Pod/${namespace}/${name}`;
+    const read = this.claims.owner(key);
+    if (read === undefined) return undefined;
+    const { where, version } = read.snapshot;
+    return { where: read.source.fileOf?.(key) ?? where, ...(version !== undefined && { version }) };
   }
 
   /** The file or URL that declares an object, by `claimedKeys`. Returns undefined if none does. */

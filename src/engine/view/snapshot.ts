@@ -73,20 +73,20 @@ export interface SourceSnapshot {
   problems: ManifestProblem[];
 }
 
-/** A source and the version of its manifests that declares a pod now. */
-export interface VersionedSource {
-  /** Its URL. */
+/** The manifest that declares a pod now. */
+export interface Declarer {
+  /** File or URL, or `<stdin>`. */
   where: string;
-  /** Such as the id of a commit. */
-  version: string;
+  /** Such as the id of a commit. Absent if its source has no versions. */
+  version?: string;
 }
 
 export interface PodSnapshot {
   /** The pod with its current status. */
   pod: Pod;
   source: SourceName;
-  /** Absent if its source has no versions. */
-  declaredBy?: VersionedSource;
+  /** Absent if no manifest declares the pod any more. */
+  declaredBy?: Declarer;
   /** UID of the revision that is declared now and waits for this one to end. Absent if this is the declared one. */
   replacedBy?: string;
   /** True if no manifest of this start declares the pod, which runs on until its end is confirmed. Absent otherwise. */

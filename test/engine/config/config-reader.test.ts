@@ -66,7 +66,7 @@ test('the list of one URL says nothing about the pods of another one', () => {
   ]);
 });
 
-test('a source with versions is named with the version that declares a pod', async () => {
+test('a pod has the source that declares it, with its version', async () => {
   let version = 'a1';
   const body = Buffer.from(podManifest('web'));
   const origin: ManifestOrigin = {
@@ -80,12 +80,25 @@ test('a source with versions is named with the version that declares a pod', asy
   const { reader } = reading(source, new ManualSource('file', '/manifests'));
   const web = { namespace: 'default', name: 'web-edge1' };
   await clock.advance(0);
-  expect(reader.versionedSource(web)).toEqual({ where: origin.where, version: 'a1' });
+  expect(reader.declarer(web)).toEqual({ where: origin.where, version: 'a1' });
   version = 'b2';
   await clock.advanceToNextTimer();
   await clock.advance(0);
-  expect(reader.versionedSource(web)).toEqual({ where: origin.where, version: 'b2' });
-  expect(reader.versionedSource({ ...web, name: 'other-edge1' })).toBeUndefined();
+  expect(reader.declarer(web)).toEqual({ where: origin.where, version: 'b2' });
+  expect(reader.declarer({ ...web, name: 'other-edge1' })).toBeUndefined();
+});
+
+test('a pod has the file that declares it, from the source that owns its name', () => {
+  const fileOf = (key: string): string => `/manifests/${key.replaceAll('/', '-')}.yaml`;
+  const files = Object.assign(new ManualSource('file', '/manifests'), { fileOf });
+  const stdin = new ManualSource('file', '<stdin>');
+  const { reader } = reading(files, stdin);
+  files.set(makeStaticPod('web'));
+  stdin.set(makeStaticPod('web'), makeStaticPod('job'));
+  const declarers = ['web-edge1', 'job-edge1', 'gone-edge1'].map((name) =>
+    reader.declarer({ namespace: 'default', name }),
+  );
+  expect(declarers).toEqual([{ where: '/manifests/Pod-default-web-edge1.yaml' }, { where: '<stdin>' }, undefined]);
 });
 
 test('a pod that runs an earlier revision keeps the values of its class, too', () => {
