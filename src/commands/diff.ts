@@ -91,7 +91,8 @@ function failed(error: UserError): UserError {
 
 const help = `
 The manifests are compared with the pods that the agent reports. If no agent runs, they are compared with our pods in the
-container runtime. The manifests replace all manifests of files: a pod that is missing in them would stop. Pods of URLs stay.
+container runtime. The manifests replace all manifests of files: a pod that is missing in them would stop. Pods of URLs stay,
+and pods that a start would keep.
 Without an argument, diff reads staticPodPath and staticPodURL of --config, and compares the pods of that URL too.
 Values of Secrets are never printed.
 

@@ -15,13 +15,13 @@ import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
 import { publicNames, secretsOf } from '../engine/redaction/declared-secrets.ts';
 import { maxTerminationMessageBytes, OutgoingText } from '../engine/redaction/outgoing-text.ts';
 import { SecretValues } from '../engine/redaction/secret-values.ts';
-import { withDoneContainers } from '../engine/status/done-containers.ts';
+import { isPodDone, withDoneContainers } from '../engine/status/done-containers.ts';
 import { generatePodStatus } from '../engine/status/generate-pod-status.ts';
 import { readStatusRecord, type StatusRecord } from '../engine/status/status-records.ts';
 
 /**
- * The pods of a runtime as API objects, for use while no agent runs. Texts pass the same filter as in the agent of this
- * root-dir. Times come from that agent's records.
+ * The pods of a runtime as API objects, and completed ones that it lost, for use while no agent runs. Texts pass the
+ * same filter as in the agent of this root-dir. Times come from that agent's records.
  */
 export async function podsFromRuntime(runtime: RuntimeService, rootDir: string): Promise<Pod[]> {
   const { text } = new OutgoingText({ secrets: await secretsOnDisk(rootDir) });
@@ -32,31 +32,45 @@ export async function podsFromRuntime(runtime: RuntimeService, rootDir: string):
   const [{ runtimeName }, found] = await Promise.all([runtime.version({}), runtimePods.getPods({})]);
   const statuses = await Promise.all(found.map((listed) => runtimePods.getPodStatus(listed.uid, { listed })));
   const podDirs = new PodDirs({ rootDir });
-  const pods = statuses.map(async (status) => toPod(status, runtimeName, await kept(podDirs, status)));
-  return (await Promise.all(pods)).sort((a, b) => (podKey(a.metadata) < podKey(b.metadata) ? -1 : 1));
+  const inRuntime = statuses.map(async (status) => toPod(status, runtimeName, await kept(podDirs, status.uid)));
+  const known = new Set(found.map(({ uid }) => uid));
+  const others = (await podDirs.podUIDs()).filter((uid) => !known.has(uid));
+  const lost = others.map(async (uid) => completedPod(uid, runtimeName, await kept(podDirs, uid)));
+  return [...(await Promise.all(inRuntime)), ...(await Promise.all(lost)).flat()].sort((a, b) =>
+    podKey(a.metadata) < podKey(b.metadata) ? -1 : 1,
+  );
 }
 
 /** What the last agent recorded of a pod. */
 interface Kept {
   /** Without it, the pod's age is that of its oldest sandbox. */
   record?: StatusRecord | undefined;
-  /** Without it, every container counts as a regular one. */
-  spec?: PodSpec | undefined;
+  /** The pod by its manifest. Without it, every container counts as a regular one. */
+  pod?: Pod | undefined;
 }
 
-async function kept(podDirs: PodDirs, { uid }: RuntimePodStatus): Promise<Kept> {
+async function kept(podDirs: PodDirs, uid: string): Promise<Kept> {
   try {
     const folder = podDirs.podDir(uid);
     const [record, revision] = await Promise.all([readStatusRecord(folder), readRevision(folder)]);
-    return { record, spec: revision && shapeOf(revision.pod.spec) };
+    return { record, pod: revision?.pod };
   } catch {
     // Another program's pod, or we are not root.
     return {};
   }
 }
 
+/** The pod of a folder if nothing of it starts again. Then only our records show it, once the runtime lost it. */
+function completedPod(uid: string, runtimeName: string, known: Kept): Pod[] {
+  const { pod, record } = known;
+  if (pod === undefined || record === undefined || record.runsAnew || !isPodDone(pod, record.done)) return [];
+  const { name, namespace } = pod.metadata;
+  return [toPod({ uid, name, namespace, ips: [], containerStatuses: [], sandboxStatuses: [] }, runtimeName, known)];
+}
+
 /** Which containers a pod has. Leaves out what may be secret, such as the values of variables. */
-function shapeOf({ initContainers = [], containers, restartPolicy, readinessGates }: PodSpec): PodSpec {
+function shapeOf({ initContainers = [], containers, ...spec }: PodSpec, isPresent: boolean): PodSpec {
+  const { restartPolicy, readinessGates, activeDeadlineSeconds } = spec;
   const shapes = (list: readonly Container[]): Container[] =>
     list.map(({ name, image, restartPolicy: policy }) => ({
       name,
@@ -68,17 +82,21 @@ function shapeOf({ initContainers = [], containers, restartPolicy, readinessGate
     containers: shapes(containers),
     ...(restartPolicy !== undefined && { restartPolicy }),
     ...(readinessGates !== undefined && { readinessGates }),
+    // Without an agent a pod in the runtime runs on after its deadline.
+    ...(activeDeadlineSeconds !== undefined && !isPresent && { activeDeadlineSeconds }),
   };
 }
 
-function toPod(found: RuntimePodStatus, runtimeName: string, { record, spec }: Kept): Pod {
+function toPod(found: RuntimePodStatus, runtimeName: string, { record, pod: declared }: Kept): Pod {
   const podStatus = withDoneContainers(found, record?.done ?? []);
   const { uid, name, namespace, containerStatuses, sandboxStatuses } = podStatus;
   const names = [...new Set(containerStatuses.map((status) => status.name))].sort();
   const pod: Pod = {
     metadata: { uid, name, namespace },
     spec: {
-      ...(spec ?? { containers: names.map((container) => ({ name: container })) }),
+      ...(declared === undefined
+        ? { containers: names.map((container) => ({ name: container })) }
+        : shapeOf(declared.spec, sandboxStatuses.length > 0)),
       hostNetwork: sandboxStatuses[0]?.networkMode === 'node',
     },
   };

@@ -4,6 +4,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../engine/cont
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { writtenAnnotations } from '../../api/values/config-annotations.ts';
 import { podFullName, podKey } from '../../api/values/pod-names.ts';
+import { computeKeptPods } from '../../engine/gc/compute-kept-pods.ts';
 import { computePodChange } from '../../engine/in-place/compute-pod-change.ts';
 import { revisionOf } from '../../engine/in-place/identify-pod.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
@@ -43,12 +44,18 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
     return { pod, change };
   });
   const names = new Set(desired.pods.map(({ metadata }) => podFullName(metadata)));
+  const isOfOtherURL = ({ source, origin = '' }: CurrentPod): boolean =>
+    source === 'http' && !desired.urls.includes(origin);
+  const isDeclared = (each: CurrentPod): boolean => names.has(podFullName(each.pod.metadata)) || isOfOtherURL(each);
+  const kept = desired.declaresNothing === true ? new Set<string>() : keptPods(current.pods, isDeclared);
   const others = current.pods
     .filter(({ pod }) => !names.has(podFullName(pod.metadata)))
-    .map(({ pod, source, origin = '' }) => {
+    .map((each) => {
+      const { pod, source } = each;
       if (source === 'applied') return planned('stay', pod, 'kubelet-ts apply declared it');
-      return source === 'http' && !desired.urls.includes(origin)
-        ? planned('stay', pod, 'a URL declares it')
+      if (isOfOtherURL(each)) return planned('stay', pod, 'a URL declares it');
+      return kept.has(pod.metadata.uid)
+        ? planned('stay', pod, 'no manifest declares it; it stops at a start with --prune')
         : planned('stop', pod, 'no manifest declares it');
     });
   const goingOn = declared.filter((entry) => entry.change.action === 'stay' || entry.change.action === 'update');
@@ -57,6 +64,18 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
     pods: [...declared.map((entry) => entry.change), ...others].sort((a, b) => (podKey(a) < podKey(b) ? -1 : 1)),
     configObjects: computeConfigObjectChanges(current.configObjects, desired.configObjects, users),
   };
+}
+
+/** UIDs of the pods that run on without a manifest, by the rule of a start. */
+function keptPods(pods: readonly CurrentPod[], isDeclared: (pod: CurrentPod) => boolean): Set<string> {
+  const earlier = pods.map((each) => ({
+    uid: each.pod.metadata.uid,
+    source: each.source,
+    isRunning: each.isLeftRunning === true,
+    isDeclared: isDeclared(each),
+    state: each.undeclared,
+  }));
+  return new Set(computeKeptPods(earlier));
 }
 
 /**

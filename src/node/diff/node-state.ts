@@ -3,6 +3,7 @@ import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { UpdateGates } from '../../engine/operations/compute-revision.ts';
+import type { UndeclaredState } from '../../engine/gc/undeclared-records.ts';
 import type { PodRecord } from '../../engine/operations/pod-record.ts';
 import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 
@@ -24,12 +25,18 @@ export interface CurrentPod {
   source: SourceName;
   /** Path or URL of its manifest, from which its UID is derived; undefined if unknown. */
   origin?: string;
+  /** True if it runs while no agent does. Then the next start decides what becomes of it. Absent if not. */
+  isLeftRunning?: boolean;
+  /** What was decided about it since no manifest declares it. Absent if nothing was. */
+  undeclared?: UndeclaredState;
 }
 
 /** The desired state of a node. */
 export interface DesiredNode {
   pods: readonly Pod[];
   configObjects: readonly ConfigObject[];
+  /** True if the manifests are an empty list on purpose, so that no pod is kept. Absent if they are not. */
+  declaresNothing?: boolean;
   /** The fetched URLs, without secrets. Pods of other URLs stay. */
   urls: readonly string[];
   /** UIDs derived from manifests that set no UID. Absent if every manifest sets one. */

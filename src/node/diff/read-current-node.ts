@@ -10,8 +10,11 @@ import { readLastGood } from '../../engine/config/last-good/last-good-manifests.
 import { readTerminationMessage } from '../../engine/kuberuntime/read-termination-message.ts';
 import { readRecords } from '../../engine/operations/pod-records.ts';
 import { RuntimePods } from '../../engine/kuberuntime/runtime-pods.ts';
-import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
+import { mayBeRunning, type RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
+import { readUndeclared } from '../../engine/gc/undeclared-records.ts';
+import { isPodDone } from '../../engine/status/done-containers.ts';
+import { readStatusRecord } from '../../engine/status/status-records.ts';
 import { PodDirs } from '../../engine/host/pod-dirs.ts';
 import type { AppliedRevision } from '../../engine/in-place/revision-file.ts';
 import { readRevision } from '../../engine/in-place/applied-revisions.ts';
@@ -47,7 +50,12 @@ export async function readCurrentNode(request: Request): Promise<CurrentNode> {
 function snapshotPods({ pods }: EngineSnapshot, kept: readonly KeptManifest[]): CurrentPod[] {
   return pods
     .filter(({ worker }) => worker.state !== 'terminating')
-    .map(({ pod, source }) => ({ pod, source, ...originOf(pod, kept) }));
+    .map(({ pod, source, isUndeclared }) => ({
+      pod,
+      source,
+      ...originOf(pod, kept),
+      ...(isUndeclared === true && { undeclared: 'kept' as const }),
+    }));
 }
 
 async function runtimePods(request: Request, kept: readonly KeptManifest[]): Promise<CurrentPod[]> {
@@ -56,12 +64,33 @@ async function runtimePods(request: Request, kept: readonly KeptManifest[]): Pro
   if (ours.length === 0) return [];
   return withRuntime(request.connect(request), async ({ runtime }) => {
     const pods = new RuntimePods({ runtime, readTerminationMessage });
-    const statuses = await Promise.all(ours.map((uid) => pods.getPodStatus(uid)));
-    const named = statuses.filter(({ name }) => name !== '');
-    return Promise.all(
-      named.map(async (status) => runtimePod(status, await readRevision(podDirs.podDir(status.uid)), kept)),
-    );
+    const found = ours.map(async (uid) => {
+      const folder = podDirs.podDir(uid);
+      const [status, revision] = [await pods.getPodStatus(uid), await readRevision(folder)];
+      const isLost = status.name === '';
+      if (isLost && !(await isDone(folder, revision))) return [];
+      const pod = isLost && revision ? ofRevision(revision, kept) : runtimePod(status, revision, kept);
+      const undeclared = await readUndeclared(folder);
+      return [
+        {
+          ...pod,
+          ...(mayBeRunning(status) && { isLeftRunning: true }),
+          ...(undeclared !== undefined && { undeclared }),
+        },
+      ];
+    });
+    return (await Promise.all(found)).flat();
   });
+}
+
+/** True for a pod that has completed, so that it is there although the runtime may have lost it. */
+async function isDone(podDir: string, revision: AppliedRevision | undefined): Promise<boolean> {
+  const record = await readStatusRecord(podDir);
+  return revision !== undefined && record?.runsAnew === false && isPodDone(revision.pod, record.done);
+}
+
+function ofRevision({ pod }: AppliedRevision, kept: readonly KeptManifest[]): CurrentPod {
+  return { pod, source: sourceOf(pod), ...originOf(pod, kept) };
 }
 
 function runtimePod(
@@ -70,10 +99,7 @@ function runtimePod(
   kept: readonly KeptManifest[],
 ): CurrentPod {
   const { uid, name, namespace, containerStatuses } = status;
-  if (revision !== undefined) {
-    const { pod } = revision;
-    return { pod, source: sourceOf(pod), ...originOf(pod, kept) };
-  }
+  if (revision !== undefined) return ofRevision(revision, kept);
   const manifest = kept.find(({ pods }) => pods.some(({ metadata }) => metadata.uid === uid));
   const pod = manifest?.pods.find(({ metadata }) => metadata.uid === uid);
   if (manifest && pod) return { pod, source: manifest.source, origin: manifest.where };

@@ -21,6 +21,7 @@ interface Desired {
   urls?: string[];
   uidUnder?: (pod: Pod, origin: string) => string;
   derivedUIDs?: string[];
+  declaresNothing?: boolean;
 }
 
 function nodeDiff(current: Partial<CurrentNode>, desired: Desired): NodeDiff {
@@ -47,6 +48,51 @@ describe('what becomes of a pod', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  const stops = 'stop (no manifest declares it)';
+  const stays = 'stay (no manifest declares it; it stops at a start with --prune)';
+  test.each<[what: string, current: CurrentPod[], desired: Desired, of: string[]]>([
+    ['the agent keeps it', [running(pod('old', '1'), { undeclared: 'kept' })], {}, [`old ${stays}`]],
+    ['the agent runs', [running(pod('old', '1'))], {}, [`old ${stops}`]],
+    [
+      'no agent runs and a start would stop all',
+      [running(pod('old', '1'), { isLeftRunning: true }), running(pod('done', '2'))],
+      { pods: [pod('new', '3')] },
+      [`done ${stays}`, 'new start (no pod of this name runs)', `old ${stays}`],
+    ],
+    [
+      'no agent runs and some pod is declared',
+      [running(pod('old', '1'), { isLeftRunning: true }), running(pod('same', '2'), { isLeftRunning: true })],
+      { pods: [pod('same', '2')] },
+      [`old ${stops}`, 'same stay'],
+    ],
+    [
+      'no agent runs and a URL declares another pod',
+      [
+        running(pod('old', '1'), { isLeftRunning: true }),
+        running(pod('url', '2'), { isLeftRunning: true, source: 'http' }),
+      ],
+      {},
+      [`old ${stops}`, 'url stay (a URL declares it)'],
+    ],
+    [
+      'its stop was begun',
+      [running(pod('old', '1'), { isLeftRunning: true, undeclared: 'removed' })],
+      {},
+      [`old ${stops}`],
+    ],
+    [
+      'the manifests are an empty list on purpose',
+      [running(pod('old', '1'), { isLeftRunning: true, undeclared: 'kept' })],
+      { declaresNothing: true },
+      [`old ${stops}`],
+    ],
+  ])('an undeclared pod stays or stops as a start would have it: %s', (_what, current, desired, of) => {
+    const changes = nodeDiff({ pods: current }, desired).pods.map(
+      ({ name, action, because }) => `${name} ${action}${because === '' ? '' : ` (${because})`}`,
+    );
+    expect(changes).toEqual(of);
   });
 
   test('it stays as an operator asked, or as it was applied', () => {
