@@ -36,7 +36,7 @@ interface Engine {
 /** Makes the parts that watch the node's resources, and evict pods when they run short. */
 export function newEviction(base: KubeletBase, earlier: Earlier, { onRelieved }: Engine) {
   const { clock, emit, events, meter, node, wallClock } = base;
-  const { containerCollector, imageCollector, statusManager, volumeManager, workers } = earlier;
+  const { containerCollector, imageCollector, podManager, statusManager, volumeManager, workers } = earlier;
   const logger = base.logger.child({ component: 'eviction' });
   const conditions: NodeConditions = new NodeConditions({
     nodeName: node.nodeName,
@@ -51,6 +51,8 @@ export function newEviction(base: KubeletBase, earlier: Earlier, { onRelieved }:
     workers,
     statusManager,
     records: earlier.evictionRecords,
+    entryOf: (uid) => podManager.entry(uid),
+    evictedPods: () => podManager.entriesWith('eviction'),
     mayBeUnderPressure: () => conditions.pressures.length > 0 || (evictionLoop.isNeeded && !conditions.areKnown),
     meter,
     emit,

@@ -1,6 +1,6 @@
 import type { Pod } from '../api/types.ts';
 import { isReadyOrDone } from '../api/values/pod-conditions.ts';
-import { podFullName, podKey } from '../api/values/pod-names.ts';
+import { podFullName } from '../api/values/pod-names.ts';
 import { AsyncQueue } from '../flow/async-queue.ts';
 import { WallClockHistory } from '../flow/wall-clock-history.ts';
 import type { KubeletBase, KubeletDeps } from './kubelet-deps.ts';
@@ -20,6 +20,7 @@ import { newVolumes } from './new-volumes.ts';
 import { PodOperations } from './operations/pod-operations.ts';
 import { runsAsDeclared } from './outdated-containers.ts';
 import { OutgoingText } from './redaction/outgoing-text.ts';
+import { dropPull } from './pod-start/pod-entry.ts';
 import { SyncHandlers } from './sync-handlers.ts';
 import { UndeclaredPods } from './undeclared-pods.ts';
 import { EventBus } from './view/event-bus.ts';
@@ -91,7 +92,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     { ...state, ...sources, ...runtime, ...resources, ...volumes, ...syncing, podRemover },
     { reservedPods: () => lifecycle.starter.reservedPods() },
   );
-  const { workers, news, imagesAhead, inPlaceUpdates } = working;
+  const { workers, news } = working;
 
   const stats = deps.newStats({
     deps,
@@ -116,8 +117,8 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   );
   const lifecycle: Lifecycle = newLifecycle(
     base,
-    { ...state, ...sources, ...runtime, ...resources, ...working, ...eviction },
-    () => handlers,
+    { ...state, ...sources, ...runtime, ...resources, ...syncing, ...working, ...eviction },
+    { actions: () => handlers, isStopped: (pod) => operations.isStopped(pod) },
   );
 
   const isAsDeclared = (pod: Pod): boolean => runsAsDeclared({ ...parts, handlers }, pod);
@@ -143,12 +144,11 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     },
     retryPod: (pod) => {
       // The next revision may wait for its images while the earlier one runs.
-      for (const { metadata } of podManager.pods().filter(({ metadata }) => podKey(metadata) === podKey(pod))) {
-        const podUID = metadata.uid;
+      for (const entry of podManager.revisions(podFullName(pod))) {
+        const podUID = entry.pod.metadata.uid;
         imageManager.retry(podUID);
         syncer.retry(podUID);
-        imagesAhead.forget(podUID);
-        inPlaceUpdates.retry(podUID);
+        dropPull(entry);
         inputs.push({ type: 'sync', podUID });
       }
     },

@@ -1,3 +1,5 @@
+import type { Pod } from '../api/types.ts';
+import type { SyncResult } from './container/sync-result.ts';
 import type { NodeConditions } from './eviction/node-conditions.ts';
 import { isPodRunning } from './container/runtime-pod.ts';
 import { revisionOf } from './in-place/identify-pod.ts';
@@ -5,25 +7,52 @@ import type { KubeletBase } from './kubelet-deps.ts';
 import { admissionNews } from './pod-start/admission-news.ts';
 import { NodeShutdown } from './lifecycle/node-shutdown.ts';
 import { shutdownSeconds } from './lifecycle/node-shutdown-groups.ts';
-import { PodStarter, type StartEngine } from './pod-start/pod-starter.ts';
+import { runsOnUntilThen } from './view/reasons.ts';
+import { PodStarter, type StartActions } from './pod-start/pod-starter.ts';
 import { ShutdownWatch } from './lifecycle/shutdown-watch.ts';
 import type { NodeResources } from './new-node-resources.ts';
 import type { PodState } from './new-pod-state.ts';
 import type { Workers } from './new-pod-workers.ts';
+import type { PodSyncing } from './new-pod-syncer.ts';
 import type { RuntimeWatch } from './new-runtime-watch.ts';
 import type { Sources } from './new-sources.ts';
 
 export type Lifecycle = ReturnType<typeof newLifecycle>;
 
-type Earlier = PodState & Sources & RuntimeWatch & NodeResources & Workers & { conditions: NodeConditions };
+type Earlier = PodState &
+  Sources &
+  RuntimeWatch &
+  NodeResources &
+  PodSyncing &
+  Workers & { conditions: NodeConditions };
+
+interface Engine {
+  actions: () => StartActions;
+  /** True if an operator stopped the pod. */
+  isStopped: (pod: Pod) => boolean;
+}
 
 /** Makes the parts that decide for the whole node which pods may start, and when all must end. */
-export function newLifecycle(base: KubeletBase, earlier: Earlier, engine: () => StartEngine) {
+export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isStopped }: Engine) {
   const { clock, emit, events, foreignPods, inputs, logger, meter, node } = base;
   const { conditions, config, housekeeping, pleg, podManager, statusManager, workers } = earlier;
+  const { prepuller, reasonCache, statuses, statusRecords } = earlier;
   const starter = new PodStarter({
     podManager,
-    engine,
+    actions,
+    pull: (entry) => {
+      const { pod } = entry;
+      const { uid, name, namespace } = pod.metadata;
+      const onResults = (results: readonly SyncResult[]): void => {
+        reasonCache.update(uid, results.map(runningOn));
+        statuses.update(pod, { uid, name, namespace, ips: [], containerStatuses: [], sandboxStatuses: [] }, false);
+      };
+      prepuller.start(entry, pod, { onResults });
+    },
+    isStopped,
+    // An earlier agent was asked to run it anew, and did not remove everything of its last run.
+    mustRunAnew: ({ metadata: { uid } }) => !workers.has(uid) && statusRecords.of(uid)?.runsAnew === true,
+    isDone: (pod) => statuses.isDone(pod),
     node: () => ({
       ...node,
       name: node.nodeName,
@@ -87,4 +116,9 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier, engine: () => 
       logger: shutdownLogger,
     });
   return { starter, nodeShutdown, shutdownWatch };
+}
+
+/** The status of a pod that waits for its images shows that its earlier revision still runs. */
+function runningOn(result: SyncResult): SyncResult {
+  return result.error === undefined ? result : { ...result, message: `${result.message ?? ''}; ${runsOnUntilThen}` };
 }

@@ -21,7 +21,6 @@ import { KubeletPodSyncer } from './pod-syncer.ts';
 import { ProberManager } from './prober/prober-manager.ts';
 import { ipFamilyOf } from './status/generate-pod-status.ts';
 import { ServiceNames } from './service-names/service-names.ts';
-import { RevisionImages } from './revision-images.ts';
 import { ReasonCache } from './status/reason-cache.ts';
 import { UserNamespaces } from './userns/user-namespaces.ts';
 
@@ -126,7 +125,6 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, wor
     nodeIPFamily: ipFamilyOf(node.nodeIPs),
     supportsRecursiveReadOnly,
   });
-  const revisionImages = new RevisionImages({ imageManager, node, statuses, reasonCache, clock, emit });
   const syncer = new KubeletPodSyncer({
     ...engine,
     kuberuntime,
@@ -148,7 +146,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, wor
       await remains().removePod(uid);
     },
   });
-  return { prober, pullWatch, imageManager, reasonCache, backOff, revisionImages, serviceNames, statuses, syncer };
+  return { prober, pullWatch, imageManager, reasonCache, backOff, serviceNames, statuses, syncer };
 }
 
 const isRunning = ({ sandboxes }: RuntimePod): boolean => sandboxes.some(({ state }) => state === 'ready');

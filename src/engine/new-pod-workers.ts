@@ -1,8 +1,7 @@
 import type { Pod } from '../api/types.ts';
 import { PodRemains } from './gc/pod-remains.ts';
-import { ImagesAhead } from './pod-start/images-ahead.ts';
-import { InPlaceUpdates } from './in-place-updates.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
+import { pullAhead } from './kuberuntime/pull-ahead.ts';
 import type { PodRemover } from './kuberuntime/pod-remover.ts';
 import type { NodeResources } from './new-node-resources.ts';
 import type { PodSyncing } from './new-pod-syncer.ts';
@@ -11,6 +10,8 @@ import type { RuntimeWatch } from './new-runtime-watch.ts';
 import type { Sources } from './new-sources.ts';
 import type { Volumes } from './new-volumes.ts';
 import { PodNews } from './pleg/pod-news.ts';
+import { InPlaceUpdates } from './pod-start/in-place-updates.ts';
+import { RevisionPrepuller } from './pod-start/revision-prepuller.ts';
 import { PodWorkers } from './pod-workers/pod-workers.ts';
 import { activeDeadlineLeftMs } from './status/active-deadline.ts';
 
@@ -28,7 +29,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
   const { clock, emit, events, faults, foreignPods, inputs, logger, meter, node, random, stopped, wallClock } = base;
   const { appliedRevisions, cache, ephemeral, evictionRecords, histories, pleg, podDirs, podManager, runtimePods } =
     earlier;
-  const { revisionImages, statusRecords, syncer, volumeManager, workQueue } = earlier;
+  const { statusRecords, syncer, volumeManager, workQueue } = earlier;
   const syncSoon = (podUID: string): void => {
     inputs.push({ type: 'sync', podUID });
   };
@@ -90,9 +91,10 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     faults,
     emit,
   });
-  const imagesAhead = new ImagesAhead({
-    pullAhead: (pod, signal) => revisionImages.pullAhead(pod, signal),
+  const prepuller = new RevisionPrepuller({
+    pull: (pod, recorder, signal) => pullAhead({ imageManager: earlier.imageManager, node }, pod, recorder, signal),
     onReady: syncSoon,
+    emit,
     clock,
     logger: logger.child({ component: 'images' }),
     stopped,
@@ -104,12 +106,8 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     runningRevision: (uid) => appliedRevisions.of(uid),
     runtimePods: () => pleg.pods(),
     reservedPods,
-    pullForUpdate: (pod, signal) => revisionImages.pullForUpdate(pod, signal),
-    onReady: syncSoon,
+    prepuller,
     emit,
-    clock,
-    logger: logger.child({ component: 'in-place' }),
-    stopped,
   });
-  return { remains, news, workers, imagesAhead, inPlaceUpdates };
+  return { remains, news, workers, prepuller, inPlaceUpdates };
 }

@@ -3,7 +3,7 @@ import { initAndRegularStatuses, runtimeContainerID } from '../api/values/contai
 import { eachContainer } from '../api/values/containers.ts';
 import { containerHash } from './container/container-hash.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
-import type { InPlaceUpdates } from './in-place-updates.ts';
+import type { InPlaceUpdates } from './pod-start/in-place-updates.ts';
 import type { AppliedRevisions } from './in-place/applied-revisions.ts';
 import { containerResize } from './in-place/container-resize.ts';
 import type { OutdatedResources } from './kuberuntime/actions/compute-resize-actions.ts';

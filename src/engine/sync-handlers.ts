@@ -10,21 +10,17 @@ import { sourceOf, type SourceName } from '../api/values/config-annotations.ts';
 import type { ContainerEnd } from './view/events.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { ImageManager } from './images/image-manager.ts';
-import type { InPlaceUpdates } from './in-place-updates.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { PodLifecycleEvent } from './container/pod-lifecycle-event.ts';
 import { isPodRunning, type RuntimePod } from './container/runtime-pod.ts';
 import type { ProbeChange, ProberManager } from './prober/prober-manager.ts';
 import type { PodOperations } from './operations/pod-operations.ts';
-import type { EarlierRevision, ImageState } from './pod-start/compute-pod-start.ts';
-import type { ImagesAhead } from './pod-start/images-ahead.ts';
+import type { InPlaceUpdates } from './pod-start/in-place-updates.ts';
 import type { PodManager } from './pod-start/pod-manager.ts';
 import { PodReplacements } from './pod-start/pod-replacements.ts';
-import type { PodStarter, StartEngine } from './pod-start/pod-starter.ts';
+import type { PodStarter, StartActions } from './pod-start/pod-starter.ts';
 import { podFullName, podRef } from '../api/values/pod-names.ts';
-import type { Replacement } from './lifecycle/port-exchange.ts';
 import type { KubeletPodSyncer } from './pod-syncer.ts';
-import type { PodStatuses } from './pod-statuses.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
@@ -45,7 +41,6 @@ interface Deps {
   /** Scheme of container ids. */
   runtimeName: () => string;
   reasonCache: ReasonCache;
-  statuses: Pick<PodStatuses, 'isDone'>;
   syncer: Pick<KubeletPodSyncer, 'reportKeptClaims' | 'retry'>;
   events: EventBus;
   backOff: BackOff;
@@ -62,7 +57,6 @@ interface Deps {
   relistPod: (uid: string) => Promise<void>;
   housekeeping: Housekeeping;
   starter: PodStarter;
-  imagesAhead: ImagesAhead;
   inPlaceUpdates: InPlaceUpdates;
   operations: Pick<PodOperations, 'isStopped' | 'review' | 'removed' | 'retainDeclared'>;
   clock: Pick<Clock, 'now'>;
@@ -73,14 +67,12 @@ interface Deps {
 }
 
 /** Handles the inputs of the sync loop by requests to the pod workers. kubelet: kubelet.go HandlePod… */
-export class SyncHandlers implements SyncHandler, StartEngine {
+export class SyncHandlers implements SyncHandler, StartActions {
   /** Ids of the sources whose first list was handled. */
   private readonly sourcesSeen = new Set<string>();
-  /** UIDs of pods that were started while they still stopped. They start again with their data. */
-  private readonly starting = new Set<string>();
   /** UIDs of pods of an earlier agent that may hold volumes although they are stopped. */
   private readonly unreleased = new Set<string>();
-  private readonly replacements: PodReplacements;
+  readonly replacements: PodReplacements;
 
   constructor(private readonly deps: Deps) {
     this.replacements = new PodReplacements({
@@ -111,9 +103,9 @@ export class SyncHandlers implements SyncHandler, StartEngine {
 
   /** True if the declared pod was stopped by an operator and starts again with the data of its own volumes. */
   keepsVolumes({ metadata: { uid } }: Pod): boolean {
-    const pod = this.deps.podManager.get(uid);
-    if (pod?.spec.restartPolicy !== 'Always') return false;
-    return this.deps.operations.isStopped(pod) || this.starting.has(uid);
+    const entry = this.deps.podManager.entry(uid);
+    if (entry?.pod.spec.restartPolicy !== 'Always') return false;
+    return this.deps.operations.isStopped(entry.pod) || entry.startsAgain === true;
   }
 
   /** kubelet: kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile */
@@ -138,7 +130,6 @@ export class SyncHandlers implements SyncHandler, StartEngine {
           else workers.updatePod({ type: 'update', pod });
           break;
         case 'REMOVE':
-          inPlaceUpdates.forget(pod.metadata.uid);
           this.replacements.retire(podManager.get(pod.metadata.uid) ?? pod, source);
           break;
         case 'RECONCILE':
@@ -224,12 +215,12 @@ export class SyncHandlers implements SyncHandler, StartEngine {
   /** Ends the containers of a stopped pod, or starts it again. One that may end by itself begins anew. */
   handleOperation(operation: 'stop' | 'start', podUID: string): void {
     const { podManager, workers, remains, housekeeping, evictions, statusRecords, syncer } = this.deps;
-    const pod = podManager.get(podUID);
-    if (pod === undefined) return;
-    this.starting.delete(podUID);
+    const entry = podManager.entry(podUID);
+    if (entry === undefined) return;
+    const { pod } = entry;
+    entry.startsAgain = false;
     if (operation === 'stop') {
-      this.deps.starter.withdraw(podUID);
-      this.keepStopped(pod);
+      this.deps.starter.keepStopped(pod);
       return;
     }
     // An earlier agent may have stopped it. Then it has no worker.
@@ -241,7 +232,7 @@ export class SyncHandlers implements SyncHandler, StartEngine {
     if (beginsAnew) this.reportRunAnew(pod);
     if (hasEnded && beginsAnew) remains.startFreshRemoval(podUID);
     // A worker that is to start again removes the pod's data at the end of the pod.
-    if (!hasEnded && !beginsAnew) this.starting.add(podUID);
+    if (!hasEnded && !beginsAnew) entry.startsAgain = true;
     else if (workers.has(podUID)) workers.updatePod({ type: 'create', pod });
     housekeeping.request();
   }
@@ -272,19 +263,18 @@ export class SyncHandlers implements SyncHandler, StartEngine {
 
     // Step 0: restart pods that were started while they stopped, and evicted ones whose back-off is over. Evicted pods
     // lose their remains.
-    for (const uid of this.starting) {
-      const pod = podManager.get(uid);
-      if (pod !== undefined && workers.has(uid) && workers.snapshot(uid).state !== 'finished') continue;
-      this.starting.delete(uid);
+    for (const entry of podManager.entriesWith('startsAgain')) {
+      const { pod } = entry;
+      const { uid } = pod.metadata;
+      if (workers.has(uid) && workers.snapshot(uid).state !== 'finished') continue;
+      entry.startsAgain = false;
       // It was stopped since it was asked to start.
       this.deps.syncer.retry(uid);
-      if (pod !== undefined && workers.has(uid)) workers.updatePod({ type: 'create', pod });
+      if (workers.has(uid)) workers.updatePod({ type: 'create', pod });
     }
-    evictions.retain(desired);
-    for (const uid of evictions.takeDue()) {
-      const pod = podManager.get(uid);
-      if (pod === undefined) continue;
-      remains.startFreshRemoval(uid);
+    evictions.gc();
+    for (const pod of evictions.takeDue()) {
+      remains.startFreshRemoval(pod.metadata.uid);
       workers.updatePod({ type: 'create', pod });
     }
 
@@ -348,46 +338,14 @@ export class SyncHandlers implements SyncHandler, StartEngine {
     return kind === undefined || unread.some(({ source }) => source === kind);
   }
 
-  isStopped(pod: Pod): boolean {
-    return this.deps.operations.isStopped(pod);
-  }
-
-  isDone(pod: Pod): boolean {
-    return this.deps.statuses.isDone(pod);
-  }
-
-  /** An earlier agent was asked to run it anew, and did not remove everything of its last run. */
-  mustRunAnew({ metadata: { uid } }: Pod): boolean {
-    return !this.deps.workers.has(uid) && this.deps.statusRecords.of(uid)?.runsAnew === true;
-  }
-
-  earlierOf(pod: Pod): EarlierRevision | undefined {
-    return this.replacements.earlierOf(pod);
-  }
-
-  replacementsToMake(): Replacement[] {
-    return this.replacements.pending();
-  }
-
-  imagesOf(pod: Pod): ImageState {
-    return this.deps.imagesAhead.stateOf(pod);
-  }
-
-  pull(pod: Pod): void {
-    this.deps.imagesAhead.start(pod);
-  }
-
-  stopEarlier(pods: readonly Pod[]): void {
-    for (const pod of pods) this.replacements.endEarlier(pod);
-    // It starts the other pods.
-    if (pods.length > 1) this.deps.housekeeping.request();
+  startOthers(): void {
+    this.deps.housekeeping.request();
   }
 
   launch(pod: Pod): void {
-    const { workers, statusManager, evictions, remains, imagesAhead } = this.deps;
+    const { workers, statusManager, statusRecords, evictions, remains } = this.deps;
     const { uid } = pod.metadata;
-    imagesAhead.forget(uid);
-    const runsAnew = this.mustRunAnew(pod);
+    const runsAnew = !workers.has(uid) && statusRecords.of(uid)?.runsAnew === true;
     if (runsAnew) this.beginAnew(pod);
     if (!workers.has(uid)) {
       // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
@@ -408,9 +366,8 @@ export class SyncHandlers implements SyncHandler, StartEngine {
 
   /** Ends what runs of a stopped pod, and its earlier revisions. Its data stays. */
   keepStopped(pod: Pod): void {
-    const { statusManager, workers, imagesAhead, clock } = this.deps;
+    const { statusManager, workers, clock } = this.deps;
     const { uid, name } = pod.metadata;
-    imagesAhead.forget(uid);
     this.replacements.endEarlier(pod);
     if (statusManager.get(uid)?.reason !== reasons.stopped) {
       const message = `Stopped by an operator. To start it: kubelet-ts start ${name}`;
@@ -424,7 +381,7 @@ export class SyncHandlers implements SyncHandler, StartEngine {
   private mustStart(pod: Pod): boolean {
     const { starter, workers } = this.deps;
     const { uid } = pod.metadata;
-    const isDown = this.isStopped(pod) && !workers.has(uid);
+    const isDown = this.deps.operations.isStopped(pod) && !workers.has(uid);
     return isDown || starter.isHeldBack(uid) || this.replacements.isReplacing(pod);
   }
 
@@ -452,11 +409,10 @@ export class SyncHandlers implements SyncHandler, StartEngine {
   private removePod(pod: Pod, source: SourceName): void {
     const { podManager, workers, remains, starter, events, undeclaredPods, undeclaredRecords } = this.deps;
     const { uid } = pod.metadata;
-    starter.withdraw(uid);
     podManager.removePod(uid);
+    starter.removed(uid);
     undeclaredRecords.note(uid, 'removed');
     undeclaredPods.forget(uid);
-    this.starting.delete(uid);
     this.unreleased.delete(uid);
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
     if (!this.deps.isNameDeclared(podFullName(pod.metadata))) this.deps.operations.removed(pod.metadata);

@@ -10,10 +10,19 @@ import type { StatusManager } from '../status/status-manager.ts';
 import type { CausedEviction, Eviction } from './eviction-manager.ts';
 import type { EvictionRecords } from './eviction-records.ts';
 
+/** What is known of an eviction, from it until the pod starts again. `isDue`: its back-off is over. */
+interface Evicted {
+  eviction?: { atMonotonic: number; isDue: boolean } | undefined;
+}
+
 interface Deps {
   workers: PodWorkers;
   statusManager: StatusManager;
   records: Pick<EvictionRecords, 'take' | 'write'>;
+  /** The record of a declared pod. */
+  entryOf: (uid: string) => Evicted | undefined;
+  /** The declared pods that were evicted and have not started since. */
+  evictedPods: () => { pod: Pod; eviction: NonNullable<Evicted['eviction']> }[];
   /** True while the node is under pressure, or this is not known yet. */
   mayBeUnderPressure: () => boolean;
   emit: Emit;
@@ -29,10 +38,6 @@ interface Deps {
  */
 export class PodEvictions {
   private readonly backOff: BackOff;
-  /** When each pod that will start again was evicted, by UID; monotonic. */
-  private readonly evicted = new Map<string, number>();
-  /** UIDs of pods that were due and have not started yet. */
-  private readonly due = new Set<string>();
   private relievedAtMonotonic = -Infinity;
 
   constructor(private readonly deps: Deps) {
@@ -56,7 +61,7 @@ export class PodEvictions {
 
   /** Called for a pod that an operator starts. An eviction by an earlier agent then only makes it start afresh. */
   pardon({ metadata: { uid } }: Pod): void {
-    if (this.deps.records.take(uid) !== undefined) this.evicted.set(uid, -Infinity);
+    if (this.deps.records.take(uid) !== undefined) this.note(uid, -Infinity);
   }
 
   private count({ signal, observedAtMonotonic }: CausedEviction): void {
@@ -74,41 +79,45 @@ export class PodEvictions {
 
   /** True if an evicted pod will start again. */
   get areWaiting(): boolean {
-    return this.evicted.size > 0;
+    return this.waiting().length > 0;
   }
 
-  /** UIDs of evicted pods whose back-off is over. Each is returned once, and none while the node is under pressure. */
-  takeDue(): string[] {
+  /** Evicted pods whose back-off is over. Each is returned once, and none while the node is under pressure. */
+  takeDue(): Pod[] {
     const { workers, mayBeUnderPressure } = this.deps;
-    if (this.evicted.size === 0 || mayBeUnderPressure()) return [];
-    const due = [...this.evicted.keys()].filter(
-      (uid) => workers.snapshot(uid).state === 'finished' && !this.isInBackOff(uid),
+    const waiting = this.waiting();
+    if (waiting.length === 0 || mayBeUnderPressure()) return [];
+    const due = waiting.filter(
+      ({ pod: { metadata }, eviction }) =>
+        workers.snapshot(metadata.uid).state === 'finished' && !this.isInBackOff(metadata.uid, eviction.atMonotonic),
     );
-    for (const uid of due) {
-      this.evicted.delete(uid);
-      this.due.add(uid);
-    }
-    return due;
+    for (const { eviction } of due) eviction.isDue = true;
+    return due.map(({ pod }) => pod);
   }
 
   /** Called when a pod starts afresh. Returns true if it was evicted, and has not been due since. */
   startsAfresh(uid: string): boolean {
     // The time without an eviction begins.
     this.backOff.touch(uid);
-    this.due.delete(uid);
-    return this.evicted.delete(uid);
+    const entry = this.deps.entryOf(uid);
+    const { eviction } = entry ?? {};
+    if (entry !== undefined) entry.eviction = undefined;
+    return eviction?.isDue === false;
   }
 
-  /** Forgets all other pods. */
-  retain(podUIDs: ReadonlySet<string>): void {
-    for (const uids of [this.evicted, this.due]) {
-      for (const uid of uids.keys()) {
-        // The back-off of a pod that waits, be it for admission, does not expire.
-        if (podUIDs.has(uid)) this.backOff.touch(uid);
-        else uids.delete(uid);
-      }
-    }
+  /** Forgets back-offs that are long over. The one of a pod that waits, be it for admission, is not. */
+  gc(): void {
+    for (const { pod } of this.deps.evictedPods()) this.backOff.touch(pod.metadata.uid);
     this.backOff.gc();
+  }
+
+  private waiting(): ReturnType<Deps['evictedPods']> {
+    return this.deps.evictedPods().filter(({ eviction }) => !eviction.isDue);
+  }
+
+  private note(uid: string, atMonotonic: number): void {
+    const entry = this.deps.entryOf(uid);
+    if (entry !== undefined) entry.eviction = { atMonotonic, isDue: false };
   }
 
   private end(pod: Pod, { message, gracePeriodSeconds }: Eviction): void {
@@ -116,7 +125,7 @@ export class PodEvictions {
     const { uid } = pod.metadata;
     statusManager.evict(pod, { reason: reasons.evicted, message, now: clock.now() });
     this.backOff.next(uid, clock.monotonic());
-    if (pod.spec.restartPolicy !== 'Never') this.evicted.set(uid, clock.monotonic());
+    if (pod.spec.restartPolicy !== 'Never') this.note(uid, clock.monotonic());
     workers.updatePod({
       type: 'kill',
       pod,
@@ -124,8 +133,8 @@ export class PodEvictions {
     });
   }
 
-  private isInBackOff(uid: string): boolean {
-    const sinceMonotonic = Math.max(this.evicted.get(uid) ?? -Infinity, this.relievedAtMonotonic);
+  private isInBackOff(uid: string, evictedAtMonotonic: number): boolean {
+    const sinceMonotonic = Math.max(evictedAtMonotonic, this.relievedAtMonotonic);
     return this.deps.clock.monotonic() < sinceMonotonic + this.backOff.get(uid);
   }
 }

@@ -4,7 +4,7 @@ import { takenMessage } from '../kuberuntime/owned-runtime.ts';
 import type { Admission } from '../lifecycle/admit-pod.ts';
 import type { StartOrder } from '../lifecycle/start-order.ts';
 import { reasons } from '../view/reasons.ts';
-import type { Rejection } from '../view/snapshot.ts';
+import type { Rejection, WaitingUpdate } from '../view/snapshot.ts';
 import type { AdmissionNews } from './admission-news.ts';
 
 /**
@@ -160,6 +160,28 @@ function computeReplacement(pod: Pod, facts: StartFacts, earlier: EarlierRevisio
   if (earlier.isRunning && together.some(({ images }) => images !== 'pulled')) return { do: 'pull', pods };
   if (earlier.mayBeDeclared) return { do: 'wait', wait: { retryOn: 'source' } };
   return { do: 'stopEarlier', of: pods };
+}
+
+/** What decides whether a change in place of a pod may begin. */
+export interface InPlaceFacts {
+  readonly isRunning: boolean;
+  /** Raised requests that do not fit beside the other pods. */
+  readonly misfit: WaitingUpdate | undefined;
+  /** The images of the containers that restart. */
+  readonly images: ImageState;
+}
+
+export type InPlaceStart = { readonly do: 'start' | 'pull' } | { readonly do: 'wait'; readonly update: WaitingUpdate };
+
+/**
+ * Decides whether a running pod may change in place. Its current revision runs until then. Every sync of any pod and
+ * every clean-up checks again.
+ */
+export function computeInPlaceStart({ isRunning, misfit, images }: InPlaceFacts): InPlaceStart {
+  // Without a running pod nothing is lost.
+  if (!isRunning) return { do: 'start' };
+  if (misfit !== undefined) return { do: 'wait', update: misfit };
+  return { do: images === 'pulled' ? 'start' : 'pull' };
 }
 
 /** Why a pod must wait however much room there is: for its UID, its class, or other pods. */

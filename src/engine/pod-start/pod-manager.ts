@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
-import type { PodEntry } from './pod-entry.ts';
+import { dropPull, type PodEntry } from './pod-entry.ts';
 
 /** The pods that are declared now, as the sync loop last heard of them. kubelet: pod/pod_manager.go */
 export class PodManager {
@@ -21,9 +21,11 @@ export class PodManager {
     return entry;
   }
 
+  /** Forgets all that is known of the pod, and ends what goes on for it here. Its worker may still end it. */
   removePod(uid: string): void {
     const entry = this.byUID.get(uid);
     if (entry === undefined) return;
+    dropPull(entry);
     this.leave(entry);
     this.byUID.delete(uid);
   }
@@ -36,8 +38,11 @@ export class PodManager {
     return this.byUID.get(uid);
   }
 
-  entries(): PodEntry[] {
-    return [...this.byUID.values()];
+  /** The entries in which this property is set. Most have none, and every event asks for them. */
+  entriesWith<K extends Exclude<keyof PodEntry, 'pod'>>(property: K): EntryWith<K>[] {
+    const found: EntryWith<K>[] = [];
+    for (const entry of this.byUID.values()) if (has(entry, property)) found.push(entry);
+    return found;
   }
 
   /** All revisions of a pod, the earliest first. */
@@ -50,7 +55,7 @@ export class PodManager {
   }
 
   pods(): Pod[] {
-    return this.entries().map(({ pod }) => pod);
+    return Array.from(this.byUID.values(), ({ pod }) => pod);
   }
 
   private leave(entry: PodEntry): void {
@@ -59,4 +64,10 @@ export class PodManager {
     revisions?.delete(entry);
     if (revisions?.size === 0) this.byFullName.delete(fullName);
   }
+}
+
+type EntryWith<K extends keyof PodEntry> = PodEntry & { [P in K]: NonNullable<PodEntry[P]> };
+
+function has<K extends keyof PodEntry>(entry: PodEntry, property: K): entry is EntryWith<K> {
+  return entry[property] !== undefined && entry[property] !== false;
 }

@@ -5,14 +5,12 @@ import { hasRunningContainer, isPodRunning, type RuntimePod } from '../container
 import type { Replacement } from '../lifecycle/port-exchange.ts';
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
 import type { EarlierRevision } from './compute-pod-start.ts';
-import type { ImagesAhead } from './images-ahead.ts';
-import type { PodEntry } from './pod-entry.ts';
+import { dropPull, type PodEntry } from './pod-entry.ts';
 import type { PodManager } from './pod-manager.ts';
 
 interface Deps {
   podManager: PodManager;
   workers: PodWorkers;
-  imagesAhead: Pick<ImagesAhead, 'forget'>;
   /** The pods of the runtime by its last listing. */
   runtimePods: () => RuntimePod[];
   relistPod: (uid: string) => Promise<void>;
@@ -49,13 +47,13 @@ export class PodReplacements {
 
   /** Handles a pod that is no longer declared. It ends unless its manifest only changed and it runs. */
   retire(pod: Pod, source: SourceName): void {
-    const { imagesAhead, isNameDeclared, podManager, removePod } = this.deps;
-    const { uid } = pod.metadata;
-    imagesAhead.forget(uid);
+    const { isNameDeclared, podManager, removePod } = this.deps;
     const outgoing = this.outgoingBefore(pod);
     const isReplaced = isNameDeclared(podFullName(pod.metadata));
-    const entry = podManager.entry(uid);
+    const entry = podManager.entry(pod.metadata.uid);
     if (entry !== undefined && isReplaced && outgoing === undefined && this.runs(pod)) {
+      dropPull(entry);
+      entry.update = undefined;
       entry.outgoing = { source };
       return;
     }

@@ -1,19 +1,8 @@
-import { allDependencies } from '../../api/values/depends-on.ts';
 import type { Pod } from '../../api/types.ts';
-import type { ClassProblem } from '../../api/values/resolve-classes.ts';
 import type { Clock } from '../../clock.ts';
 import type { NodeDevices } from '../container-manager/device-manager/node-devices.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
 import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
-import {
-  type Admission,
-  type AdmissionNode,
-  admitPod,
-  reachesAllocation,
-  type Refusal,
-} from '../lifecycle/admit-pod.ts';
-import { portExchange, type Replacement } from '../lifecycle/port-exchange.ts';
-import { computeStartOrder } from '../lifecycle/start-order.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
@@ -21,48 +10,26 @@ import type { Meter } from '../view/meter.ts';
 import { reasons, runsOnUntilThen } from '../view/reasons.ts';
 import type { Rejection } from '../view/snapshot.ts';
 import type { AdmissionNews } from './admission-news.ts';
-import {
-  type AdmissionFacts,
-  computePodStart,
-  type EarlierRevision,
-  endedBy,
-  type ImageState,
-  type PodWait,
-  type RetryOn,
-  type StartFacts,
-  waitsForChange,
-} from './compute-pod-start.ts';
-import type { PodEntry } from './pod-entry.ts';
-import type { PodManager } from './pod-manager.ts';
+import { computePodStart, endedBy, type PodWait, type RetryOn, waitsForChange } from './compute-pod-start.ts';
+import { dropPull, type PodEntry } from './pod-entry.ts';
+import type { PodReplacements } from './pod-replacements.ts';
+import { type Attempt, type FactSources, ReadFacts } from './read-facts.ts';
 
-/** What the engine knows and does for the start of a pod. */
-export interface StartEngine {
-  /** True if an operator stopped the pod. */
-  isStopped: (pod: Pod) => boolean;
-  /** True if everything of the pod's last run must be removed before it starts. */
-  mustRunAnew: (pod: Pod) => boolean;
-  /** True if all containers of the pod are done. */
-  isDone: (pod: Pod) => boolean;
-  earlierOf: (pod: Pod) => EarlierRevision | undefined;
-  /** The possible replacements of running revisions. */
-  replacementsToMake: () => Replacement[];
-  imagesOf: (pod: Pod) => ImageState;
-  pull: (pod: Pod) => void;
-  stopEarlier: (pods: readonly Pod[]) => void;
+/** What carries out the start of a pod. */
+export interface StartActions {
+  replacements: FactSources['replacements'] & Pick<PodReplacements, 'endEarlier'>;
   /** Starts the pod's worker. */
   launch: (pod: Pod) => void;
   endLastRun: (pod: Pod) => void;
   keepStopped: (pod: Pod) => void;
+  /** Has all declared pods that have no worker started. */
+  startOthers: () => void;
 }
 
-interface Deps {
-  podManager: PodManager;
-  engine: () => StartEngine;
-  node: () => AdmissionNode;
-  /** Declared pods whose containers may run. */
-  activePods: () => Pod[];
-  /** True if a container of the pod runs. */
-  isRunning: (uid: string) => boolean;
+interface Deps extends Omit<FactSources, 'replacements'> {
+  actions: () => StartActions;
+  /** Pulls the images of a pod that waits for its earlier revision. */
+  pull: (entry: PodEntry) => void;
   /** True if the pod is being stopped. */
   isTerminating: (uid: string) => boolean;
   /** Ends a pod to make room. */
@@ -71,8 +38,6 @@ interface Deps {
   podResources?: Resources | undefined;
   /** Devices of plugins. Undefined if the node takes none. */
   devices?: Pick<NodeDevices, 'concerns' | 'admit' | 'forget'> | undefined;
-  /** Why a declared pod must not start with the class that it names. */
-  classProblemOf: (pod: Pod) => ClassProblem | undefined;
   foreignPods: Pick<ForeignPods, 'holderOf' | 'awaitFreeing'>;
   statusManager: StatusManager;
   clock: Clock;
@@ -133,7 +98,7 @@ export class PodStarter {
 
   /** Returns the pods whose wait may be over, those with reserved room first. */
   takeDue(): string[] {
-    const retried = this.deps.podManager.entries().filter((entry) => entry.isRetried === true);
+    const retried = this.deps.podManager.entriesWith('isRetried');
     for (const entry of retried) entry.isRetried = false;
     const news = (['node', 'devices', 'room', 'order'] as const).filter((one) => this.news.delete(one));
     const due = [
@@ -154,24 +119,41 @@ export class PodStarter {
 
   /** Admits the pods that wait for these news again. */
   note(news: AdmissionNews): void {
-    if (this.news.has(news) || !this.deps.podManager.entries().some(({ wait }) => waitsForChange(wait))) return;
+    if (this.news.has(news) || !this.deps.podManager.entriesWith('wait').some(({ wait }) => waitsForChange(wait)))
+      return;
     this.news.add(news);
     this.deps.onDue();
   }
 
-  /** The pod was removed or stopped. Plugins may still be asked for it. */
-  withdraw(uid: string): void {
-    const entry = this.deps.podManager.entry(uid);
-    if (entry !== undefined) entry.wait = undefined;
+  /** Keeps a pod stopped that an operator stopped. */
+  keepStopped(pod: Pod): void {
+    const { podManager, devices, actions } = this.deps;
+    const { uid } = pod.metadata;
+    const entry = podManager.entry(uid);
+    if (entry !== undefined) {
+      entry.wait = undefined;
+      dropOwnPull(entry);
+    }
+    devices?.forget(uid);
+    actions().keepStopped(pod);
+  }
+
+  /** The pod was removed. Plugins may still be asked for it. */
+  removed(uid: string): void {
     this.deps.devices?.forget(uid);
   }
 
   /** Returns true if the rest is to be decided again. */
   private takeStep(entry: PodEntry, attempt: Attempt): boolean {
     const { statusManager } = this.deps;
-    const engine = this.deps.engine();
+    const actions = this.deps.actions();
     const { pod } = entry;
-    const facts = new ReadFacts(this.deps, entry, attempt, this.reservedPods());
+    const facts = new ReadFacts(
+      { ...this.deps, replacements: actions.replacements },
+      entry,
+      attempt,
+      this.reservedPods(),
+    );
     const plan = computePodStart(entry, facts);
     switch (plan.do) {
       case 'wait':
@@ -188,30 +170,36 @@ export class PodStarter {
         if (waitsForChange(entry.wait)) statusManager.forget(pod.metadata.uid);
         entry.wait = undefined;
         if (plan.do === 'stopEarlier') {
-          engine.stopEarlier(plan.of);
+          for (const one of plan.of) actions.replacements.endEarlier(one);
+          if (plan.of.length > 1) actions.startOthers();
           return true;
         }
         // Pulls the images in parallel.
-        for (const one of plan.pods) engine.pull(one);
+        for (const one of plan.pods) this.pull(one);
         this.wait(entry, { retryOn: 'images' });
         return false;
       }
       case 'stop':
-        this.withdraw(pod.metadata.uid);
-        engine.keepStopped(pod);
+        this.keepStopped(pod);
         return false;
       case 'endLastRun':
         entry.wait = undefined;
-        engine.endLastRun(pod);
+        actions.endLastRun(pod);
         return false;
       case 'keep':
       case 'start':
         entry.wait = undefined;
         if (plan.do === 'keep') this.readmit(pod);
         else this.notAwaited(pod.metadata.uid);
-        engine.launch(pod);
+        dropOwnPull(entry);
+        actions.launch(pod);
         return false;
     }
+  }
+
+  private pull({ metadata: { uid } }: Pod): void {
+    const entry = this.deps.podManager.entry(uid);
+    if (entry !== undefined) this.deps.pull(entry);
   }
 
   /** kubelet: cm/topologymanager/scope.go Admit */
@@ -263,9 +251,9 @@ export class PodStarter {
   /** In the order of the beginning of their waits. */
   private waitingFor(retryOn: RetryOn): PodEntry[] {
     return this.deps.podManager
-      .entries()
-      .filter(({ wait }) => wait?.retryOn === retryOn)
-      .sort((a, b) => (a.wait?.sinceMonotonic ?? 0) - (b.wait?.sinceMonotonic ?? 0));
+      .entriesWith('wait')
+      .filter(({ wait }) => wait.retryOn === retryOn)
+      .sort((a, b) => a.wait.sinceMonotonic - b.wait.sinceMonotonic);
   }
 
   /**
@@ -358,113 +346,9 @@ const preemptedMessage = 'Preempted in order to admit critical pod';
 
 type Preemption = Extract<ReturnType<typeof computePodStart>, { do: 'preempt' }>;
 
-/** One attempt to start a pod, with what was asked in it. */
-interface Attempt {
-  allocation: StartFacts['allocation'];
-  refusal?: Refusal;
-}
-
-/** Reads each fact when it is needed, because some of them cost a comparison with all other pods. */
-class ReadFacts implements StartFacts {
-  readonly earlier: EarlierRevision | undefined;
-  private readonly engine: StartEngine;
-  private readonly pod: Pod;
-  private readonly replacement: Replacement;
-
-  constructor(
-    private readonly deps: Deps,
-    private readonly entry: PodEntry,
-    private readonly attempt: Attempt,
-    private readonly reservedPods: readonly Pod[],
-  ) {
-    this.pod = entry.pod;
-    this.engine = deps.engine();
-    this.earlier = this.engine.earlierOf(this.pod);
-    this.replacement = { current: this.earlier?.current, next: this.pod };
-  }
-
-  get isStopped(): boolean {
-    return this.engine.isStopped(this.pod);
-  }
-
-  get runsAnew(): boolean {
-    return this.engine.mustRunAnew(this.pod);
-  }
-
-  get isRunning(): boolean {
-    return this.deps.isRunning(uidOf(this.pod));
-  }
-
-  get isDone(): boolean {
-    return this.engine.isDone(this.pod);
-  }
-
-  get images(): ImageState {
-    return this.engine.imagesOf(this.pod);
-  }
-
-  get uidOwner(): string | undefined {
-    return this.deps.foreignPods.holderOf(uidOf(this.pod));
-  }
-
-  get classProblem(): ClassProblem | undefined {
-    return this.deps.classProblemOf(this.pod);
-  }
-
-  get order(): StartFacts['order'] {
-    return this.orderOf(this.replacement);
-  }
-
-  get areVictimsRunning(): boolean {
-    const { wait } = this.entry;
-    return wait?.retryOn === 'victims' && this.deps.activePods().some((pod) => wait.victims.has(uidOf(pod)));
-  }
-
-  get allocation(): StartFacts['allocation'] {
-    const { allocation } = this.attempt;
-    return allocation === 'due' && !reachesAllocation(this.pod, this.deps.node()) ? 'done' : allocation;
-  }
-
-  get admission(): Admission {
-    return this.judge(this.replacement, [this.replacement], this.attempt.refusal);
-  }
-
-  get exchange(): StartFacts['exchange'] {
-    const together = portExchange(this.replacement, this.engine.replacementsToMake());
-    if (together.length === 1) return [];
-    return together.map((one) => ({
-      pod: one.next,
-      images: this.engine.imagesOf(one.next),
-      ...this.admissionOf(one, together),
-    }));
-  }
-
-  private admissionOf(one: Replacement, together: readonly Replacement[]): AdmissionFacts {
-    return {
-      uidOwner: this.deps.foreignPods.holderOf(uidOf(one.next)),
-      classProblem: this.deps.classProblemOf(one.next),
-      order: this.orderOf(one),
-      admission: this.judge(one, together),
-    };
-  }
-
-  /** As if the current revision had ended. */
-  private orderOf({ current, next }: Replacement): StartFacts['order'] {
-    const { podManager, statusManager } = this.deps;
-    const others = podManager.pods().filter((other) => current === undefined || uidOf(other) !== uidOf(current));
-    return computeStartOrder(next, others, (pod) => statusManager.get(uidOf(pod)));
-  }
-
-  /** Judges the pod beside all active ones, as if these replacements were made. */
-  private judge({ next }: Replacement, together: readonly Replacement[], refusal?: Refusal): Admission {
-    const { activePods, podManager, node } = this.deps;
-    const stopped = new Set([next, ...together.flatMap(({ current }) => current ?? [])].map(uidOf));
-    const atWork = [...activePods(), ...this.reservedPods].filter((other) => !stopped.has(uidOf(other)));
-    const started = together.map((other) => other.next).filter((other) => uidOf(other) !== uidOf(next));
-    // The pod depends on these, so they are not preempted for it.
-    const needed = new Set([...allDependencies(next, podManager.pods())].map(uidOf));
-    return admitPod(next, [...atWork, ...started], node(), needed, refusal);
-  }
+/** Leaves the pull for a change in place, which goes on. */
+function dropOwnPull(entry: PodEntry): void {
+  if (entry.pull?.revision === entry.pod) dropPull(entry);
 }
 
 function isRejection(wait: PodWait | undefined): wait is Rejection {

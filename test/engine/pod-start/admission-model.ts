@@ -11,7 +11,7 @@ import { podRef } from '../../../src/api/values/pod-names.ts';
 import { StatusManager } from '../../../src/engine/status/status-manager.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { cpuOf, podOf, type PodPlan, portsOf } from './planned-pod.ts';
-import { startEngine } from './start-engine.ts';
+import { startDeps } from './start-deps.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 
 /** A pod that was given to a worker; one that goes on after its end starts anew when its worker is gone. */
@@ -48,11 +48,8 @@ export class AdmissionModel {
     this.#statusManager = new StatusManager({ emit, outgoing: plainOutgoing });
     this.#starter = new PodStarter({
       podManager: this.#podManager,
-      engine: () => ({
-        ...startEngine(),
-        launch: (pod) => {
-          this.#launch(pod);
-        },
+      ...startDeps((pod) => {
+        this.#launch(pod);
       }),
       classProblemOf: () => undefined,
       node: () => this.#node(),

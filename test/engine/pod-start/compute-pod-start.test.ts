@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
+  computeInPlaceStart,
   computePodStart,
+  type InPlaceFacts,
+  type InPlaceStart,
   type EarlierRevision,
   endedBy,
   type ExchangeFacts,
@@ -207,4 +210,16 @@ test('each wait ends on a change, on a new manifest, or is checked by every sync
     earlierEnd: 'sync',
     source: 'sync',
   });
+});
+
+const misfit = { reason: 'OutOfcpu', message: 'no CPU is free' };
+
+test.each<[title: string, Partial<InPlaceFacts>, InPlaceStart]>([
+  ['begins at once if it fits and has its images', {}, { do: 'start' }],
+  ['pulls images first', { images: 'unknown' }, { do: 'pull' }],
+  ['waits for its images', { images: 'pulling' }, { do: 'pull' }],
+  ['waits for room, and pulls nothing meanwhile', { misfit, images: 'unknown' }, { do: 'wait', update: misfit }],
+  ['waits for nothing if the pod does not run', { isRunning: false, misfit, images: 'unknown' }, { do: 'start' }],
+])('a change in place %s', (_title, changes, plan) => {
+  expect(computeInPlaceStart({ isRunning: true, misfit: undefined, images: 'pulled', ...changes })).toEqual(plan);
 });

@@ -6,7 +6,7 @@ import { StatusManager } from '../../../src/engine/status/status-manager.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { plainOutgoing } from '../../fakes/plain-outgoing.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
-import { startEngine } from './start-engine.ts';
+import { startDeps } from './start-deps.ts';
 import { podOf } from './planned-pod.ts';
 
 test('a pod waits for its UID until it is removed', () => {
@@ -18,10 +18,10 @@ test('a pod waits for its UID until it is removed', () => {
     awaitFreeing: (uid: string, isAwaited: () => boolean) => void waits.set(uid, isAwaited),
   };
   const podManager = new PodManager();
-  const calls: string[] = [];
+  const started: string[] = [];
   const starter = new PodStarter({
     podManager,
-    engine: () => startEngine(calls),
+    ...startDeps(({ metadata }) => void started.push(metadata.uid)),
     node: () => {
       throw new Error('room counts only when the UID is free');
     },
@@ -40,5 +40,9 @@ test('a pod waits for its UID until it is removed', () => {
   starter.start(pod);
   const before = waiting();
   podManager.removePod(pod.metadata.uid);
-  expect({ calls, before, after: waiting() }).toEqual({ calls: [], before: [['p0', true]], after: [['p0', false]] });
+  expect({ started, before, after: waiting() }).toEqual({
+    started: [],
+    before: [['p0', true]],
+    after: [['p0', false]],
+  });
 });

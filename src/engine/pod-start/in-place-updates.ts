@@ -1,24 +1,24 @@
-import type { Container, Pod } from '../api/types.ts';
-import { initAndRegularContainers } from '../api/values/containers.ts';
-import { podRequests } from '../api/values/resource-totals.ts';
-import type { Clock } from '../clock.ts';
-import { errorMessage } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import { ContainerStartError } from './container/container-start-error.ts';
-import { isPodRunning, type RuntimePod } from './container/runtime-pod.ts';
-import { ImagesAhead } from './pod-start/images-ahead.ts';
-import { computePodChange } from './in-place/compute-pod-change.ts';
-import { amountOf, describeInsufficient, insufficientResources, insufficientWords } from './lifecycle/node-fit.ts';
-import type { NodeConfig } from './node-config.ts';
-import type { PodManager } from './pod-start/pod-manager.ts';
-import type { PodWorkers } from './pod-workers/pod-workers.ts';
-import type { Emit } from './view/event-bus.ts';
-import { podEventRecorder } from './view/event-recorder.ts';
-import { reasons, runsOnUntilThen } from './view/reasons.ts';
-import type { WaitingUpdate } from './view/snapshot.ts';
+import type { Container, Pod, ResourceList } from '../../api/types.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
+import type { InPlacePolicy } from '../../api/values/in-place.ts';
+import { podRequests } from '../../api/values/resource-totals.ts';
+import { errorMessage } from '../../errors.ts';
+import { ContainerStartError } from '../container/container-start-error.ts';
+import { isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
+import { computePodChange } from '../in-place/compute-pod-change.ts';
+import { amountOf, describeInsufficient, insufficientResources, insufficientWords } from '../lifecycle/node-fit.ts';
+import type { PodWorkers } from '../pod-workers/pod-workers.ts';
+import type { Emit } from '../view/event-bus.ts';
+import { podEventRecorder } from '../view/event-recorder.ts';
+import { reasons, runsOnUntilThen } from '../view/reasons.ts';
+import type { WaitingUpdate } from '../view/snapshot.ts';
+import { computeInPlaceStart } from './compute-pod-start.ts';
+import { dropPull, type PendingUpdate, type PodEntry } from './pod-entry.ts';
+import type { PodManager } from './pod-manager.ts';
+import { imageState, type RevisionPrepuller } from './revision-prepuller.ts';
 
 interface Deps {
-  node: Pick<NodeConfig, 'inPlace' | 'allocatable'>;
+  node: { inPlace: InPlacePolicy; allocatable: ResourceList };
   podManager: PodManager;
   workers: Pick<PodWorkers, 'updatePod' | 'has' | 'activePods' | 'isPodTerminationRequested'>;
   /** The revision that the pod runs. Returns undefined if it is unknown. */
@@ -27,41 +27,21 @@ interface Deps {
   runtimePods: () => RuntimePod[];
   /** Pods for which others were ended. They have not started yet. */
   reservedPods: () => Pod[];
-  /** Pulls the images of these containers. Rejects if one cannot be pulled now. */
-  pullForUpdate: (pod: Pod, signal: AbortSignal) => Promise<void>;
-  /** Called when images of a waiting revision were pulled. */
-  onReady: (podUID: string) => void;
+  prepuller: RevisionPrepuller;
   emit: Emit;
-  clock: Clock;
-  logger: Logger;
-  /** Ends all pulls. */
-  stopped: AbortSignal;
 }
 
-interface Waiting {
-  current: Pod;
-  next: Pod;
-  /** True if the next revision requests more of a resource. */
-  isRaise: boolean;
-  /** The next revision with the containers whose image must be pulled first. Undefined if there are none. */
-  toPull: Pod | undefined;
-  shown: WaitingUpdate;
-}
+/** A change in place of a pod from its current revision. */
+type Change = PendingUpdate & { current: Pod };
 
 /**
- * Changes of running pods that are carried out in place. The current revision runs on until the node has room for the
- * next one and its images are present, as `PodReplacements` does it for whole pods.
+ * Changes of running pods that are carried out in place. The current revision runs on until `computeInPlaceStart` lets
+ * the next one follow, as a whole pod does for its replacement.
  *
  * INVARIANT: only the newest declared revision of a pod waits.
  */
 export class InPlaceUpdates {
-  private readonly imagesAhead: ImagesAhead;
-  /** By UID. */
-  private readonly waiting = new Map<string, Waiting>();
-
-  constructor(private readonly deps: Deps) {
-    this.imagesAhead = new ImagesAhead({ ...deps, pullAhead: (pod, signal) => this.pull(pod, signal) });
-  }
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Takes declared revisions. Returns the revisions to run now, in the same order. A pod whose revision waits runs its
@@ -69,18 +49,19 @@ export class InPlaceUpdates {
    */
   declared(pods: readonly Pod[]): Pod[] {
     const taken = new Map<string, Pod>();
-    const changes: Waiting[] = [];
+    const changes: Change[] = [];
     for (const next of pods) {
       const change = this.changeTo(next);
       if (change === undefined) taken.set(uidOf(next), next);
       else changes.push(change);
     }
-    for (const change of changes.toSorted((a, b) => Number(a.isRaise) - Number(b.isRaise))) {
-      const uid = uidOf(change.next);
-      this.waiting.set(uid, change);
-      const follows = this.mayFollow(change, taken);
-      if (follows) this.forget(uid);
-      taken.set(uid, follows ? change.next : change.current);
+    for (const { current, ...update } of changes.toSorted((a, b) => Number(a.isRaise) - Number(b.isRaise))) {
+      const uid = uidOf(current);
+      const entry = this.deps.podManager.setPod(current);
+      entry.update = update;
+      const follows = this.mayFollow(entry, update, taken);
+      if (follows) forget(entry);
+      taken.set(uid, follows ? update.next : current);
     }
     return pods.map((pod) => taken.get(uidOf(pod)) ?? pod);
   }
@@ -88,51 +69,42 @@ export class InPlaceUpdates {
   /** Carries out the waiting revisions that need not wait any longer. */
   proceed(): void {
     const { podManager, workers } = this.deps;
-    for (const [uid, waiting] of [...this.waiting]) {
-      if (!this.mayFollow(waiting)) continue;
-      this.forget(uid);
-      podManager.setPod(waiting.next);
-      workers.updatePod({ type: 'update', pod: waiting.next });
+    for (const entry of podManager.entriesWith('update')) {
+      const { update } = entry;
+      if (!this.mayFollow(entry, update)) continue;
+      forget(entry);
+      podManager.setPod(update.next);
+      workers.updatePod({ type: 'update', pod: update.next });
     }
   }
 
   /** Why the newest revision of a pod waits. Returns undefined if it does not. */
   waitOf(uid: string): WaitingUpdate | undefined {
-    return this.waiting.get(uid)?.shown;
+    return this.deps.podManager.entry(uid)?.update?.shown;
   }
 
   /** The newest revision of a pod if it waits. */
   nextOf(uid: string): Pod | undefined {
-    return this.waiting.get(uid)?.next;
+    return this.deps.podManager.entry(uid)?.update?.next;
   }
 
   /** The revisions that wait. */
   pods(): Pod[] {
-    return [...this.waiting.values()].map(({ next }) => next);
-  }
-
-  /** Forgets the pulls for the waiting revision of a pod, so that its next sync starts them at once. */
-  retry(uid: string): void {
-    this.imagesAhead.forget(uid);
-  }
-
-  /** Forgets the waiting revision of a pod that was removed or declared again. */
-  forget(uid: string): void {
-    this.waiting.delete(uid);
-    this.imagesAhead.forget(uid);
+    return this.deps.podManager.entriesWith('update').map(({ update }) => update.next);
   }
 
   /**
    * The change in place to this revision. Returns undefined if the pod must be replaced or does not run. Forgets the
    * revision that waits.
    */
-  private changeTo(next: Pod): Waiting | undefined {
+  private changeTo(next: Pod): Change | undefined {
     const { podManager, workers, runningRevision, node } = this.deps;
     const uid = uidOf(next);
-    const current = podManager.get(uid) ?? runningRevision(uid);
+    const entry = podManager.entry(uid);
+    const current = entry?.pod ?? runningRevision(uid);
     const running = this.runningPod(uid);
-    const before = this.waiting.get(uid);
-    this.forget(uid);
+    const before = entry?.update;
+    if (entry !== undefined && before !== undefined) forget(entry);
     if (current === undefined || running === undefined || workers.isPodTerminationRequested(uid)) return undefined;
     const change = computePodChange(current, next, node.inPlace);
     if (change.kind !== 'inPlace') return undefined;
@@ -140,30 +112,28 @@ export class InPlaceUpdates {
     return { current, next, isRaise: isRaise(current, next), toPull, shown: before?.shown ?? pulling(toPull ?? next) };
   }
 
-  /**
-   * True if the node has room and the images are present. Otherwise starts the pulls. `taken`: revisions of the same
-   * list, by UID.
-   */
-  private mayFollow(waiting: Waiting, taken: ReadonlyMap<string, Pod> = new Map()): boolean {
-    const { next, toPull } = waiting;
-    // Without a running pod nothing is lost.
-    if (this.runningPod(uidOf(next)) === undefined) return true;
-    const misfit = this.misfitOf(waiting, taken);
-    if (misfit !== undefined) {
-      this.show(waiting, misfit);
-      return false;
-    }
-    if (toPull === undefined || this.imagesAhead.stateOf(toPull) === 'pulled') return true;
-    if (this.imagesAhead.stateOf(toPull) === 'unknown') waiting.shown = pulling(toPull);
-    this.imagesAhead.start(toPull);
-    return false;
+  /** Otherwise shows why it waits, and starts the pulls. `taken`: revisions of the same list, by UID. */
+  private mayFollow(entry: PodEntry, update: PendingUpdate, taken: ReadonlyMap<string, Pod> = new Map()): boolean {
+    const { toPull } = update;
+    const images = toPull === undefined ? 'pulled' : imageState(entry, toPull);
+    const plan = computeInPlaceStart({
+      isRunning: this.runningPod(uidOf(update.next)) !== undefined,
+      misfit: this.misfitOf(entry.pod, update, taken),
+      images,
+    });
+    if (plan.do === 'wait') this.show(update, plan.update);
+    if (plan.do === 'pull' && toPull !== undefined) this.pull(entry, update, toPull);
+    return plan.do === 'start';
   }
 
   /** Resources that are raised and do not fit beside the other pods. kubelet: kubelet.go canResizePod */
-  private misfitOf(waiting: Waiting, taken: ReadonlyMap<string, Pod>): WaitingUpdate | undefined {
+  private misfitOf(
+    current: Pod,
+    { isRaise, next }: PendingUpdate,
+    taken: ReadonlyMap<string, Pod>,
+  ): WaitingUpdate | undefined {
     // Each sync of any pod comes here for each revision that waits.
-    if (!waiting.isRaise) return undefined;
-    const { current, next } = waiting;
+    if (!isRaise) return undefined;
     const others = this.podsWithRoom(taken).filter((other) => uidOf(other) !== uidOf(next));
     const before = podRequests(current);
     const [missing] = insufficientResources(next, others, this.deps.node.allocatable).filter(
@@ -191,29 +161,31 @@ export class InPlaceUpdates {
     ];
   }
 
-  private show(waiting: Waiting, shown: WaitingUpdate): void {
-    const isNews = waiting.shown.reason !== shown.reason;
-    waiting.shown = shown;
-    if (isNews) podEventRecorder(this.deps.emit, waiting.next).warning(reasons.replacementWaits, shown.message);
+  private show(update: PendingUpdate, shown: WaitingUpdate): void {
+    const isNews = update.shown.reason !== shown.reason;
+    update.shown = shown;
+    if (isNews) podEventRecorder(this.deps.emit, update.next).warning(reasons.replacementWaits, shown.message);
   }
 
-  private async pull(pod: Pod, signal: AbortSignal): Promise<void> {
-    try {
-      await this.deps.pullForUpdate(pod, signal);
-    } catch (error) {
-      const waiting = this.waiting.get(pod.metadata.uid);
+  private pull(entry: PodEntry, update: PendingUpdate, toPull: Pod): void {
+    if (imageState(entry, toPull) === 'unknown') update.shown = pulling(toPull);
+    const onFailure = (error: unknown): void => {
       const cause = error instanceof Error ? error.cause : undefined;
       const reason = cause instanceof ContainerStartError ? cause.reason : reasons.errImagePull;
-      if (waiting?.toPull === pod) {
-        waiting.shown = { reason, message: `${errorMessage(error)}; ${runsOnUntilThen}`, images: imagesOf(pod) };
-      }
-      throw error;
-    }
+      update.shown = { reason, message: `${errorMessage(error)}; ${runsOnUntilThen}`, images: imagesOf(toPull) };
+    };
+    this.deps.prepuller.start(entry, toPull, { onFailure });
   }
 
   private runningPod(uid: string): RuntimePod | undefined {
     return this.deps.runtimePods().find((pod) => pod.uid === uid && isPodRunning(pod));
   }
+}
+
+/** Forgets the waiting revision of a pod that was declared again or follows now. */
+function forget(entry: PodEntry): void {
+  entry.update = undefined;
+  dropPull(entry);
 }
 
 function pulling(pod: Pod): WaitingUpdate {
