@@ -55,9 +55,6 @@ export class ManifestSyntaxError extends Error {
   }
 }
 
-/** A single word is wrong; no other indentation would fix it. */
-export class ManifestWordError extends ManifestSyntaxError {}
-
 /** The text exceeds a limit; reading it further would cost too much. */
 export class ManifestLimitError extends ManifestSyntaxError {}
 

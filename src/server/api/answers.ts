@@ -1,5 +1,5 @@
 import { ServerResponse } from 'node:http';
-import { sniffedType } from './content-type.ts';
+import { textOrBytes } from './content-type.ts';
 
 /** A longer text is sent as bytes, because Node would keep it beside its bytes. */
 const maxTextLength = 4096;
@@ -11,9 +11,9 @@ export function sendError(response: ServerResponse, status: number, text: string
   send(response, status, { 'content-type': plainText, 'x-content-type-options': 'nosniff' }, `${text}\n`);
 }
 
-/** Answers with exactly this text, as the kubelet's handlers do. Go's net/http reads the type from it. */
+/** Answers with exactly this text, as the kubelet's handlers do. Its type is text or bytes. */
 export function sendPlain(response: ServerResponse, status: number, text: string): void {
-  send(response, status, { 'content-type': sniffedType(Buffer.from(text)) }, text);
+  send(response, status, { 'content-type': textOrBytes(Buffer.from(text)) }, text);
 }
 
 /** Answers with JSON and a line end, if the kubelet ends this answer with one. */

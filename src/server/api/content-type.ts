@@ -35,31 +35,16 @@ const types: Readonly<Record<string, string>> = {
 /** Bytes of the start of a file that its type is read from. */
 export const sniffedBytes = 512;
 
-/** The type of a file by its name, else by its first bytes. kubelet: Go's net/http ServeContent */
+/** The type of a file by its name, else text or bytes. kubelet: Go's net/http ServeContent */
 export function contentTypeOf(name: string, start: Buffer): string {
-  return types[extname(name).toLowerCase()] ?? sniffedType(start);
+  return types[extname(name).toLowerCase()] ?? textOrBytes(start);
 }
 
-const starts: readonly (readonly [pattern: string, type: string])[] = [
-  [
-    String.raw`^[\t\n\f\r ]*<(?:!DOCTYPE HTML|HTML|HEAD|SCRIPT|BODY|!--|P|DIV|H1|TABLE|A|TITLE)[ >-]`,
-    'text/html; charset=utf-8',
-  ],
-  [String.raw`^[\t\n\f\r ]*<\?xml`, 'text/xml; charset=utf-8'],
-  ['^%PDF-', 'application/pdf'],
-  [String.raw`^\x1f\x8b\x08`, 'application/x-gzip'],
-  [String.raw`^PK\x03\x04`, 'application/zip'],
-  [String.raw`^\x89PNG\r\n\x1a\n`, 'image/png'],
-  [String.raw`^\xef\xbb\xbf`, 'text/plain; charset=utf-8'],
-  [String.raw`^\xfe\xff`, 'text/plain; charset=utf-16be'],
-  [String.raw`^\xff\xfe`, 'text/plain; charset=utf-16le'],
-];
+// eslint-disable-next-line no-control-regex -- bytes that no text has
+const binary = /[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]/;
 
-/** kubelet: Go's net/http DetectContentType */
-export function sniffedType(start: Buffer): string {
+/** The type of a content without a name. */
+export function textOrBytes(start: Buffer): string {
   const text = start.subarray(0, sniffedBytes).toString('latin1');
-  const known = starts.find(([pattern]) => new RegExp(pattern, 'i').test(text))?.[1];
-  if (known !== undefined) return known;
-  // eslint-disable-next-line no-control-regex -- bytes that no text has
-  return /[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]/.test(text) ? 'application/octet-stream' : 'text/plain; charset=utf-8';
+  return binary.test(text) ? 'application/octet-stream' : 'text/plain; charset=utf-8';
 }

@@ -84,15 +84,14 @@ export async function logQueryProblems(query: LogQuery, folder: LogFolder): Prom
     if (problem !== undefined) problems.push(invalid('query', goList(files), problem));
   }
   if (sinceTime !== undefined && untilTime !== undefined && sinceTime > untilTime) {
-    problems.push(invalid('untilTime', goTime(untilText), 'must be after `sinceTime`'));
+    problems.push(invalid('untilTime', untilText, 'must be after `sinceTime`'));
   }
   if (boot !== undefined && boot > 0) problems.push(invalid('boot', String(boot), 'must be less than 1'));
   if (tailLines !== undefined && (tailLines < 0 || tailLines > maxTailLines)) {
     problems.push(invalid('tailLines', String(tailLines), `must be between 0 and ${maxTailLines}, inclusive`));
   }
-  const patternProblem = pattern === undefined ? undefined : regexpProblem(pattern);
-  if (pattern !== undefined && patternProblem !== undefined) {
-    problems.push(invalid('pattern', goQuote(pattern), `error parsing regexp: ${patternProblem}`));
+  if (pattern !== undefined && isBrokenRegexp(pattern)) {
+    problems.push(invalid('pattern', goQuote(pattern), 'error parsing regexp'));
   }
   return problems;
 }
@@ -114,74 +113,23 @@ function serviceProblem(service: string): string[] {
   return reason === undefined ? [] : [invalid('query', goQuote(service), reason)];
 }
 
-const longEscape = String.raw`\\x\{[0-9a-fA-F]+\}|\\[pP]\{[^}]*\}`;
-const classItem = String.raw`(?:\[:\w+:\]|\\.|[^\]\\])`;
-const repetition = String.raw`(?:[*+?]|\{(?:0|[1-9]\d*)(?:,(?:0|[1-9]\d*)?)?\})\??`;
-/** A quoted text, an escape, a class, a repetition or one character. A class may begin with its end. */
-const regexpPart = new RegExp(
-  String.raw`\\Q.*?(?:\\E|$)|${longEscape}|\\.|\[(?:\^|(?!\^))(?:\]|${classItem})${classItem}*\]|${repetition}|.`,
-  'gsu',
-);
-const wholeRepetition = new RegExp(`^${repetition}$`);
-const maxRepeats = 1000;
-/** Escapes that Go does not know. A digit alone would refer to a group. */
-const invalidEscape = /^\\(?:[1-7](?![0-7])|\P{ASCII}|[^\W_abdfnprstvwxzABDPQSWE0-7])/u;
+/** Quoted texts, escapes and classes, in which a bracket is a character. A class may begin with its end. */
+const literalPart = /\\Q.*?(?:\\E|$)|\\.|\[(?:\^|(?!\^))(?:\]|(?!\]))(?:\[:\w+:\]|\\.|[^\]\\])*\]/gs;
 
-/** A mistake of brackets, escapes, names or repetitions. Others the journal finds. kubelet: Go's regexp Compile */
-function regexpProblem(pattern: string): string | undefined {
+/** Mistakes of brackets, and repetitions of nothing. The journal finds others. */
+function isBrokenRegexp(pattern: string): boolean {
+  const rest = pattern.replaceAll(literalPart, 'a');
+  if (/[[\\]|^[*+?]|\|[*+?]|\([*+]/.test(rest)) return true;
   let depth = 0;
-  // The start is as that of any alternative.
-  let before = '|';
-  for (const { 0: part, index } of pattern.matchAll(regexpPart)) {
-    const isOfGroup = before === '(' && part.startsWith('?');
-    const problem = isOfGroup
-      ? undefined
-      : (repetitionProblem(part, before) ?? partProblem(part, pattern.slice(index)));
-    if (problem !== undefined) return problem;
-    if (part === '(') depth += 1;
-    if (part === ')') depth -= 1;
-    if (depth < 0) return `unexpected ): \`${pattern}\``;
-    before = isOfGroup ? 'a group' : part;
+  for (const [bracket] of rest.matchAll(/[()]/g)) {
+    depth += bracket === '(' ? 1 : -1;
+    if (depth < 0) return true;
   }
-  return depth > 0 ? `missing closing ): \`${pattern}\`` : undefined;
-}
-
-function repetitionProblem(part: string, before: string): string | undefined {
-  if (!wholeRepetition.test(part)) return undefined;
-  const [count = '', min, max = min] = /^\{(\d+)(?:,(\d+))?,?\}/.exec(part) ?? [];
-  if (Math.max(Number(min), Number(max)) > maxRepeats || Number(min) > Number(max)) {
-    return `invalid repeat count: \`${count}\``;
-  }
-  if (wholeRepetition.test(before)) return `invalid nested repetition operator: \`${before}${part}\``;
-  return before === '|' || before === '(' ? `missing argument to repetition operator: \`${part}\`` : undefined;
-}
-
-/** A mistake of a part at the start of the rest of an expression. */
-function partProblem(part: string, rest: string): string | undefined {
-  if (part === '\\') return 'trailing backslash at end of expression: ``';
-  if (invalidEscape.test(rest)) return `invalid escape sequence: \`${part}\``;
-  if (part === '[') return `missing closing ]: \`${rest}\``;
-  const [capture, name = '', end] = /^\(\?P?<(?=.)([^>]*)(>?)/s.exec(rest) ?? [];
-  if (capture === undefined || (end !== '' && /^\w+$/.test(name))) return undefined;
-  return `invalid named capture: \`${end === '' ? rest : capture}\``;
+  return depth > 0;
 }
 
 const invalid = (field: string, value: string, reason: string): string =>
   `${field}: Invalid value: ${value}: ${reason}`;
-
-/** An RFC 3339 time on a machine in UTC. kubelet: Go's time Time.String */
-function goTime(text: string): string {
-  const [, day = '', time = '', fraction = '', zone = ''] =
-    /^(.{10})T([\d:]+)(?:[.,](\d{1,9})\d*)?(.*)$/.exec(text) ?? [];
-  const digits = fraction.replace(/0+$/, '');
-  const [hours = 0, minutes = 0] = zone.slice(1).split(':').map(Number);
-  const offsetMinutes = 60 * hours + minutes;
-  const offset = `${zone.slice(0, 1)}${twoDigits(Math.floor(offsetMinutes / 60))}${twoDigits(offsetMinutes % 60)}`;
-  const shownZone = offsetMinutes === 0 ? '+0000 UTC' : `${offset} ${offset}`;
-  return `${day} ${time.padStart(8, '0')}${digits === '' ? '' : `.${digits}`} ${shownZone}`;
-}
-
-const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
 const goList = (values: readonly string[]): string => `[]string{${values.map(goQuote).join(', ')}}`;
 

@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { goQuote } from '../../api/values/go-quote.ts';
 import { Refusal } from './answers.ts';
 import { goQuery } from './go-text.ts';
-import { parseMediaType } from './media-type.ts';
 import { readBodyStart } from './request-body.ts';
 
 /** The kubelet reads 10 MB. A longer form is refused, because a part of a command must not run. */
@@ -13,8 +11,8 @@ const multipartType = 'multipart/form-data';
 interface Form {
   /** Those of a body first, then those of the query, then those of a multipart body. */
   values: URLSearchParams;
-  /** Why a part was left out. */
-  error: string | undefined;
+  /** True: a part was left out, because it has a semicolon or a bad escape. */
+  isBroken: boolean;
 }
 
 /**
@@ -28,12 +26,12 @@ export async function requestForm(
 ): Promise<Form> {
   const [, search = ''] = /\?([^#]*)/.exec(request.url ?? '') ?? [];
   const { 'content-type': contentType = '' } = request.headers;
-  const mediaType = parseMediaType(contentType === '' ? 'application/octet-stream' : contentType);
   const isPost = request.method === 'POST';
-  const body = isPost && mediaType.type === formType ? String(await formBody(request)) : '';
-  const parts = isPost && multipart && mediaType.type === multipartType ? await partsOf(request, contentType) : [];
+  const type = isPost ? contentType.replace(/;.*$/s, '').trim().toLowerCase() : '';
+  const body = type === formType ? String(await formBody(request)) : '';
+  const parts = multipart && type === multipartType ? await partsOf(request, contentType) : [];
   const values = new URLSearchParams([...goQuery(body), ...goQuery(search), ...parts]);
-  return { values, error: formProblem(body) ?? (isPost ? mediaType.problem : undefined) ?? formProblem(search) };
+  return { values, isBroken: isBroken(body) || isBroken(search) };
 }
 
 /** Names and texts of the parts that are no files. A broken body has none, as in Go. */
@@ -51,18 +49,5 @@ async function formBody(request: IncomingMessage): Promise<Buffer> {
   return bytes;
 }
 
-/** The last semicolon outweighs the first bad escape. kubelet: Go's net/url ParseQuery */
-function formProblem(text: string): string | undefined {
-  const parts = text.split('&');
-  if (parts.some((part) => part.includes(';'))) return 'invalid semicolon separator in query';
-  const escape = parts.flatMap((part) => sides(part).flatMap((side) => badEscape(side) ?? []))[0];
-  return escape === undefined ? undefined : `invalid URL escape ${goQuote(escape)}`;
-}
-
-/** Name and value. */
-function sides(part: string): string[] {
-  const at = part.indexOf('=');
-  return at === -1 ? [part] : [part.slice(0, at), part.slice(at + 1)];
-}
-
-const badEscape = (text: string): string | undefined => /%(?![0-9a-f]{2}).{0,2}/is.exec(text)?.[0];
+/** kubelet: Go's net/url ParseQuery */
+const isBroken = (text: string): boolean => /;|%(?![0-9a-f]{2})/i.test(text);

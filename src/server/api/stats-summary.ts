@@ -18,9 +18,9 @@ export async function answerSummary(
   { engine, clock }: { engine: Pick<ApiEngine, 'summary'>; clock: Pick<Clock, 'sleep' | 'after'> },
   { request, response }: Call,
 ): Promise<void> {
-  const { values, error: fault } = await requestForm(request);
-  if (fault !== undefined) {
-    sendPlain(response, 500, `Internal Error: parse form failed: ${fault}`);
+  const { values, isBroken } = await requestForm(request);
+  if (isBroken) {
+    sendPlain(response, 500, 'Internal Error: parse form failed');
     return;
   }
   const only = values.getAll('only_cpu_and_memory');

@@ -1,6 +1,7 @@
+import type { ManifestNode } from '../../../api/text/manifest-node.ts';
+import { readJson } from '../../../api/text/read-json.ts';
+import { ReadingBudget } from '../../../api/text/reading-budget.ts';
 import { fnv1a32 } from '../../../api/values/fnv-1a.ts';
-import { type GoJSON, Members, NumberLiteral, readGoJSON } from './go-json.ts';
-import { goJSONError } from './go-json-error.ts';
 import { listOf, mapOf, structOf } from './go-members.ts';
 import type { GoField, GoStruct, GoType, GoValue } from './go-types.ts';
 
@@ -9,74 +10,54 @@ type StructType = GoType & { kind: 'struct' };
 const maxUint64 = 2n ** 64n - 1n;
 const [minInt64, maxInt64] = [-(2n ** 63n), 2n ** 63n - 1n];
 
-/** Where a value is, for messages: the innermost struct, and the names of the fields to it. */
-interface Place {
-  readonly struct: string | undefined;
-  readonly path: readonly string[];
-}
-
 /**
- * Reads JSON as Go does: unknown fields are ignored, missing ones keep the value of `start`. Throws an
- * `Error` with Go's message. kubelet: encoding/json decode.go Unmarshal
+ * Reads JSON as Go does: unknown fields are ignored, missing ones keep the value of `start`. Throws an `Error` for a
+ * text that does not fit. kubelet: encoding/json decode.go Unmarshal
  */
 export function decodeGo(text: string, type: StructType, start: GoStruct): GoStruct {
-  const problem = goJSONError(text);
-  if (problem !== undefined) throw new Error(problem);
-  const value = readGoJSON(text);
-  if (value === null) return start;
-  return { ...start, ...decodeFields(value, type, { struct: undefined, path: [] }) };
+  const { root } = readJson(text, new ReadingBudget());
+  return root.kind === 'null' ? start : { ...start, ...decodeFields(root, type, '') };
 }
 
-function decode(value: GoJSON, type: GoType, place: Place): GoValue {
-  if (value === null) return zeroOf(type);
+/** `path`: names of the fields to the value, for messages. */
+function decode(node: ManifestNode, type: GoType, path: string): GoValue {
+  if (node.kind === 'null') return zeroOf(type);
   switch (type.kind) {
     case 'string':
     case 'bytes':
-      return typeof value === 'string' ? value : mismatch(value, type, place);
+      return node.kind === 'string' ? node.value : mismatch(node, type, path);
     case 'int':
     case 'uint64':
-      return decodeInteger(value, type, place);
+      return decodeInteger(node, type, path);
     case 'slice':
-      if (!isList(value)) return mismatch(value, type, place);
-      return value.map((element) => decode(element, type.element, place));
+      if (node.kind !== 'list') return mismatch(node, type, path);
+      return node.items.map((element) => decode(element, type.element, path));
     case 'map':
-      return decodeMap(value, type, place);
+      if (node.kind !== 'object' || (type.key === 'int' && !node.entries.every(({ key }) => /^-?\d+$/.test(key)))) {
+        return mismatch(node, type, path);
+      }
+      return new Map(node.entries.map(({ key, value }) => [key, decode(value, type.value, path)]));
     case 'struct':
-      return { ...zeroStruct(type), ...decodeFields(value, type, place) };
+      return { ...zeroStruct(type), ...decodeFields(node, type, path) };
   }
 }
 
 /** Go reads the literal, so `1e3` and `1.0` are no integers. kubelet: strconv ParseInt, ParseUint */
-function decodeInteger(value: GoJSON, type: GoType, place: Place): bigint {
-  if (!(value instanceof NumberLiteral)) return mismatch(value, type, place);
-  const isInteger = (type.kind === 'int' ? /^-?\d+$/ : /^\d+$/).test(value.text);
-  const number = isInteger ? BigInt(value.text) : undefined;
+function decodeInteger(node: ManifestNode, type: GoType, path: string): bigint {
+  const isInteger = node.kind === 'number' && /^-?\d+$/.test(node.text);
+  const number = isInteger ? BigInt(node.text) : undefined;
   const [least, most] = type.kind === 'int' ? [minInt64, maxInt64] : [0n, maxUint64];
-  if (number !== undefined && number >= least && number <= most) return number;
-  return mismatch(value, type, place, `number ${value.text}`);
-}
-
-function decodeMap(value: GoJSON, type: GoType & { kind: 'map' }, place: Place): GoValue {
-  if (!(value instanceof Members)) return mismatch(value, type, place);
-  return new Map(
-    value.list.map(([key, member]) => {
-      if (type.key === 'int' && !/^-?\d+$/.test(key)) {
-        return mismatch(key, { kind: 'int', name: 'int' }, place, `number ${key}`);
-      }
-      return [key, decode(member, type.value, place)];
-    }),
-  );
+  return number !== undefined && number >= least && number <= most ? number : mismatch(node, type, path);
 }
 
 /** The last of several members for a field counts. */
-function decodeFields(value: GoJSON, type: StructType, { path }: Place): GoStruct {
-  if (!(value instanceof Members)) return mismatch(value, type, { struct: undefined, path });
-  const struct = type.name.slice(type.name.indexOf('.') + 1);
-  const members = value.list.flatMap(([key, member]) => {
+function decodeFields(node: ManifestNode, type: StructType, path: string): GoStruct {
+  if (node.kind !== 'object') return mismatch(node, type, path);
+  const members = node.entries.flatMap(({ key, value }) => {
     const field = fieldOf(type, key);
     // Null sets only maps, lists and pointers to nil.
-    if (field === undefined || (member === null && zeroOf(field.type) !== undefined)) return [];
-    return [[field.name, decode(member, field.type, { struct, path: [...path, field.json] })] as const];
+    if (field === undefined || (value.kind === 'null' && zeroOf(field.type) !== undefined)) return [];
+    return [[field.name, decode(value, field.type, `${path}.${field.json}`)] as const];
   });
   return Object.fromEntries(members);
 }
@@ -87,22 +68,9 @@ function fieldOf({ fields }: StructType, key: string): GoField | undefined {
   return fields.find(({ json }) => json === key) ?? fields.find(({ json }) => json.toLowerCase() === folded);
 }
 
-function mismatch(value: GoJSON, type: GoType, { struct, path }: Place, kind = kindOf(value)): never {
-  const target =
-    struct === undefined
-      ? `Go value of type ${type.name}`
-      : `Go struct field ${struct}.${path.join('.')} of type ${type.name}`;
-  throw new Error(`json: cannot unmarshal ${kind} into ${target}`);
-}
-
-function kindOf(value: GoJSON): string {
-  if (isList(value)) return 'array';
-  if (value instanceof NumberLiteral) return 'number';
-  return typeof value === 'boolean' ? 'bool' : typeof value;
-}
-
-function isList(value: GoJSON): value is readonly GoJSON[] {
-  return Array.isArray(value);
+function mismatch(node: ManifestNode, type: GoType, path: string): never {
+  const found = node.kind === 'number' ? `the number ${node.text}` : node.kind;
+  throw new Error(`${path === '' ? 'the file' : path} has no value of type ${type.kind} but ${found}`);
 }
 
 function zeroOf(type: GoType): GoValue {

@@ -160,27 +160,13 @@ function imbalanceOf(free: FreeByNode): number {
 const toThousandths = (value: number): number => Math.round(value * 1000) / 1000;
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/**
- * Every choice of `size` of the values, in their order. The next choice overwrites the end of a choice of four or more,
- * because the kubelet keeps slices of Go: an append writes in place while the capacity of 1, 2, 4, 8 or more lasts.
- * kubelet: cpu_assignment.go iterateCombinations
- */
-function* combinations(
-  values: readonly number[],
-  size: number,
-  chosen: number[] = [],
-  depth = 0,
-  start = 0,
-): Generator<readonly number[]> {
-  if (depth === size) {
-    yield chosen;
+/** Every choice of `size` of the values, in their order. kubelet: cpu_assignment.go iterateCombinations */
+function* combinations(values: readonly number[], size: number): Generator<readonly number[]> {
+  if (size === 0) {
+    yield [];
     return;
   }
-  const isFull = depth === 0 || Number.isInteger(Math.log2(depth));
-  const end = Math.max(0, values.length - (size - depth) + 1);
-  for (const [offset, value] of values.slice(start, end).entries()) {
-    const next = isFull ? chosen.slice(0, depth) : chosen;
-    next[depth] = value;
-    yield* combinations(values, size, next, depth + 1, start + offset + 1);
+  for (const [index, first] of values.entries()) {
+    for (const rest of combinations(values.slice(index + 1), size - 1)) yield [first, ...rest];
   }
 }

@@ -44,7 +44,7 @@ test('the file is read back, and a changed one is refused', () => {
   const text = formatDeviceCheckpoint(checkpoint);
   expect(parseDeviceCheckpoint(text)).toEqual(checkpoint);
   expect(() => parseDeviceCheckpoint(text.replace('"d0"', '"d9"'))).toThrow('checkpoint is corrupted');
-  expect(() => parseDeviceCheckpoint('')).toThrow('unexpected end of JSON input');
+  expect(() => parseDeviceCheckpoint('')).toThrow('Expected a value, found the end of the text');
 });
 
 test('members of the file may have other capitals, as in Go', () => {

@@ -31,15 +31,12 @@ test('more reserved memory than a node has is refused, where the kubelet would g
 });
 
 test.each([
-  ['{', 'unexpected end of JSON input'],
-  ['[]', 'json: cannot unmarshal array into Go value of type state.MemoryManagerCheckpoint'],
-  [
-    '{"machineState":{"0":{"cells":["a"]}}}',
-    'json: cannot unmarshal string into Go struct field NUMANodeState.machineState.cells of type int',
-  ],
+  ['{', 'Expected a key in double quotes, found the end of the text'],
+  ['[]', 'the file has no value of type struct but list'],
+  ['{"machineState":{"0":{"cells":["a"]}}}', '.machineState.cells has no value of type int but string'],
   [
     '{"machineState":{"0":{"numberOfAssignments":9223372036854775808}}}',
-    'json: cannot unmarshal number 9223372036854775808 into Go struct field NUMANodeState.machineState.numberOfAssignments of type int',
+    '.machineState.numberOfAssignments has no value of type int but the number 9223372036854775808',
   ],
   ['{"policyName":"Static","machineState":{},"checksum":1}', 'checkpoint is corrupted'],
 ])('the state file %s is malformed', (content, problem) => {
