@@ -42,6 +42,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     podCgroups: earlier.containerManager.podCgroups,
     podDirs,
     undeclaredRecords: earlier.undeclaredRecords,
+    ownAmong: (uids) => histories.ownAmong(uids),
     unmountVolumes: (uid) => volumeManager.unmountPodVolumes(uid),
     clock,
     logger: logger.child({ component: 'gc' }),

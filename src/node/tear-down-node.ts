@@ -2,17 +2,19 @@ import { systemClock } from '../clock.ts';
 import { ManagedContainerd } from '../containerd/managed-containerd.ts';
 import { lastGoodFolder, LastGoodManifests } from '../engine/config/last-good/last-good-manifests.ts';
 import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
-import { cgroupDrivers } from '../engine/container-manager/cgroup-names.ts';
+import { type CgroupDriver, cgroupDrivers } from '../engine/container-manager/cgroup-names.ts';
+import { listPodCgroups } from '../engine/container-manager/list-pod-cgroups.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { removeEmptyQOSCgroups, removePodCgroup } from '../engine/container-manager/remove-pod-cgroup.ts';
 import { isRootDir } from '../engine/container/root-owner.ts';
 import { containerLogLinksDir } from '../engine/container/log-paths.ts';
 import { DeadLogs } from '../engine/gc/dead-logs.ts';
+import { findLeftCgroups } from '../engine/gc/left-cgroups.ts';
 import { type RemovalFailure, tearDownPods } from '../engine/gc/tear-down-pods.ts';
 import { writeUndeclared } from '../engine/gc/undeclared-records.ts';
 import { historyFolder, historyPath, readHistory } from '../engine/history/history-file.ts';
 import { historyOf } from '../engine/history/pod-history.ts';
-import { writePodRemoved } from '../engine/history/removed-pods.ts';
+import { podsWithHistory, writePodRemoved } from '../engine/history/removed-pods.ts';
 import { stagedVolumesFolder } from '../engine/csi/csi-files.ts';
 import { PodDirs } from '../engine/host/pod-dirs.ts';
 import { claimsWithFolder, removeClaimFolders } from '../engine/persistent-volumes/claim-folders.ts';
@@ -81,7 +83,10 @@ export async function tearDownNode(options: TearDownOptions): Promise<TornDownNo
     cgroupDrivers.map((driver) => openCgroupManager(driver, { clock: systemClock, logger })),
   );
   const failures = await tearDownPodsOf(options, managers);
-  for (const manager of managers) await removeEmptyQOSCgroups(manager, options.cgroupRoot);
+  for (const [index, manager] of managers.entries()) {
+    await removeLeftCgroups(options, manager, cgroupDrivers[index] ?? 'cgroupfs');
+    await removeEmptyQOSCgroups(manager, options.cgroupRoot);
+  }
   const mayDelete = options.deletesClaims && failures.length === 0;
   const stillMounted = failures.length === 0 ? await unmountStaged(options.rootDir) : undefined;
   return { failures, unforgotten, claims: await claimsLeft(options.rootDir, mayDelete), stillMounted };
@@ -93,6 +98,24 @@ async function noteRemovals(rootDir: string): Promise<void> {
   for (const uid of await podDirs.podUIDs()) {
     await writeUndeclared(podDirs.podDir(uid), 'removed').catch(() => undefined);
   }
+}
+
+/** Removes the cgroups of pods of this root-dir that were removed earlier, unless processes run in them. */
+async function removeLeftCgroups(
+  { rootDir, cgroupRoot, logger }: TearDownOptions,
+  manager: CgroupManager,
+  cgroupDriver: CgroupDriver,
+): Promise<void> {
+  const present = new Set(await new PodDirs({ rootDir }).podUIDs());
+  const { empty, populated } = await findLeftCgroups({
+    cgroups: await listPodCgroups(manager, { cgroupRoot, cgroupDriver }),
+    isPopulated: (path) => manager.isPopulated(path),
+    isPresent: (uid) => present.has(uid),
+    ownAmong: (uids) => podsWithHistory(historyFolder(rootDir), uids),
+  });
+  for (const { uid } of empty) await removePodCgroup(manager, cgroupRoot, uid);
+  for (const { uid, path } of populated)
+    logger.warn({ podUID: uid, cgroup: path }, 'Processes run in the cgroup of a pod that was removed earlier');
 }
 
 /** Unmounts volumes that CSI drivers mounted for removed pods. Works without the drivers. */

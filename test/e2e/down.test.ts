@@ -1,10 +1,11 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { EngineSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, startAgent } from './agent.ts';
-import { findLeftovers } from './leftovers.ts';
+import { cgroupFolders, findLeftovers } from './leftovers.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { untilGone } from './until-gone.ts';
 
@@ -61,6 +62,34 @@ test('a pod that was torn down and comes back was never restarted', async () => 
   await agent.start();
   const { pod } = await agent.untilReady('scheduler');
   expect(pod.status?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0]);
+});
+
+test('the next start and the next down remove cgroups that a runtime made again after the end of an agent', async () => {
+  await agent.write('web.json', makePod('web', { containers: [shell('app', serve)] }));
+  const { uid } = (await agent.untilReady('web')).pod.metadata;
+  await agent.remove('web.json');
+  await untilGone(join(agent.rootDir, 'pods', uid));
+  const makeAgain = async (name: string): Promise<void> => {
+    const tiers = (await cgroupFolders(agent.cgroupRoot)).filter((folder) => folder.endsWith('/kubepods/besteffort'));
+    for (const tier of tiers) await mkdir(join(tier, name));
+  };
+  const cgroups = async (): Promise<string[]> => {
+    const names = (await cgroupFolders(agent.cgroupRoot)).map((folder) => basename(folder));
+    return [...new Set(names)].filter((name) => name.startsWith('pod')).sort();
+  };
+  await agent.stop();
+  await makeAgain(`pod${uid}`);
+  await makeAgain('pod-of-another-agent');
+  expect(await cgroups()).toEqual(['pod-of-another-agent', `pod${uid}`].sort());
+  await agent.start();
+  while ((await cgroups()).length > 1) await setImmediate();
+  expect(await cgroups()).toEqual(['pod-of-another-agent']);
+  await agent.stop();
+  await makeAgain(`pod${uid}`);
+  expect(await agent.down()).toMatchObject({ code: 0, stderr: '' });
+  expect(await cgroups()).toEqual(['pod-of-another-agent']);
+  for (const folder of await cgroupFolders(agent.cgroupRoot))
+    if (basename(folder).startsWith('pod')) await rmdir(folder);
 });
 
 test('down leaves nothing of a container that something else removed from the runtime', async () => {

@@ -8,10 +8,11 @@ import { type CgroupName, podCgroupName } from './cgroup-names.ts';
 import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
 import { type CgroupLimits, podCgroupLimits } from './pod-cgroup-limits.ts';
 import { raisedLimits } from './raised-limits.ts';
+import { listPodCgroups, type PodCgroup } from './list-pod-cgroups.ts';
 import { removePodCgroup } from './remove-pod-cgroup.ts';
 
 interface Deps {
-  node: Pick<CgroupSettings, 'cgroupsPerQOS' | 'cgroupRoot' | 'containerNode' | 'podPidsLimit'>;
+  node: Pick<CgroupSettings, 'cgroupsPerQOS' | 'cgroupRoot' | 'cgroupDriver' | 'containerNode' | 'podPidsLimit'>;
   cgroups: CgroupManager;
   refusals: CgroupRefusalReport;
   logger: Logger;
@@ -86,6 +87,16 @@ export class PodCgroups {
       if (!hasCode(error, 'EROFS', 'EPERM', 'EACCES')) throw error;
       logger.warn({ err: errorMessage(error), podUID }, 'Removing the cgroup of a pod failed');
     }
+  }
+
+  /** All pod cgroups, also those of other agents. Resolves with none if pods have no cgroups. */
+  list(): Promise<PodCgroup[]> {
+    const { node, cgroups } = this.deps;
+    return node.cgroupsPerQOS ? listPodCgroups(cgroups, node) : Promise.resolve([]);
+  }
+
+  isPopulated(path: string): Promise<boolean> {
+    return this.deps.cgroups.isPopulated(path);
   }
 
   private limitsOf(pod: Pod): CgroupLimits {

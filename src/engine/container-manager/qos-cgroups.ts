@@ -7,10 +7,11 @@ import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { reasons } from '../view/reasons.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
-import { type CgroupName, cgroupPath, podUIDOfCgroup, qosCgroups } from './cgroup-names.ts';
+import { type CgroupName, cgroupPath, qosCgroups } from './cgroup-names.ts';
 import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
 import type { CgroupSettings } from './cgroup-settings.ts';
 import { milliCPUToShares, minShares } from './cpu-conversion.ts';
+import { listPodCgroups } from './list-pod-cgroups.ts';
 import { kubepodsLimits } from './node-cgroups.ts';
 
 interface Deps {
@@ -111,14 +112,10 @@ export class QOSCgroups {
 
   private async hasPodsOfOthers(): Promise<boolean> {
     const { node, cgroups, ownPodUIDs } = this.deps;
-    const tiers = await Promise.all([this.root, this.burstable, this.bestEffort].map((name) => cgroups.children(name)));
+    const all = await listPodCgroups(cgroups, node);
     const own = new Set(await ownPodUIDs());
-    const others = tiers.flat().filter((path) => {
-      const uid = podUIDOfCgroup(path, node.cgroupRoot, node.cgroupDriver);
-      return uid !== undefined && !own.has(uid);
-    });
     // One at a time, because the files of hundreds of left-over cgroups would fill the memory.
-    for (const path of others) if (await cgroups.isPopulated(path)) return true;
+    for (const { path } of all.filter(({ uid }) => !own.has(uid))) if (await cgroups.isPopulated(path)) return true;
     return false;
   }
 }

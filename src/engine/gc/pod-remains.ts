@@ -13,6 +13,7 @@ import { isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { type PodRemover, surplusContainers } from '../kuberuntime/pod-remover.ts';
 import type { ContainerGCPolicy } from './container-gc.ts';
+import { findLeftCgroups } from './left-cgroups.ts';
 import type { UndeclaredRecords } from './undeclared-records.ts';
 
 /** More pods than are removed while a runtime makes one sandbox. */
@@ -31,6 +32,8 @@ interface Deps {
   podCgroups: PodCgroups;
   podDirs: PodDirs;
   undeclaredRecords: Pick<UndeclaredRecords, 'note' | 'release'>;
+  /** Those of the pods that an agent of this root-dir ran. */
+  ownAmong: (uids: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Unmounts the volumes of a pod, if there are any. */
   unmountVolumes: (uid: string) => Promise<unknown>;
   clock: Pick<Clock, 'monotonic'>;
@@ -55,8 +58,8 @@ interface Deps {
  * Removes the remains of pods: in the runtime, among the cgroups, on disk. All of it runs beside the sync loop, which a
  * hanging runtime therefore does not delay.
  *
- * INVARIANTS: only our pods are touched: those with a folder below the root-dir, and those that we removed. The folder
- * is removed last, so that remains are found again. One removal of a pod runs at a time.
+ * INVARIANTS: only our pods are touched: those with a folder below the root-dir, and those that we or an earlier agent
+ * removed. The folder is removed last, so that remains are found again. One removal of a pod runs at a time.
  */
 export class PodRemains {
   /** By UID. */
@@ -72,6 +75,8 @@ export class PodRemains {
    * one of these pods.
    */
   private readonly removed = new Map<string, number>();
+  /** True once the cgroups that an earlier agent left were searched for. */
+  private hasSearched = false;
 
   constructor(private readonly deps: Deps) {}
 
@@ -176,7 +181,9 @@ export class PodRemains {
 
   private async cleanUpOrphans(isSpared: (uid: string) => boolean): Promise<void> {
     const late = this.deps.listedPods().flatMap(({ uid }) => (this.removed.has(uid) ? uid : []));
-    const ours = new Set([...(await this.deps.podDirs.podUIDs()), ...late]);
+    const own = new Set(await this.deps.podDirs.podUIDs());
+    const ours = new Set([...own, ...late]);
+    if (!this.hasSearched) await this.findLeftCgroups(own);
     this.startLateCgroupRemovals();
     // A manifest may have come since `isSpared` was made.
     const unspared = [...ours].filter((uid) => !isSpared(uid) && !this.deps.isKnown(uid));
@@ -254,6 +261,31 @@ export class PodRemains {
           this.removals.delete(uid);
         });
       this.removals.set(uid, removal);
+    }
+  }
+
+  /** Finds cgroups that a runtime made again after an earlier agent had removed their pods, and ended. */
+  private async findLeftCgroups(own: ReadonlySet<string>): Promise<void> {
+    const { foreignPods, isKnown, listedPods, logger, ownAmong, podCgroups } = this.deps;
+    const listed = new Set(listedPods().map(({ uid }) => uid));
+    const isPresent = (uid: string): boolean =>
+      own.has(uid) || listed.has(uid) || isKnown(uid) || foreignPods.holderOf(uid) !== undefined;
+    try {
+      const cgroups = await podCgroups.list();
+      const isPopulated = (path: string): Promise<boolean> => podCgroups.isPopulated(path);
+      const { empty, populated } = await findLeftCgroups({ cgroups, isPopulated, isPresent, ownAmong });
+      this.hasSearched = true;
+      for (const { uid, path } of empty) {
+        logger.info({ podUID: uid, cgroup: path }, 'Removing the cgroup of a pod that an earlier agent removed');
+        this.remember(uid);
+      }
+      for (const { uid, path } of populated)
+        logger.warn(
+          { podUID: uid, cgroup: path },
+          'Processes run in the cgroup of a pod that an earlier agent removed',
+        );
+    } catch (error) {
+      logger.warn({ err: errorMessage(error) }, 'Looking for cgroups of removed pods failed, it is tried again');
     }
   }
 

@@ -17,7 +17,7 @@ import {
 } from './history-entry.ts';
 import { appendHistory, historyPath, olderHalf, podOfHistoryFile, readHistory, syncHistory } from './history-file.ts';
 import { historyOf, PodHistory } from './pod-history.ts';
-import { historiesWithCounts } from './removed-pods.ts';
+import { historiesWithCounts, podsWithHistory } from './removed-pods.ts';
 
 /** Lines within this time are written together, and synced. Restart counts are written at once. */
 const batchMs = 1000;
@@ -112,6 +112,11 @@ export class PodHistories {
     await kept?.loading;
     const history = kept?.history ?? historyOf(await readHistory(path));
     return history.hasRevision(uid);
+  }
+
+  /** Those of the UIDs whose pods an agent of this root-dir ran. Rejects with the error of the file system. */
+  ownAmong(podUIDs: readonly string[]): Promise<Set<string>> {
+    return podsWithHistory(this.deps.folder, podUIDs);
   }
 
   /** Empty if the past cannot be read. Keeps nothing in memory. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { namesIn } from '../../names-in.ts';
 import { formatHistory } from './history-entry.ts';
 import { appendHistory, historyPath, readHistory, syncHistory } from './history-file.ts';
-import { historyOf } from './pod-history.ts';
+import { historyOf, type PodHistory } from './pod-history.ts';
 
 /**
  * Records that everything of the pod with this UID was removed, while no agent runs. Its restart counts begin at 0
@@ -29,9 +29,21 @@ export async function writePodRemoved(
  */
 export async function historiesWithCounts(folder: string, podUID: string): Promise<string[]> {
   const found: string[] = [];
+  for await (const { path, history } of histories(folder)) if (history.hasCounts(podUID)) found.push(path);
+  return found;
+}
+
+/** Those of the UIDs whose pods an agent of this root-dir ran. Rejects with the error of the file system. */
+export async function podsWithHistory(folder: string, podUIDs: readonly string[]): Promise<Set<string>> {
+  const found = new Set<string>();
+  for await (const { history } of histories(folder))
+    for (const uid of podUIDs) if (history.hasRevision(uid)) found.add(uid);
+  return found;
+}
+
+async function* histories(folder: string): AsyncGenerator<{ path: string; history: PodHistory }> {
   for (const name of (await namesIn(folder)).filter((file) => file.endsWith('.jsonl'))) {
     const path = join(folder, name);
-    if (historyOf(await readHistory(path)).hasCounts(podUID)) found.push(path);
+    yield { path, history: historyOf(await readHistory(path)) };
   }
-  return found;
 }

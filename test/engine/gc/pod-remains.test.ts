@@ -13,6 +13,7 @@ test('a cgroup of a removed pod that the runtime made late is removed, too', asy
     podDirs: { podUIDs: () => Promise.resolve([]), removePodDir: () => Promise.resolve() },
     podRemover: { removePod: () => Promise.resolve() },
     podCgroups: {
+      list: () => Promise.resolve([]),
       remove: (uid: string) => {
         cgroups.delete(uid);
         return Promise.resolve();
@@ -64,6 +65,7 @@ test('a pod whose manifest comes while the folders are read is no orphan', async
         return Promise.resolve(['u1']);
       },
     },
+    podCgroups: { list: () => Promise.resolve([]) },
     isKnown: (uid: string) => known.has(uid),
     onOrphans: () => {
       orphans += 1;
