@@ -209,3 +209,57 @@ test('a command of another program leads to ours', async () => {
   expect((await agent.cli(['get', 'pod', 'good', '-o', 'jsonpath={.metadata.name}'])).stdout).toBe('good-edge1');
   expect((await agent.cli(['wait', '--for=condition=Ready', 'pod/good', '--timeout', '120'])).code).toBe(0);
 });
+
+test('of a pod whose init container runs and waits, explain, ps and logs show that one', async () => {
+  const containers = {
+    initContainers: [shell('wait', `echo no mqtt yet; ${serve}`)],
+    containers: [shell('app', serve)],
+  };
+  await agent.write('stalled.yaml', makePod('stalled', containers));
+  await agent.untilPod('stalled', ({ pod }) => pod.status?.initContainerStatuses?.[0]?.state?.running !== undefined);
+  // Returns once the line is in the log.
+  await agent.cli(['logs', 'stalled', '-c', 'wait', '-f', '--limit-bytes', '12']);
+  const cause = 'wait: init container 1 of 1 is still running; app starts after it';
+  const explained = JSON.parse((await agent.cli(['explain', 'stalled', '-o', 'json'])).stdout) as object;
+  expect(explained).toMatchObject({
+    stage: 'start',
+    container: 'wait',
+    cause,
+    evidence: [{ from: 'container wait' }, { from: 'log of wait', text: 'no mqtt yet' }],
+    ways: ['Read its output: kubelet-ts logs stalled -c wait'],
+  });
+  expect((await agent.cli(['ps', 'stalled', '--no-headers'])).stdout).toMatch(
+    new RegExp(`^default +stalled-edge1 +0/1 +Init:0/1 +0 +\\w+ +${cause}\\n$`),
+  );
+  expect(await agent.cli(['logs', 'stalled'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: [
+      'Defaulted container "app" out of: app, wait (init)',
+      'last lines of init container wait:',
+      '  no mqtt yet',
+      'error: container "app" in pod "stalled-edge1" is waiting to start: PodInitializing: init container wait is running',
+      'hint: Show the log of the init container: kubelet-ts logs default/stalled-edge1 -c wait',
+      '',
+    ].join('\n'),
+  });
+  expect((await agent.cli(['describe', 'stalled'])).stdout).toMatch(
+    new RegExp(`^Source: +file: ${join(agent.manifestsFolder, 'stalled.yaml')}$`, 'm'),
+  );
+});
+
+test('get, describe, restart and wait name the manifest with an error that declares no pod', async () => {
+  const error = `${join(agent.manifestsFolder, 'syntax.yaml')}:4:20: spec.containers: Expected a list, found the number 5`;
+  const hint = `Its manifest has an error: ${error}. Show it: kubelet-ts explain syntax`;
+  for (const command of ['get', 'describe', 'restart']) {
+    const failed = { code: 1, stdout: '', stderr: `error: no pod "syntax"\nhint: ${hint}\n` };
+    expect(await agent.cli([command, 'syntax'])).toEqual(failed);
+  }
+  expect(await agent.cli(['wait', 'syntax', '--timeout', '1h'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      `error: pod syntax does not run its manifest, which has an error: ${error}\n` +
+      'hint: Correct the manifest, then wait again. Show the error: kubelet-ts explain syntax\n',
+  });
+});
