@@ -103,6 +103,7 @@ function podSnapshot(
   const restarting = parts.operations.restartingContainers(declared);
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = starter.rejectionOf(uid);
+  const awaits = starter.awaitedBy(uid);
   const pulls = pullWatch.of(uid);
   const declaredBy = parts.config.declarer(declared.metadata);
   return {
@@ -118,6 +119,7 @@ function podSnapshot(
       : { waitingUpdate: { ...waitingUpdate, message: outgoing.text(waitingUpdate.message) } }),
     worker: { ...shownWorker(workers.snapshot(uid), outgoing), ...(nextSyncAt === undefined ? {} : { nextSyncAt }) },
     ...(rejection === undefined ? {} : { rejection: { ...rejection, message: outgoing.text(rejection.message) } }),
+    ...(awaits && { awaits }),
     ...(pulls.length === 0 ? {} : { pulls }),
     events: events.eventsOf(uid),
   };

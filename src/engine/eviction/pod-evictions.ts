@@ -46,8 +46,9 @@ export class PodEvictions {
 
   evict(pod: Pod, eviction: CausedEviction): void {
     const { records, emit } = this.deps;
-    const { message, gracePeriodSeconds } = eviction;
-    podEventRecorder(emit, pod).warning(reasons.evicted, message);
+    const { message, gracePeriodSeconds, observedAtMonotonic } = eviction;
+    const cause = observedAtMonotonic === undefined ? 'storageLimit' : undefined;
+    podEventRecorder(emit, pod).warning(reasons.evicted, message, undefined, undefined, cause);
     this.count(eviction);
     void records.write(pod.metadata.uid, { message, gracePeriodSeconds });
     this.end(pod, eviction);

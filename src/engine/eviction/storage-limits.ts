@@ -1,7 +1,6 @@
 import { formatQuantity, quantityValue, toQuantity } from '../../api/values/quantity.ts';
 import { podLimits } from '../../api/values/resource-totals.ts';
 import type { Pod, Volume } from '../../api/types.ts';
-import { storageLimitTexts } from '../view/recognized-texts.ts';
 import type { DiskLayout } from './disk-layout.ts';
 import type { PodUsage } from './node-summary.ts';
 
@@ -40,16 +39,20 @@ function exceededEmptyDir({ spec }: Pod, { volume = [] }: PodUsage): ExceededLim
   const exceeded = (spec.volumes ?? [])
     .flatMap((one) => limitedEmptyDir(one) ?? [])
     .find(({ name, limitBytes }) => BigInt(volume.find((stats) => stats.name === name)?.usedBytes ?? 0) > limitBytes);
-  return (
-    exceeded && { signal: 'emptydirfs.limit', message: storageLimitTexts.emptyDir(exceeded.name, exceeded.sizeLimit) }
-  );
+  if (exceeded === undefined) return undefined;
+  const { name, sizeLimit } = exceeded;
+  return {
+    signal: 'emptydirfs.limit',
+    message: `Usage of EmptyDir volume "${name}" exceeds the limit "${sizeLimit}". `,
+  };
 }
 
 function exceededPodLimit(pod: Pod, usage: PodUsage): ExceededLimit | undefined {
   const limit = podLimits(pod).get('ephemeral-storage');
   const used = BigInt(usage['ephemeral-storage']?.usedBytes ?? 0);
   if (limit === undefined || used <= quantityValue(limit)) return undefined;
-  return { signal: 'ephemeralpodfs.limit', message: storageLimitTexts.pod(formatQuantity(limit)) };
+  const message = `Pod ephemeral local storage usage exceeds the total limit of containers ${formatQuantity(limit)}. `;
+  return { signal: 'ephemeralpodfs.limit', message };
 }
 
 /** The writable layer counts only if it is on the node's disk. */
@@ -65,7 +68,7 @@ function exceededContainerLimit(
     if (limit.nanos > 0n && BigInt(used) > quantityValue(limit)) {
       return {
         signal: 'ephemeralcontainerfs.limit',
-        message: storageLimitTexts.container(name, formatQuantity(limit)),
+        message: `Container ${name} exceeded its local ephemeral storage limit "${formatQuantity(limit)}". `,
       };
     }
   }

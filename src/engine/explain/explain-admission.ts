@@ -1,6 +1,5 @@
 import { reasons } from '../view/reasons.ts';
 import { retryTexts } from '../view/retry-texts.ts';
-import { awaitedPods } from '../view/recognized-texts.ts';
 import type { Finding, Stage } from './explanation.ts';
 import { commandName, type Subject } from './subject.ts';
 
@@ -12,16 +11,16 @@ export function explainAdmission({ rejection, ...subject }: Subject): Finding | 
 }
 
 /** A pod that waits for other pods. */
-export function explainStartOrder({ pod }: Subject): Finding | undefined {
-  const { reason, message = '' } = pod.status ?? {};
-  if (reason !== reasons.waitingForPods) return undefined;
-  const { unready, undeclared } = awaitedPods(message);
+export function explainStartOrder({ pod, awaits }: Subject): Finding | undefined {
+  const { message = '' } = pod.status ?? {};
+  if (awaits === undefined) return undefined;
+  const { unready, undeclared } = awaits;
   const [[missing], [awaited]] = [undeclared, unready];
   return {
     stage: 'start order',
     cause: message.replace(/^W/, 'w'),
     field: 'metadata.annotations[kubelet-ts.io/depends-on]',
-    evidence: [{ from: 'status', text: `${reason}: ${message}` }],
+    evidence: [{ from: 'status', text: `${reasons.waitingForPods}: ${message}` }],
     ways: [
       ...(missing === undefined
         ? []

@@ -1,7 +1,6 @@
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { reasons } from '../view/reasons.ts';
 import { retryTexts } from '../view/retry-texts.ts';
-import { isStorageLimitText } from '../view/recognized-texts.ts';
 import type { Evidence, Finding } from './explanation.ts';
 import { lookAtRuntime } from './runtime-ways.ts';
 import {
@@ -43,12 +42,13 @@ function evicted(subject: Subject): Finding {
     stage: 'evicted',
     cause: message.trim(),
     evidence: event === undefined ? [{ from: 'status', text: message.trim() }] : [eventEvidence(event)],
-    ways: isStorageLimitText(message)
-      ? ['Raise the limit (sizeLimit, or limits of ephemeral-storage), or let the pod write less.']
-      : [
-          'Free what the node lacks: df -h; free -m; kubelet-ts top',
-          'Or raise resources.requests of the pod, so that others are evicted first.',
-        ],
+    ways:
+      event?.cause === 'storageLimit'
+        ? ['Raise the limit (sizeLimit, or limits of ephemeral-storage), or let the pod write less.']
+        : [
+            'Free what the node lacks: df -h; free -m; kubelet-ts top',
+            'Or raise resources.requests of the pod, so that others are evicted first.',
+          ],
     nextTryWhen: retryTexts.node,
     ...nextTry(subject),
   };

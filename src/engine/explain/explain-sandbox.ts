@@ -1,5 +1,5 @@
 import { shellWord } from '../../shell-word.ts';
-import { sandboxFaults } from '../view/recognized-texts.ts';
+import { sandboxFaults } from '../view/sandbox-faults.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
 import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';

@@ -3,6 +3,7 @@ import { manifestKey } from '../../api/values/depends-on.ts';
 import { parseDuration } from '../../api/values/duration.ts';
 import { podKey } from '../../api/values/pod-names.ts';
 import type { HistoryEntry } from '../history/history-entry.ts';
+import type { EventCause } from '../view/events.ts';
 import type { EngineSnapshot, PodSnapshot } from '../view/snapshot.ts';
 import type { Evidence, Finding } from './explanation.ts';
 
@@ -26,6 +27,7 @@ export interface PastEvent {
   reason: string;
   message: string;
   containerName?: string;
+  cause?: EventCause;
   hint?: string;
 }
 

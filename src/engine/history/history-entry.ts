@@ -1,4 +1,4 @@
-import type { ContainerEnd } from '../view/events.ts';
+import type { ContainerEnd, EventCause } from '../view/events.ts';
 
 /** Events of one kind, counted as by `kubectl describe`. */
 export interface EventEntry {
@@ -10,6 +10,7 @@ export interface EventEntry {
   /** Of the newest event. */
   message: string;
   containerName?: string;
+  cause?: EventCause;
   count: number;
   /** Milliseconds since the epoch, as every `…At` here. */
   firstAt: number;

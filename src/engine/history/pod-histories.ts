@@ -160,9 +160,9 @@ export class PodHistories {
     this.release(path);
   }
 
-  private recordEvent({ pod, at, eventType, reason, message, containerName }: RecordedOfPod): void {
+  private recordEvent({ pod, at, eventType, reason, message, containerName, cause }: RecordedOfPod): void {
     const event = { podUID: pod.uid, at, eventType, reason, message: this.cleared(pod.uid, message) };
-    const single = containerName === undefined ? event : { ...event, containerName };
+    const single = { ...event, ...(containerName !== undefined && { containerName }), ...(cause && { cause }) };
     this.write(pod, (history) => history.addEventOnce(single));
   }
 

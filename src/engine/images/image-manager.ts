@@ -12,7 +12,6 @@ import { ContainerStartError } from '../container/container-start-error.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import type { Meter } from '../view/meter.ts';
 import { reasons } from '../view/reasons.ts';
-import { failedPullText } from '../view/recognized-texts.ts';
 import type { RegistryCredentials } from './docker-config.ts';
 import type { ImageGCPolicy } from './image-gc.ts';
 import { imageKey } from './image-keys.ts';
@@ -189,7 +188,8 @@ export class ImageManager {
     } catch (error) {
       request.signal.throwIfAborted();
       const failure = pullFailure(error);
-      recorder.warning(reasons.failed, failedPullText(image, failure.message), container.name, loadHint);
+      const message = `Failed to pull image "${image}": ${failure.message}`;
+      recorder.warning(reasons.failed, message, container.name, loadHint, 'imagePull');
       backOff.next(key, clock.monotonic());
       this.lastFailures.set(key, `${failure.reason}: ${failure.message}`);
       throw failure;

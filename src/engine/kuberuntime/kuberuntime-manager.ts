@@ -9,7 +9,7 @@ import type { AskedImages } from '../images/image-manager.ts';
 import type { ProbeResults } from '../container/probe-results.ts';
 import { formatPod } from '../../api/values/pod-names.ts';
 import { reasons } from '../view/reasons.ts';
-import { sandboxFaults } from '../view/recognized-texts.ts';
+import { sandboxFaults } from '../view/sandbox-faults.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { computePodActions } from './actions/compute-pod-actions.ts';
 import { computeRestartActions, type KeptContainer, keptContainers } from './actions/add-restarts.ts';

@@ -14,7 +14,7 @@ import type { UserNamespaces } from '../userns/user-namespaces.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import type { PodActions } from './actions/pod-actions.ts';
-import { sandboxFaults } from '../view/recognized-texts.ts';
+import { sandboxFaults } from '../view/sandbox-faults.ts';
 import { delayMs, makingCall } from './making-call.ts';
 import { podSandboxConfig } from './pod-sandbox-config.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';

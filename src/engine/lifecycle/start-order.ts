@@ -2,12 +2,11 @@ import { cycleOf, cycleText, dependsOn, findDependency } from '../../api/values/
 import type { Pod, PodStatus } from '../../api/types.ts';
 import { isReadyOrDone } from '../../api/values/pod-conditions.ts';
 import { reasons } from '../view/reasons.ts';
-import { awaitedPodsText } from '../view/recognized-texts.ts';
-import type { Rejection } from '../view/snapshot.ts';
+import type { AwaitedPods, Rejection } from '../view/snapshot.ts';
 
 /** Decision for a pod that does not run yet: start, wait, or be rejected until manifests change. */
 export type StartOrder =
-  { decision: 'start' } | { decision: 'wait'; message: string } | { decision: 'refuse'; rejection: Rejection };
+  { decision: 'start' } | { decision: 'wait'; awaits: AwaitedPods } | { decision: 'refuse'; rejection: Rejection };
 
 /**
  * Decides whether a pod must wait for others by its annotation. A completed pod counts as ready. `pods` are all
@@ -33,7 +32,15 @@ export function computeStartOrder(
     else if (!isReadyOrDone(statusOf(dependency))) unready.push(shownKey(key, pod));
   }
   if (unready.length + undeclared.length === 0) return { decision: 'start' };
-  return { decision: 'wait', message: awaitedPodsText({ unready, undeclared }) };
+  return { decision: 'wait', awaits: { unready, undeclared } };
+}
+
+/** Such as `Waiting for etcd to be Ready. Waiting for db, which no manifest declares`. */
+export function awaitedPodsText({ unready, undeclared }: AwaitedPods): string {
+  return [
+    ...(unready.length > 0 ? [`Waiting for ${unready.join(', ')} to be Ready`] : []),
+    ...(undeclared.length > 0 ? [`Waiting for ${undeclared.join(', ')}, which no manifest declares`] : []),
+  ].join('. ');
 }
 
 /** Without the namespace if it is the pod's own. */

@@ -2,9 +2,9 @@ import type { Pod } from '../../api/types.ts';
 import type { ClassProblem } from '../../api/values/resolve-classes.ts';
 import { takenMessage } from '../kuberuntime/owned-runtime.ts';
 import type { Admission } from '../lifecycle/admit-pod.ts';
-import type { StartOrder } from '../lifecycle/start-order.ts';
+import { awaitedPodsText, type StartOrder } from '../lifecycle/start-order.ts';
 import { reasons } from '../view/reasons.ts';
-import type { Rejection, WaitingUpdate } from '../view/snapshot.ts';
+import type { AwaitedPods, Rejection, WaitingUpdate } from '../view/snapshot.ts';
 import type { AdmissionNews } from './admission-news.ts';
 
 /**
@@ -17,7 +17,7 @@ import type { AdmissionNews } from './admission-news.ts';
 export type PodWait =
   | Rejection
   /** Other pods must be Ready first. Ends when a pod becomes Ready or completes, or when manifests change. */
-  | { retryOn: 'podReady'; reason: string; message: string }
+  | { retryOn: 'podReady'; reason: string; message: string; awaits: AwaitedPods }
   /** Device plugins are asked for its devices. Ends when they answer. */
   | { retryOn: 'allocation'; reason: string; message: string }
   /** Pods are ended to make room for it. Ends when the last of these has ended. */
@@ -200,7 +200,12 @@ function precedence({ metadata: { uid } }: Pod, facts: AdmissionFacts): PodWait 
     case 'start':
       return undefined;
     case 'wait':
-      return { reason: reasons.waitingForPods, message: order.message, retryOn: 'podReady' };
+      return {
+        reason: reasons.waitingForPods,
+        message: awaitedPodsText(order.awaits),
+        awaits: order.awaits,
+        retryOn: 'podReady',
+      };
     case 'refuse':
       return order.rejection;
   }

@@ -8,7 +8,7 @@ import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
 import type { Meter } from '../view/meter.ts';
 import { reasons, runsOnUntilThen } from '../view/reasons.ts';
-import type { Rejection } from '../view/snapshot.ts';
+import type { AwaitedPods, Rejection } from '../view/snapshot.ts';
 import type { AdmissionNews } from './admission-news.ts';
 import { computePodStart, endedBy, type PodWait, type RetryOn, waitsForChange } from './compute-pod-start.ts';
 import { dropPull, type PodEntry } from './pod-entry.ts';
@@ -94,6 +94,12 @@ export class PodStarter {
   rejectionOf(uid: string): Rejection | undefined {
     const wait = this.waitOf(uid);
     return isRejection(wait) ? { reason: wait.reason, message: wait.message, retryOn: wait.retryOn } : undefined;
+  }
+
+  /** The pods that this one waits for. Returns undefined if there are none. */
+  awaitedBy(uid: string): AwaitedPods | undefined {
+    const wait = this.waitOf(uid);
+    return wait?.retryOn === 'podReady' ? wait.awaits : undefined;
   }
 
   /** Returns the pods whose wait may be over, those with reserved room first. */

@@ -85,7 +85,11 @@ interface RecordedEvent {
   /** Absent for an event of the node. */
   pod?: PodRef;
   containerName?: string;
+  cause?: EventCause;
 }
+
+/** What an event is about where its reason has several causes: a failed pull, or a limit of the pod itself. */
+export type EventCause = 'imagePull' | 'storageLimit';
 
 /** images: progress of a pull, about once a second. Some runtimes report none. */
 interface PullEvent {

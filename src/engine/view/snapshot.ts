@@ -103,6 +103,8 @@ export interface PodSnapshot {
   worker: WorkerSnapshot;
   /** Why the pod was not admitted, and when admission is tried again. */
   rejection?: Rejection;
+  /** The pods that it waits for before it starts. Absent if it does not wait for any. */
+  awaits?: AwaitedPods;
   /** Pulls under way with known progress. Absent if empty. */
   pulls?: PullSnapshot[];
   /** The pod's newest events, oldest first, at most 64. */
@@ -116,6 +118,13 @@ export interface WaitingUpdate {
   message: string;
   /** Images that the update waits for. Absent if it waits for something else. */
   images?: string[];
+}
+
+/** Pods that a pod waits for, as `name` or `namespace/name`. */
+export interface AwaitedPods {
+  /** Declared, but not Ready. */
+  unready: readonly string[];
+  undeclared: readonly string[];
 }
 
 /** Why a pod cannot run on this node now. kubelet: lifecycle/interfaces.go PodAdmitResult */

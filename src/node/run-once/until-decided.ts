@@ -4,7 +4,6 @@ import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import type { Clock } from '../../clock.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import { reasons } from '../../engine/view/reasons.ts';
-import { isFailedPullText } from '../../engine/view/recognized-texts.ts';
 import type { EngineView, Rejection } from '../../engine/view/snapshot.ts';
 import {
   containerOutcome,
@@ -148,7 +147,7 @@ function countPulls(event: KubeletEvent, failures: Map<string, number>): void {
   if (event.type !== 'Recorded' || event.pod === undefined) return;
   const key = `${event.pod.uid}/${event.containerName ?? ''}`;
   if (event.reason === reasons.pulled) failures.delete(key);
-  if (event.reason === reasons.failed && isFailedPullText(event.message)) {
+  if (event.cause === 'imagePull') {
     failures.set(key, (failures.get(key) ?? 0) + 1);
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
+import type { AwaitedPods } from '../../../src/engine/view/snapshot.ts';
 import { makePod } from '../../builders/pods.ts';
 
 const node = {
@@ -9,12 +10,13 @@ const node = {
   pods: [],
 };
 
-/** The way out for a pod that waits with this message, and its next try. */
-function waysOf(message: string) {
-  const pod = makePod({ status: { phase: 'Pending', reason: 'WaitingForPods', message } });
+/** The way out for a pod that waits for these, and its next try. */
+function waysOf(awaits: AwaitedPods) {
+  const pod = makePod({ status: { phase: 'Pending', reason: 'WaitingForPods', message: 'Waiting' } });
   const { stage, ways, nextTryWhen } = explainPod({
     pod,
     node,
+    awaits,
     worker: { state: 'sync', working: false, pending: false },
   });
   return { stage, ways, nextTryWhen };
@@ -25,22 +27,12 @@ const declare = (name: string): string =>
 const lookAt = (name: string): string => `Look at that pod: kubelet-ts explain ${name}`;
 
 describe('the way out of a wait names the pod to declare, and the pod to look at:', () => {
-  test.each([
-    ['Waiting for etcd to be Ready', [lookAt('etcd')], 'etcd becomes Ready'],
-    ['Waiting for etcd, kube-system/dns to be Ready', [lookAt('etcd')], 'etcd, kube-system/dns becomes Ready'],
-    ['Waiting for db, which no manifest declares', [declare('db')], 'manifests change'],
-    [
-      'Waiting for etcd to be Ready. Waiting for db, which no manifest declares',
-      [declare('db'), lookAt('etcd')],
-      'manifests change',
-    ],
-    [
-      'Waiting for etcd to be Ready. Waiting for db, which no manifest declares; the revision before this one runs on ' +
-        'until then',
-      [declare('db'), lookAt('etcd')],
-      'manifests change',
-    ],
-  ])('%s', (message, ways, nextTryWhen) => {
-    expect(waysOf(message)).toEqual({ stage: 'start order', ways, nextTryWhen });
+  test.each<[string[], string[], string[], string]>([
+    [['etcd'], [], [lookAt('etcd')], 'etcd becomes Ready'],
+    [['etcd', 'kube-system/dns'], [], [lookAt('etcd')], 'etcd, kube-system/dns becomes Ready'],
+    [[], ['db'], [declare('db')], 'manifests change'],
+    [['etcd'], ['db'], [declare('db'), lookAt('etcd')], 'manifests change'],
+  ])('%j, and undeclared %j', (unready, undeclared, ways, nextTryWhen) => {
+    expect(waysOf({ unready, undeclared })).toEqual({ stage: 'start order', ways, nextTryWhen });
   });
 });

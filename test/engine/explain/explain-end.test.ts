@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
+import type { EventCause, KubeletEvent } from '../../../src/engine/view/events.ts';
 import { makePod } from '../../builders/pods.ts';
 
 const node = {
@@ -9,10 +10,13 @@ const node = {
   pods: [],
 };
 
-/** The ways out for a pod that was evicted with this message. */
-function waysOf(message: string): string[] {
+/** The ways out for a pod that was evicted for this cause. */
+function waysOf(cause: EventCause | undefined): string[] {
+  const message = 'Container app exceeded its local ephemeral storage limit "10Mi". ';
   const pod = makePod({ status: { phase: 'Failed', reason: 'Evicted', message } });
-  return explainPod({ pod, node, worker: { state: 'finished', working: false, pending: false } }).ways;
+  const evicted = { type: 'Recorded', at: 0, eventType: 'Warning', reason: 'Evicted', message } as const;
+  const events: KubeletEvent[] = [{ ...evicted, ...(cause && { cause }) }];
+  return explainPod({ pod, node, worker: { state: 'finished', working: false, pending: false }, events }).ways;
 }
 
 const raise = ['Raise the limit (sizeLimit, or limits of ephemeral-storage), or let the pod write less.'];
@@ -23,11 +27,9 @@ const free = [
 
 describe('the ways out for an evicted pod fit its limit or the node:', () => {
   test.each([
-    ['Usage of EmptyDir volume "cache" exceeds the limit "5Mi". ', raise],
-    ['Pod ephemeral local storage usage exceeds the total limit of containers 30Mi. ', raise],
-    ['Container app exceeded its local ephemeral storage limit "10Mi". ', raise],
-    ['The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 900Mi. ', free],
-  ])('%s', (message, ways) => {
-    expect(waysOf(message)).toEqual(ways);
+    ['a limit of its own', 'storageLimit', raise],
+    ['a shortage of the node', undefined, free],
+  ] as const)('%s', (_what, cause, ways) => {
+    expect(waysOf(cause)).toEqual(ways);
   });
 });

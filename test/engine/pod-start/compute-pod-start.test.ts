@@ -45,6 +45,7 @@ const owned = {
   message: 'UID web belongs to a pod of another kubelet-ts; this pod starts when that one is removed',
   retryOn: 'podEnd',
 } as const;
+const awaits = { unready: ['db'], undeclared: [] };
 const unknownClass = { field: 'spec.runtimeClassName', message: 'no class kata', hint: '', isMissing: true } as const;
 const waiting = (wait: PodWait): PodStart => ({ do: 'wait', wait });
 
@@ -69,8 +70,8 @@ describe('without an earlier revision', () => {
     ],
     [
       'that depends on others waits until they are Ready',
-      { order: { decision: 'wait', message: 'Waiting for db to be Ready' }, ...refused },
-      waiting({ reason: 'WaitingForPods', message: 'Waiting for db to be Ready', retryOn: 'podReady' }),
+      { order: { decision: 'wait', awaits }, ...refused },
+      waiting({ reason: 'WaitingForPods', message: 'Waiting for db to be Ready', awaits, retryOn: 'podReady' }),
     ],
     ['that depends on itself waits for manifests', { order: { decision: 'refuse', rejection: cycle } }, waiting(cycle)],
     ['asks for an allocation before it is judged', { allocation: 'due', ...refused }, { do: 'allocate' }],
@@ -185,7 +186,7 @@ test('each wait ends on a change, on a new manifest, or is checked by every sync
       ...noRoom,
       retryOn,
     })),
-    { retryOn: 'podReady', reason: '', message: '' },
+    { retryOn: 'podReady', reason: '', message: '', awaits },
     { retryOn: 'allocation', reason: '', message: '' },
     { retryOn: 'victims', victims: new Set() },
     { retryOn: 'images' },

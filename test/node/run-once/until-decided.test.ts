@@ -63,7 +63,7 @@ test('of a registry that does not answer, the third failed pull in a row decides
   const { decided, run, pod, change, record } = startRun();
   const message = 'dial tcp 192.0.2.1:443: connect: connection refused';
   const fail = (): void => {
-    record({ message: `Failed to pull image "app:1": ${message}` });
+    record({ message: `Failed to pull image "app:1": ${message}`, cause: 'imagePull' });
     const containerStatuses = pod.status?.containerStatuses?.map((status) => ({
       ...status,
       state: { waiting: { reason: 'ErrImagePull', message } },
