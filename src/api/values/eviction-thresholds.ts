@@ -84,8 +84,7 @@ export function parseThresholdValue(text: string): ThresholdValue | 'never' | un
   if (text === '0%' || text === '100%') return 'never';
   if (text.endsWith('%')) {
     const percentage = parsePercentage(text);
-    // Not a number is in this range too, as in Go.
-    return percentage !== undefined && !(percentage < 0 || percentage > 1) ? { percentage } : undefined;
+    return percentage !== undefined && percentage >= 0 && percentage <= 1 ? { percentage } : undefined;
   }
   const quantity = parseQuantity(text);
   return quantity && quantity.nanos > 0n ? { quantity } : undefined;
@@ -95,7 +94,7 @@ export function parseThresholdValue(text: string): ThresholdValue | 'never' | un
 export function parseMinimumReclaim(text: string): ThresholdValue | undefined {
   if (text.endsWith('%')) {
     const percentage = parsePercentage(text);
-    return percentage !== undefined && !(percentage <= 0) ? { percentage } : undefined;
+    return percentage !== undefined && percentage > 0 ? { percentage } : undefined;
   }
   const quantity = parseQuantity(text);
   return quantity && quantity.nanos >= 0n ? { quantity } : undefined;
@@ -127,12 +126,9 @@ function parseEach<T>(
   return parsed;
 }
 
-/**
- * The amount of a threshold for a given capacity. It is 0 for a percentage that is not a number, which then has no
- * effect. kubelet: eviction/api/types.go GetThresholdQuantity
- */
+/** The amount of a threshold for a given capacity. kubelet: eviction/api/types.go GetThresholdQuantity */
 export function thresholdQuantity(value: ThresholdValue, capacity: Quantity): Quantity {
   if ('quantity' in value) return value.quantity;
   const amount = Math.trunc(Number(quantityValue(capacity)) * value.percentage);
-  return { nanos: BigInt(Number.isFinite(amount) ? amount : 0) * 1_000_000_000n, format: 'BinarySI' };
+  return { nanos: BigInt(amount) * 1_000_000_000n, format: 'BinarySI' };
 }

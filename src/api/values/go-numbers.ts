@@ -25,33 +25,11 @@ export function parseGoBool(text: string): boolean {
   throw new Error(`strconv.ParseBool: parsing ${goQuote(text)}: invalid syntax`);
 }
 
-const digits = String.raw`\d+(?:_\d+)*`;
-const hexDigits = String.raw`[\da-f]+(?:_[\da-f]+)*`;
-const decimalFloat = new RegExp(`^(?:${digits}\\.?(?:${digits})?|\\.${digits})(?:e[+-]?${digits})?$`, 'i');
-const hexFloat = new RegExp(`^0x(?:_?${hexDigits}\\.?(?:${hexDigits})?|\\.${hexDigits})p[+-]?${digits}$`, 'i');
-
-/**
- * A 32-bit float as Go's strconv.ParseFloat reads it: decimal, hexadecimal, infinite or not a number. Returns undefined
- * for any other text, and for a number that is too large.
- */
+/** A decimal number as a 32-bit float. Returns undefined for any other text, and for a number that is too large. */
 export function parseFloat32(text: string): number | undefined {
-  const [, sign = '', unsigned = ''] = /^([+-]?)(.*)$/s.exec(text) ?? [];
-  const factor = sign === '-' ? -1 : 1;
-  if (/^inf(?:inity)?$/i.test(unsigned)) return factor * Infinity;
-  if (/^nan$/i.test(text)) return NaN;
-  const magnitude = parseFloatMagnitude(unsigned);
-  const float = magnitude === undefined ? undefined : Math.fround(magnitude);
-  return float === undefined || float === Infinity ? undefined : factor * float;
-}
-
-function parseFloatMagnitude(text: string): number | undefined {
-  const plain = text.replaceAll('_', '');
-  if (decimalFloat.test(text)) return Number(plain);
-  if (!hexFloat.test(text)) return undefined;
-  const [, whole = '', fraction = '', exponent] = /^0x([\da-f]*)\.?([\da-f]*)p(.*)$/i.exec(plain) ?? [];
-  const mantissa = Number(`0x${whole}${fraction}`);
-  // An infinite power must not make another number of 0.
-  return mantissa === 0 ? 0 : mantissa * 2 ** (Number(exponent) - 4 * fraction.length);
+  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return undefined;
+  const float = Math.fround(Number(text));
+  return Number.isFinite(float) ? float : undefined;
 }
 
 /** Bases by prefix, as in an integer literal of Go. */
