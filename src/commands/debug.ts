@@ -19,7 +19,7 @@ import { type DebugProfile, debugProfiles } from './pod/debug-profiles.ts';
 import { patientSocket } from './io/patient-socket.ts';
 import { podsOfAgent } from './pod/pods-of-agent.ts';
 import type { PodFlags } from './pod/open-pod.ts';
-import { untilEphemeralStarted } from './pod/until-ephemeral-started.ts';
+import { waitForEphemeralStart } from './pod/wait-for-ephemeral-start.ts';
 
 interface DebugFlags extends PodFlags {
   image?: string;
@@ -140,7 +140,7 @@ async function attach(deps: CommandDeps, { socket, pod, name, flags, session }: 
     import('./io/detach-keys.ts'),
   ]);
   const detachKeys = parseDetachKeys(flags.detachKeys);
-  await untilEphemeralStarted(socket, pod, name, deps.stderr);
+  await waitForEphemeralStart(socket, pod, name, deps.stderr);
   return withPod(deps, podKey(pod), flags, async (opened) => {
     const [newest] = namedContainer(opened.pod, name).attempts;
     if (newest === undefined) throw new UserError(`container ${name} was removed`);

@@ -12,7 +12,7 @@ import { dryRunOption, isDryRun } from './apply.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addWaitOptions } from './operate.ts';
 import { patientSocket } from './io/patient-socket.ts';
-import { isEnding, untilEnded } from './pod/until-ended.ts';
+import { isEnding, waitForExit } from './pod/wait-for-exit.ts';
 
 interface DeleteFlags {
   rootDir: string;
@@ -87,7 +87,7 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
   }
   const hint = 'They are deleted, and end by themselves. kubelet-ts ps shows their state.';
   const meant = [...before].map(([uid, name]) => ({ name, isPod: ({ metadata }: Pod) => metadata.uid === uid }));
-  if (meant.length > 0) await untilEnded(meant, socket, { timeoutMs: flags.timeout, hint, stderr: deps.stderr });
+  if (meant.length > 0) await waitForExit(meant, socket, { timeoutMs: flags.timeout, hint, stderr: deps.stderr });
 }
 
 /** The applied pods and workloads, or those of the kind that is named. */

@@ -20,7 +20,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
     .addHelpText('after', examples)
     .action(async (words: string[], flags: DescribeFlags) => {
-      const { objectsMeant, listObjects } = await import('./get-objects.ts');
+      const { resolveObjects: objectsMeant, listObjects } = await import('./get-objects.ts');
       const meant = objectsMeant(words);
       if (meant !== undefined && !meant.pods && !meant.events) {
         const { output = 'yaml' } = flags;

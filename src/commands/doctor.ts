@@ -1,6 +1,6 @@
 import { type Command, CommanderError, Option } from 'commander';
 import { UserError } from '../errors.ts';
-import { examinedNode } from '../node/doctor/examined.ts';
+import { inspectedNode } from '../node/doctor/inspected-node.ts';
 import type { NodeFlags } from '../node/options/node-options.ts';
 import { countLevels, findingsText, isUnicode } from './doctor/findings-text.ts';
 import { addFlagsOfRun } from './flags-of-run.ts';
@@ -45,7 +45,7 @@ Examples:
 async function doctor(manifests: readonly string[], flags: DoctorFlags, deps: CommandDeps): Promise<void> {
   refuseRegistry(flags.registry);
   const { diagnose } = await import('../node/doctor/diagnose.ts');
-  const findings = await diagnose({ ...(await examinedNode(flags, manifests)), registry: flags.registry });
+  const findings = await diagnose({ ...(await inspectedNode(flags, manifests)), registry: flags.registry });
   const counts = countLevels(findings);
   const form = { painted: paint(isColoured(deps.stdout)), hasUnicode: isUnicode(process.env) };
   deps.stdout.write(

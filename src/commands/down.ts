@@ -12,7 +12,7 @@ import { endAgent } from './run/end-agent.ts';
 import { outputGuard } from './run-once/github-guard.ts';
 import type { OutputGuard } from './run-once/github-guard.ts';
 import { guardedLog } from './run-once/guarded-log.ts';
-import { lastPlaces, type Places } from '../node/last-places.ts';
+import { lastNodePaths, type NodePaths } from '../node/last-node-paths.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { type ConfigurationFiles, readConfiguration } from '../node/options/read-configuration.ts';
 import type { RunsLeft } from '../node/run-once/isolated-run.ts';
@@ -68,8 +68,8 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
     import('../node/log/create-logger.ts'),
   ]);
   const logger = guardedLog((await createLogger('text', 'warn')).logger, guard);
-  const places = await lastPlaces(flags.rootDir);
-  const placeOf = (name: keyof Places): string =>
+  const places = await lastNodePaths(flags.rootDir);
+  const placeOf = (name: keyof NodePaths): string =>
     isGiven(name) ? configuration[name] : (places?.[name] ?? configuration[name]);
   const left = new Set<string>();
   const node = {
@@ -173,7 +173,7 @@ function reportClaims({ names, areDeleted, reason }: ClaimsLeft, { rootDir, volu
 }
 
 /** Prints each pod that could not be removed, and sets the exit code. */
-function reportFailures({ failures, unforgotten, stillMounted }: TornDownNode, out: Printer): void {
+function reportFailures({ failures, keptManifests: unforgotten, stillMounted }: TornDownNode, out: Printer): void {
   if (unforgotten !== undefined) {
     out.fail(`${unforgotten.folder} could not be emptied: ${unforgotten.reason}`);
     out.hint('Remove it, or the next run starts what it holds while the manifests are away.');

@@ -52,13 +52,17 @@ export async function listEvents(
 }
 
 async function events(deps: CommandDeps, pod: string | undefined, flags: EventsFlags): Promise<void> {
-  const [{ pastEvents }, { eventsTable, isWanted }, { openWatch, PrintedEvents, printNew }, { untilNextAgent }] =
-    await Promise.all([
-      import('./events/past-events.ts'),
-      import('./events/events-table.ts'),
-      import('./events/watch-events.ts'),
-      import('./pod/until-next-agent.ts'),
-    ]);
+  const [
+    { pastEvents },
+    { eventsTable, isWanted },
+    { openWatch, PrintedEvents, printNew },
+    { waitForNextAgent: untilNextAgent },
+  ] = await Promise.all([
+    import('./events/past-events.ts'),
+    import('./events/events-table.ts'),
+    import('./events/watch-events.ts'),
+    import('./pod/wait-for-next-agent.ts'),
+  ]);
   const { stdout, stderr } = deps;
   const text = async (shown: readonly ListedEvent[], headers: boolean): Promise<string> =>
     flags.output === 'json'
@@ -77,7 +81,7 @@ async function events(deps: CommandDeps, pod: string | undefined, flags: EventsF
     const watchedFrom = Date.now();
     const watch = flags.watch === true ? await openWatch(flags, signal) : undefined;
     const past = await pastEvents(deps, pod, flags);
-    const fresh = printed.take(
+    const fresh = printed.filterNew(
       past.events.filter((event) => isWanted(event, flags)),
       watchedFrom,
     );

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
-import type { PlacedExplanation } from './explain/explained-pod.ts';
+import type { LocatedExplanation } from './explain/explained-pod.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { objectText } from './io/json-text.ts';
 import type { PodFlags } from './pod/open-pod.ts';
@@ -41,7 +41,7 @@ Examples:
   kubelet-ts explain kube-system/etcd -o json`;
 
 async function formatted(
-  explained: PlacedExplanation,
+  explained: LocatedExplanation,
   { output }: ExplainFlags,
   { stdout }: CommandDeps,
 ): Promise<string> {

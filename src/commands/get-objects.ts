@@ -8,11 +8,11 @@ import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { objectText } from './io/json-text.ts';
 import { declaredConfigObjects, type DeclaredObject, namespaceOf } from './pod/declared-config-objects.ts';
-import { isPodKind } from './pod/pods-meant.ts';
-import { shownConfigObject } from './validate/held-objects.ts';
+import { isPodKind } from './pod/resolve-pods.ts';
+import { shownConfigObject } from './validate/printed-objects.ts';
 
 /** Kinds and names in the words of `get`, such as `po,svc`, `cm settings` and `svc/web`. */
-export interface ObjectsMeant {
+export interface ResolvedObjects {
   /** True if pods are listed too. */
   pods: boolean;
   events: boolean;
@@ -21,7 +21,7 @@ export interface ObjectsMeant {
 }
 
 /** The objects that the words of `get` mean. Returns undefined for pods alone and for unknown words. */
-export function objectsMeant(words: readonly string[]): ObjectsMeant | undefined {
+export function resolveObjects(words: readonly string[]): ResolvedObjects | undefined {
   const [first = '', ...rest] = words;
   const [kindWord = '', ownName] = first.split('/');
   const kinds = kindWord === 'all' ? ['pods', 'svc'] : kindWord.split(',');
@@ -59,7 +59,7 @@ interface ListFlags {
 
 /** Prints the declared objects of these kinds and the files that declare them. Never prints values of Secrets. */
 export async function listObjects(
-  { kinds, names }: Pick<ObjectsMeant, 'kinds' | 'names'>,
+  { kinds, names }: Pick<ResolvedObjects, 'kinds' | 'names'>,
   flags: ListFlags,
   { stdout, stderr }: CommandDeps,
 ): Promise<void> {

@@ -36,7 +36,7 @@ interface Service {
   start: string;
   /** Before the file goes, and after. */
   disable: readonly (readonly string[])[];
-  forget: readonly (readonly string[])[];
+  afterRemoval: readonly (readonly string[])[];
 }
 
 const reload = ['systemctl', 'daemon-reload'];
@@ -49,7 +49,7 @@ const services: Readonly<Record<Init, (name: string) => Service>> = {
     enable: [reload, ['systemctl', 'enable', `${name}.service`]],
     start: `systemctl start ${name}`,
     disable: [['systemctl', 'disable', '--now', `${name}.service`]],
-    forget: [reload],
+    afterRemoval: [reload],
   }),
   openrc: (name) => ({
     file: `/etc/init.d/${name}`,
@@ -61,7 +61,7 @@ const services: Readonly<Record<Init, (name: string) => Service>> = {
       ['rc-service', name, 'stop'],
       ['rc-update', 'del', name],
     ],
-    forget: [],
+    afterRemoval: [],
   }),
 };
 
@@ -200,7 +200,7 @@ interface Removal {
 }
 
 async function uninstall(service: Service, { isDryRun, ofPackages }: Removal): Promise<string> {
-  const { file, disable, forget } = service;
+  const { file, disable, afterRemoval: forget } = service;
   if (!(await exists(file))) await refusePackaged(basename(file), ofPackages);
   if (!(await exists(file))) return `no service is installed: there is no ${file}\n`;
   await refuseOthers(file);
@@ -219,7 +219,7 @@ async function refuseOthers(file: string): Promise<void> {
   });
 }
 
-const uninstallText = ({ file, disable, forget }: Service): string =>
+const uninstallText = ({ file, disable, afterRemoval: forget }: Service): string =>
   [...disable, ['rm', file], ...forget].map((words) => `${words.join(' ')}\n`).join('');
 
 async function execute([command = '', ...words]: readonly string[]): Promise<void> {

@@ -12,8 +12,8 @@ import type { CommandDeps } from './io/deps.ts';
 import { readBareFlags } from './io/bare-flags.ts';
 import { patientSocket } from './io/patient-socket.ts';
 import { type PodChoice, podsOfAgent } from './pod/pods-of-agent.ts';
-import { untilEnded } from './pod/until-ended.ts';
-import { untilRestarted } from './pod/until-restarted.ts';
+import { waitForExit } from './pod/wait-for-exit.ts';
+import { waitForRestart } from './pod/wait-for-restart.ts';
 
 interface OperateFlags extends PodChoice {
   rootDir: string;
@@ -144,7 +144,7 @@ async function operateAll(
   }
   if (!isWaiting || pods.length === 0) return;
   if (action === 'restart') {
-    await untilRestarted(asked, socket, {
+    await waitForRestart(asked, socket, {
       timeoutMs: flags.timeout,
       stderr: deps.stderr,
       onRestarted: ({ name, message }, didRestart) => {
@@ -163,7 +163,7 @@ async function untilStopped(
     name,
     isPod: ({ metadata }: Pod) => metadata.namespace === namespace && metadata.name === name,
   }));
-  await untilEnded(meant, socket, {
+  await waitForExit(meant, socket, {
     ...how,
     hint:
       pods.length === 1

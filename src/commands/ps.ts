@@ -46,7 +46,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-w, --watch', 'then print each pod that changes, until stopped')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: PsFlags) => {
-      const { objectsMeant, listObjects } = await import('./get-objects.ts');
+      const { resolveObjects: objectsMeant, listObjects } = await import('./get-objects.ts');
       const meant = objectsMeant(words);
       if (meant !== undefined) {
         if (meant.pods) await listPods(meant.names, flags, deps);

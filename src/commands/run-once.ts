@@ -25,7 +25,7 @@ import { runOnce, type RunOnceResult } from '../node/run-once/run-once-node.ts';
 import { type Until, untilWords } from '../node/run-once/run-once-outcome.ts';
 import { isColoured } from './io/terminal.ts';
 import { ciLog } from './run-once/ci-log.ts';
-import { deciderMeant } from './run-once/decider-meant.ts';
+import { resolveDecider } from './run-once/resolve-decider.ts';
 import { guardedLog } from './run-once/guarded-log.ts';
 import type { JunitReport } from './run-once/junit-report.ts';
 import { resultText, summaryMarkdown } from './run-once/result-text.ts';
@@ -133,7 +133,7 @@ async function runAndReport({ manifests, flags, interrupted, junit }: ReportedRu
     overrides: async (signal) => ({ env: await givenVariables(flags, env, signal), images: flags.set ?? [] }),
     isStrict: flags.strict,
     until: flags.until,
-    decider: exitCodeFrom === undefined ? undefined : (pods) => deciderMeant(exitCodeFrom, pods, options.nodeName),
+    decider: exitCodeFrom === undefined ? undefined : (pods) => resolveDecider(exitCodeFrom, pods, options.nodeName),
     timeoutMs: flags.timeout ?? defaultTimeoutMs,
     interrupted,
     remove: flags.rm || flags.isolated,

@@ -15,7 +15,7 @@ import { AgentEnd, endOfPodsMs, endsItsPods } from '../node/agent-end.ts';
 import { AgentHealth } from '../node/agent-health.ts';
 import { addShortHelp } from './io/short-help.ts';
 import { canShowScreen } from './run/can-show-screen.ts';
-import { refuseWordsOfKubelet } from './run/refuse-words-of-kubelet.ts';
+import { refuseKubeletArguments } from './run/refuse-kubelet-arguments.ts';
 import type { Theme } from './run/theme-option.ts';
 import { addOwnOptionsOfRun } from './flags-of-run.ts';
 import type { CommandDeps } from './io/deps.ts';
@@ -30,9 +30,9 @@ import { newPathGuard } from '../node/options/read-configuration.ts';
 import { Reload } from '../node/reload.ts';
 import { ServiceManager } from '../node/service-manager.ts';
 import { nodeSources } from '../node/sources/node-sources.ts';
-import { takeScreenAgent } from './run/screen-agent.ts';
+import { claimScreenAgent } from './run/screen-agent.ts';
 import { endedByDownCode } from './service/systemd-unit.ts';
-import { keepWatchdog } from '../node/watchdog.ts';
+import { notifyWatchdog } from '../node/watchdog.ts';
 import { ShutdownRequest, withAgent } from '../node/with-agent.ts';
 
 interface RunFlags extends NodeFlags, LogFlags {
@@ -50,7 +50,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .addOption(new Option('--version [boolean]').argParser(boolean).hideHelp())
     .addHelpText('after', examples)
     .action(async (manifests: string[], flags: RunFlags) => {
-      refuseWordsOfKubelet(manifests, process.argv);
+      refuseKubeletArguments(manifests, process.argv);
       if (flags.version === true) deps.stdout.write(`Kubernetes ${referenceVersion}\n`);
       else deps.setExitCode(await run(manifests, flags, deps));
     });
@@ -89,7 +89,7 @@ async function run(manifests: readonly string[], flags: RunFlags, { stderr }: Co
 }
 
 async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readonly string[]): Promise<number> {
-  const screen = takeScreenAgent(process.env);
+  const screen = claimScreenAgent(process.env);
   const { logger, setVerbosity } = await createNodeLogger(options, flags, 'info', screen?.logFile);
   const { secrets } = options;
   const service = new ServiceManager(process.env, { clock: systemClock, logger, pid: process.pid, secrets });
@@ -151,7 +151,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
         if (options.featureGates.SystemdWatchdog) {
           const watchdog = { service, stuckBecause: () => kubelet.stuckBecause(), clock: systemClock, logger };
           // Ends with the agent.
-          keepWatchdog(watchdog, stopping.signal).catch(() => undefined);
+          notifyWatchdog(watchdog, stopping.signal).catch(() => undefined);
         }
         await withLog(kubelet, ended, logger);
       } finally {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { examinedNode } from '../node/doctor/examined.ts';
+import { inspectedNode } from '../node/doctor/inspected-node.ts';
 import type { NodeFlags } from '../node/options/node-options.ts';
 import { UserError } from '../errors.ts';
 import { writeFailure } from '../file-failure.ts';
@@ -46,7 +46,7 @@ function refuseArchive(manifests: readonly string[]): void {
 
 async function writeBundle(manifests: readonly string[], flags: BundleFlags, deps: CommandDeps): Promise<void> {
   const { supportBundle } = await import('../node/support-bundle/support-bundle.ts');
-  const bytes = await supportBundle(await examinedNode(flags, manifests));
+  const bytes = await supportBundle(await inspectedNode(flags, manifests));
   const time = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '');
   const path = resolve(flags.output ?? `kubelet-ts-support-${time}.tar.gz`);
   await replaceFile(path, bytes, { mode: 0o600 }).catch((cause: unknown) => {

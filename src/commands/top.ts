@@ -11,7 +11,7 @@ import type { CommandDeps } from './io/deps.ts';
 import { formatTable } from '../format-table.ts';
 import { objectText } from './io/json-text.ts';
 import { agentAnswer, agentSnapshot } from './pod/agent-snapshot.ts';
-import { podsShown } from './pod/pods-meant.ts';
+import { podsShown } from './pod/resolve-pods.ts';
 import { containerRows, nodeTable, podRows, type SortKey, usageTable } from './top/usage-rows.ts';
 
 interface TopFlags {

@@ -4,7 +4,7 @@ import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import { UserError } from '../errors.ts';
 import { addFlagsOfRun } from './flags-of-run.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { heldObjects, listText } from './validate/held-objects.ts';
+import { printedObjects, listText } from './validate/printed-objects.ts';
 import { collect } from '../node/options/flags.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
 import { BrokenConfiguration } from '../node/options/read-configuration.ts';
@@ -135,7 +135,7 @@ async function objectsToPrint(
   options: NodeOptions,
   deps: CommandDeps,
 ): Promise<object[] | undefined> {
-  if (defaulted) return heldObjects(update);
+  if (defaulted) return printedObjects(update);
   if (!cri) return undefined;
   const { previewManifests } = await import('../node/preview/preview-manifests.ts');
   return previewManifests(update, options, deps.connect);

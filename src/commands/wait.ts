@@ -12,10 +12,10 @@ import type { CommandDeps } from './io/deps.ts';
 import { reportWait } from './io/report-wait.ts';
 import { timeLimit } from './io/time-limit.ts';
 import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
-import { parseReference, workloadNamed } from './pod/pods-meant.ts';
+import { parseReference, workloadNamed } from './pod/resolve-pods.ts';
 import {
   type FieldCondition,
-  givenUpBecause,
+  unreachableBecause,
   isConditionMet,
   isDeclared,
   isKnown,
@@ -60,7 +60,7 @@ export function register(program: Command, deps: CommandDeps): void {
     )
     .addHelpText('after', examples)
     .action(async (words: string[], flags: WaitFlags) => {
-      const names = await waitForPods(await podsMeant(words, flags), flags, deps.stderr);
+      const names = await waitForPods(await resolvePods(words, flags), flags, deps.stderr);
       for (const name of names) deps.stdout.write(`pod/${visible(name)} condition met\n`);
     });
 }
@@ -103,10 +103,10 @@ function conditionOption(): Option {
 const formsOfKubectl = ['condition=TYPE[=VALUE]', 'jsonpath={PATH}[=VALUE]'] as const;
 
 /** The names of the pods that are meant, in a state of the agent if it is known. */
-type PodsMeant = (snapshot: EngineSnapshot | undefined) => readonly string[];
+type ResolvedPods = (snapshot: EngineSnapshot | undefined) => readonly string[];
 
 /** Throws a `UserError` unless either names or one of `--all` and `--selector` choose the pods. */
-async function podsMeant(words: readonly string[], { namespace, all, selector }: WaitFlags): Promise<PodsMeant> {
+async function resolvePods(words: readonly string[], { namespace, all, selector }: WaitFlags): Promise<ResolvedPods> {
   const isOfAll = all === true || selector !== undefined;
   const isKind = words.length === 1 && isPodKind(words[0]);
   if (isOfAll ? words.length > 0 && !isKind : words.length === 0) {
@@ -146,7 +146,7 @@ function podName(word: string, namespace: string | undefined, snapshot?: EngineS
  * Checks the manifests now on disk at once, and again at every event of the agent. Resolves with the names of the pods.
  * Without a pod only `deleted` is met. Rejects on a timeout or if the agent ends.
  */
-async function waitForPods(meant: PodsMeant, flags: WaitFlags, stderr: Writable): Promise<readonly string[]> {
+async function waitForPods(meant: ResolvedPods, flags: WaitFlags, stderr: Writable): Promise<readonly string[]> {
   let waitsFor = `waiting for kubelet-ts to run on ${flags.rootDir}`;
   const endReports = reportWait(stderr, () => waitsFor);
   const onWaiting = (text: string): void => {
@@ -160,7 +160,7 @@ async function waitForPods(meant: PodsMeant, flags: WaitFlags, stderr: Writable)
 }
 
 async function untilMet(
-  meant: PodsMeant,
+  meant: ResolvedPods,
   flags: WaitFlags,
   onWaiting: (text: string) => void,
 ): Promise<readonly string[]> {
@@ -178,7 +178,7 @@ async function untilMet(
     const isAny = names.length > 0 || flags.for === 'deleted';
     if (isAny && names.every((name) => isConditionMet(name, flags.for, snapshot))) return names;
     for (const name of names) {
-      const because = givenUpBecause(name, flags.for, snapshot);
+      const because = unreachableBecause(name, flags.for, snapshot);
       if (because !== undefined) throw rolledBack(name, because);
       await failIfRefused(name, flags.for, snapshot);
     }

@@ -11,13 +11,13 @@ export interface ContainerdExit extends ContainerdEnd {
 }
 
 /** Describes the end of a containerd that we started. */
-export function describeEnd({ code, signal }: ContainerdEnd): string {
+export function describeExit({ code, signal }: ContainerdEnd): string {
   if (code !== undefined) return `it ended with exit code ${String(code)}`;
   return signal === undefined ? 'it could not be executed' : `it was ended by ${signal}`;
 }
 
 /** The reason from the last line of its log. A killed containerd logs none. */
-export function said({ code = 0, lastLines }: ContainerdExit): { said?: string } {
+export function lastLogLine({ code = 0, lastLines }: ContainerdExit): { said?: string } {
   const last = lastLines.at(-1);
   return code === 0 || last === undefined ? {} : { said: last };
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
-import { type ContainerdEnd, type ContainerdExit, describeEnd, said } from './containerd-exit.ts';
+import { type ContainerdEnd, type ContainerdExit, describeExit, lastLogLine } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
 
 /**
@@ -166,7 +166,7 @@ export class ContainerdSupervisor {
     const { host } = this.#deps;
     const stillborn = new AbortController();
     void ended.then((end) => {
-      stillborn.abort(new Error(describeEnd(end)));
+      stillborn.abort(new Error(describeExit(end)));
     });
     try {
       await host.untilReady({ signal: AbortSignal.any([signal, stillborn.signal]), timeoutMs: readyTimeoutMs });
@@ -226,7 +226,7 @@ export class ContainerdSupervisor {
     this.#process = undefined;
     this.#unwatch();
     const { lastLines, ...end } = exit;
-    logger.warn({ ...end, ...said(exit) }, 'containerd ended and is started again');
+    logger.warn({ ...end, ...lastLogLine(exit) }, 'containerd ended and is started again');
     logger.debug({ lastLines }, 'The last lines of its log');
     events.onExit?.(exit);
     if (clock.monotonic() - this.#startedAtMonotonic >= steadyRunMs) this.#failuresInARow = 0;

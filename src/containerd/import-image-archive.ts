@@ -78,7 +78,7 @@ function importArguments(store: ImageStore): string[] {
 
 /** Opens an archive, uncompressed. */
 async function openArchive(file: string, onProgress: ImportOptions['onProgress']): Promise<Readable> {
-  const { isGzip, totalBytes } = await lookAt(file);
+  const { isGzip, totalBytes } = await readArchiveHead(file);
   const source = createReadStream(file, { highWaterMark: 1 << 20 });
   let readBytes = 0;
   onProgress?.({ file, readBytes, totalBytes });
@@ -116,7 +116,7 @@ async function uncompressed(input: Readable): Promise<Readable> {
 const magicLength = 2;
 const beginsAsGzip = (head: Buffer): boolean => head.length >= magicLength && head.readUInt16BE() === 0x1f8b;
 
-async function lookAt(file: string): Promise<{ isGzip: boolean; totalBytes: number }> {
+async function readArchiveHead(file: string): Promise<{ isGzip: boolean; totalBytes: number }> {
   // Does not block on a named pipe, which is refused below.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

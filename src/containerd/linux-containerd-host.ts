@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { exclusively } from '../exclusively.ts';
 import { identify, isRunning, type ProcessIdentity, signalProcess } from '../process-identity.ts';
-import { type ContainerdEnd, describeEnd } from './containerd-exit.ts';
+import { type ContainerdEnd, describeExit } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
 import { readLastLines, rotateContainerdLog, sizeOf } from './containerd-log.ts';
 import { containerdArguments, findContainerdProcess, writePidFile } from './containerd-process.ts';
@@ -42,7 +42,7 @@ export class LinuxContainerdHost implements ContainerdHost {
       this.#logStart = await sizeOf(this.#paths.logFile);
       const { child, ended } = await spawnDetached(containerd, this.#paths, signal);
       const process = child.pid === undefined ? undefined : await identify(child.pid);
-      if (process === undefined) throw new Error(describeEnd(await ended));
+      if (process === undefined) throw new Error(describeExit(await ended));
       await this.record(process);
       await this.#place(process);
       return { process, ended };

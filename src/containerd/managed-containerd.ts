@@ -161,7 +161,7 @@ export class ManagedContainerd {
    * containerd ran.
    */
   async stop(): Promise<boolean> {
-    await this.#orphanShims.checkBeforeEnd();
+    await this.#orphanShims.checkBeforeStop();
     const didRun = await this.#supervisor.stop();
     await removeBridge(this.paths.cniConfDir, { logger: this.#logger });
     await disallowForwarding(this.#forwardRules()).catch((error: unknown) => {
@@ -211,7 +211,7 @@ export class ManagedContainerd {
     const signal = this.#supervisor.released;
     const cancel = this.#clock.after(housekeepingPeriodMs, () => {
       signal.removeEventListener('abort', cancel);
-      void this.#orphanShims.look();
+      void this.#orphanShims.check();
       void cutLog(this.paths.logFile)
         .catch((error: unknown) => {
           this.#logger.warn({ err: error }, 'The log of containerd could not be cut');

@@ -37,16 +37,16 @@ export class OrphanShims {
 
   /** Checks now, and whenever containerd deletes a container. Must be called for each containerd that comes up. */
   async follow(): Promise<void> {
-    void this.look();
+    void this.check();
     try {
-      for await (const { type } of this.#deps.events(this.#signal)) if (type === 'removed') void this.look();
+      for await (const { type } of this.#deps.events(this.#signal)) if (type === 'removed') void this.check();
     } catch (error) {
       this.#logFailure(error);
     }
   }
 
   /** Checks twice. A call during a check makes that check run once more. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     this.#isWanted = true;
     if (this.#isLooking || this.#signal.aborted) return;
     this.#isLooking = true;
@@ -69,7 +69,7 @@ export class OrphanShims {
    * The check before containerd is ended: runs even if the signal is aborted, and pauses only if there are unknown
    * shims.
    */
-  async checkBeforeEnd(): Promise<void> {
+  async checkBeforeStop(): Promise<void> {
     const { signal } = new AbortController();
     try {
       const before = await this.#unknown(signal);

@@ -51,7 +51,7 @@ export class FrameGuard {
    * The parts of these bytes and of earlier ones that may be read now. Throws `UnsafeFrames`. Data are in parts of
    * their own, because a reader of data keeps the whole part.
    */
-  take(bytes: Buffer): Buffer[] {
+  accept(bytes: Buffer): Buffer[] {
     const safe: Buffer[] = [];
     // The bytes between these are safe, and not in `safe` yet.
     let from = 0;
@@ -63,7 +63,7 @@ export class FrameGuard {
       const wasData = this.isData;
       if (!wasData || this.bytesLeft === 0) overheadBytes += end - at;
       if (this.bytesLeft > 0) this.bytesLeft -= end - at;
-      else this.takeHead(bytes, at, end);
+      else this.readHead(bytes, at, end);
       if (this.isData !== wasData && to > from) {
         safe.push(bytes.subarray(from, to));
         from = to;
@@ -78,13 +78,14 @@ export class FrameGuard {
       this.held = nothing;
       to = at;
     }
-    if (!this.overhead.tryTake(overheadBytes)) throw new UnsafeFrames('the server sends too many frames without data');
+    if (!this.overhead.tryAcquire(overheadBytes))
+      throw new UnsafeFrames('the server sends too many frames without data');
     if (to > from) safe.push(bytes.subarray(from, to));
     if (to < bytes.length) this.held = Buffer.concat([this.held, bytes.subarray(to)]);
     return safe;
   }
 
-  private takeHead(bytes: Buffer, start: number, end: number): void {
+  private readHead(bytes: Buffer, start: number, end: number): void {
     bytes.copy(this.head, this.headBytes, start, end);
     this.headBytes += end - start;
     if (this.headBytes < headLength) return;

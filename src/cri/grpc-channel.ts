@@ -11,7 +11,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Clock } from '../clock.ts';
 import { RpcError } from '../errors.ts';
-import { inTime, TimeoutError } from '../flow/in-time.ts';
+import { withTimeout, TimeoutError } from '../flow/with-timeout.ts';
 import { ExecSyncClient } from './exec-sync.ts';
 import type { MessageFns } from './generated/cri.ts';
 import { OwnConnections } from './own-connections.ts';
@@ -142,7 +142,7 @@ export async function openReadyChannel(
   const client = newClient(endpoint, connections, { ...untrustedOptions, ...options });
   const late = new AbortController();
   try {
-    await inTime(clock, timeoutMs, untilReady(client.getChannel(), late.signal));
+    await withTimeout(clock, timeoutMs, untilReady(client.getChannel(), late.signal));
   } catch {
     late.abort();
     client.close();

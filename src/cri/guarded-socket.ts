@@ -65,7 +65,7 @@ export function guardedSocket(socket: Duplex, pace: ReadingPace = sharedPace): D
   });
   socket.on('data', (bytes: Buffer) => {
     try {
-      for (const safe of guard.take(bytes)) isWanted = guarded.push(safe);
+      for (const safe of guard.accept(bytes)) isWanted = guarded.push(safe);
     } catch (error) {
       guarded.destroy(error as Error);
     }

@@ -4,7 +4,7 @@ import { defaultInPlacePolicy } from '../api/values/in-place.ts';
 import type { PodName } from '../api/values/pod-names.ts';
 import type { FaultSnapshot } from '../flow/faults.ts';
 import { RequestRefused } from '../errors.ts';
-import { inTime, TimeoutError } from '../flow/in-time.ts';
+import { withTimeout, TimeoutError } from '../flow/with-timeout.ts';
 import { textLimits } from '../text-limits.ts';
 import type { EngineHistory, HistoryEntry } from './history/history-entry.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
@@ -137,7 +137,7 @@ export class Kubelet
     });
     for (;;) {
       try {
-        await inTime(this.deps.clock, settlePatienceMs, handled);
+        await withTimeout(this.deps.clock, settlePatienceMs, handled);
         return;
       } catch (error) {
         if (!(error instanceof TimeoutError)) throw error;
@@ -283,7 +283,7 @@ export class Kubelet
     const serve = (part: string, work: () => Promise<void> | undefined): void => {
       const serving = faults.untilDone(part, async () => work(), stopped);
       serving.catch((error: unknown) => {
-        if (!stopped.aborted) faults.note(part, error);
+        if (!stopped.aborted) faults.record(part, error);
       });
     };
     serve('device plugins', () => devices?.serve());
@@ -321,6 +321,6 @@ export class Kubelet
   private async finishSyncs(): Promise<void> {
     const syncs = this.parts.workers.drain(new Error('kubelet-ts is stopping'));
     const settled = Promise.allSettled([syncs, this.parts.remains.settled()]);
-    await inTime(this.deps.clock, stopTimeoutMs, settled).catch(() => undefined);
+    await withTimeout(this.deps.clock, stopTimeoutMs, settled).catch(() => undefined);
   }
 }

@@ -3,7 +3,7 @@ import type { Pod } from '../api/types.ts';
 import { sourceOf } from '../api/values/config-annotations.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
-import { inTime } from '../flow/in-time.ts';
+import { withTimeout } from '../flow/with-timeout.ts';
 import { RenewedLimits } from '../flow/renewed-limits.ts';
 import type { PodUpdate } from './config/pod-config.ts';
 import { removalTimeoutMs } from './gc/tear-down-pods.ts';
@@ -119,7 +119,7 @@ async function removeRemains(
   for (;;) {
     const leftMs = Math.max(removalRetryMs, untilMonotonic() - clock.monotonic());
     try {
-      await inTime(clock, leftMs, remains.removeUnworked(uid));
+      await withTimeout(clock, leftMs, remains.removeUnworked(uid));
       return;
     } catch (error) {
       if (leftMs <= removalRetryMs) throw error;

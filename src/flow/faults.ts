@@ -26,7 +26,7 @@ export class Faults {
   constructor(private readonly deps: { clock: Clock; logger: Logger }) {}
 
   /** Counts and logs a failure of a part. A bug is logged with its stack. */
-  note(part: string, error: unknown): void {
+  record(part: string, error: unknown): void {
     const count = (this.byPart.get(part)?.count ?? 0) + 1;
     this.byPart.set(part, { part, count, lastAt: this.deps.clock.now(), message: errorMessage(error) });
     if (isBug(error))
@@ -37,7 +37,7 @@ export class Faults {
   /** Notes the failure of work that is not awaited. */
   watch(part: string, work: Promise<unknown>): void {
     work.catch((error: unknown) => {
-      this.note(part, error);
+      this.record(part, error);
     });
   }
 
@@ -74,7 +74,7 @@ export class Faults {
       } catch (error) {
         if (signal.aborted) return undefined;
         if (isFinal(error)) throw error;
-        this.note(part, error);
+        this.record(part, error);
       }
       const nowMonotonic = this.deps.clock.monotonic();
       backOff = nextBackOff(backOff, nowMonotonic, nowMonotonic, retryLimits);

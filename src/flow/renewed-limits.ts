@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { inTime } from './in-time.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /**
  * Time limits of works that wait for one another: all of them begin anew when one of the works is done. So a limit
@@ -19,7 +19,7 @@ export class RenewedLimits {
    * Returns the result of `work`. Rejects with a TimeoutError after `ms`, which begin now and anew with each `renew`.
    */
   within<T>(ms: number, work: Promise<T>): Promise<T> {
-    return inTime(this.clock, ms, work, () => this.renewedAtMonotonic);
+    return withTimeout(this.clock, ms, work, () => this.renewedAtMonotonic);
   }
 
   /** Monotonic time of the end of a limit of `ms`, unless it is renewed later. */

@@ -12,7 +12,7 @@ export class TokenBucket {
   }
 
   /** Takes tokens. Returns false, and takes none, if there are fewer. */
-  tryTake(count = 1): boolean {
+  tryAcquire(count = 1): boolean {
     const { perSecond, burst, clock } = this.deps;
     if (perSecond === 0) return true;
     const nowMonotonic = clock.monotonic();

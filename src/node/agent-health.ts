@@ -5,7 +5,7 @@ import type { NodeOptions } from './options/node-options.ts';
 
 interface Deps {
   options: Pick<NodeOptions, 'healthzPort' | 'healthzBindAddress'>;
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
 }
 
 /** The health of the agent during its start and after it, and the `/healthz` that serves it. */

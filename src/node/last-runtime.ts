@@ -12,7 +12,7 @@ const fileOf = (rootDir: string): string => join(rootDir, 'state', 'runtime-endp
  * Notes the runtime of the agent of this root-dir for commands after its end. A managed containerd needs no note, and
  * its path changes with a root-dir that is moved. Rejects with the error of the file system.
  */
-export async function noteRuntime(rootDir: string, runtime: { endpoint: string; managed: boolean }): Promise<void> {
+export async function recordRuntime(rootDir: string, runtime: { endpoint: string; managed: boolean }): Promise<void> {
   if (runtime.managed) await rm(fileOf(rootDir), { force: true });
   else await writeFileAtomic(fileOf(rootDir), `${runtime.endpoint}\n`);
 }

@@ -27,12 +27,12 @@ export async function checkNodeFitness(
     const hint = 'Add cgroup_enable=NAME to the command line of the kernel, or mount the controllers.';
     logger.warn({ missing, hint }, 'Cgroup controllers are missing, pods run without their limits');
   }
-  noteSwap(options, machine, logger);
-  await noteNameServers(options, logger);
+  logSwap(options, machine, logger);
+  await checkNameServers(options, logger);
 }
 
 /** Each pod reports a file that cannot be read. */
-async function noteNameServers(
+async function checkNameServers(
   { resolvConf }: Pick<NodeOptions, 'resolvConf'>,
   logger: Pick<Logger, 'warn'>,
 ): Promise<void> {
@@ -42,7 +42,7 @@ async function noteNameServers(
   logger.warn(facts, 'Pods with a network of their own reach no name server');
 }
 
-function noteSwap(
+function logSwap(
   { memorySwap }: Pick<NodeOptions, 'memorySwap'>,
   { swaps, hasSwapController, cgroupVersion }: Machine,
   logger: Pick<Logger, 'info' | 'warn'>,

@@ -17,7 +17,7 @@ interface Deps {
   runtime: ApiRuntime;
   metrics: Pick<AgentMetrics, 'parts' | 'binaryParts' | 'http' | 'health'>;
   clock: Clock;
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
   logger: Logger;
   /** Sets the level of the log, as a level of klog. */
   setVerbosity: (level: number) => void;
@@ -119,7 +119,7 @@ async function openSecure(
   logger.info({ address: options.address, port: options.port }, 'Serving the HTTPS API');
   const closed = new AbortController();
   // Ends with the server.
-  credentials.keepLooking(secure, closed.signal).catch(() => undefined);
+  credentials.watchCertificates(secure, closed.signal).catch(() => undefined);
   return {
     close: () => {
       closed.abort();

@@ -5,7 +5,7 @@ import { managedPaths } from '../containerd/managed-paths.ts';
 import type { RuntimeEndpoint } from '../containerd/runtime-endpoint.ts';
 import { orphanShimsOf } from '../containerd/orphan-shims-of.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
-import { untilAnswered } from '../cri/until-answered.ts';
+import { retryWhileUnavailable } from '../cri/retry-while-unavailable.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
 import { type CgroupMounts, readCgroupMounts } from '../engine/container-manager/cgroup-mounts.ts';
@@ -31,12 +31,12 @@ import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { openPlugins } from '../plugins/open-plugins.ts';
 import { endsItsPods } from './agent-end.ts';
-import { keepProcesses } from './keep-processes.ts';
+import { maintainProcesses } from './maintain-processes.ts';
 import type { EndpointName } from '../containerd/runtime-endpoint.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
 import { importImages, type OnStarting } from './import-images.ts';
-import { notePlaces } from './last-places.ts';
-import { noteRuntime } from './last-runtime.ts';
+import { recordNodePaths } from './last-node-paths.ts';
+import { recordRuntime } from './last-runtime.ts';
 import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
 import { checkNodeFitness } from './node-fitness.ts';
@@ -126,7 +126,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     random: Math.random,
     logger,
   });
-  const releaseProcesses = keepProcesses(options, { runtimePID: runtime.pid, mounts, faults, logger });
+  const releaseProcesses = maintainProcesses(options, { runtimePID: runtime.pid, mounts, faults, logger });
   return {
     kubelet,
     runtime: connection.runtime,
@@ -143,7 +143,10 @@ async function openCgroups(
   runtime: RuntimeService,
   { mounts, logger, signal }: { mounts: CgroupMounts; logger: Logger; signal: AbortSignal },
 ): Promise<{ cgroupDriver: CgroupDriver; cgroups: CgroupManager }> {
-  const cgroupDriver = await untilAnswered(() => nodeCgroupDriver(options, runtime), { clock: systemClock, signal });
+  const cgroupDriver = await retryWhileUnavailable(() => nodeCgroupDriver(options, runtime), {
+    clock: systemClock,
+    signal,
+  });
   return { cgroupDriver, cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger, mounts }) };
 }
 
@@ -188,7 +191,7 @@ async function sendPodCIDR(
   if (podCIDR === '') return;
   const request = { runtimeConfig: { networkConfig: { podCidr: podCIDR } } };
   try {
-    await untilAnswered(() => runtime.updateRuntimeConfig(request), { clock: systemClock, signal });
+    await retryWhileUnavailable(() => runtime.updateRuntimeConfig(request), { clock: systemClock, signal });
   } catch (error) {
     logger.error({ podCIDR, err: errorMessage(error) }, 'The runtime did not take the pod CIDR');
   }
@@ -218,7 +221,7 @@ async function openNodeRuntime(
     wait: onWaiting && { onWaiting, signal },
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
-  await noteRuntime(options.rootDir, endpoint).catch((error: unknown) => {
+  await recordRuntime(options.rootDir, endpoint).catch((error: unknown) => {
     logger.warn({ err: error }, 'The runtime is not noted: after the end of this agent, name it to the commands');
   });
   const started = endpoint.managed ? await startManaged(request) : await shareRuntime(endpoint.endpoint, request);
@@ -228,7 +231,7 @@ async function openNodeRuntime(
     { rootDir, makesPods: true, logger, signal },
     { ...options, onCall: request.metrics.counts.called },
   );
-  await notePlaces(rootDir, options).catch((error: unknown) => {
+  await recordNodePaths(rootDir, options).catch((error: unknown) => {
     logger.warn({ err: error }, 'The flags are not noted: after the end of this agent, give them to down');
   });
   return { endpoint, connection, ...started };
@@ -283,7 +286,7 @@ function warnOfOrphanShims(endpoint: string, logger: Logger): () => void {
   const { signal } = released;
   const orphanShims = orphanShimsOf(endpoint, { end: undefined, clock: systemClock, logger, signal });
   const cancel = systemClock.after(orphanShimsAfterMs, () => {
-    void orphanShims.look();
+    void orphanShims.check();
   });
   return () => {
     cancel();

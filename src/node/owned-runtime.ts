@@ -1,6 +1,6 @@
 import { systemClock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
-import { untilAnswered } from '../cri/until-answered.ts';
+import { retryWhileUnavailable } from '../cri/retry-while-unavailable.ts';
 import { findRootOwner, keepRootOwner } from '../engine/container/root-owner.ts';
 import { PodDirs } from '../engine/host/pod-dirs.ts';
 import { OwnedRuntime, ownerByFiles } from '../engine/kuberuntime/owned-runtime.ts';
@@ -23,7 +23,7 @@ export async function ownedRuntime(
 ): Promise<OwnedRuntime> {
   const clock = systemClock;
   const recover = (dir: string): Promise<string | undefined> =>
-    untilAnswered(() => ownerByFiles(runtime, dir), { clock, signal });
+    retryWhileUnavailable(() => ownerByFiles(runtime, dir), { clock, signal });
   const owner = await findRootOwner({ rootDir, now: clock.now(), recover, logger: makesPods ? logger : undefined });
   if (makesPods) await keepRootOwner(owner);
   const podDirs = new PodDirs({ rootDir });

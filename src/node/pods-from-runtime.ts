@@ -32,24 +32,26 @@ export async function podsFromRuntime(runtime: RuntimeService, rootDir: string):
   const [{ runtimeName }, found] = await Promise.all([runtime.version({}), runtimePods.getPods({})]);
   const statuses = await Promise.all(found.map((listed) => runtimePods.getPodStatus(listed.uid, { listed })));
   const podDirs = new PodDirs({ rootDir });
-  const inRuntime = statuses.map(async (status) => toPod(status, runtimeName, await kept(podDirs, status.uid)));
+  const inRuntime = statuses.map(async (status) =>
+    toPod(status, runtimeName, await readCheckpoint(podDirs, status.uid)),
+  );
   const known = new Set(found.map(({ uid }) => uid));
   const others = (await podDirs.podUIDs()).filter((uid) => !known.has(uid));
-  const lost = others.map(async (uid) => completedPod(uid, runtimeName, await kept(podDirs, uid)));
+  const lost = others.map(async (uid) => completedPod(uid, runtimeName, await readCheckpoint(podDirs, uid)));
   return [...(await Promise.all(inRuntime)), ...(await Promise.all(lost)).flat()].sort((a, b) =>
     podKey(a.metadata) < podKey(b.metadata) ? -1 : 1,
   );
 }
 
 /** What the last agent recorded of a pod. */
-interface Kept {
+interface Checkpoint {
   /** Without it, the pod's age is that of its oldest sandbox. */
   record?: StatusRecord | undefined;
   /** The pod by its manifest. Without it, every container counts as a regular one. */
   pod?: Pod | undefined;
 }
 
-async function kept(podDirs: PodDirs, uid: string): Promise<Kept> {
+async function readCheckpoint(podDirs: PodDirs, uid: string): Promise<Checkpoint> {
   try {
     const folder = podDirs.podDir(uid);
     const [record, revision] = await Promise.all([readStatusRecord(folder), readRevision(folder)]);
@@ -61,7 +63,7 @@ async function kept(podDirs: PodDirs, uid: string): Promise<Kept> {
 }
 
 /** The pod of a folder if nothing of it starts again. Then only our records show it, once the runtime lost it. */
-function completedPod(uid: string, runtimeName: string, known: Kept): Pod[] {
+function completedPod(uid: string, runtimeName: string, known: Checkpoint): Pod[] {
   const { pod, record } = known;
   if (pod === undefined || record === undefined || record.runsAnew || !isPodDone(pod, record.done)) return [];
   const { name, namespace } = pod.metadata;
@@ -87,7 +89,7 @@ function shapeOf({ initContainers = [], containers, ...spec }: PodSpec, isPresen
   };
 }
 
-function toPod(found: RuntimePodStatus, runtimeName: string, { record, pod: declared }: Kept): Pod {
+function toPod(found: RuntimePodStatus, runtimeName: string, { record, pod: declared }: Checkpoint): Pod {
   const podStatus = withDoneContainers(found, record?.done ?? []);
   const { uid, name, namespace, containerStatuses, sandboxStatuses } = podStatus;
   const names = [...new Set(containerStatuses.map((status) => status.name))].sort();

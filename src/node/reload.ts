@@ -1,6 +1,6 @@
 import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { OneAtATime } from '../flow/one-at-a-time.ts';
+import { SerialQueue } from '../flow/serial-queue.ts';
 import { computeReload } from './compute-reload.ts';
 import { type NodeOptions, secretsOfURLs } from './options/node-options.ts';
 import type { ServiceManager } from './service-manager.ts';
@@ -23,7 +23,7 @@ interface Deps {
  * that it has, and reports that.
  */
 export class Reload {
-  private readonly turns = new OneAtATime();
+  private readonly queue = new SerialQueue();
   private isWaiting = false;
   private current: NodeOptions['configuration'];
   private prepareAPI: PrepareReload | undefined;
@@ -41,7 +41,7 @@ export class Reload {
   async request(): Promise<void> {
     if (this.isWaiting) return;
     this.isWaiting = true;
-    await this.turns.run(() => {
+    await this.queue.run(() => {
       this.isWaiting = false;
       return this.reload();
     });
@@ -56,7 +56,7 @@ export class Reload {
       const takeAPI = await this.prepareAPI?.();
       // First, because a damaged authority is noticed only here.
       takeAPI?.();
-      this.take(next);
+      this.apply(next);
       logger.info({}, 'Took the configuration and certificates');
       await service.reloaded('Running');
     } catch (error) {
@@ -67,7 +67,7 @@ export class Reload {
     }
   }
 
-  private take(next: NodeOptions): void {
+  private apply(next: NodeOptions): void {
     const { options, logger, setVerbosity } = this.deps;
     const { verbosity, hasOtherHeaders, needStart } = computeReload(this.current, next.configuration);
     for (const { message, origin, line, column, field, hint } of next.warnings) {

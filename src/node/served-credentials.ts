@@ -25,7 +25,7 @@ interface Certificates {
   clientCA: string | undefined;
 }
 
-type Taker = Pick<SecureServer, 'replace'>;
+type CertificateTarget = Pick<SecureServer, 'replace'>;
 
 /** The certificates, tokens and rules of the HTTPS API, as its files last had them. */
 export class ServedCredentials {
@@ -52,30 +52,30 @@ export class ServedCredentials {
   }
 
   /** Gives the server each new certificate until `signal` aborts. Then it rejects. */
-  async keepLooking(server: Taker, signal: AbortSignal): Promise<void> {
+  async watchCertificates(server: CertificateTarget, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.deps;
     while (!signal.aborted) {
       await clock.sleep(untilTick(clock, certificatePeriodMs), { signal });
-      await this.look(server).catch((error: unknown) => {
+      await this.reloadCertificates(server).catch((error: unknown) => {
         logger.warn({ err: errorMessage(error) }, 'The HTTPS API keeps its certificate');
       });
     }
   }
 
   /** Reads all files anew. Rejects with a `UserError` if one is unusable. The result takes them. */
-  async prepareReload(server: Taker): Promise<() => void> {
+  async prepareReload(server: CertificateTarget): Promise<() => void> {
     const [next, nextAccess] = await Promise.all([readCertificates(this.deps), readAccess(this.deps, this.current)]);
     return () => {
-      this.take(next, server);
+      this.apply(next, server);
       this.currentAccess = nextAccess;
     };
   }
 
-  private async look(server: Taker): Promise<void> {
-    this.take(await readCertificates(this.deps), server);
+  private async reloadCertificates(server: CertificateTarget): Promise<void> {
+    this.apply(await readCertificates(this.deps), server);
   }
 
-  private take(next: Certificates, server: Taker): void {
+  private apply(next: Certificates, server: CertificateTarget): void {
     if (JSON.stringify(next) === JSON.stringify(this.current)) return;
     server.replace(next.pair, next.clientCA);
     this.current = next;

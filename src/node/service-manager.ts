@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { OutgoingText } from '../engine/redaction/outgoing-text.ts';
 import { SecretValues } from '../engine/redaction/secret-values.ts';
 import { errorMessage, UserError } from '../errors.ts';
-import { OneAtATime } from '../flow/one-at-a-time.ts';
+import { SerialQueue } from '../flow/serial-queue.ts';
 import type { Logger } from '../logger.ts';
 import { visible } from '../visible-text.ts';
 
@@ -32,7 +32,7 @@ export class ServiceManager {
   private readonly deps: Deps;
   private readonly socket: string | undefined;
   private readonly outgoing: OutgoingText;
-  private readonly queue = new OneAtATime();
+  private readonly queue = new SerialQueue();
   private isReady = false;
 
   /**

@@ -55,7 +55,7 @@ interface TearDownOptions {
 export interface TornDownNode {
   failures: RemovalFailure[];
   /** The folder whose manifests could not be deleted, and the reason. Undefined if all are deleted. */
-  unforgotten: { folder: string; reason: string } | undefined;
+  keptManifests: { folder: string; reason: string } | undefined;
   claims: ClaimsLeft;
   /** Why volumes of CSI drivers are still mounted. Undefined if none is. */
   stillMounted: string | undefined;
@@ -76,8 +76,8 @@ export interface ClaimsLeft {
  */
 export async function tearDownNode(options: TearDownOptions): Promise<TornDownNode> {
   const { logger } = options;
-  await noteRemovals(options.rootDir);
-  const unforgotten = await forgetManifests(options.rootDir, logger);
+  await recordRemovals(options.rootDir);
+  const unforgotten = await deleteKeptManifests(options.rootDir, logger);
   // Tries both drivers, because not every runtime reports its own.
   const managers = await Promise.all(
     cgroupDrivers.map((driver) => openCgroupManager(driver, { clock: systemClock, logger })),
@@ -89,11 +89,11 @@ export async function tearDownNode(options: TearDownOptions): Promise<TornDownNo
   }
   const mayDelete = options.deletesClaims && failures.length === 0;
   const stillMounted = failures.length === 0 ? await unmountStaged(options.rootDir) : undefined;
-  return { failures, unforgotten, claims: await claimsLeft(options.rootDir, mayDelete), stillMounted };
+  return { failures, keptManifests: unforgotten, claims: await claimsLeft(options.rootDir, mayDelete), stillMounted };
 }
 
 /** The next start goes on with removals that are interrupted. A full disk does not prevent them. */
-async function noteRemovals(rootDir: string): Promise<void> {
+async function recordRemovals(rootDir: string): Promise<void> {
   const podDirs = new PodDirs({ rootDir });
   for (const uid of await podDirs.podUIDs()) {
     await writeUndeclared(podDirs.podDir(uid), 'removed').catch(() => undefined);
@@ -144,7 +144,7 @@ async function claimsLeft(rootDir: string, mayDelete: boolean): Promise<ClaimsLe
   }
 }
 
-async function forgetManifests(rootDir: string, logger: Logger): Promise<TornDownNode['unforgotten']> {
+async function deleteKeptManifests(rootDir: string, logger: Logger): Promise<TornDownNode['keptManifests']> {
   try {
     await new LastGoodManifests({ rootDir, clock: systemClock, logger }).forgetAll();
     return undefined;

@@ -3,7 +3,7 @@ import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import { ownedRuntime } from './owned-runtime.ts';
 
 /** Deadline of a call in milliseconds. */
-const askMs = 5000;
+const queryMs = 5000;
 
 /**
  * Why the runtime at an endpoint cannot run pods with a network: it has none to give. Returns undefined if it has one,
@@ -12,11 +12,11 @@ const askMs = 5000;
 export async function unreadyBecause(endpoint: string, rootDir: string): Promise<string | undefined> {
   const channel = openChannel(endpoint);
   try {
-    const runtime = grpcRuntimeService(channel, askMs);
+    const runtime = grpcRuntimeService(channel, queryMs);
     const { status } = await runtime.status({});
     const network = status?.conditions.find(({ type }) => type === 'NetworkReady');
     if (network === undefined || network.status) return undefined;
-    const signal = AbortSignal.timeout(askMs);
+    const signal = AbortSignal.timeout(queryMs);
     const { runtime: own } = await ownedRuntime({ rootDir, makesPods: false, signal }, runtime);
     const { items } = await own.listPodSandbox({});
     return items.length > 0 ? undefined : network.message || network.reason || 'its network is not ready';

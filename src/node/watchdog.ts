@@ -17,7 +17,10 @@ const retryMs = 1000;
  * Puts off the watchdog of systemd, twice in its time, as long as the sync loop makes progress. Ends with the signal.
  * kubelet: pkg/kubelet/watchdog/watchdog_linux.go Start
  */
-export async function keepWatchdog({ service, stuckBecause, clock, logger }: Deps, signal: AbortSignal): Promise<void> {
+export async function notifyWatchdog(
+  { service, stuckBecause, clock, logger }: Deps,
+  signal: AbortSignal,
+): Promise<void> {
   const { watchdogMs } = service;
   if (watchdogMs === undefined) return;
   logger.info({ seconds: watchdogMs / 1000 }, 'Notifying the watchdog of systemd');

@@ -101,7 +101,7 @@ export async function withAgent<T>(
   try {
     // If it fails, the source reports what is wrong with the folder.
     await applied?.open().catch((error: unknown) => {
-      faults.note('applied manifests', error);
+      faults.record('applied manifests', error);
     });
     const node = await openNode(
       { options, sources, logger, faults, signal: stopping.signal, onStarting: noteStarting, metrics },
@@ -123,9 +123,9 @@ export async function withAgent<T>(
 }
 
 /** Counts and logs uncaught errors, which end neither the agent nor its pods. Returns a function that stops this. */
-function surviveBugs(faults: Pick<Faults, 'note'>): () => void {
+function surviveBugs(faults: Pick<Faults, 'record'>): () => void {
   const note = (error: unknown): void => {
-    faults.note('agent', error);
+    faults.record('agent', error);
   };
   process.on('uncaughtException', note).on('unhandledRejection', note);
   return () => {

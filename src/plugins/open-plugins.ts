@@ -13,7 +13,7 @@ import { serveUnixGrpc } from './unix-grpc-server.ts';
 const rate = { perSecond: 100, burst: 10 };
 
 interface Deps {
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
   clock: Clock;
 }
 
@@ -50,7 +50,7 @@ const connections = () => import('./plugin-connections.ts');
 function podResources({ list, getAllocatableResources, get }: PodResourcesLister, clock: Clock): ServiceFunctions {
   const bucket = new TokenBucket({ ...rate, clock });
   const answer = (call: () => object): Promise<object> => {
-    if (!bucket.tryTake())
+    if (!bucket.tryAcquire())
       return Promise.reject(new RpcError('PodResources', codes.resourceExhausted, 'rejected by rate limit'));
     return Promise.resolve(call());
   };

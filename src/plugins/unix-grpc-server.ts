@@ -7,7 +7,7 @@ import type { Faults } from '../flow/faults.ts';
 import { makeFolder } from '../make-folder.ts';
 import { maxSocketPathBytes } from '../max-socket-path-bytes.ts';
 import type { GrpcService } from './grpc-server.ts';
-import { SilentClients } from './silent-clients.ts';
+import { IdleClients } from './idle-clients.ts';
 
 interface UnixGrpcServer {
   close(): void;
@@ -15,7 +15,7 @@ interface UnixGrpcServer {
 
 interface Deps {
   services: readonly GrpcService[];
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
   /** Time until a connection without a call is closed, in milliseconds. */
   idleMs?: number;
 }
@@ -28,11 +28,11 @@ const maxConnections = 64;
  * without clients costs nothing. Replaces an older socket at once. Rejects with the error of the system.
  */
 export async function serveUnixGrpc(path: string, { services, faults, idleMs }: Deps): Promise<UnixGrpcServer> {
-  const sockets = new SilentClients<Socket>();
+  const sockets = new IdleClients<Socket>();
   let server: Promise<{ serve: (socket: Socket) => void; close: () => void }> | undefined;
   const listener = createServer((socket) => {
     // Before the new one is added, which has said nothing yet.
-    if (sockets.size >= maxConnections) sockets.takeFirst()?.destroy();
+    if (sockets.size >= maxConnections) sockets.evictLongestSilent()?.destroy();
     sockets.add(socket);
     socket.once('close', () => {
       sockets.delete(socket);
@@ -47,7 +47,7 @@ export async function serveUnixGrpc(path: string, { services, faults, idleMs }: 
       (error: unknown) => {
         server = undefined;
         socket.destroy();
-        faults.note('plugin sockets', error);
+        faults.record('plugin sockets', error);
       },
     );
   });
@@ -59,7 +59,7 @@ export async function serveUnixGrpc(path: string, { services, faults, idleMs }: 
   listener.listen(made);
   await once(listener, 'listening');
   listener.on('error', (error) => {
-    faults.note('plugin sockets', error);
+    faults.record('plugin sockets', error);
   });
   listener.unref();
   try {
@@ -73,7 +73,8 @@ export async function serveUnixGrpc(path: string, { services, faults, idleMs }: 
   return {
     close: () => {
       listener.close();
-      for (let socket = sockets.takeFirst(); socket !== undefined; socket = sockets.takeFirst()) socket.destroy();
+      for (let socket = sockets.evictLongestSilent(); socket !== undefined; socket = sockets.evictLongestSilent())
+        socket.destroy();
       void server?.then(({ close }) => {
         close();
       });

@@ -20,7 +20,7 @@ type Params = Readonly<Record<string, string>>;
 type Route = (request: IncomingMessage, response: ServerResponse, params: Params) => unknown;
 
 interface Deps {
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
   /** Defaults to `connectionLimit` of this process. */
   maxConnections?: number;
 }
@@ -55,7 +55,7 @@ export function httpServer(routes: Routes, deps: Deps): Server {
       await found.route(request, response, found.params);
     };
     answer().catch((error: unknown) => {
-      faults.note('server', error);
+      faults.record('server', error);
       if (response.headersSent) response.destroy();
       else sendText(response, 500, 'internal error, see the log of kubelet-ts');
     });
@@ -75,7 +75,7 @@ export function boundedServer(
   answerClientErrors(server);
   server.on('error', (error) => {
     // Before the server listens, the caller gets the error.
-    if (server.listening) faults.note('server', error);
+    if (server.listening) faults.record('server', error);
   });
   return server;
 }

@@ -102,7 +102,7 @@ export function withFlags(words: readonly string[], flags: readonly string[]): r
 }
 
 /** Splits a line into words. Quotes keep blanks. */
-export function splitWords(line: string): string[] {
+export function splitArgs(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, plain]) => double ?? single ?? plain ?? '',
   );

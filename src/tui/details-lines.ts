@@ -24,12 +24,12 @@ export function detailsLines(entry: PodSnapshot, { now, snapshot }: { now: numbe
     textLine(''),
     ...containerLines(pod, now),
     textLine(''),
-    ...newsLines(entry),
+    ...recentEventLines(entry),
     ...[...eachContainer(pod.spec)].flatMap(({ container }) => settingLines(container)),
   ];
 }
 
-function newsLines({ events }: PodSnapshot): Line[] {
+function recentEventLines({ events }: PodSnapshot): Line[] {
   const news = events.filter((event) => isOfKind(event, 'news'));
   return [textLine(`EVENTS (${news.length}, newest first)`, { bold: true }), ...news.toReversed().map(podEventLine)];
 }

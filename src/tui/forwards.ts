@@ -19,7 +19,7 @@ interface ForwardList extends Pages {
 export const maxForwards = 9;
 
 /** True if the page can be closed and its command keeps running. */
-function isForward({ words, exitCode }: OutputPage): boolean {
+function isForward({ args: words, exitCode }: OutputPage): boolean {
   return words[0] === 'port-forward' && exitCode === undefined;
 }
 
@@ -41,15 +41,15 @@ export function withOutput<T extends Pages>(state: T, { id, text }: { id: number
   return { ...state, page: state.page && grow(state.page), forwards: state.forwards.map(grow) };
 }
 
-/** Notes the end of a command. A forwarded port without a page leaves its last line as `note`. */
-export function withEnd<T extends Pages & { note: string }>(state: T, end: { id: number; exitCode: number }): T {
+/** Records the exit of a command. A forwarded port without a page leaves its last line as `message`. */
+export function withEnd<T extends Pages & { message: string }>(state: T, end: { id: number; exitCode: number }): T {
   const { id, exitCode } = end;
   const { page, forwards } = state;
   if (page?.id === id) return { ...state, page: { ...page, exitCode } };
   const ended = forwards.find((forward) => forward.id === id);
   if (ended === undefined) return state;
-  const note = `exit ${exitCode}: ${commandText(ended.words)}: ${lastLine(ended)}`;
-  return { ...state, note, forwards: forwards.filter((forward) => forward !== ended) };
+  const message = `exit ${exitCode}: ${commandText(ended.args)}: ${lastLine(ended)}`;
+  return { ...state, message, forwards: forwards.filter((forward) => forward !== ended) };
 }
 
 /** Keeps the selection within a list that became shorter. */
@@ -73,7 +73,7 @@ export function forwardsLines({ forwards, selectedForward }: ForwardList): Line[
     const isSelected = index === selectedForward;
     return {
       spans: [
-        { text: `${isSelected ? '>' : ' '} ${commandText(forward.words)}`, bold: isSelected },
+        { text: `${isSelected ? '>' : ' '} ${commandText(forward.args)}`, bold: isSelected },
         { text: `  ${lastLine(forward)}`, color: 'gray' },
       ],
     };

@@ -2,7 +2,7 @@ import { detailsLines } from './details-lines.ts';
 import { eventLines } from './event-lines.ts';
 import { forwardsLines } from './forwards.ts';
 import { startingLines } from './header-lines.ts';
-import { askLines, helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
+import { confirmationLines, helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
 import type { Layout } from './layout.ts';
 import { greyLine, type Line, styleLine, textLine } from './line.ts';
 import { pageLines } from './output-page.ts';
@@ -94,7 +94,7 @@ function overlayLines(state: ViewState, layout: Layout): Line[] | undefined {
     return pageLines(state.page, state.columns, layout.body);
   }
   if (state.overlay === 'ask') {
-    return askLines(state.asked);
+    return confirmationLines(state.unconfirmedArgs);
   }
   if (state.overlay === 'leave') {
     return leaveLines(state);
@@ -130,7 +130,8 @@ function eventsPane(state: ViewState, layout: Layout): Line[] {
   const height = layout.events - 1;
   const end = Math.max(Math.min(height, events.length), events.length - state.scroll.events);
   const shown = events.slice(Math.max(0, end - height), end);
-  const waiting = state.held === undefined ? '' : `, paused (${state.eventCount - state.held.eventCount} new)`;
+  const waiting =
+    state.pausedEvents === undefined ? '' : `, paused (${state.eventCount - state.pausedEvents.eventCount} new)`;
   const title = titleLine(`EVENTS ${state.eventKind}${waiting}`, state.pane === 'events', state.columns);
   return [title, ...eventLines(shown, state.columns)];
 }

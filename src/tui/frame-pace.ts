@@ -23,7 +23,7 @@ export class FramePace {
   }
 
   /** Notes a frame of so many bytes. */
-  note(bytes: number): void {
+  recordFrame(bytes: number): void {
     this.#lastAt = this.#clock.monotonic();
     this.#sentAt = Math.max(this.#sentAt, this.#lastAt) + bytes / bytesPerMs;
   }

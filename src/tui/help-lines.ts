@@ -15,8 +15,8 @@ export function statusLine(state: ViewState, layout: Layout): Line {
       spans: [{ text: state.prompt.kind, bold: true }, { text: state.prompt.text }, { text: '▏', color: 'cyan' }],
     };
   }
-  if (state.note !== '') {
-    return textLine(state.note, { color: 'yellow' });
+  if (state.message !== '') {
+    return textLine(state.message, { color: 'yellow' });
   }
   const filter = state.filter === '' ? [] : [`/${state.filter}`];
   const facts = [...filter, ...cutText(state, layout), ...forwardsText(state)];
@@ -39,7 +39,7 @@ function forwardsText(state: ViewState): string[] {
 }
 
 /** The question before a command that stops something. */
-export function askLines(words: readonly string[]): Line[] {
+export function confirmationLines(words: readonly string[]): Line[] {
   return [
     textLine('RUN THIS?', { bold: true }),
     textLine(`  $ ${commandText(words)}`),
@@ -120,13 +120,13 @@ function keyLine(state: ViewState, columns: number): string {
     'tab pane',
     '↑↓/jk select',
     `e events: ${state.eventKind}`,
-    state.held === undefined ? 'p pause' : 'p continue',
+    state.pausedEvents === undefined ? 'p pause' : 'p continue',
   ];
   return fitting(keys, columns);
 }
 
 const logKeys = ({ page }: ViewState): string[] =>
-  page?.words[0] === 'logs' ? ['p previous', 't times', 'c container'] : [];
+  page?.args[0] === 'logs' ? ['p previous', 't times', 'c container'] : [];
 
 function fitting(keys: readonly string[], columns: number): string {
   let line = '';

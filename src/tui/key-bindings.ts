@@ -1,5 +1,5 @@
 import type { Key } from 'ink';
-import { changedLogs, commandOfKey, podArgument, runningContainer, splitWords } from './command-line.ts';
+import { changedLogs, commandOfKey, podArgument, runningContainer, splitArgs } from './command-line.ts';
 import { type Move, selectedPod, type ViewAction, type ViewState } from './view-state.ts';
 
 /** The agent after the user leaves its screen: it keeps running, or it stops and its pods keep running. */
@@ -70,7 +70,7 @@ export function splitKeys(input: string, key: Partial<Key>): KeyPress[] {
 }
 
 /** True while the screen asks a question. Only a single key answers it. */
-export function asksUser({ overlay }: Pick<ViewState, 'overlay'>): boolean {
+export function awaitsAnswer({ overlay }: Pick<ViewState, 'overlay'>): boolean {
   return overlay === 'leave' || overlay === 'ask';
 }
 
@@ -80,7 +80,7 @@ export function computeKeyCommand(state: ViewState, { input, key }: KeyPress): K
     return leaveCommand(input, key);
   }
   if (state.overlay === 'ask') {
-    return askCommand(state, input, key);
+    return confirmationCommand(state, input, key);
   }
   if (key.ctrl) {
     return controlCommand(state, input);
@@ -116,7 +116,11 @@ function leave({ isAttached }: ViewState): KeyCommand {
   return isAttached ? { type: 'left', leaving: 'detach' } : { type: 'leaveAsked' };
 }
 
-function askCommand({ asked }: ViewState, input: string, key: Partial<Key>): KeyCommand | undefined {
+function confirmationCommand(
+  { unconfirmedArgs: asked }: ViewState,
+  input: string,
+  key: Partial<Key>,
+): KeyCommand | undefined {
   if (key.escape || input === 'n' || (key.ctrl && input === 'c')) {
     return { type: 'closed' };
   }
@@ -153,7 +157,7 @@ function promptCommand(
 ): KeyCommand | undefined {
   if (key.return) {
     if (kind === '/') return { type: 'searchKept' };
-    const words = splitWords(text);
+    const words = splitArgs(text);
     if (words.length === 0) return { type: 'promptClosed' };
     return ownCommand(state, words) ?? { type: 'ran', words, isConfirmed: false };
   }
@@ -190,7 +194,7 @@ function pageCommand(state: ViewState, input: string, key: Partial<Key>): KeyCom
   const words =
     page &&
     changedLogs(
-      page.words,
+      page.args,
       input,
       (spec?.containers ?? []).map(({ name }) => name),
     );

@@ -7,7 +7,7 @@ import type { Line } from './line.ts';
 export interface OutputPage {
   /** Of its command, in order of the starts. */
   id: number;
-  words: readonly string[];
+  args: readonly string[];
   /** The newest lines. */
   lines: readonly string[];
   /** Output after the last line break. */
@@ -32,7 +32,7 @@ export function openPage(id: number, words: readonly string[]): OutputPage {
   const top = words.includes('-f') || words.includes('-w') || words[0] === 'port-forward' ? 'end' : 0;
   return {
     id,
-    words,
+    args: words,
     lines: [],
     rest: '',
     exitCode: undefined,
@@ -69,7 +69,7 @@ export function pageLines(page: OutputPage, columns: number, height: number): Li
   return [titleOf(page, first + shown.length, rows.length), ...shown.map((row) => rowLine(row, page.search))];
 }
 
-function titleOf({ words, exitCode, search, onlyMatching }: OutputPage, last: number, count: number): Line {
+function titleOf({ args: words, exitCode, search, onlyMatching }: OutputPage, last: number, count: number): Line {
   const state = exitCode === undefined ? 'runs' : exitCode === 0 ? 'done' : `exit ${exitCode}`;
   const found = search === '' ? '' : `  ${onlyMatching ? 'only' : 'find'} /${search}`;
   return {

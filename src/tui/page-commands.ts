@@ -27,7 +27,7 @@ export class PageCommands {
   start(words: readonly string[], pages: Pages): void {
     const { commands, onOutput, dispatch } = this.#deps;
     if (words[0] === 'port-forward' && forwardCount(pages) >= maxForwards) {
-      dispatch({ type: 'noted', text: `a screen forwards ${maxForwards} ports at most: F lists them` });
+      dispatch({ type: 'messageShown', text: `a screen forwards ${maxForwards} ports at most: F lists them` });
       return;
     }
     this.#lastID += 1;
@@ -41,20 +41,20 @@ export class PageCommands {
     this.#running.set(id, running);
     void running.ended.then((exitCode) => {
       if (!this.#running.delete(id)) return;
-      this.takeOutput();
+      this.flushOutput();
       dispatch({ type: 'pageEnded', id, exitCode });
     });
   }
 
   /** Puts the output so far on the pages. */
-  takeOutput(): void {
+  flushOutput(): void {
     const pending = [...this.#pending];
     this.#pending.clear();
     for (const [id, text] of pending) this.#deps.dispatch({ type: 'pageGrew', id, text });
   }
 
   /** Ends all commands but those of these pages. */
-  keep({ page, forwards }: Pages): void {
+  endAllBut({ page, forwards }: Pages): void {
     const kept = new Set([page, ...forwards].map((each) => each?.id));
     for (const [id, running] of this.#running) {
       if (kept.has(id)) continue;

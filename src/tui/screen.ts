@@ -7,12 +7,12 @@ import { commandText, decideCommand, podArgument, runningContainer, withFlags } 
 import { frameOf } from './frame-lines.ts';
 import { FramePace } from './frame-pace.ts';
 import { HeldTerminal } from './held-terminal.ts';
-import { asksUser, computeKeyCommand, type Key, type Leaving, splitKeys } from './key-bindings.ts';
+import { awaitsAnswer, computeKeyCommand, type Key, type Leaving, splitKeys } from './key-bindings.ts';
 import { PageCommands } from './page-commands.ts';
 import type { ScreenCommands } from './screen-commands.ts';
 import type { TerminalOutput } from './terminal.ts';
 import type { GuardedProcess } from './terminal-guard.ts';
-import { askTheme, type Palette, paletteOf, type Theme } from './theme.ts';
+import { queryTheme, type Palette, paletteOf, type Theme } from './theme.ts';
 import { initialViewState, maxEvents, reduce, selectedPod, type ViewAction, type ViewState } from './view-state.ts';
 
 /** A visible screen. */
@@ -163,7 +163,7 @@ class LiveScreen implements Screen {
     const asks = theme === 'auto' && this.#palette !== undefined && stdin.isTTY;
     const [{ mountInkScreen }, found] = await Promise.all([
       import('./ink-screen.tsx'),
-      asks ? askTheme({ stdin, stdout, clock }) : undefined,
+      asks ? queryTheme({ stdin, stdout, clock }) : undefined,
     ]);
     if (found !== undefined) {
       this.#palette = paletteOf(found, stdout);
@@ -208,8 +208,8 @@ class LiveScreen implements Screen {
     const presses = splitKeys(input, key);
     for (const press of presses) {
       // A pasted text must not answer a question, also not one that it opened.
-      if (presses.length > maxKeysTogether && asksUser(this.#state)) return;
-      if (this.#state.note !== '') this.#dispatch({ type: 'noted', text: '' });
+      if (presses.length > maxKeysTogether && awaitsAnswer(this.#state)) return;
+      if (this.#state.message !== '') this.#dispatch({ type: 'messageShown', text: '' });
       const command = computeKeyCommand(this.#state, press);
       if (command?.type === 'left') {
         this.#close();
@@ -235,7 +235,7 @@ class LiveScreen implements Screen {
     const selected = { pod: entry && podArgument(entry), container: entry && runningContainer(entry) };
     const decision = decideCommand(words, { isReadOnly, isConfirmed, ...selected });
     if (decision.type === 'refuses') {
-      this.#dispatch({ type: 'noted', text: decision.message });
+      this.#dispatch({ type: 'messageShown', text: decision.message });
       return;
     }
     const whole = withFlags(decision.words, this.#options.commands.flags);
@@ -252,14 +252,14 @@ class LiveScreen implements Screen {
     });
     // The reason first: the line is cut at the width of the screen.
     const failed = `${message === '' ? `exit ${exitCode}` : message}: ${commandText(words)}`;
-    this.#dispatch({ type: 'noted', text: exitCode === 0 ? '' : failed });
+    this.#dispatch({ type: 'messageShown', text: exitCode === 0 ? '' : failed });
   }
 
   async #save(): Promise<void> {
     const { commands, clock } = this.#options;
     const { page } = this.#state;
     if (page === undefined) return;
-    const words = page.words.join('-').replaceAll(/[^\w.]+/g, '-');
+    const words = page.args.join('-').replaceAll(/[^\w.]+/g, '-');
     const time = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, '-');
     const text = [...page.lines, page.rest].join('\n');
     const saved = commands.save(`kubelet-ts-${words.slice(0, 100)}-${time}.txt`, text);
@@ -267,12 +267,12 @@ class LiveScreen implements Screen {
       (path) => `saved: ${path}`,
       (error: unknown) => `not saved: ${errorMessage(error)}`,
     );
-    this.#dispatch({ type: 'noted', text: note });
+    this.#dispatch({ type: 'messageShown', text: note });
   }
 
   readonly #dispatch = (action: ViewAction): void => {
     this.#state = reduce(this.#state, action);
-    this.#commands.keep(this.#state);
+    this.#commands.endAllBut(this.#state);
     this.#requestFrame();
   };
 
@@ -290,11 +290,11 @@ class LiveScreen implements Screen {
 
   readonly #showFrame = (): void => {
     try {
-      this.#commands.takeOutput();
+      this.#commands.flushOutput();
       this.#refresh();
       this.#cancelFrame?.();
       this.#cancelFrame = undefined;
-      this.#pace.note(this.#terminal.paint(frameOf(this.#state, this.#palette)));
+      this.#pace.recordFrame(this.#terminal.paint(frameOf(this.#state, this.#palette)));
     } catch (error) {
       this.#close(error);
     }
@@ -322,7 +322,7 @@ class LiveScreen implements Screen {
     this.#unsubscribe();
     this.#cancelTick();
     this.#cancelSample();
-    this.#commands.keep({ page: undefined, forwards: [] });
+    this.#commands.endAllBut({ page: undefined, forwards: [] });
     this.#cancelFrame?.();
     this.#options.stdout.off('resize', this.#onResize);
     this.#terminal.close();

@@ -50,7 +50,7 @@ const lastAnswer = /\u001b\[\?[\d;]*c/;
 /** A link of 300 ms needs twice that. */
 const answerMs = 1500;
 
-interface Asked {
+interface QueryDeps {
   stdin: NodeJS.ReadStream;
   stdout: { write(text: string): boolean };
   clock: Pick<Clock, 'after'>;
@@ -60,7 +60,7 @@ interface Asked {
  * Asks the terminal, in raw mode, for its background. Keys that are typed meanwhile stay in `stdin`. Resolves with
  * undefined for a terminal that does not answer in time.
  */
-export async function askTheme({ stdin, stdout, clock }: Asked): Promise<Exclude<Theme, 'auto'> | undefined> {
+export async function queryTheme({ stdin, stdout, clock }: QueryDeps): Promise<Exclude<Theme, 'auto'> | undefined> {
   let text = '';
   await new Promise<void>((resolve) => {
     const end = (): void => {

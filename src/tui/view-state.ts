@@ -34,7 +34,7 @@ export interface ViewState {
   /** Number of events in the events pane since the start. */
   eventCount: number;
   /** Content of the events pane while it is paused. */
-  held: { events: readonly KubeletEvent[]; eventCount: number } | undefined;
+  pausedEvents: { events: readonly KubeletEvent[]; eventCount: number } | undefined;
   eventKind: EventKind;
   pane: Pane;
   overlay: 'none' | 'details' | 'help' | 'leave' | 'ask' | 'output' | 'forwards';
@@ -45,11 +45,11 @@ export interface ViewState {
   /** Index in the list of forwarded ports. */
   selectedForward: number;
   /** The command line that the overlay `ask` asks about. */
-  asked: readonly string[];
+  unconfirmedArgs: readonly string[];
   /** The line that is being typed: a command, or a text to find in the output. */
   prompt: { kind: ':' | '/'; text: string } | undefined;
   /** One line for the user, until the next key. Empty for none. */
-  note: string;
+  message: string;
   /** Undefined only without any pod. */
   selectedUID: string | undefined;
   /** True if the table has the columns of the engine: worker, last and next sync. */
@@ -89,7 +89,7 @@ export type ViewAction =
   | { type: 'promptErased' }
   | { type: 'promptClosed' }
   | { type: 'searchKept' }
-  | { type: 'noted'; text: string }
+  | { type: 'messageShown'; text: string }
   | { type: 'eventKindSwitched' }
   | { type: 'pauseToggled' }
   | { type: 'filterOpened' }
@@ -119,16 +119,16 @@ export function initialViewState(
     usages: {},
     events: pastEvents(snapshot),
     eventCount: 0,
-    held: undefined,
+    pausedEvents: undefined,
     eventKind: 'news',
     pane: 'pods',
     overlay: 'none',
     page: undefined,
     forwards: [],
     selectedForward: 0,
-    asked: [],
+    unconfirmedArgs: [],
     prompt: undefined,
-    note: '',
+    message: '',
     selectedUID: undefined,
     showsInternals: false,
     filter: '',
@@ -163,7 +163,7 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
     case 'internalsToggled':
       return { ...state, showsInternals: !state.showsInternals };
     case 'runAsked':
-      return { ...state, overlay: 'ask', asked: action.words };
+      return { ...state, overlay: 'ask', unconfirmedArgs: action.words };
     case 'pageOpened':
       return { ...withoutPage(state), overlay: 'output', page: openPage(action.id, action.words) };
     case 'pageGrew':
@@ -184,8 +184,8 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
       return withPrompt(state, (text) => Array.from(text).slice(0, -1).join(''));
     case 'promptClosed':
       return { ...state, prompt: undefined };
-    case 'noted':
-      return { ...state, note: action.text };
+    case 'messageShown':
+      return { ...state, message: action.text };
     case 'pageChanged':
     case 'searchKept':
     case 'searchedOn':
@@ -197,7 +197,7 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
     case 'eventKindSwitched':
       return { ...withoutEventScroll(state), eventKind: nextEventKind(state.eventKind) };
     case 'pauseToggled':
-      return state.held === undefined ? hold(state) : withoutEventScroll(state);
+      return state.pausedEvents === undefined ? pauseEvents(state) : withoutEventScroll(state);
     case 'filterOpened':
       return { ...state, overlay: 'none', editingFilter: true };
     case 'filterTyped':
@@ -225,7 +225,7 @@ export function visiblePods(state: ViewState): PodSnapshot[] {
 /** Events that match kind and filter, oldest first. While paused, those at the time of the pause. */
 export function visibleEvents(state: ViewState): KubeletEvent[] {
   const wanted = state.filter.toLowerCase();
-  return (state.held?.events ?? state.events).filter((event) => {
+  return (state.pausedEvents?.events ?? state.events).filter((event) => {
     if (!isOfKind(event, state.eventKind)) return false;
     if (wanted === '') return true;
     const { pod, title, detail } = describeEvent(event);
@@ -301,7 +301,7 @@ function search(state: ViewState, page: OutputPage, by: 1 | -1): ViewState {
   const from = firstRow(page, count, height);
   const next = nextMatch(page, state.columns, from, by) ?? nextMatch(page, state.columns, by === 1 ? -1 : count, by);
   return next === undefined
-    ? { ...state, note: `not found: ${page.search}` }
+    ? { ...state, message: `not found: ${page.search}` }
     : { ...state, page: { ...page, top: next } };
 }
 
@@ -358,13 +358,15 @@ function nextPane(state: ViewState, by: 1 | -1): Pane {
   return panes[(panes.indexOf(state.pane) + by + panes.length) % panes.length] ?? 'pods';
 }
 
-function hold(state: ViewState): ViewState {
-  return state.held ? state : { ...state, held: { events: state.events, eventCount: state.eventCount } };
+function pauseEvents(state: ViewState): ViewState {
+  return state.pausedEvents
+    ? state
+    : { ...state, pausedEvents: { events: state.events, eventCount: state.eventCount } };
 }
 
 /** Returns to the newest events. */
 function withoutEventScroll(state: ViewState): ViewState {
-  return { ...state, held: undefined, scroll: { ...state.scroll, events: 0 } };
+  return { ...state, pausedEvents: undefined, scroll: { ...state.scroll, events: 0 } };
 }
 
 function move(state: ViewState, direction: Move): ViewState {
@@ -426,7 +428,7 @@ function moveEvents(state: ViewState, direction: Move, height: number): ViewStat
     last: 'first',
   };
   const scroll = moved(state.scroll.events, opposite[direction], height, visibleEvents(state).length - height);
-  return scroll === 0 ? withScroll(state, 'events', 0) : withScroll(hold(state), 'events', scroll);
+  return scroll === 0 ? withScroll(state, 'events', 0) : withScroll(pauseEvents(state), 'events', scroll);
 }
 
 function withScroll(state: ViewState, part: keyof ViewState['scroll'], lines: number): ViewState {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { objectsMeant } from '../../src/commands/get-objects.ts';
+import { resolveObjects } from '../../src/commands/get-objects.ts';
 import { register } from '../../src/commands/ps.ts';
 import { LastGoodManifests } from '../../src/engine/config/last-good/last-good-manifests.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -28,7 +28,7 @@ test.each([
   ['po,nope', undefined],
   ['', undefined],
 ])('get %s means %j', (line, meant) => {
-  expect(objectsMeant(line.split(' '))).toEqual(meant);
+  expect(resolveObjects(line.split(' '))).toEqual(meant);
 });
 
 const manifest = `

@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
-import { noteRuntime } from '../../src/node/last-runtime.ts';
-import { notePlaces } from '../../src/node/last-places.ts';
+import { recordRuntime } from '../../src/node/last-runtime.ts';
+import { recordNodePaths } from '../../src/node/last-node-paths.ts';
 import { runProgram } from '../../src/commands/program.ts';
 import { startRuntimePod } from '../builders/runtime-pod.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
@@ -94,7 +94,7 @@ test('down removes the logs where the last agent had them, unless a flag names a
   for (const path of [logsOf('noted', 'web'), logsOf('noted', 'db'), logsOf('named', 'db'), join(rootDir, 'state')]) {
     await mkdir(path, { recursive: true });
   }
-  await notePlaces(rootDir, { podLogsDir: join(folder, 'noted'), cgroupRoot: '/kubelet-ts-none' });
+  await recordNodePaths(rootDir, { podLogsDir: join(folder, 'noted'), cgroupRoot: '/kubelet-ts-none' });
   const runtime = new FakeRuntime({ clock: new FakeClock() });
   runtime.addImage('app:1');
   const server = new FakeCriServer(runtime);
@@ -144,7 +144,7 @@ test('down --all leaves a managed containerd that an agent of another root-dir u
   const server = new FakeCriServer(new FakeRuntime({ clock: new FakeClock() }));
   await server.start({ socketPath: socket });
   await mkdir(join(theirs, 'state'));
-  await noteRuntime(theirs, { endpoint, managed: false });
+  await recordRuntime(theirs, { endpoint, managed: false });
   // As the kernel lists the control socket of an agent.
   const agent = createServer().listen(join(theirs, `sock.${process.pid}`));
   onTestFinished(() => {

@@ -84,7 +84,7 @@ test('a fault is shown without the values of Secrets, and cut', async () => {
   source.set(makeStaticPod('web'));
   source.setConfigObjects(makeSecret('login', { password: 'hunter2-hunter2' }));
   await world.until(() => engine.isReady('web-edge1'));
-  faults.note('disk', new UserError(`open hunter2-hunter2${'!'.repeat(10_000)}`));
+  faults.record('disk', new UserError(`open hunter2-hunter2${'!'.repeat(10_000)}`));
   const [{ part, message } = {}] = engine.kubelet.snapshot().faults;
   expect({ part, message }).toEqual({ part: 'disk', message: boundedText(`open <hidden>${'!'.repeat(10_000)}`, 1024) });
 });

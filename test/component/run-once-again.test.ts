@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type ContainerResult, podResult } from '../../src/node/run-once/pod-result.ts';
 import type { PodOutcome } from '../../src/node/run-once/run-once-outcome.ts';
 import { RunView } from '../../src/node/run-once/run-view.ts';
-import { untilDecided } from '../../src/node/run-once/until-decided.ts';
+import { decideOutcomes } from '../../src/node/run-once/decide-outcomes.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
@@ -37,7 +37,7 @@ async function runAgain(world: World, meanwhile: () => void = () => undefined) {
     clock: world.clock,
   } as const;
   let outcome: PodOutcome | undefined;
-  const run = untilDecided(view, [service], end).then((outcomes) => {
+  const run = decideOutcomes(view, [service], end).then((outcomes) => {
     outcome = outcomes.get(service.metadata.uid);
   });
   source.set(service);

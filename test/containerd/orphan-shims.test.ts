@@ -117,17 +117,17 @@ test('while containerd does not answer no shim is ended', async () => {
   const world = new World();
   const shim = world.addShim('unknown');
   world.answers = false;
-  void world.orphans.look();
+  void world.orphans.check();
   await world.clock.advance(10_000);
   expect(world.ended).toEqual([]);
   world.answers = true;
-  void world.orphans.look();
+  void world.orphans.check();
   await world.clock.advance(1000);
   world.answers = false;
   await world.clock.advance(10_000);
   expect(world.ended).toEqual([]);
   world.answers = true;
-  void world.orphans.look();
+  void world.orphans.check();
   await world.clock.advance(10_000);
   expect(world.ended).toEqual([shim]);
 });
@@ -135,7 +135,7 @@ test('while containerd does not answer no shim is ended', async () => {
 test('a shim of a containerd that is not ours is told of, and not ended', async () => {
   const world = new World({ isOurs: false });
   world.addShim('unknown');
-  void world.orphans.look();
+  void world.orphans.check();
   await world.clock.advance(10_000);
   expect(world.shims).toHaveLength(1);
   expect(world.warnings).toEqual([
@@ -146,10 +146,10 @@ test('a shim of a containerd that is not ours is told of, and not ended', async 
 test('nothing is ended after the release', async () => {
   const world = new World();
   world.addShim('unknown');
-  void world.orphans.look();
+  void world.orphans.check();
   await world.clock.advance(1000);
   world.released.abort();
-  void world.orphans.look();
+  void world.orphans.check();
   await world.clock.advance(10_000);
   expect(world.ended).toEqual([]);
 });
@@ -159,9 +159,9 @@ test('whoever ends containerd waits only where a shim is unknown, which is ended
   world.released.abort();
   world.addShim('known');
   world.known.add('known');
-  await world.orphans.checkBeforeEnd();
+  await world.orphans.checkBeforeStop();
   const orphan = world.addShim('orphan');
-  const looked = world.orphans.checkBeforeEnd();
+  const looked = world.orphans.checkBeforeStop();
   await world.clock.advance(4999);
   expect(world.ended).toEqual([]);
   await world.clock.advance(1);
@@ -172,9 +172,9 @@ test('whoever ends containerd waits only where a shim is unknown, which is ended
 test('whoever ends a containerd that does not answer is told of its shims', async () => {
   const world = new World();
   world.answers = false;
-  await world.orphans.checkBeforeEnd();
+  await world.orphans.checkBeforeStop();
   expect(world.warnings).toEqual([]);
   world.addShim('unknown');
-  await world.orphans.checkBeforeEnd();
+  await world.orphans.checkBeforeStop();
   expect(world.warnings).toEqual(['Cannot find out whether some running shims are in use']);
 });

@@ -51,7 +51,7 @@ test('frames pass as they come, and header blocks when they are whole', () => {
       for (let at = 0, turn = 0; at < sent.length; turn += 1) {
         const piece = sent.subarray(at, at + (sizes[turn % sizes.length] ?? 1));
         at += piece.length;
-        passed = Buffer.concat([passed, ...guard.take(piece)]);
+        passed = Buffer.concat([passed, ...guard.accept(piece)]);
         expect(passed).toEqual(sent.subarray(0, readable(all, at)));
       }
     }),
@@ -61,16 +61,16 @@ test('frames pass as they come, and header blocks when they are whole', () => {
 test('extensions are left out', () => {
   const guard = new FrameGuard();
   const [before, extension, after] = [frame(4, 0, 0, 6), frame(10, 0, 0, 20), frame(0, 1, 1, 3)];
-  expect(guard.take(Buffer.concat([before, extension.subarray(0, 15)]))).toEqual([before]);
-  expect(guard.take(Buffer.concat([extension.subarray(15), frame(200, 0, 5, 0), after]))).toEqual([after]);
+  expect(guard.accept(Buffer.concat([before, extension.subarray(0, 15)]))).toEqual([before]);
+  expect(guard.accept(Buffer.concat([extension.subarray(15), frame(200, 0, 5, 0), after]))).toEqual([after]);
 });
 
 test('data come in parts of their own', () => {
   const guard = new FrameGuard();
   const [settings, ping, data] = [frame(4, 0, 0, 6), frame(6, 0, 0, 8), frame(0, 0, 1, 3)];
-  const parts = guard.take(Buffer.concat([settings, ping, data, data, ping.subarray(0, 4)]));
+  const parts = guard.accept(Buffer.concat([settings, ping, data, data, ping.subarray(0, 4)]));
   expect(parts).toEqual([Buffer.concat([settings, ping]), Buffer.concat([data, data])]);
-  expect(guard.take(Buffer.concat([ping.subarray(4), data]))).toEqual([ping.subarray(0, 4), ping.subarray(4), data]);
+  expect(guard.accept(Buffer.concat([ping.subarray(4), data]))).toEqual([ping.subarray(0, 4), ping.subarray(4), data]);
 });
 
 const tooMany = new UnsafeFrames('the server sends too many frames without data');
@@ -84,25 +84,25 @@ test.each([
   const guard = new FrameGuard(clock);
   const overhead = one[3] === 0 ? headLength : one.length;
   const send = (bytes: number): void => {
-    for (let count = 0; count < Math.floor(bytes / overhead); count += 1) guard.take(one);
+    for (let count = 0; count < Math.floor(bytes / overhead); count += 1) guard.accept(one);
   };
-  guard.take(frame(4, 0, 0, 0));
+  guard.accept(frame(4, 0, 0, 0));
   send(64 * 1024 - headLength);
   await clock.advance(3000);
   send(48 * 1024);
   // What is left is less than a frame.
-  expect(() => guard.take(Buffer.concat([one, one]))).toThrow(tooMany);
+  expect(() => guard.accept(Buffer.concat([one, one]))).toThrow(tooMany);
 });
 
 test('data are not limited by this', () => {
   const guard = new FrameGuard(new FakeClock());
   const data = frame(0, 0, 1, 16_000);
-  for (let count = 0; count < 2000; count += 1) expect(Buffer.compare(Buffer.concat(guard.take(data)), data)).toBe(0);
+  for (let count = 0; count < 2000; count += 1) expect(Buffer.compare(Buffer.concat(guard.accept(data)), data)).toBe(0);
 });
 
 test('bytes of another protocol pass, so that they are an error at once', () => {
   const answer = Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n');
-  expect(new FrameGuard().take(answer)).toEqual([answer]);
+  expect(new FrameGuard().accept(answer)).toEqual([answer]);
 });
 
 test.each([
@@ -127,6 +127,6 @@ test.each([
 ])('%s is refused', (_what, frames, why) => {
   const guard = new FrameGuard();
   expect(() => {
-    for (const bytes of frames) guard.take(bytes);
+    for (const bytes of frames) guard.accept(bytes);
   }).toThrow(new UnsafeFrames(why));
 });

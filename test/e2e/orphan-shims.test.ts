@@ -73,7 +73,7 @@ describe.concurrent.each(containerdReleases())('orphan shims of containerd $rele
       clock: { ...systemClock, sleep: () => Promise.resolve() },
       logger,
     };
-    return new OrphanShims(deps, forGood).look();
+    return new OrphanShims(deps, forGood).check();
   };
 
   /** Starts a shim as containerd does, behind its back. */

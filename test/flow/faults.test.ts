@@ -75,9 +75,9 @@ test('a bug is logged with its stack, what the system refuses in one line', () =
   };
   const logging = new Faults({ clock, logger });
   const bug = new TypeError('x is undefined');
-  logging.note('pleg', noneLeft());
-  logging.note('pleg', new Error('reading failed', { cause: noneLeft() }));
-  logging.note('pleg', bug);
+  logging.record('pleg', noneLeft());
+  logging.record('pleg', new Error('reading failed', { cause: noneLeft() }));
+  logging.record('pleg', bug);
   expect(lines).toEqual([
     { part: 'pleg', err: 'EMFILE: too many open files' },
     { part: 'pleg', err: 'reading failed' },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TimeoutError } from '../../src/flow/in-time.ts';
+import { TimeoutError } from '../../src/flow/with-timeout.ts';
 import { RenewedLimits } from '../../src/flow/renewed-limits.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 

@@ -4,7 +4,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 
 const clock = new FakeClock();
 const taken = (bucket: TokenBucket, tries: number): number =>
-  Array.from({ length: tries }, () => bucket.tryTake()).filter(Boolean).length;
+  Array.from({ length: tries }, () => bucket.tryAcquire()).filter(Boolean).length;
 
 test('as much as the burst at once, then so much a second, and never more than the burst', async () => {
   const bucket = new TokenBucket({ perSecond: 5, burst: 10, clock });

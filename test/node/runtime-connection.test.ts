@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
-import { noteRuntime } from '../../src/node/last-runtime.ts';
+import { recordRuntime } from '../../src/node/last-runtime.ts';
 import { connectToRuntime } from '../../src/node/runtime-connection.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -96,7 +96,7 @@ test('the runtime of an agent that is gone is named', async () => {
 
 test('the runtime of the last agent is used, and no other one if that is gone', async () => {
   await startContainerd();
-  await noteRuntime(rootDir, { endpoint: 'unix:///nowhere.sock', managed: false });
+  await recordRuntime(rootDir, { endpoint: 'unix:///nowhere.sock', managed: false });
   await expect(connectToRuntime({ rootDir })).rejects.toMatchObject(gone);
 });
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { keepWatchdog } from '../../src/node/watchdog.ts';
+import { notifyWatchdog } from '../../src/node/watchdog.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 
@@ -16,7 +16,7 @@ function start(watchdogMs: number | undefined) {
   };
   const service = { watchdogMs, alive };
   const deps = { service, stuckBecause: () => world.stuck, clock, logger: silentLogger };
-  const ended = keepWatchdog(deps, stopping.signal).catch(() => undefined);
+  const ended = notifyWatchdog(deps, stopping.signal).catch(() => undefined);
   return { clock, world, ended };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ContainerState } from '../../src/api/types.ts';
-import { changedLogs, commandText, decideCommand, runningContainer, splitWords } from '../../src/tui/command-line.ts';
+import { changedLogs, commandText, decideCommand, runningContainer, splitArgs } from '../../src/tui/command-line.ts';
 import { makeEntry } from './make-snapshot.ts';
 
 const free = { isReadOnly: false, isConfirmed: false, pod: 'web' };
@@ -99,7 +99,7 @@ test.each<[what: string, main: ContainerState, side: ContainerState, expected: s
 });
 
 test('words are split and shown as in a shell', () => {
-  const words = splitWords(`exec web -- sh -c "echo it's"`);
+  const words = splitArgs(`exec web -- sh -c "echo it's"`);
   expect(words).toEqual(['exec', 'web', '--', 'sh', '-c', "echo it's"]);
   expect(commandText(words)).toBe(`kubelet-ts exec web -- sh -c 'echo it'\\''s'`);
 });

@@ -8,7 +8,7 @@ const pauses = (pace: FramePace) => [pace.pauseMs({ isOfKey: true }), pace.pause
 test('the first frame comes at once, and the next after a beat', () => {
   const pace = new FramePace(new FakeClock());
   const first = pauses(pace);
-  pace.note(100);
+  pace.recordFrame(100);
   expect([first, pauses(pace)]).toEqual([
     [0, 0],
     [50, 200],
@@ -18,9 +18,9 @@ test('the first frame comes at once, and the next after a beat', () => {
 test('frames wait until a link of 10 kB/s has sent those before, and those of keys if it is 1.5 s behind', async () => {
   const clock = new FakeClock();
   const pace = new FramePace(clock);
-  pace.note(10_000);
+  pace.recordFrame(10_000);
   const afterOne = pauses(pace);
-  pace.note(10_000);
+  pace.recordFrame(10_000);
   const afterTwo = pauses(pace);
   await clock.advance(700);
   expect([afterOne, afterTwo, pauses(pace)]).toEqual([

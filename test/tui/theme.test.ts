@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { chosenTheme } from '../../src/commands/run/theme-option.ts';
-import { askTheme, paletteOf, themeOfVariable, themes } from '../../src/tui/theme.ts';
+import { queryTheme, paletteOf, themeOfVariable, themes } from '../../src/tui/theme.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeStdin, FakeStdout } from './fake-terminal.ts';
 
@@ -45,7 +45,7 @@ async function ask(...answers: string[]) {
   const stdin = new FakeStdin();
   const stdout = new FakeStdout(80, 24);
   const clock = new FakeClock();
-  const asked = askTheme({ stdin: stdin.asReadStream(), stdout, clock });
+  const asked = queryTheme({ stdin: stdin.asReadStream(), stdout, clock });
   expect(stdout.writes).toEqual(['\u001b]11;?\u001b\\\u001b[c']);
   for (const answer of answers) {
     stdin.write(answer);

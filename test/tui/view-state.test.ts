@@ -136,7 +136,7 @@ describe('events', () => {
       { type: 'paneSwitched', by: 1 },
       { type: 'moved', move: 'up' },
     );
-    expect([state.scroll.events, state.held]).toEqual([0, undefined]);
+    expect([state.scroll.events, state.pausedEvents]).toEqual([0, undefined]);
   });
 });
 

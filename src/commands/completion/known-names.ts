@@ -1,7 +1,7 @@
 import { manifestKey } from '../../api/values/depends-on.ts';
 import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
-import { podsMeant } from '../pod/pods-meant.ts';
+import { resolvePods } from '../pod/resolve-pods.ts';
 
 /** A word that may stand at the cursor, with a description. */
 export interface Candidate {
@@ -45,5 +45,5 @@ export function ephemeralNames(snapshot: EngineSnapshot, reference: string | und
 }
 
 function podsOf({ pods, nodeName }: EngineSnapshot, reference: string | undefined): EngineSnapshot['pods'] {
-  return reference === undefined ? pods : podsMeant(pods, { pod: reference, nodeName }, ({ pod }) => pod.metadata);
+  return reference === undefined ? pods : resolvePods(pods, { pod: reference, nodeName }, ({ pod }) => pod.metadata);
 }

@@ -12,7 +12,7 @@ import { hasAgentProcess } from '../pod/agent-snapshot.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { otherResourceHint } from '../pod/other-resources.ts';
 import { podList } from '../pod/pod-list.ts';
-import { type PodReference, podsMeant, podsOfOtherNodes } from '../pod/pods-meant.ts';
+import { type PodReference, resolvePods, podsOfOtherNodes } from '../pod/resolve-pods.ts';
 import { refusedManifest, unknownPodHint } from '../pod/refused-manifest.ts';
 import { pastOf, recordedPods } from '../pod/recorded-pods.ts';
 
@@ -132,7 +132,7 @@ function choose(
   reference: { pod: string; namespace: string | undefined },
   nodeName: string,
 ): PodName | undefined {
-  const found = [podsMeant<PodName>, podsOfOtherNodes<PodName>].flatMap((meant) =>
+  const found = [resolvePods<PodName>, podsOfOtherNodes<PodName>].flatMap((meant) =>
     lists.map((list) => meant(list, { ...reference, nodeName }, (pod) => pod)),
   );
   for (const pods of found) {

@@ -52,7 +52,7 @@ export class PrintedEvents {
    * Of past events those that were not printed yet, from now on printed. The watch was opened at `watchedFrom`, in
    * milliseconds since the epoch.
    */
-  take(events: readonly ListedEvent[], watchedFrom = Infinity): ListedEvent[] {
+  filterNew(events: readonly ListedEvent[], watchedFrom = Infinity): ListedEvent[] {
     const fresh = events.filter((event) => event.lastAt > (this.#lastAt.get(kindOf(event)) ?? -1));
     for (const event of fresh) {
       this.#note(kindOf(event), event.lastAt);
@@ -65,7 +65,7 @@ export class PrintedEvents {
    * True for an event of a watch, from now on printed, unless the past had it already. Its time may be any, because the
    * clock may have been set back.
    */
-  takeLive(event: ListedEvent): boolean {
+  isNewLive(event: ListedEvent): boolean {
     const kind = kindOf(event);
     const both = this.#inBoth.get(kind);
     if (both !== undefined && event.lastAt >= both.from && event.lastAt < both.to) return false;
@@ -97,7 +97,7 @@ export async function printNew(
   for await (const event of watch) {
     const listed = toListed(event);
     if (listed === undefined || !isWanted(listed, wanted) || !isOf(listed, wanted)) continue;
-    if (wanted.printed.takeLive(listed)) stdout.write(await text(listed));
+    if (wanted.printed.isNewLive(listed)) stdout.write(await text(listed));
   }
 }
 

@@ -8,23 +8,23 @@ import { findPod, type FoundPod } from '../describe/find-pod.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { agentSnapshot } from '../pod/agent-snapshot.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
-import { parseReference, podsMeant } from '../pod/pods-meant.ts';
+import { parseReference, resolvePods } from '../pod/resolve-pods.ts';
 import { type DeclaringObject, findDeclaringObject, isWithin } from '../pod/declaring-object.ts';
 import { namesOf, refusedManifest } from '../pod/refused-manifest.ts';
 import { logTail } from './log-tail.ts';
 
 /** The place of the field at fault. Lines and columns count from 1. */
-export interface Place {
+export interface ManifestPosition {
   file: string;
   line: number;
   column: number;
 }
 
 /** An explanation, where its fault is in a manifest, and the warnings about the object that declares the pod. */
-export type PlacedExplanation = Explanation & { place?: Place; text?: string; warnings?: Evidence[] };
+export type LocatedExplanation = Explanation & { place?: ManifestPosition; text?: string; warnings?: Evidence[] };
 
 /** Explains a pod that an agent, the runtime, the history or a broken manifest knows. Rejects for an unknown name. */
-export async function explainedPod(deps: CommandDeps, reference: string, flags: PodFlags): Promise<PlacedExplanation> {
+export async function explainedPod(deps: CommandDeps, reference: string, flags: PodFlags): Promise<LocatedExplanation> {
   const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
   const undeclared = snapshot && (await explainUndeclared(snapshot, reference, flags));
   if (undeclared) return undeclared;
@@ -53,7 +53,7 @@ async function explainUndeclared(
   { namespace }: PodFlags,
 ): Promise<Explanation | undefined> {
   const { nodeName } = snapshot;
-  if (podsMeant(snapshot.pods, { pod, namespace, nodeName }, (one) => one.pod.metadata).length > 0) return undefined;
+  if (resolvePods(snapshot.pods, { pod, namespace, nodeName }, (one) => one.pod.metadata).length > 0) return undefined;
   const problems = await refusedManifest(snapshot, { pod, namespace });
   const [first] = problems;
   if (first === undefined) return undefined;
@@ -75,7 +75,7 @@ function explainRemoved({ namespace, name, history }: FoundPod): Explanation {
 }
 
 /** Adds the line of the field at fault, and the warnings. They are no evidence: the pod may be well with them. */
-async function withPlace(explanation: Explanation, pod: Pod, snapshot: EngineSnapshot): Promise<PlacedExplanation> {
+async function withPlace(explanation: Explanation, pod: Pod, snapshot: EngineSnapshot): Promise<LocatedExplanation> {
   const { namespace, name } = pod.metadata;
   const names = namesOf(name, snapshot.nodeName);
   const declaring = await findDeclaringObject(snapshot.sources, { namespace, names });
@@ -92,7 +92,10 @@ async function withPlace(explanation: Explanation, pod: Pod, snapshot: EngineSna
 
 const maxWarnings = 5;
 
-function placeOf({ field, stage }: Explanation, { file, object, prefix }: DeclaringObject): { place?: Place } {
+function placeOf(
+  { field, stage }: Explanation,
+  { file, object, prefix }: DeclaringObject,
+): { place?: ManifestPosition } {
   if (field === undefined || stage === 'running') return {};
   const isOfPod = field.startsWith('metadata.') && prefix !== '';
   const path = [object.path, isOfPod ? field : `${prefix}${field}`].filter((part) => part !== '').join('.');

@@ -3,10 +3,10 @@ import type { Evidence } from '../../engine/explain/explanation.ts';
 import { printable } from '../../visible-text.ts';
 import { paint, type Painter } from '../io/paint.ts';
 import { quotedLine } from '../io/quoted-line.ts';
-import type { PlacedExplanation } from './explained-pod.ts';
+import type { LocatedExplanation } from './explained-pod.ts';
 
 /** An explanation for a person. `now` is in milliseconds since the epoch. */
-export function explanationText(explanation: PlacedExplanation, now: number, painter: Painter = paint(false)): string {
+export function explanationText(explanation: LocatedExplanation, now: number, painter: Painter = paint(false)): string {
   const { namespace, name, stage, cause, container, nextTryAt, nextTryWhen } = explanation;
   const isGood = stage === 'running' && explanation.ways.length === 0;
   const title = `${painter('bold', printable(`${namespace}/${name}`))}: ${painter(isGood ? 'green' : 'red', stage)}`;
@@ -42,7 +42,7 @@ const withoutName = (cause: string, container: string): string =>
   cause.startsWith(`${container}: `) ? cause.slice(container.length + 2) : cause;
 
 /** The line of the manifest with the fault, with a mark below. */
-function placeLines({ place, text, field }: PlacedExplanation, painter: Painter): string[] {
+function placeLines({ place, text, field }: LocatedExplanation, painter: Painter): string[] {
   if (place === undefined || text === undefined) return [];
   const quoted = quotedLine(text, place);
   return [

@@ -4,13 +4,13 @@ import { commandFirst } from './command-first.ts';
 import { droppedWords, habits } from './foreign-commands.ts';
 import type { Habit } from './habit.ts';
 
-type Words = readonly string[];
+type HabitArgs = readonly string[];
 
 /**
  * The hint for a command line that another program would understand, or that is mistyped. Returns undefined if the
  * words begin with a command of ours and with flags that it may have.
  */
-export function habitHint(typed: Words, commands: readonly string[]): string | undefined {
+export function habitHint(typed: HabitArgs, commands: readonly string[]): string | undefined {
   const words = commandFirst(typed);
   const known = habitOf(words);
   if (known !== undefined) return habitText(known, words);
@@ -22,7 +22,7 @@ export function habitHint(typed: Words, commands: readonly string[]): string | u
   return `Did you mean ${shellLine(['kubelet-ts', near, ...rest])}?`;
 }
 
-function droppedHint(first: string, rest: Words, commands: readonly string[]): string {
+function droppedHint(first: string, rest: HabitArgs, commands: readonly string[]): string {
   const next = commandWord(rest);
   if (next === undefined) return first === 'pod' ? 'Use: kubelet-ts ps' : 'kubelet-ts --help lists all commands.';
   const isCommand = commands.includes(next);
@@ -30,10 +30,10 @@ function droppedHint(first: string, rest: Words, commands: readonly string[]): s
   return habitHint(rest, commands) ?? `Use: ${shellLine(['kubelet-ts', ...rest])}`;
 }
 
-const commandWord = (words: Words): string | undefined => words.find((word) => !word.startsWith('-'));
+const commandWord = (words: HabitArgs): string | undefined => words.find((word) => !word.startsWith('-'));
 
 /** The most specific habit that these words have. */
-function habitOf(words: Words): Habit | undefined {
+function habitOf(words: HabitArgs): Habit | undefined {
   const before = words.slice(0, words.includes('--') ? words.indexOf('--') : words.length);
   const { words: plain } = splitFlags(before);
   const fits = ({ typed, flags }: Habit): boolean => {
@@ -47,7 +47,7 @@ function habitOf(words: Words): Habit | undefined {
 const wordCount = ({ typed }: Habit): number => typed.split(' ').length;
 
 /** The flags before the second word that is neither a flag nor may be the value of one. */
-function leadingFlags(words: Words): string[] {
+function leadingFlags(words: HabitArgs): string[] {
   const isFlag = (word = ''): boolean => word.startsWith('-');
   const isValue = (before = ''): boolean => isFlag(before) && !isSwitch.test(before);
   const others = words.flatMap((word, index) => (isFlag(word) || isValue(words[index - 1]) ? [] : [index]));
@@ -57,7 +57,7 @@ function leadingFlags(words: Words): string[] {
 /** Flags of exec and run that never have a value. */
 const isSwitch = /^(-[it]+|--(stdin|tty|interactive|rm|detach))$/;
 
-function habitText({ typed, use, say }: Habit, words: Words): string {
+function habitText({ typed, use, advice: say }: Habit, words: HabitArgs): string {
   const args = argumentsIn(withoutWords(words, typed.split(' ')));
   const command = use === undefined ? undefined : filled(use, args);
   if (command === undefined) return say ?? '';
@@ -85,20 +85,20 @@ interface Arguments {
 }
 
 /** Flags with a value that have the same meaning in most of our commands. */
-const commonFlags: Words = [
+const commonFlags: HabitArgs = [
   ...['-n', '--namespace', '-c', '--container', '-l', '--selector', '-f', '--filename'],
   ...['--root-dir', '--container-runtime-endpoint'],
 ];
 /** Flags of other programs whose value is a word of its own, which is dropped with them. */
-const otherFlags: Words = [
+const otherFlags: HabitArgs = [
   ...['-o', '--output', '--context', '--kubeconfig', '--cluster', '--user', '--server', '--tail', '--since'],
   ...['--to-revision', '--revision', '--replicas', '--timeout', '--grace-period', '--field-manager'],
 ];
-const kinds: Words = ['pod', 'pods', 'po', 'container', 'unit'];
+const kinds: HabitArgs = ['pod', 'pods', 'po', 'container', 'unit'];
 const workloads = /^(deploy(ments?)?|statefulsets?|sts|daemonsets?|ds|jobs?|replicasets?|rs)(\.\w+)?$/;
 
 /** The words and the common flags of an argument list, without the kind before a name. */
-function argumentsIn(typed: Words): Arguments {
+function argumentsIn(typed: HabitArgs): Arguments {
   const { words, flags } = splitFlags(typed);
   const [first = '', second] = words;
   if (second !== undefined && kinds.includes(first)) words.shift();
@@ -107,7 +107,7 @@ function argumentsIn(typed: Words): Arguments {
 }
 
 /** The words before `--`, and the common flags. Drops all other flags. */
-function splitFlags(typed: Words): Arguments {
+function splitFlags(typed: HabitArgs): Arguments {
   const words: string[] = [];
   const flags: string[] = [];
   for (let index = 0; index < typed.length; index += 1) {
@@ -125,7 +125,7 @@ function splitFlags(typed: Words): Arguments {
 }
 
 /** The words without the first appearance of each of these. */
-function withoutWords(words: Words, taken: Words): string[] {
+function withoutWords(words: HabitArgs, taken: HabitArgs): string[] {
   const left = [...words];
   for (const word of taken) left.splice(left.indexOf(word), 1);
   return left;

@@ -10,5 +10,5 @@ export interface Habit {
    */
   use?: string;
   /** What to do, or why another command is used. */
-  say?: string;
+  advice?: string;
 }

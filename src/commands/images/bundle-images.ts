@@ -15,7 +15,7 @@ import { UserError } from '../../errors.ts';
 import { visible } from '../../visible-text.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { podsMeant } from './declared-images.ts';
+import { resolvePods } from './declared-images.ts';
 import { sizeText } from './list-images.ts';
 import { type ImageFlags, openStore, untilSignalled } from './open-images.ts';
 
@@ -34,7 +34,7 @@ export async function bundleImages(paths: readonly string[], flags: BundleFlags,
       hint: 'Name it FILE.tar: only such files are imported from <root-dir>/images.',
     });
   }
-  const declared = neededImages(await podsMeant(paths, flags.rootDir, deps));
+  const declared = neededImages(await resolvePods(paths, flags.rootDir, deps));
   const { images, needed } = await withRuntime(deps.connect(flags), async ({ runtime, images: service }) => {
     const pause = flags.pause ? [(await runtimeSetting(runtime, 'sandboxImage')) ?? pauseImageName] : [];
     const all = [...declared, ...pause.map((image): NeededImage => ({ image, pods: [] }))];

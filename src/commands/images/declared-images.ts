@@ -33,7 +33,11 @@ export async function podsOfAgent(rootDir: string): Promise<Pod[] | undefined> {
 }
 
 /** The pods of the manifests, or of the agent if none are named. Throws a `UserError` if no agent runs. */
-export async function podsMeant(paths: readonly string[], rootDir: string, deps: CommandDeps): Promise<readonly Pod[]> {
+export async function resolvePods(
+  paths: readonly string[],
+  rootDir: string,
+  deps: CommandDeps,
+): Promise<readonly Pod[]> {
   if (paths.length > 0) return (await manifestsOf(paths, deps)).pods;
   const pods = await podsOfAgent(rootDir);
   if (pods !== undefined) return pods;

@@ -15,7 +15,7 @@ export class PullsLine {
   private readonly count: number;
   private readonly stopTicks: () => void;
   private done = 0;
-  private figures: PrintedPull | undefined;
+  private progress: PrintedPull | undefined;
 
   constructor(count: number, { output, clock }: { output: Output; clock: Clock }) {
     this.output = output;
@@ -29,7 +29,7 @@ export class PullsLine {
 
   /** `figures` are those of all layers since the first pull began. */
   progressed(figures: PrintedPull): void {
-    this.figures = figures;
+    this.progress = figures;
     this.paint();
   }
 
@@ -47,7 +47,7 @@ export class PullsLine {
   }
 
   private get text(): string {
-    const bytes = this.figures === undefined ? '' : `, ${pullText(this.figures)}`;
+    const bytes = this.progress === undefined ? '' : `, ${pullText(this.progress)}`;
     return `Pulling images: ${this.done} of ${this.count} done${bytes}`;
   }
 

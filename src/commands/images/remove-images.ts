@@ -27,7 +27,7 @@ interface Users {
 }
 
 /** An image that a word of the command line names. */
-interface MeantImage {
+interface ResolvedImage {
   word: string;
   image: Image;
   /** The one of several names of the image that goes alone. Undefined if the image goes. */
@@ -42,7 +42,7 @@ export async function removeImages(words: readonly string[], flags: RemoveFlags,
   await withRuntime(deps.connect(flags), async (connection) => {
     const { images } = await connection.images.listImages({});
     const named = words.map((word) => ({ word, image: imageNamed(word, images) }));
-    const meant = named.map(({ word, image }): MeantImage => {
+    const meant = named.map(({ word, image }): ResolvedImage => {
       return { word, image, tag: flags.force ? undefined : tagAlone(word, image, named) };
     });
     if (!flags.force) {
@@ -66,7 +66,11 @@ export async function removeImages(words: readonly string[], flags: RemoveFlags,
 }
 
 /** The tag that a word names, if the image has tags that no word names, and no word is the image itself. */
-function tagAlone(word: string, image: Image, all: readonly Pick<MeantImage, 'word' | 'image'>[]): string | undefined {
+function tagAlone(
+  word: string,
+  image: Image,
+  all: readonly Pick<ResolvedImage, 'word' | 'image'>[],
+): string | undefined {
   const { repoTags } = image;
   const named = new Set(all.filter((one) => one.image === image).map((one) => imageKey(one.word)));
   const isWholeNamed = [...named].some((key) => !repoTags.some((tag) => imageKey(tag) === key));
@@ -119,7 +123,7 @@ async function usersOf(
 }
 
 /** Why the image or its name is kept. Returns undefined if nothing uses it. */
-function whyKept({ word, image, tag }: MeantImage, users: Users): string | undefined {
+function whyKept({ word, image, tag }: ResolvedImage, users: Users): string | undefined {
   const keys = new Set(tag === undefined ? imageKeys(image) : [imageKey(tag)]);
   const isUsed = (key: string): boolean => keys.has(key);
   const declaring = users.needed.filter((needed) => isUsed(imageKey(needed.image))).flatMap(({ pods }) => pods);

@@ -40,7 +40,7 @@ function parseSteps(path: string, whole: string): JSONPath {
   const steps: Step[] = [];
   let rest = path.replace(/^[$@]/, '');
   while (rest !== '') {
-    const taken = takeStep(rest);
+    const taken = parseStep(rest);
     if (taken === undefined) throw notAPath(whole, rest);
     steps.push(...taken.steps);
     rest = rest.slice(taken.length);
@@ -48,7 +48,7 @@ function parseSteps(path: string, whole: string): JSONPath {
   return steps;
 }
 
-function takeStep(rest: string): { steps: Step[]; length: number } | undefined {
+function parseStep(rest: string): { steps: Step[]; length: number } | undefined {
   const [dotted = '', dots = '', name] = /^(\.{1,2})(\*|(?:\\.|[^.[\]\\\s{}()])+)?/.exec(rest) ?? [];
   if (dotted !== '') {
     if (name === undefined && dots === '.' && rest.length > 1 && rest[1] !== '[') return undefined;

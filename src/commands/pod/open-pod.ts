@@ -42,14 +42,14 @@ export async function withPod<T>(
   return withRuntime(deps.connect(flags), async ({ runtime }) => {
     const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
     const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
-    const reference = await podMeant(deps, podName, flags, nodeName, snapshot);
+    const reference = await resolvePod(deps, podName, flags, nodeName, snapshot);
     const pod = await selectPod(runtime, { pod: reference, namespace: flags.namespace, nodeName }, snapshot);
     return use(openPod(runtime, pod, snapshot, flags));
   });
 }
 
 /** The pod that a word names: itself, or one of a Service such as `svc/web`. */
-async function podMeant(
+async function resolvePod(
   { stderr }: CommandDeps,
   word: string,
   { rootDir, namespace }: PodFlags,

@@ -8,7 +8,7 @@ import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { patientSocket } from '../io/patient-socket.ts';
-import { podsMeant, withoutPodKind } from './pods-meant.ts';
+import { resolvePods, withoutPodKind } from './resolve-pods.ts';
 import { unknownPodHint } from './refused-manifest.ts';
 
 /** Pods that flags choose instead of names. */
@@ -47,7 +47,7 @@ export async function podsOfAgent(
 
 async function podNamed(snapshot: EngineSnapshot, pod: string, namespace: string | undefined): Promise<PodName> {
   const { nodeName, pods } = snapshot;
-  const found = podsMeant(pods, { pod, namespace, nodeName }, (listed) => listed.pod.metadata);
+  const found = resolvePods(pods, { pod, namespace, nodeName }, (listed) => listed.pod.metadata);
   const names = new Map(found.map(({ pod: { metadata } }) => [podKey(metadata), metadata]));
   const [first] = names.values();
   if (first !== undefined && names.size === 1) return { namespace: first.namespace, name: first.name };

@@ -9,7 +9,7 @@ export class RuntimeWarning {
   constructor(private readonly stderr: Writable) {}
 
   /** Writes a line for each new reason. */
-  note({ runtime: { error } }: Pick<EngineSnapshot, 'runtime'>): void {
+  update({ runtime: { error } }: Pick<EngineSnapshot, 'runtime'>): void {
     if (error !== undefined && error !== this.shown)
       this.stderr.write(`warning: this waits for the container runtime: ${visible(error)}\n`);
     this.shown = error;

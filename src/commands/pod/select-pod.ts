@@ -8,7 +8,7 @@ import type { Container, PodSandbox } from '../../cri/types.ts';
 import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { visible } from '../../visible-text.ts';
-import { type PodReference, podsMeant, podsOfOtherNodes } from './pods-meant.ts';
+import { type PodReference, resolvePods, podsOfOtherNodes } from './resolve-pods.ts';
 import { podList } from './pod-list.ts';
 import { brokenManifests, type KnownPod, whyNotStarted } from './why-not-started.ts';
 
@@ -106,7 +106,7 @@ export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodRefe
     ...sandboxes.map((sandbox) => ({ metadata: sandbox.metadata, sandbox })),
     ...(known?.pods ?? []).map((declared) => ({ metadata: declared.pod.metadata, declared })),
   ];
-  const found = candidatesMeant(candidates, reference);
+  const found = resolveCandidates(candidates, reference);
   const fullNames = [...new Set(found.map(fullName))];
   if (fullNames.length > 1) {
     throw new UserError(`several pods match "${reference.pod}": ${fullNames.sort().join(', ')}`, {
@@ -130,8 +130,8 @@ interface Candidate {
   declared?: KnownPod;
 }
 
-function candidatesMeant(candidates: readonly Candidate[], reference: PodReference): Candidate[] {
-  const found = podsMeant(candidates, reference, ({ metadata }) => metadata);
+function resolveCandidates(candidates: readonly Candidate[], reference: PodReference): Candidate[] {
+  const found = resolvePods(candidates, reference, ({ metadata }) => metadata);
   if (found.length > 0) return found;
   const declared = new Set(candidates.filter((one) => one.declared !== undefined).map(fullName));
   const left = candidates.filter((candidate) => !declared.has(fullName(candidate)));

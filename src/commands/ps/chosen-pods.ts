@@ -2,7 +2,7 @@ import { nearestName } from '../../api/text/nearest-name.ts';
 import { parseLabelSelector } from '../../api/values/label-selector.ts';
 import { UserError } from '../../errors.ts';
 import { compareValues, parseJSONPath, valuesAt } from '../output/json-path.ts';
-import { podsShown } from '../pod/pods-meant.ts';
+import { podsShown } from '../pod/resolve-pods.ts';
 import { type ManifestNode, unknownPodHint } from '../pod/refused-manifest.ts';
 import type { ListedPod } from '../../engine/listing/shown-revisions.ts';
 import { parseFieldSelector } from './field-selector.ts';

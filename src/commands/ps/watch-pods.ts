@@ -4,14 +4,14 @@ import { fetchSnapshot, followEvents } from '../../server/control/control-client
 import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { untilNextAgent } from '../pod/until-next-agent.ts';
+import { waitForNextAgent } from '../pod/wait-for-next-agent.ts';
 import type { ListedPod } from '../../engine/listing/shown-revisions.ts';
 
 /** Shortest time between two looks at an agent with many events. */
 const pauseMs = 200;
 
 /** The chosen pods of a snapshot, and the text for some of them. */
-interface Look {
+interface PodTable {
   pods: readonly ListedPod[];
   text: (pods: readonly ListedPod[]) => Promise<string>;
 }
@@ -23,7 +23,7 @@ interface Look {
 export async function watchPods(
   { rootDir }: { rootDir: string },
   { stdout, stderr }: CommandDeps,
-  look: (snapshot: EngineSnapshot, isFirst: boolean) => Promise<Look>,
+  look: (snapshot: EngineSnapshot, isFirst: boolean) => Promise<PodTable>,
 ): Promise<void> {
   const socket = controlSocketPath(rootDir);
   const done = new AbortController();
@@ -40,7 +40,7 @@ export async function watchPods(
   const { signal } = done;
   let isFirst = true;
   do {
-    const news = newsOf(socket, signal);
+    const news = changesOf(socket, signal);
     do {
       const snapshot = await fetchSnapshot(socket, { waits: !isFirst });
       if (snapshot === undefined && isFirst) throw noAgent(rootDir);
@@ -48,7 +48,7 @@ export async function watchPods(
       await print(snapshot, isFirst);
       isFirst = false;
     } while ((await news()) && (await pause(signal)));
-  } while (!signal.aborted && (await untilNextAgent(socket, { stderr, signal })));
+  } while (!signal.aborted && (await waitForNextAgent(socket, { stderr, signal })));
 }
 
 /** Returns false if the signal was aborted. */
@@ -69,7 +69,7 @@ function isNew(seen: Map<string, string>, { pod, rejection, replacedBy, worker, 
 }
 
 /** Returns a function that waits for events since its last call. It resolves with false once the agent has ended. */
-function newsOf(socket: string, signal: AbortSignal): () => Promise<boolean> {
+function changesOf(socket: string, signal: AbortSignal): () => Promise<boolean> {
   let isThere = false;
   let hasEnded = false;
   let wake = (): void => undefined;

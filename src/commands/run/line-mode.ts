@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import type { RemoteEngineView } from '../../engine/view/snapshot.ts';
-import { commandText, decideCommand, splitWords, withFlags } from '../../tui/command-line.ts';
+import { commandText, decideCommand, splitArgs, withFlags } from '../../tui/command-line.ts';
 import { eventKindOf } from '../../tui/event-lines.ts';
 import { changedPodLines, plainEventLines } from '../../tui/plain-lines.ts';
 import type { RunningCommand, ScreenCommands } from '../../tui/screen-commands.ts';
@@ -51,7 +51,7 @@ export async function showLines({ view, stdin, stdout, commands, clock, isReadOn
   try {
     for await (const line of createInterface({ input: stdin })) {
       const isConfirmed = line.trim() === 'y' && asked !== undefined;
-      const words = isConfirmed ? (asked ?? []) : splitWords(line);
+      const words = isConfirmed ? (asked ?? []) : splitArgs(line);
       asked = undefined;
       running?.end();
       if (words[0] === 'q') break;

@@ -14,7 +14,7 @@ import type { Leaving } from '../../tui/key-bindings.ts';
 import type { Theme } from '../../tui/theme.ts';
 import { isInForeground } from './can-show-screen.ts';
 import { chosenTheme } from './theme-option.ts';
-import { passSignalsOn } from './pass-signals-on.ts';
+import { forwardSignals } from './forward-signals.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
 import { endAgent } from './end-agent.ts';
 import { shellLine } from '../../shell-word.ts';
@@ -42,7 +42,7 @@ export async function runWithScreen(settings: ScreenSettings): Promise<number> {
   await makeFolder(settings.rootDir, 0o750);
   const logFile = join(settings.rootDir, 'kubelet-ts.log');
   const agent = spawnAgent(logFile);
-  const stopPassing = passSignalsOn(agent, process);
+  const stopPassing = forwardSignals(agent, process);
   try {
     return await showAgent(agent, { ...settings, logFile });
   } finally {
@@ -107,7 +107,7 @@ async function showAgent(agent: Agent, place: Place): Promise<number> {
       return 0;
     case 'ended': {
       const code = await agent.ended;
-      if (code !== 0) stderr.write(lastWords(agent.said()));
+      if (code !== 0) stderr.write(lastLines(agent.said()));
       if (view.isThere || code === 0) stderr.write(endedText(code, { pods, ...place }));
       return code;
     }
@@ -115,7 +115,7 @@ async function showAgent(agent: Agent, place: Place): Promise<number> {
 }
 
 /** Gives the view its agent as soon as it has an engine. */
-async function takeAgent({ ready }: Agent, view: StartingView, { rootDir }: Place): Promise<void> {
+async function attachAgent({ ready }: Agent, view: StartingView, { rootDir }: Place): Promise<void> {
   await ready;
   const place = { socketPath: rootSocketPath(rootDir), clock: systemClock };
   const remote = await RemoteView.open(place).catch((error: unknown) => {
@@ -124,7 +124,7 @@ async function takeAgent({ ready }: Agent, view: StartingView, { rootDir }: Plac
     return RemoteView.open(place, { waits: true });
   });
   // Without one, the agent ended, which is reported elsewhere.
-  if (remote !== undefined) view.take(remote);
+  if (remote !== undefined) view.connect(remote);
 }
 
 /** Why the screen closed: `lost` with its terminal, `ended` with the agent, or the user's choice. */
@@ -144,7 +144,7 @@ async function screenOf(agent: Agent, view: StartingView, place: Place): Promise
     },
   });
   agent.isTerminalLent = () => screen.isLent;
-  const taken = takeAgent(agent, view, place).then(() => {
+  const taken = attachAgent(agent, view, place).then(() => {
     screen.refresh();
   });
   const isEnded = await Promise.race([
@@ -162,7 +162,7 @@ async function screenOf(agent: Agent, view: StartingView, place: Place): Promise
 const maxLastLines = 10;
 
 /** The last lines of an agent that did not start, from its first error. */
-function lastWords(said: string): string {
+function lastLines(said: string): string {
   const lines = said.trimEnd().split('\n').slice(-maxLastLines);
   const firstError = lines.findIndex((line) => line.startsWith('error: '));
   const shown = firstError < 0 ? lines : lines.slice(firstError);

@@ -22,7 +22,7 @@ export interface ScreenAgent {
 }
 
 /** Reads and removes the variable, so that no child inherits it. */
-export function takeScreenAgent(environment: NodeJS.ProcessEnv): ScreenAgent | undefined {
+export function claimScreenAgent(environment: NodeJS.ProcessEnv): ScreenAgent | undefined {
   const logFile = environment[screenAgentVariable];
   // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- the name is a constant
   delete environment[screenAgentVariable];

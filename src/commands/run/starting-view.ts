@@ -25,7 +25,7 @@ export class StartingView implements RemoteEngineView {
     this.#message = message;
   }
 
-  take(view: RemoteView): void {
+  connect(view: RemoteView): void {
     this.#view = view;
     for (const listener of this.#listeners.keys()) this.#listeners.set(listener, view.subscribe(listener));
   }

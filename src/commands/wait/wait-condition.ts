@@ -67,7 +67,7 @@ export function isConditionMet(
 }
 
 /** Why the declared manifest of a pod will not run, such as a rollback. Returns undefined if it still may. */
-export function givenUpBecause(
+export function unreachableBecause(
   name: string,
   condition: WaitCondition | FieldCondition,
   snapshot: EngineSnapshot,

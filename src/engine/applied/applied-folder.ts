@@ -2,7 +2,7 @@ import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { exclusively } from '../../exclusively.ts';
-import { Turns } from '../../flow/turns.ts';
+import { Semaphore } from '../../flow/semaphore.ts';
 import { ifPresent } from '../../if-present.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
@@ -48,7 +48,7 @@ export class AppliedFolder {
   private readonly journal: string;
   private readonly lock: string;
   /** Requests to this process, first in, first out. So only other processes contend for the lock on disk. */
-  private readonly turns = new Turns(1);
+  private readonly turns = new Semaphore(1);
 
   constructor(private readonly deps: Deps) {
     this.path = appliedFolder(deps.rootDir);

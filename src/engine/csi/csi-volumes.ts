@@ -4,8 +4,8 @@ import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import type { ClaimName, StorageLookup } from '../../api/values/persistent-volume.ts';
 import { errorMessage, RpcError, UserError } from '../../errors.ts';
 import type { CallOptions } from '../../cri/service.ts';
-import { allEnded } from '../../flow/all-ended.ts';
-import { OneAtATime } from '../../flow/one-at-a-time.ts';
+import { settleAll } from '../../flow/settle-all.ts';
+import { SerialQueue } from '../../flow/serial-queue.ts';
 import type { Logger } from '../../logger.ts';
 import { ifPresent } from '../../if-present.ts';
 import { makeFolder } from '../../make-folder.ts';
@@ -64,7 +64,7 @@ interface Deps {
  * is undone like one that had. Nothing stays mounted that the driver says it unmounted.
  */
 export class CSIVolumes {
-  private readonly turns = new Map<string, OneAtATime>();
+  private readonly turns = new Map<string, SerialQueue>();
 
   constructor(private readonly deps: Deps) {}
 
@@ -130,7 +130,7 @@ export class CSIVolumes {
    */
   async tearDownPod(uid: string): Promise<void> {
     const podDir = this.deps.podDirs.podDir(uid);
-    await allEnded((await specNamesOf(podDir)).map((name) => this.tearDown(podDir, name)));
+    await settleAll((await specNamesOf(podDir)).map((name) => this.tearDown(podDir, name)));
   }
 
   /** As `tearDownPod`, but leaves the volumes that live as long as the pod. */
@@ -140,7 +140,7 @@ export class CSIVolumes {
       const volume = await volumeOf(podDir, name);
       if (volume?.volumeHandle !== ephemeralHandle(uid, name)) await this.tearDown(podDir, name);
     };
-    await allEnded((await specNamesOf(podDir)).map(tearDown));
+    await settleAll((await specNamesOf(podDir)).map(tearDown));
   }
 
   /** Unstages the volumes of a driver that no pod uses, such as those that a crash left. */
@@ -298,7 +298,7 @@ export class CSIVolumes {
 
   private async inTurn<T>({ driver, volumeHandle }: CSIVolumeID, work: () => Promise<T>): Promise<T> {
     const key = `${driver}/${volumeHandle}`;
-    const turns = this.turns.get(key) ?? new OneAtATime();
+    const turns = this.turns.get(key) ?? new SerialQueue();
     this.turns.set(key, turns);
     try {
       return await turns.run(work);

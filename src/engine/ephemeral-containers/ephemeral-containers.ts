@@ -5,7 +5,7 @@ import type { Pod } from '../../api/types.ts';
 import type { PodName } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode, isOutOfResources, RequestRefused } from '../../errors.ts';
-import { OneAtATime } from '../../flow/one-at-a-time.ts';
+import { SerialQueue } from '../../flow/serial-queue.ts';
 import type { Logger } from '../../logger.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -44,7 +44,7 @@ export class EphemeralContainers {
   private readonly effectivePods = new WeakMap<Pod, { entries: readonly EphemeralEntry[]; pod: Pod }>();
   /** Cancel the timers of containers that are removed soon, by UID of the pod. */
   private readonly timers = new Map<string, () => void>();
-  private readonly changes = new OneAtATime();
+  private readonly changes = new SerialQueue();
 
   constructor(private readonly deps: Deps) {}
 

@@ -8,7 +8,7 @@ import { formatQuantity } from '../../api/values/quantity.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import { abortWith } from '../../abort-with.ts';
-import { inTime } from '../../flow/in-time.ts';
+import { withTimeout } from '../../flow/with-timeout.ts';
 import { untilTick } from '../../flow/ticks.ts';
 import type { Logger } from '../../logger.ts';
 import type { StatsProvider } from '../stats/stats-provider.ts';
@@ -148,7 +148,7 @@ export class EvictionLoop {
   private async cleanUp(pods: readonly Pod[]): Promise<void> {
     const { clock, cleanedUp, logger } = this.deps;
     try {
-      await inTime(clock, cleanUpTimeoutMs, cleanedUp(pods));
+      await withTimeout(clock, cleanUpTimeoutMs, cleanedUp(pods));
     } catch (error) {
       logger.warn({ err: errorMessage(error) }, 'Evicted pods were not cleaned up in time');
     }
@@ -201,7 +201,7 @@ export class EvictionLoop {
   private async bounded<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
     try {
-      return await inTime(this.deps.clock, ms, work(ended.signal));
+      return await withTimeout(this.deps.clock, ms, work(ended.signal));
     } finally {
       ended.abort();
     }

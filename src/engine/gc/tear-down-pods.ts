@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { isDeadlineExceeded } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage, UserError } from '../../errors.ts';
-import { inTime, TimeoutError } from '../../flow/in-time.ts';
+import { withTimeout, TimeoutError } from '../../flow/with-timeout.ts';
 import { RenewedLimits } from '../../flow/renewed-limits.ts';
 import type { RuntimePod } from '../container/runtime-pod.ts';
 import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -83,7 +83,7 @@ export async function tearDownPods(given: Deps): Promise<RemovalFailure[]> {
 
 async function listPods({ clock, runtimePods }: Deps): Promise<RuntimePod[]> {
   try {
-    return await inTime(clock, removalTimeoutMs, runtimePods.getPods({}));
+    return await withTimeout(clock, removalTimeoutMs, runtimePods.getPods({}));
   } catch (cause) {
     if (!(cause instanceof TimeoutError)) throw cause;
     throw new UserError(`the container runtime did not list its pods within ${removalTimeoutMs / 1000} s`, {
@@ -111,7 +111,7 @@ async function failureOf(deps: Deps, uid: string, pod: string, error: unknown): 
     return {
       pod,
       reason,
-      mayRun: mayBeRunning(await inTime(deps.clock, lookTimeoutMs, deps.runtimePods.getPodStatus(uid))),
+      mayRun: mayBeRunning(await withTimeout(deps.clock, lookTimeoutMs, deps.runtimePods.getPodStatus(uid))),
     };
   } catch {
     // The runtime does not answer here either.

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { type Clock, systemClock } from '../../clock.ts';
-import { inTime, TimeoutError } from '../../flow/in-time.ts';
-import { Turns } from '../../flow/turns.ts';
+import { withTimeout, TimeoutError } from '../../flow/with-timeout.ts';
+import { Semaphore } from '../../flow/semaphore.ts';
 import { mountPointOf } from './mount-points.ts';
 
 /** The file system of a path does not answer, such as that of a dead NFS server. */
@@ -37,7 +37,7 @@ export class PathGuard {
   mountPoints: readonly string[] = [];
   private readonly hung = new Set<string>();
   private readonly answered = new Set<string>();
-  private readonly turns = new Turns(1);
+  private readonly turns = new Semaphore(1);
   private readonly clock: Clock;
 
   constructor(private readonly deps: Deps) {
@@ -52,7 +52,7 @@ export class PathGuard {
       if (this.isRefused(place)) throw new HungPathError(path);
       const working = work();
       try {
-        return await inTime(this.clock, patienceMs, working);
+        return await withTimeout(this.clock, patienceMs, working);
       } catch (error) {
         if (!(error instanceof TimeoutError)) throw error;
         this.waitFor(working, { path, place });

@@ -228,7 +228,7 @@ export class ImageManager {
   private async pullImage(image: string, request: PullRequest): Promise<string> {
     const { pod, container, sandboxConfig, recorder, signal } = request;
     const { imageService, pullProgress: progress, pullWatch, credentials, clock } = this.deps;
-    if (!this.rate.tryTake()) throw new Error('pull QPS exceeded');
+    if (!this.rate.tryAcquire()) throw new Error('pull QPS exceeded');
     const spec = { image, annotations: pod.metadata.annotations ?? {} };
     const pull = async (auth: RegistryCredentials | undefined): Promise<string> => {
       const pullRequest = { image: spec, sandboxConfig, ...(auth && { auth }) };

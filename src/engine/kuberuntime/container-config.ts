@@ -2,7 +2,7 @@ import type { Container, Pod } from '../../api/types.ts';
 import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import type { ContainerConfig, Image, PodSandboxConfig } from '../../cri/types.ts';
 import { UserError } from '../../errors.ts';
-import { allEnded } from '../../flow/all-ended.ts';
+import { settleAll } from '../../flow/settle-all.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -82,7 +82,7 @@ async function makeConfig(
   const writeHostsFile: ServiceNames['writeHostsFile'] = (of, content) => serviceNames.writeHostsFile(of, content);
   const making = containerMounts(request, writeHostsFile);
   const logs = makeFolder(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), 0o755);
-  const [mounts] = await allEnded([making, logs]);
+  const [mounts] = await settleAll([making, logs]);
   return generateContainerConfig({
     pod,
     container,

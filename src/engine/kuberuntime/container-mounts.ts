@@ -5,7 +5,7 @@ import type { Container, Pod } from '../../api/types.ts';
 import { expand } from '../../api/values/expand.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import { UserError } from '../../errors.ts';
-import { allEnded } from '../../flow/all-ended.ts';
+import { settleAll } from '../../flow/settle-all.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { ifPresent } from '../../if-present.ts';
 import { writeNewFile } from '../../regular-file.ts';
@@ -48,7 +48,7 @@ export async function containerMounts(request: MountRequest, writeHostsFile: Wri
   const terminationLog = terminationLogPath(request);
   const mounts = generateContainerMounts(request, terminationLog);
   for (const subPath of subPathsOf(request)) await bindSubPath(subPath);
-  await allEnded([
+  await settleAll([
     hasHostsFile(request) ? makeHostsFile(request, writeHostsFile) : undefined,
     hasTerminationLog(request) ? makeTerminationLog(terminationLog) : undefined,
   ]);

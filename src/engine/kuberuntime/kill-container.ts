@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../../api/types.ts';
 import { unlessNotFound } from '../../cri/errors.ts';
-import { inTime } from '../../flow/in-time.ts';
+import { withTimeout } from '../../flow/with-timeout.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { type HookDeps, runHook } from './run-hook.ts';
 import { reasons } from '../view/reasons.ts';
@@ -46,7 +46,7 @@ export async function killContainer(
     if (wait === undefined || graceSeconds <= 0) continue;
     const startedAtMonotonic = clock.monotonic();
     // Neither of them rejects, so a rejection is the end of the grace period.
-    await inTime(clock, graceSeconds * 1000, wait()).catch(() => {
+    await withTimeout(clock, graceSeconds * 1000, wait()).catch(() => {
       graceEnd.abort(new Error('the grace period is over'));
     });
     graceSeconds = remainingGracePeriodSeconds(graceSeconds, clock.monotonic() - startedAtMonotonic);

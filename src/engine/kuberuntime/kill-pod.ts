@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import { hasSidecar, sidecarsOf } from '../../api/values/sidecars.ts';
 import { unlessNotFound } from '../../cri/errors.ts';
-import { allEnded } from '../../flow/all-ended.ts';
+import { settleAll } from '../../flow/settle-all.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
@@ -41,7 +41,7 @@ export async function killPod(
   };
   const stopped = running.map(({ name }) => stopOf(name));
   await Promise.allSettled(stopped);
-  await allEnded([...stopped, ...podStatus.sandboxStatuses.map(({ id }) => stopPodSandbox(deps.runtime, id))]);
+  await settleAll([...stopped, ...podStatus.sandboxStatuses.map(({ id }) => stopPodSandbox(deps.runtime, id))]);
 }
 
 /** Stops a sandbox. A missing one counts as stopped. */

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import { podKey } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
-import { inTime } from '../../flow/in-time.ts';
+import { withTimeout } from '../../flow/with-timeout.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { Logger } from '../../logger.ts';
 import type { EventBus } from '../view/event-bus.ts';
@@ -103,7 +103,7 @@ export class NodeShutdown {
       running.map(({ metadata }) => metadata.uid),
     );
     for (const pod of running) this.stopPod(pod, Math.round(forMs / 1000));
-    const isLate = await inTime(clock, forMs, unlessAborted(Promise.all(ends.values()), signal)).then(
+    const isLate = await withTimeout(clock, forMs, unlessAborted(Promise.all(ends.values()), signal)).then(
       () => false,
       () => !signal.aborted,
     );

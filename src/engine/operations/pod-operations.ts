@@ -18,8 +18,8 @@ import {
   rollbackTarget,
   type UpdateGates,
 } from './compute-revision.ts';
-import { inTime, TimeoutError } from '../../flow/in-time.ts';
-import { Turns } from '../../flow/turns.ts';
+import { withTimeout, TimeoutError } from '../../flow/with-timeout.ts';
+import { Semaphore } from '../../flow/semaphore.ts';
 import { computeRestart } from './compute-restart.ts';
 import { declaredOrRefused, type OperationRequest, type RevisionSummary } from './operation.ts';
 import {
@@ -88,7 +88,7 @@ export class PodOperations {
   private readonly locks = new Map<string, boolean>();
   /** Those that are looked at now. */
   private readonly askedLocks = new Set<string>();
-  private readonly acts = new Turns(1);
+  private readonly acts = new Semaphore(1);
 
   constructor(private readonly deps: Deps) {}
 
@@ -244,7 +244,7 @@ export class PodOperations {
     }
     // Just after a start of the agent, the known status is empty.
     const isKnown = podStatus(uid).containerStatuses.length > 0;
-    await inTime(clock, isKnown ? lookAgainTimeoutMs : lookTimeoutMs, lookAtPod(uid)).catch((error: unknown) => {
+    await withTimeout(clock, isKnown ? lookAgainTimeoutMs : lookTimeoutMs, lookAtPod(uid)).catch((error: unknown) => {
       if (!(error instanceof TimeoutError)) throw error;
       if (isKnown) return;
       throw new RequestRefused('conflict', `pod ${name} is not restarted: the container runtime does not answer`);

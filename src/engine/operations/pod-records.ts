@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, isOutOfResources } from '../../errors.ts';
-import { OneAtATime } from '../../flow/one-at-a-time.ts';
+import { SerialQueue } from '../../flow/serial-queue.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { namesIn } from '../../names-in.ts';
@@ -53,7 +53,7 @@ export class PodRecords {
   private readonly records = new Map<string, PodRecord>();
   /** Keys of records that are not written yet. */
   private readonly unwritten = new Set<string>();
-  private readonly writes = new OneAtATime();
+  private readonly writes = new SerialQueue();
   private cancelTimer: (() => void) | undefined;
   private isFailing = false;
 

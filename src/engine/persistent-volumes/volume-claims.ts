@@ -7,7 +7,7 @@ import type {
   StorageLookup,
 } from '../../api/values/persistent-volume.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
-import { OneAtATime } from '../../flow/one-at-a-time.ts';
+import { SerialQueue } from '../../flow/serial-queue.ts';
 import type { Logger } from '../../logger.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
 import { namesIn } from '../../names-in.ts';
@@ -42,7 +42,7 @@ const maxRecordBytes = 64 * 1024;
  */
 export class VolumeClaims {
   readonly uses: ClaimUses;
-  private readonly turns = new OneAtATime();
+  private readonly turns = new SerialQueue();
   /** The claims of volumes, by the volume's name. Undefined until they are read. */
   private holders: Map<string, ClaimName> | undefined;
   /** Claims that had a folder when they were bound, as `<namespace>/<name>`. */

@@ -4,7 +4,7 @@ import { abortWith } from '../../abort-with.ts';
 import { AsyncQueue } from '../../flow/async-queue.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from '../../flow/back-off.ts';
 import type { Faults } from '../../flow/faults.ts';
-import { Turns } from '../../flow/turns.ts';
+import { Semaphore } from '../../flow/semaphore.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import type { Connected, PluginRegistration } from '../../plugins/types.ts';
@@ -52,8 +52,8 @@ export class PluginManager {
   private readonly known = new Map<string, Known>();
   /** The last operation of each path. */
   private readonly operations = new Map<string, Promise<void>>();
-  private readonly firstAttempts = new Turns(maxFirstAttempts);
-  private readonly laterAttempts = new Turns(maxLaterAttempts);
+  private readonly firstAttempts = new Semaphore(maxFirstAttempts);
+  private readonly laterAttempts = new Semaphore(maxLaterAttempts);
 
   constructor(private readonly deps: Deps) {}
 

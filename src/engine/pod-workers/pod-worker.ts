@@ -48,7 +48,7 @@ export interface PodWorkerDeps {
   /** Uniform in [0, 1). */
   random: () => number;
   logger: Logger;
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
   emit: Emit;
 }
 
@@ -189,7 +189,7 @@ export class PodWorker {
     });
     deps.running.add(run);
     run.catch((error: unknown) => {
-      deps.faults.note('pod worker', error);
+      deps.faults.record('pod worker', error);
       deps.enqueue(this.uid, jittered(backOffPeriodMs, deps.random));
     });
   }

@@ -4,7 +4,7 @@ import type { Service } from '../../api/values/service.ts';
 import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Faults } from '../../flow/faults.ts';
-import { OneAtATime } from '../../flow/one-at-a-time.ts';
+import { SerialQueue } from '../../flow/serial-queue.ts';
 import type { Logger } from '../../logger.ts';
 import { ifPresent } from '../../if-present.ts';
 import { readRegularFile, writeInPlace } from '../../regular-file.ts';
@@ -26,13 +26,13 @@ interface Deps {
   /** Addresses of pods on the host network, primary first. */
   nodeIPs: readonly string[];
   clusterDomain: string;
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
   logger: Logger;
 }
 
 /** What this agent knows of the hosts file of one pod. */
 interface HostsFile {
-  readonly turn: OneAtATime;
+  readonly turn: SerialQueue;
   /** Its lines of Services. Undefined before the file was read or written. */
   lines?: readonly string[];
   /** True if its last update failed, which was logged. */
@@ -76,7 +76,7 @@ export class ServiceNames {
     while (this.isDue) {
       this.isDue = false;
       await this.updateOnce().catch((error: unknown) => {
-        this.deps.faults.note('names of Services', error);
+        this.deps.faults.record('names of Services', error);
       });
     }
     this.updating = undefined;
@@ -144,7 +144,7 @@ export class ServiceNames {
 
   private fileOf(uid: string): HostsFile {
     let file = this.files.get(uid);
-    if (file === undefined) this.files.set(uid, (file = { turn: new OneAtATime(), hasFailed: false }));
+    if (file === undefined) this.files.set(uid, (file = { turn: new SerialQueue(), hasFailed: false }));
     return file;
   }
 }

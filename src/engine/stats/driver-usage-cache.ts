@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
-import { inTime } from '../../flow/in-time.ts';
+import { withTimeout } from '../../flow/with-timeout.ts';
 import type { Logger } from '../../logger.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
 import type { MeasuredVolume } from '../volumes/measured-volume.ts';
@@ -115,7 +115,7 @@ export class DriverUsageCache {
     const { clock, driverUsage } = this.deps;
     const over = new AbortController();
     try {
-      const usage = await inTime(clock, patienceMs, driverUsage(podUID, volume.specName, over.signal));
+      const usage = await withTimeout(clock, patienceMs, driverUsage(podUID, volume.specName, over.signal));
       const { name, pvcRef } = volume;
       const time = new Date(clock.now()).toISOString();
       return usage && { time, ...usage, name, ...(pvcRef && { pvcRef }) };

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '../../clock.ts';
-import { inTime } from '../../flow/in-time.ts';
+import { withTimeout } from '../../flow/with-timeout.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
 
 /** Size and free space of a whole file system, in bytes and inodes. */
@@ -33,7 +33,7 @@ export class Filesystems {
     const asked = this.underWay.get(path);
     const ms = patienceMs[asked === undefined && !this.slow.has(path) ? 'usual' : 'slow'];
     try {
-      return await inTime(this.clock, ms, asked ?? this.begin(path));
+      return await withTimeout(this.clock, ms, asked ?? this.begin(path));
     } catch {
       return undefined;
     }

@@ -4,7 +4,7 @@ import type { ImageService } from '../../cri/image-service.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { CallOptions } from '../../cri/service.ts';
 import { errorMessage } from '../../errors.ts';
-import { inTime } from '../../flow/in-time.ts';
+import { withTimeout } from '../../flow/with-timeout.ts';
 import type { Logger } from '../../logger.ts';
 import {
   containerFigures,
@@ -103,7 +103,7 @@ export class RuntimeStats {
     if (retryAtMonotonic !== undefined && clock.monotonic() < retryAtMonotonic) return undefined;
     const over = new AbortController();
     try {
-      const answer = await inTime(clock, patienceMs, send({ signal: over.signal }));
+      const answer = await withTimeout(clock, patienceMs, send({ signal: over.signal }));
       this.retryAtMonotonic.delete(call);
       return answer;
     } catch (error) {

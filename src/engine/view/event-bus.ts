@@ -21,7 +21,7 @@ interface EventBusDeps {
   clock: Clock;
   /** Bounds the texts of an event and hides values of Secrets. */
   outgoing: { event<E extends KubeletEvent>(event: E): E };
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
 }
 
 /** Hands every engine event to every subscriber, in order and with secrets hidden. Keeps each pod's newest events. */
@@ -43,7 +43,7 @@ export class EventBus {
     try {
       listener(event);
     } catch (error) {
-      this.deps.faults.note('listener of events', error);
+      this.deps.faults.record('listener of events', error);
     }
   }
 

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
-import { inTime } from '../../flow/in-time.ts';
+import { withTimeout } from '../../flow/with-timeout.ts';
 import { isDenied } from '../../needs-root.ts';
 import type { Fact } from './checks/finding.ts';
 
@@ -15,7 +15,7 @@ export async function readFact<T>(
   clock: Clock = systemClock,
 ): Promise<Fact<T>> {
   try {
-    return { value: await inTime(clock, limitMs, read()) };
+    return { value: await withTimeout(clock, limitMs, read()) };
   } catch (error) {
     return { unseen: isDenied(error) ? `${name}: only root can see this` : `${name}: ${errorMessage(error)}` };
   }

@@ -13,14 +13,14 @@ import { findRuntimeEndpoint } from '../find-runtime.ts';
 import type { Fact } from './checks/finding.ts';
 import type { Programs, RuntimeAnswer, RuntimeFacts, Trouble } from './checks/facts.ts';
 
-interface Asked {
+interface Request {
   rootDir: string;
   /** Empty if the user names none. */
   containerRuntimeEndpoint: string;
 }
 
 /** Rejects if this user may not look. */
-export async function readRuntime({ rootDir, containerRuntimeEndpoint }: Asked): Promise<RuntimeFacts> {
+export async function readRuntime({ rootDir, containerRuntimeEndpoint }: Request): Promise<RuntimeFacts> {
   let chosen;
   try {
     chosen = await findRuntimeEndpoint({ rootDir, flag: containerRuntimeEndpoint || undefined });
@@ -53,17 +53,17 @@ async function readAnswer(endpoint: string): Promise<RuntimeAnswer | Trouble | u
     case 'failed':
       return { message: `${endpoint} does not answer a CRI call: ${errorMessage(probed.error)}` };
     case 'answers':
-      return askRuntime(endpoint, probed).catch(troubleOf);
+      return queryRuntime(endpoint, probed).catch(troubleOf);
   }
 }
 
-async function askRuntime(
+async function queryRuntime(
   endpoint: string,
   { runtimeName, runtimeVersion }: { runtimeName: string; runtimeVersion: string },
 ): Promise<RuntimeAnswer> {
   const channel = openChannel(endpoint);
   try {
-    const runtime = grpcRuntimeService(channel, askMs);
+    const runtime = grpcRuntimeService(channel, queryMs);
     const [{ status, info }, driver, hasSystemd] = await Promise.all([
       runtime.status({ verbose: true }),
       reportedCgroupDriver(runtime),
@@ -87,8 +87,8 @@ export async function readRunningPods(rootDir: string, runtime: Fact<RuntimeFact
   if (!('value' in runtime) || runtime.value.kind === 'none') return undefined;
   const { answer, endpoint } = runtime.value;
   if (answer === undefined || 'message' in answer) return undefined;
-  const place = { rootDir, makesPods: false, signal: AbortSignal.timeout(askMs) };
-  const connection = await openOwnRuntime(endpoint, place, { runtimeRequestTimeout: askMs });
+  const place = { rootDir, makesPods: false, signal: AbortSignal.timeout(queryMs) };
+  const connection = await openOwnRuntime(endpoint, place, { runtimeRequestTimeout: queryMs });
   try {
     return (await connection.runtime.listPodSandbox({ filter: { state: { state: 'SANDBOX_READY' } } })).items.length;
   } catch {
@@ -100,13 +100,13 @@ export async function readRunningPods(rootDir: string, runtime: Fact<RuntimeFact
 }
 
 /** Deadline of a call in milliseconds. */
-const askMs = 5000;
+const queryMs = 5000;
 
 /** The folders in which the runtime keeps images. Rejects if it does not answer. */
 export async function readImageFolders(endpoint: string): Promise<string[]> {
   const channel = openChannel(endpoint);
   try {
-    const { imageFilesystems } = await grpcImageService(channel, askMs).imageFsInfo({});
+    const { imageFilesystems } = await grpcImageService(channel, queryMs).imageFsInfo({});
     return imageFilesystems.flatMap(({ fsId }) => fsId?.mountpoint ?? []);
   } finally {
     channel.close();

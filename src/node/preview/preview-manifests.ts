@@ -80,11 +80,11 @@ export function printableRequest(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value)
       .map(([key, member]) => [key, printableRequest(member)] as const)
-      .filter(([, member]) => !saysNothing(member)),
+      .filter(([, member]) => !isEmpty(member)),
   );
 }
 
-function saysNothing(value: unknown): boolean {
+function isEmpty(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
   return value === undefined || value === null || value === '';
 }

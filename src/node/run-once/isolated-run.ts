@@ -55,7 +55,7 @@ export interface RunsLeft {
 export async function removeAbandonedRuns(node: RemovalOptions, logger: Logger): Promise<RunsLeft> {
   const runs = runsFolder(node);
   if ((await runsIn(runs)).length === 0) return { removed: [], live: [], failed: [] };
-  const abandoned = await exclusively(lockOf(runs), systemClock, () => takeAbandoned(runs));
+  const abandoned = await exclusively(lockOf(runs), systemClock, () => claimAbandoned(runs));
   const removals = await Promise.all(abandoned.map((folder) => removeRun(folder, node, logger)));
   const failed = removals.flatMap((failure) => failure ?? []);
   const hasFailed = (name: string): boolean => failed.some((failure) => failure.name === name);
@@ -75,9 +75,9 @@ export async function openIsolatedRun(node: NodeOptions, logger: Logger, signal:
   await makeFolder(runs, 0o750);
   // Under a lock, so that only one run removes what another one left.
   const open = async (): Promise<string[]> => {
-    const dead = await takeAbandoned(runs);
+    const dead = await claimAbandoned(runs);
     await makeFolder(rootDir, 0o750);
-    await hold(rootDir);
+    await claim(rootDir);
     return dead;
   };
   const abandoned = await exclusively(lockOf(runs), systemClock, open, { signal });
@@ -116,7 +116,7 @@ async function runsIn(runs: string): Promise<string[]> {
 }
 
 /** The folders of runs whose process has ended. They are those of this process then. */
-async function takeAbandoned(runs: string): Promise<string[]> {
+async function claimAbandoned(runs: string): Promise<string[]> {
   const folders = await runsIn(runs);
   const isDead = await Promise.all(
     folders.map(async (folder) => {
@@ -126,12 +126,12 @@ async function takeAbandoned(runs: string): Promise<string[]> {
     }),
   );
   const dead = folders.filter((_, index) => isDead[index]);
-  await Promise.all(dead.map((folder) => hold(folder)));
+  await Promise.all(dead.map((folder) => claim(folder)));
   return dead;
 }
 
 /** Makes this process the holder of a run. */
-const hold = (folder: string): Promise<void> => noteHolder(join(folder, holderLink));
+const claim = (folder: string): Promise<void> => noteHolder(join(folder, holderLink));
 
 /** Removes the pods and the folder of a run of this process. Returns the failure, if there is one. */
 async function removeRun(rootDir: string, node: RemovalOptions, logger: Logger): Promise<UnremovedRun | undefined> {

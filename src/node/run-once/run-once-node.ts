@@ -21,7 +21,7 @@ import type { PodOverrides } from './pod-overrides.ts';
 import { RunOnceLogs } from './run-once-logs.ts';
 import { exitCodes, type Until } from './run-once-outcome.ts';
 import { RunView } from './run-view.ts';
-import { type RunEnd, untilDecided } from './until-decided.ts';
+import { type RunEnd, decideOutcomes } from './decide-outcomes.ts';
 
 export interface RunOnceRequest extends Omit<DeclaredRequest, 'overrides'> {
   options: NodeOptions;
@@ -100,7 +100,7 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
     const running = kubelet.run(stopping.signal);
     const leftMs = Math.max(0, untilMonotonic - systemClock.monotonic());
     const end: RunEnd = { until, decider, timeoutMs: leftMs, signal: interrupted, clock: systemClock };
-    const outcomes = await Promise.race([untilDecided(view, pods, end), failure(running)]);
+    const outcomes = await Promise.race([decideOutcomes(view, pods, end), failure(running)]);
     const isDecided = decider !== undefined && outcomes.has(decider.podUID);
     const cut: Cut = { by: interrupted.aborted ? 'interrupt' : isDecided ? 'decider' : 'timeout', timeoutMs };
     const known = new Map(view.snapshot().pods.map((snapshot) => [snapshot.pod.metadata.uid, snapshot]));

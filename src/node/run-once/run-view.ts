@@ -14,12 +14,12 @@ type View = Pick<EngineView, 'snapshot' | 'subscribe'>;
  */
 export class RunView implements View {
   /** By pod UID, then by container name. */
-  private readonly before = new Map<string, ReadonlyMap<string, Before>>();
+  private readonly before = new Map<string, ReadonlyMap<string, EarlierInstances>>();
 
   /** Made before the engine has pods, and before anyone subscribes to this view. */
   constructor(private readonly engine: View) {
     engine.subscribe((event) => {
-      if (event.type === 'PodStatusChanged' && !this.before.has(event.pod.uid)) this.note(event.pod.uid);
+      if (event.type === 'PodStatusChanged' && !this.before.has(event.pod.uid)) this.record(event.pod.uid);
     });
   }
 
@@ -32,12 +32,12 @@ export class RunView implements View {
     return this.engine.subscribe(listener);
   }
 
-  private note(uid: string): void {
+  private record(uid: string): void {
     const known = this.engine.snapshot().pods.find(({ pod }) => pod.metadata.uid === uid);
     const statuses = known === undefined ? [] : initAndRegularStatuses(known.pod.status);
     // A pod that is not admitted yet has none.
     if (statuses.length === 0) return;
-    this.before.set(uid, new Map(statuses.map((status) => [status.name, beforeRun(status)])));
+    this.before.set(uid, new Map(statuses.map((status) => [status.name, earlierInstances(status)])));
   }
 
   private podOfRun(pod: Pod): Pod {
@@ -57,14 +57,14 @@ export class RunView implements View {
 }
 
 /** What a run found of a container at its start. */
-interface Before {
+interface EarlierInstances {
   /** Ids of the instances that did not run any more. */
   ids: ReadonlySet<string | undefined>;
   /** The end of an instance that was lost has no id. Up to this restart count it is from before. */
   lostUpTo: number;
 }
 
-function beforeRun({ state, lastState, containerID, restartCount }: ContainerStatus): Before {
+function earlierInstances({ state, lastState, containerID, restartCount }: ContainerStatus): EarlierInstances {
   const runs = state?.running !== undefined;
   const ids = [lastState?.terminated?.containerID, state?.terminated?.containerID, runs ? undefined : containerID];
   return {
@@ -75,7 +75,7 @@ function beforeRun({ state, lastState, containerID, restartCount }: ContainerSta
 }
 
 /** The status without the ends from before. A container that was not started again yet only waits for that. */
-function statusOfRun(status: ContainerStatus, before: Before | undefined): ContainerStatus {
+function statusOfRun(status: ContainerStatus, before: EarlierInstances | undefined): ContainerStatus {
   if (before === undefined) return status;
   const { state, lastState, containerID, restartCount } = status;
   const isBefore = (id: string | undefined): boolean =>

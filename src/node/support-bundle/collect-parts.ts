@@ -1,7 +1,7 @@
 import { systemClock } from '../../clock.ts';
 import { publicNames } from '../../engine/redaction/declared-secrets.ts';
 import { errorMessage, UserError } from '../../errors.ts';
-import { inTime } from '../../flow/in-time.ts';
+import { withTimeout } from '../../flow/with-timeout.ts';
 import { fetchMetrics, fetchSnapshot, fetchStats } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { diagnose, type Examined } from '../doctor/diagnose.ts';
@@ -30,7 +30,7 @@ export async function collectParts(examined: Examined): Promise<{ parts: Part[];
   const missing: MissingPart[] = [];
   const attempt = async (name: string, read: () => Promise<Part[]>): Promise<Part[]> => {
     try {
-      return await inTime(systemClock, partMs, read());
+      return await withTimeout(systemClock, partMs, read());
     } catch (error) {
       missing.push({ name, reason: errorMessage(error) });
       return [];

@@ -15,7 +15,7 @@ export class LargeBodies {
   constructor(private readonly folder: string) {}
 
   /** Begins a body, which the caller must close. Rejects with an OriginFailure if there can be no file. */
-  async begin(): Promise<LargeBody> {
+  async create(): Promise<LargeBody> {
     return new LargeBody(await onDisk(this.folder, this.namelessFile()), this.folder);
   }
 

@@ -47,7 +47,7 @@ export async function readBody(
         cheap.add(chunk);
         continue;
       }
-      large ??= largeBodies.begin();
+      large ??= largeBodies.create();
       const kept = await large;
       if (cheap.length > 0) await kept.append(cheap.take());
       await kept.append(chunk);

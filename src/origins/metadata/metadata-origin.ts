@@ -11,7 +11,7 @@ import { sendRequest } from '../http/http-request.ts';
 import type { LargeBodies } from '../http/large-bodies.ts';
 import { readBody } from '../http/read-body.ts';
 import { type RequestLimits, withinLimits } from '../http/request-limits.ts';
-import { type AskMetadata, metadataServices } from './metadata-services.ts';
+import { type RequestMetadata, metadataServices } from './metadata-services.ts';
 
 interface Options {
   /** Such as `gce://KEY` or `ec2://`. */
@@ -37,13 +37,13 @@ export class MetadataOrigin implements ManifestOrigin {
     const { protocol, host } = this.options.url;
     const read = metadataServices.get(protocol);
     if (read === undefined) throw new OriginFailure('refused', `${protocol} is no cloud`, 'Check --manifest-url.');
-    const body = await withinLimits(this.options.clock, signal, (limits) => read(this.asker(limits), host));
+    const body = await withinLimits(this.options.clock, signal, (limits) => read(this.requester(limits), host));
     notes.bodyBytes = body.length;
     return { validators: {}, ...(sha256(body) !== known?.digest && { news: { body } }) };
   }
 
   /** Follows no redirects, because a metadata service has none. */
-  private asker(limits: RequestLimits): AskMetadata {
+  private requester(limits: RequestLimits): RequestMetadata {
     const { service = linkLocalService, largeBodies } = this.options;
     return async (path, { method = 'GET', headers = {} }) => {
       const url = new URL(path, service);

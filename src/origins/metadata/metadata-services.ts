@@ -10,13 +10,13 @@ export interface MetadataAnswer {
 }
 
 /** Sends a request to the metadata service. `path` begins with a slash. */
-export type AskMetadata = (
+export type RequestMetadata = (
   path: string,
   request: { method?: 'GET' | 'PUT'; headers?: Readonly<Record<string, string>> },
 ) => Promise<MetadataAnswer>;
 
 /** Reads the manifests of a machine from the metadata service of its cloud. `key` is the host of the URL. */
-export type MetadataService = (ask: AskMetadata, key: string) => Promise<Buffer>;
+export type MetadataService = (ask: RequestMetadata, key: string) => Promise<Buffer>;
 
 /** By scheme of the URL. */
 export const metadataServices: ReadonlyMap<string, MetadataService> = new Map([
@@ -27,7 +27,7 @@ export const metadataServices: ReadonlyMap<string, MetadataService> = new Map([
 ]);
 
 /** An attribute of the instance; `user-data` by default, as for cloud-init. */
-async function readGCE(ask: AskMetadata, key: string): Promise<Buffer> {
+async function readGCE(ask: RequestMetadata, key: string): Promise<Buffer> {
   const flavor = { 'metadata-flavor': 'Google' };
   const attribute = key === '' ? 'user-data' : key;
   const answer = await ask(`/computeMetadata/v1/instance/attributes/${attribute}`, { headers: flavor });
@@ -40,7 +40,7 @@ async function readGCE(ask: AskMetadata, key: string): Promise<Buffer> {
 }
 
 /** User data by IMDSv2: with a token of a minute for each read. */
-async function readEC2(ask: AskMetadata): Promise<Buffer> {
+async function readEC2(ask: RequestMetadata): Promise<Buffer> {
   const tokenHeaders = { 'x-aws-ec2-metadata-token-ttl-seconds': '60' };
   const token = await ask('/latest/api/token', { method: 'PUT', headers: tokenHeaders });
   const noService = 'the metadata service is disabled for this machine';
@@ -53,7 +53,7 @@ async function readEC2(ask: AskMetadata): Promise<Buffer> {
 }
 
 /** `userData`, which is base64 and may change while the machine runs. `customData` is not served. */
-async function readAzure(ask: AskMetadata): Promise<Buffer> {
+async function readAzure(ask: RequestMetadata): Promise<Buffer> {
   const path = '/metadata/instance/compute/userData?api-version=2021-01-01&format=text';
   const body = bodyOf(await ask(path, { headers: { metadata: 'true' } }), noUserData, azureHint);
   const text = body.toString('latin1').trim();
@@ -62,7 +62,7 @@ async function readAzure(ask: AskMetadata): Promise<Buffer> {
   return manifestsOf(Buffer.from(text, 'base64'));
 }
 
-async function readOpenStack(ask: AskMetadata): Promise<Buffer> {
+async function readOpenStack(ask: RequestMetadata): Promise<Buffer> {
   const answer = await ask('/openstack/latest/user_data', {});
   return manifestsOf(bodyOf(answer, noUserData, 'openstack server create --user-data FILE'));
 }

@@ -18,7 +18,7 @@ interface Deps {
   mounts: readonly Mount[];
   /** Called for each request, because files with clients change. Absent for a server without authentication. */
   access?: () => Access;
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
 }
 
 /**
@@ -72,7 +72,7 @@ export function apiHandler({
       } else {
         sendPlain(response, 500, 'internal error, see the log of kubelet-ts');
       }
-      if (!(error instanceof Refusal)) faults.note('api', error);
+      if (!(error instanceof Refusal)) faults.record('api', error);
     });
   };
 }

@@ -69,7 +69,7 @@ export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }):
   ];
   const mounts: Mount[] = [
     ...healthzMounts(checks, (name, isOk) => {
-      deps.metrics.health.note(name, isOk);
+      deps.metrics.health.record(name, isOk);
     }),
     ...service(
       '/pods',

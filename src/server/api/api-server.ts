@@ -14,8 +14,8 @@ import { upgrades } from './forward-stream.ts';
 import { addHTTP2 } from './http2.ts';
 import { maxSilenceMs } from './max-silence.ts';
 import { answerPlainRequests } from './plain-requests.ts';
-import { askForBodyLater } from './request-body.ts';
-import { RequestTurns } from './request-turns.ts';
+import { deferContinue } from './request-body.ts';
+import { RequestQueue } from './request-queue.ts';
 import type { Mount } from './route-table.ts';
 import type { ServingPair } from './serving-certificate.ts';
 import type { TLSLimits } from './tls-options.ts';
@@ -32,7 +32,7 @@ interface ServerRequest {
   address: string;
   port: number;
   mounts: readonly Mount[];
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
   counts: Pick<HTTPCounts, 'began'>;
 }
 
@@ -114,20 +114,20 @@ async function open(
 ): Promise<void> {
   const handle = apiHandler({ mounts, faults, ...(access && { access }) });
   const counted: CountedServer = { type: access === undefined ? 'readonly' : 'readwrite', paths: countedPaths(mounts) };
-  const turns = new RequestTurns();
+  const turns = new RequestQueue();
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    turns.take(request, () => {
+    turns.enqueue(request, () => {
       response.once('close', counts.began(request, counted));
       handle(request, response);
       return response;
     });
   });
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    askForBodyLater(request, response);
+    deferContinue(request, response);
     server.emit('request', request, response);
   });
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    turns.take(request, () => {
+    turns.enqueue(request, () => {
       send(response, 417, { connection: 'close' }, '');
       return response;
     });
@@ -136,7 +136,7 @@ async function open(
     // A broken connection ends the answer.
     socket.on('error', () => undefined);
     // Node does not go on with an answer that is unfinished now. Hardly any client asks so early.
-    if (turns.isTaken(socket)) {
+    if (turns.isBusy(socket)) {
       socket.destroy();
       return;
     }
@@ -160,7 +160,7 @@ async function open(
   server.setTimeout(maxSilenceMs);
   server.on('error', (error) => {
     // Before the server listens, the caller gets the error.
-    if (server.listening) faults.note('api', error);
+    if (server.listening) faults.record('api', error);
   });
   try {
     await listening(server, { host: address, port });

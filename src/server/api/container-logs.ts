@@ -159,13 +159,13 @@ export async function handleContainerLogs(deps: Deps, { response, params, query 
     response.end();
     return;
   }
-  await answerWithLog(deps, response, { asked, instance });
+  await answerWithLog(deps, response, { options: asked, instance });
 }
 
 const needsGate = 'Please enable PodLogsQuerySplitStreams feature gate in kubelet';
 
 interface LogRequest {
-  asked: PodLogOptions;
+  options: PodLogOptions;
   instance: Instance;
 }
 
@@ -183,19 +183,19 @@ async function answerWithLog(deps: Deps, response: Call['response'], request: Lo
   response.flushHeaders();
   try {
     const options = await readOptions(deps, request, closed.signal);
-    await readLogs(options, (bytes) => written(client, bytes));
+    await readLogs(options, (bytes) => write(client, bytes));
   } catch (error) {
     if (closed.signal.aborted) return;
     response.write(await failureText(error));
   }
   response.end();
   // Fails if the client is gone.
-  if (!response.writableFinished) await taken(client, 'finish').catch(() => undefined);
+  if (!response.writableFinished) await untilEvent(client, 'finish').catch(() => undefined);
 }
 
 async function readOptions(
   { engine, runtime }: Deps,
-  { asked, instance }: LogRequest,
+  { options: asked, instance }: LogRequest,
   signal: AbortSignal,
 ): Promise<ReadLogsOptions> {
   // A signal that is aborted already would not end what begins below.
@@ -204,7 +204,7 @@ async function readOptions(
   const finished = asked.follow && instance.runs ? whenEnded(engine, instance.id, signal) : undefined;
   const { path, runs } = await instanceLog(runtime, instance, signal);
   // The kubelet does so when it rotates logs: container_log_manager.go rotateLogs. Without it, the log is missing.
-  if (runs && !(await isThere(path))) {
+  if (runs && !(await pathExists(path))) {
     await runtime.reopenContainerLog({ containerId: instance.id }, { signal }).catch(() => undefined);
   }
   const { stream, timestamps, sinceMs, sinceExtraNs, tailLines, limitBytes } = asked;
@@ -234,7 +234,7 @@ async function instanceLog(
   return { path: status.logPath, runs: status.state === 'CONTAINER_RUNNING' };
 }
 
-const isThere = (path: string): Promise<boolean> =>
+const pathExists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,
@@ -275,12 +275,12 @@ interface Client {
 }
 
 /** Waits until a slow client has room again. */
-async function written(client: Client, bytes: Buffer): Promise<void> {
-  if (!client.response.write(bytes)) await taken(client, 'drain');
+async function write(client: Client, bytes: Buffer): Promise<void> {
+  if (!client.response.write(bytes)) await untilEvent(client, 'drain');
 }
 
 /** Waits until the client has taken what was written. Closes the connection of a client that takes too long. */
-async function taken({ response, closed, clock }: Client, event: 'drain' | 'finish'): Promise<void> {
+async function untilEvent({ response, closed, clock }: Client, event: 'drain' | 'finish'): Promise<void> {
   const cancel = clock.after(patienceMs, () => {
     response.destroy();
   });

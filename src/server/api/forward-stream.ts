@@ -50,7 +50,7 @@ export async function forward({ request, response }: Call, url: string, { idleTi
   }
   let answer: Answer;
   try {
-    answer = await asked(runtime, request, target);
+    answer = await sendUpgrade(runtime, request, target);
   } catch (error) {
     sendError(response, 500, hasCode(error, 'ECONNRESET') ? 'unexpected EOF' : errorMessage(error));
     return;
@@ -63,7 +63,7 @@ export async function forward({ request, response }: Call, url: string, { idleTi
   socket.write(headOf(answer.message), 'latin1');
   socket.write(answer.head);
   runtime.write(head);
-  passBothWays({ socket, runtime }, idleTimeoutMs);
+  pipeBothDirections({ socket, runtime }, idleTimeoutMs);
 }
 
 /** kubelet: cri-client remote_runtime.go Exec, apimachinery/pkg/util/proxy DialURL */
@@ -110,7 +110,7 @@ type Answer =
   { kind: 'upgraded'; message: IncomingMessage; head: Buffer } | { kind: 'refused'; message: IncomingMessage };
 
 /** The answer of the runtime. Rejects if it is neither an upgrade nor an error. */
-function asked(runtime: Socket, request: IncomingMessage, target: URL): Promise<Answer> {
+function sendUpgrade(runtime: Socket, request: IncomingMessage, target: URL): Promise<Answer> {
   const { method = 'GET' } = request;
   const path = `${target.pathname}${target.search}`;
   return new Promise((resolve, reject) => {
@@ -168,7 +168,7 @@ function refuse(
 }
 
 /** Passes every byte of each side to the other one. */
-function passBothWays({ socket, runtime }: { socket: Socket; runtime: Socket }, idleTimeoutMs: number): void {
+function pipeBothDirections({ socket, runtime }: { socket: Socket; runtime: Socket }, idleTimeoutMs: number): void {
   for (const side of [socket, runtime]) {
     side.setTimeout(idleTimeoutMs, () => {
       socket.destroy();

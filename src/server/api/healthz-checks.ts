@@ -11,10 +11,10 @@ export interface HealthCheck {
 }
 
 /** Called with every result, by the name of its check. */
-type NoteResult = (name: string, isOk: boolean) => void;
+type RecordResult = (name: string, isOk: boolean) => void;
 
 /** `/healthz` and one path for each check. kubelet: apiserver/pkg/server/healthz InstallHandler */
-export function healthzMounts(checks: readonly HealthCheck[], note: NoteResult = () => undefined): Mount[] {
+export function healthzMounts(checks: readonly HealthCheck[], note: RecordResult = () => undefined): Mount[] {
   return [
     {
       path: '/healthz',
@@ -37,7 +37,7 @@ const mountOf = ({ name, unhealthyBecause }: HealthCheck): Mount => ({
   },
 });
 
-function answerAll(checks: readonly HealthCheck[], note: NoteResult, { response, query }: Call): void {
+function answerAll(checks: readonly HealthCheck[], note: RecordResult, { response, query }: Call): void {
   const excluded = new Set(query.getAll('exclude'));
   const results = checks.flatMap((check) => {
     const { name, unhealthyBecause, isShownOnlyFailing = false } = check;

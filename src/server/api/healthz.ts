@@ -17,7 +17,7 @@ export async function serveHealthz(options: {
   port: number;
   /** Returns undefined while healthy. */
   unhealthyBecause: () => string | undefined;
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
 }): Promise<Server> {
   const { bindAddress: host, port, unhealthyBecause, faults } = options;
   const checks = [

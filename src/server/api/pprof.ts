@@ -85,7 +85,7 @@ async function sendProfile(
   });
   response.setTimeout(0);
   try {
-    const { takeProfile } = await import('./take-profile.ts');
+    const { captureProfile: takeProfile } = await import('./capture-profile.ts');
     const bytes = await takeProfile(name, seconds * 1000, gone.signal);
     const headers = {
       'content-type': 'application/octet-stream',

@@ -9,7 +9,7 @@ const waiting = new WeakMap<IncomingMessage, ServerResponse>();
  * Asks such a client for its body when a handler reads it. Else the client may send no body, so the connection ends
  * with the answer. kubelet: Go's net/http expectContinueReader
  */
-export function askForBodyLater(request: IncomingMessage, response: ServerResponse): void {
+export function deferContinue(request: IncomingMessage, response: ServerResponse): void {
   response.shouldKeepAlive = false;
   waiting.set(request, response);
 }

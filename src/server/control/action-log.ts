@@ -11,14 +11,14 @@ export class ActionLog {
   private readonly unwritten = new Set<Promise<void>>();
 
   /** `userAgent` is what the client says of itself. The mode of the socket decides who may be a client. */
-  note({ request, response }: ControlCall, logger: Logger): void {
+  record({ request, response }: ControlCall, logger: Logger): void {
     const { method, url = '', headers } = request;
-    const written = once(response, 'close').then(() => {
+    const flushed = once(response, 'close').then(() => {
       const userAgent = bounded(headers['user-agent'] ?? 'unnamed');
       logger.info({ method, path: bounded(url), userAgent, status: response.statusCode }, 'Control request');
-      this.unwritten.delete(written);
+      this.unwritten.delete(flushed);
     });
-    this.unwritten.add(written);
+    this.unwritten.add(flushed);
   }
 
   /** Resolves when all requests so far are in the log. All must have ended. */

@@ -41,7 +41,7 @@ export interface Call extends Omit<Request, 'clientName'> {
 export async function call(asked: Call): Promise<string | undefined> {
   const exchange = startTrusted(asked);
   try {
-    return await whileItLives(asked, exchange, async () => {
+    return await whileAgentResponds(asked, exchange, async () => {
       const status = await statusOf(asked, exchange);
       return status === undefined ? undefined : await answered(asked, status, exchange);
     });
@@ -62,7 +62,7 @@ export async function* stream(asked: Call, signal: AbortSignal): AsyncGenerator<
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   try {
-    const status = await whileItLives(asked, exchange, () => statusOf(asked, exchange));
+    const status = await whileAgentResponds(asked, exchange, () => statusOf(asked, exchange));
     if (status === undefined) return;
     if (status === 200) yield* linesOf(asked, exchange);
     else await answered(asked, status, exchange);
@@ -78,7 +78,7 @@ export async function* stream(asked: Call, signal: AbortSignal): AsyncGenerator<
 export async function untilGone(asked: Call): Promise<void> {
   const exchange = startTrusted(asked);
   try {
-    await whileItLives(asked, exchange, async () => {
+    await whileAgentResponds(asked, exchange, async () => {
       if ((await statusOf(asked, exchange)) !== undefined) await untilClosed(exchange);
     });
   } finally {
@@ -107,7 +107,7 @@ function start({ socketPath, method, path, body }: Call): Exchange {
 }
 
 /** Runs `work` while the agent keeps answering identity requests. Ends the exchange if the agent is stuck. */
-async function whileItLives<T>(asked: Call, exchange: Exchange, work: () => Promise<T>): Promise<T> {
+async function whileAgentResponds<T>(asked: Call, exchange: Exchange, work: () => Promise<T>): Promise<T> {
   const watch = new AgentWatch(asked, (error) => {
     exchange.destroy(error);
   });
@@ -344,7 +344,7 @@ export class AgentSilentError extends UserError {
 }
 
 /** Records beside the control socket that this process is the agent, for clients that get no answer. */
-export async function noteAgentProcess(socketPath: string): Promise<void> {
+export async function recordAgentProcess(socketPath: string): Promise<void> {
   await noteHolder(holderPath(socketPath));
 }
 

@@ -44,7 +44,7 @@ export async function fetchSnapshot(
   path: AgentSocket,
   { waits = false, settled = false } = {},
 ): Promise<(EngineSnapshot & { pid: number }) | undefined> {
-  return ask<EngineSnapshot & { pid: number }>(
+  return requestJSON<EngineSnapshot & { pid: number }>(
     path,
     `/v1/snapshot?${[...(waits ? ['wait'] : []), ...(settled ? ['settled'] : [])].join('&')}`,
   );
@@ -56,7 +56,7 @@ export async function fetchHistory(
   { namespace, name }: { namespace: string; name: string },
 ): Promise<HistoryEntry[] | undefined> {
   const query = new URLSearchParams({ namespace, name });
-  return ask<HistoryEntry[]>(path, `/v1/history?${query.toString()}`);
+  return requestJSON<HistoryEntry[]>(path, `/v1/history?${query.toString()}`);
 }
 
 /** The statistics of the agent that serves this socket. Returns undefined if no agent answers. */
@@ -64,7 +64,7 @@ export async function fetchStats(
   path: string,
   { maxAgeMs, cpuAndMemoryOnly = false }: { maxAgeMs: number; cpuAndMemoryOnly?: boolean },
 ): Promise<Summary | undefined> {
-  return ask<Summary>(path, `/v1/stats?maxAge=${maxAgeMs}${cpuAndMemoryOnly ? '&cpuAndMemoryOnly' : ''}`);
+  return requestJSON<Summary>(path, `/v1/stats?maxAge=${maxAgeMs}${cpuAndMemoryOnly ? '&cpuAndMemoryOnly' : ''}`);
 }
 
 /** The metrics of the agent that serves this socket, for Prometheus. Returns undefined if no agent answers. */
@@ -77,7 +77,7 @@ export async function fetchMetrics(path: string): Promise<string | undefined> {
  * earlier release does not report its version.
  */
 export async function fetchAgent(path: string): Promise<{ pid: number; version?: string } | undefined> {
-  return ask<{ pid: number; version?: string }>(path, '/v1/agent');
+  return requestJSON<{ pid: number; version?: string }>(path, '/v1/agent');
 }
 
 /**
@@ -85,7 +85,7 @@ export async function fetchAgent(path: string): Promise<{ pid: number; version?:
  * the agent waits for it.
  */
 export async function fetchRuntimeEndpoint(path: string): Promise<string | undefined> {
-  return (await ask<{ runtimeEndpoint?: string }>(path, '/v1/agent?runtime'))?.runtimeEndpoint;
+  return (await requestJSON<{ runtimeEndpoint?: string }>(path, '/v1/agent?runtime'))?.runtimeEndpoint;
 }
 
 /** Resolves when an agent serves this socket, whose folder may be missing. Rejects if aborted first. */
@@ -138,7 +138,7 @@ export async function operate(
   options: { container?: string; to?: number } = {},
 ): Promise<string | undefined> {
   const url = `${podPath({ namespace, name })}/${action}`;
-  const answer = await ask<{ message: string }>(path, url, 'POST', Buffer.from(JSON.stringify(options)));
+  const answer = await requestJSON<{ message: string }>(path, url, 'POST', Buffer.from(JSON.stringify(options)));
   return answer?.message;
 }
 
@@ -154,7 +154,7 @@ export async function addEphemeralContainer(
 ): Promise<string | undefined> {
   const url = `${podPath(pod)}/ephemeralcontainers`;
   const options = Buffer.from(JSON.stringify({ container, removesAtEnd }));
-  return (await ask<{ name: string }>(path, url, 'POST', options))?.name;
+  return (await requestJSON<{ name: string }>(path, url, 'POST', options))?.name;
 }
 
 /** Asks the agent to end and remove an ephemeral container. Resolves with its sentence, and rejects as above. */
@@ -164,12 +164,12 @@ export async function removeEphemeralContainer(
   container: string,
 ): Promise<string | undefined> {
   const url = `${podPath(pod)}/ephemeralcontainers/${encodeURIComponent(container)}`;
-  return (await ask<{ message: string }>(path, url, 'DELETE'))?.message;
+  return (await requestJSON<{ message: string }>(path, url, 'DELETE'))?.message;
 }
 
 /** The revisions of a declared pod, oldest first. Returns undefined if no agent answers. */
 export async function fetchRevisions(path: AgentSocket, pod: PodName): Promise<RevisionSummary[] | undefined> {
-  return ask<RevisionSummary[]>(path, `${podPath(pod)}/revisions`);
+  return requestJSON<RevisionSummary[]>(path, `${podPath(pod)}/revisions`);
 }
 
 /**
@@ -182,7 +182,7 @@ export async function applyManifests(
   dryRun: boolean,
 ): Promise<AppliedResult[] | undefined> {
   const url = `/v1/applied${dryRun ? '?dryRun' : ''}`;
-  return (await ask<{ objects: AppliedResult[] }>(path, url, 'PUT', body))?.objects;
+  return (await requestJSON<{ objects: AppliedResult[] }>(path, url, 'PUT', body))?.objects;
 }
 
 /** Asks the agent to delete an applied object. Resolves with undefined if no agent runs, and rejects as above. */
@@ -192,7 +192,7 @@ export async function deleteApplied(
   dryRun: boolean,
 ): Promise<AppliedResult | undefined> {
   const parts = [kind.toLowerCase(), ...(namespace === '' ? [] : [namespace]), name].map(encodeURIComponent);
-  return ask<AppliedResult>(path, `/v1/applied/${parts.join('/')}${dryRun ? '?dryRun' : ''}`, 'DELETE');
+  return requestJSON<AppliedResult>(path, `/v1/applied/${parts.join('/')}${dryRun ? '?dryRun' : ''}`, 'DELETE');
 }
 
 function podPath({ namespace, name }: PodName): string {
@@ -231,7 +231,7 @@ export async function* followChanges(
   for await (const line of stream({ method: 'GET', ...asked }, signal)) yield JSON.parse(line) as ChangeLine;
 }
 
-async function ask<T>(
+async function requestJSON<T>(
   socket: AgentSocket,
   path: string,
   method: Call['method'] = 'GET',

@@ -34,7 +34,7 @@ export function controlRoutes(
         });
         const { signal } = closed;
         const call = { request, response, params, query, signal };
-        if (request.method !== 'GET') actions.note(call, logger);
+        if (request.method !== 'GET') actions.record(call, logger);
         try {
           await handle(call);
         } catch (error) {

@@ -14,7 +14,7 @@ import { ActionLog } from './action-log.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { EventFeed } from './event-feed.ts';
 import { ControlRefusal } from './control-answer.ts';
-import { AgentSilentError, noteAgentProcess } from './control-call.ts';
+import { AgentSilentError, recordAgentProcess } from './control-call.ts';
 import { fetchAgent } from './control-client.ts';
 import type { ControlCall, ControlContext, ControlledEngine } from './control-route.ts';
 import { controlRoutes } from './control-routes.ts';
@@ -43,7 +43,7 @@ interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' |
   waitsFor: () => string | undefined;
   /** The current step of a slow start. Returns undefined if there is none. */
   starts?: (() => string | undefined) | undefined;
-  faults: Pick<Faults, 'note'>;
+  faults: Pick<Faults, 'record'>;
   logger: Logger;
 }
 
@@ -89,7 +89,7 @@ export async function serveControlSocket(
     // Under a lock, so that of two agents that start at once only one takes the name.
     const takeName = async (): Promise<void> => {
       await unlessAborted(refuseSecondAgent(path), signal);
-      await noteAgentProcess(path);
+      await recordAgentProcess(path);
       await rename(unnamed, path);
     };
     await exclusively(join(dirname(path), 'start.lock'), systemClock, takeName, { signal });

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { errorMessage, isSystemError, UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { listening } from '../http-server.ts';
-import { noteAgentProcess } from './control-call.ts';
+import { recordAgentProcess } from './control-call.ts';
 import { unnamedSocketPath } from './socket-paths.ts';
 
 /** A group whose members may use the control API. */
@@ -23,14 +23,14 @@ export async function listenForGroup(server: Server, path: string, { name, gid }
   const folder = dirname(path);
   const unnamed = unnamedSocketPath(path);
   try {
-    await takeFolder(dirname(folder), { mode: 0o755, uid, gid: process.getgid?.() ?? 0 });
-    await takeFolder(folder, { mode: 0o750, uid, gid });
+    await claimFolder(dirname(folder), { mode: 0o755, uid, gid: process.getgid?.() ?? 0 });
+    await claimFolder(folder, { mode: 0o750, uid, gid });
     await rm(unnamed, { force: true });
     // The group cannot open the socket before its mode is set, because it is made without a permission to write.
     await listening(server, { path: unnamed });
     await chown(unnamed, uid, gid);
     await chmod(unnamed, 0o660);
-    await noteAgentProcess(path);
+    await recordAgentProcess(path);
     await rename(unnamed, path);
   } catch (error) {
     if (!isSystemError(error)) throw error;
@@ -51,7 +51,10 @@ export function removeGroupSocket(path: string): void {
 }
 
 /** Makes a folder if it is missing, and sets its group and mode. */
-async function takeFolder(path: string, { mode, uid, gid }: { mode: number; uid: number; gid: number }): Promise<void> {
+async function claimFolder(
+  path: string,
+  { mode, uid, gid }: { mode: number; uid: number; gid: number },
+): Promise<void> {
   await makeFolder(path, 0o700);
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const folder = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);

@@ -1,5 +1,5 @@
 import { systemClock } from '../../clock.ts';
-import { sharedWork } from '../../flow/shared-work.ts';
+import { singleFlight } from '../../flow/single-flight.ts';
 import { metricsContentType, metricsPaths } from '../metrics/agent-metrics.ts';
 import { bytesOfLongJSON, ControlRefusal, endWithin, sendBytes, sendJSON, unlessRefused } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';
@@ -16,7 +16,7 @@ const snapshotPauses = { pausePerRun: 5, maxPauseMs: 200 };
  */
 export function stateRoutes(context: ControlContext): ControlRoutes {
   // Of a node with many pods each one takes megabytes, and tens of milliseconds.
-  const snapshot = sharedWork(async () => bytesOfLongJSON({ pid: process.pid, ...(await context.view).snapshot() }), {
+  const snapshot = singleFlight(async () => bytesOfLongJSON({ pid: process.pid, ...(await context.view).snapshot() }), {
     clock: systemClock,
     ...snapshotPauses,
   });

@@ -91,21 +91,21 @@ export class EngineCounts extends EngineCounter implements Meter {
     if (event.type === 'PodAdded') {
       // It still terminates.
       if (this.pods.has(event.pod.uid)) this.count('kubelet_restarted_pods_total', { static: 'true' });
-      this.see(event.pod.uid);
+      this.track(event.pod.uid);
     }
-    if (event.type === 'PodUpdated') this.see(event.pod.uid).wasUpdated = true;
-    if (event.type === 'SyncStarted') this.syncStarted(this.see(event.pod.uid), event.state);
+    if (event.type === 'PodUpdated') this.track(event.pod.uid).wasUpdated = true;
+    if (event.type === 'SyncStarted') this.syncStarted(this.track(event.pod.uid), event.state);
     if (event.type === 'SyncFinished') {
       // A pod without a manifest is forgotten at the end of the sync that kills it.
       const seen = this.pods.get(event.pod.uid);
       const operation = seen === undefined ? 'kill' : (seen.operation ?? 'sync');
       this.workDurations.observe(event.durationMs / 1000, { operation_type: operation });
     }
-    if (event.type === 'PodStatusChanged' && event.phase === 'Running') this.noteRunning(event.pod.uid);
-    if (event.type === 'WorkerStateChanged' && event.state === 'removed') this.forget(event.pod);
+    if (event.type === 'PodStatusChanged' && event.phase === 'Running') this.recordRunning(event.pod.uid);
+    if (event.type === 'WorkerStateChanged' && event.state === 'removed') this.deletePod(event.pod);
   };
 
-  private see(uid: string): SeenPod {
+  private track(uid: string): SeenPod {
     const known = this.pods.get(uid);
     if (known !== undefined) return known;
     const seen = { seenAtMonotonic: this.clock.monotonic(), hasStartedWork: false, hasRun: false, wasUpdated: false };
@@ -124,7 +124,7 @@ export class EngineCounts extends EngineCounter implements Meter {
     this.workStarts.observe(this.sinceSeen(seen));
   }
 
-  private noteRunning(uid: string): void {
+  private recordRunning(uid: string): void {
     const seen = this.pods.get(uid);
     if (seen === undefined || seen.hasRun) return;
     seen.hasRun = true;
@@ -136,10 +136,10 @@ export class EngineCounts extends EngineCounter implements Meter {
   }
 
   /** Series of a pod end with it, so that their number stays bounded. kubelet: prober/worker.go run */
-  private forget({ uid, name, namespace }: { uid: string; name: string; namespace: string }): void {
+  private deletePod({ uid, name, namespace }: { uid: string; name: string; namespace: string }): void {
     this.pods.delete(uid);
-    this.probes.forget((labels) => labels['pod_uid'] === uid);
-    this.probeDurations.forget((labels) => labels['pod'] === name && labels['namespace'] === namespace);
+    this.probes.delete((labels) => labels['pod_uid'] === uid);
+    this.probeDurations.delete((labels) => labels['pod'] === name && labels['namespace'] === namespace);
   }
 
   /** Families of /metrics/probes, without that of the process. */

@@ -11,7 +11,7 @@ export class HealthSLIs {
   private readonly checks = new Map<string, Results>();
 
   /** Counts one result of a check. */
-  note(name: string, isOk: boolean): void {
+  record(name: string, isOk: boolean): void {
     const { success, error } = this.checks.get(name) ?? { success: 0, error: 0 };
     this.checks.set(name, { isOk, success: success + (isOk ? 1 : 0), error: error + (isOk ? 0 : 1) });
   }

@@ -19,7 +19,7 @@ export class Tally {
   }
 
   /** Forgets the series with such labels. */
-  forget(isGone: (labels: Labels) => boolean): void {
+  delete(isGone: (labels: Labels) => boolean): void {
     for (const [key, { labels }] of this.counts) if (isGone(labels)) this.counts.delete(key);
   }
 
@@ -43,25 +43,25 @@ export class Distribution {
   /** `bounds` are upper bounds, ascending. `plain`: without labels. It shows 0 before the first event. */
   constructor(bounds: readonly number[], { plain = false } = {}) {
     this.bounds = bounds.map((value) => ({ value, labels: { le: String(value) } }));
-    if (plain) this.begin('', {});
+    if (plain) this.createSeries('', {});
   }
 
   observe(value: number, labels: Labels = {}): void {
     const key = Object.values(labels).join('\0');
-    const series = this.series.get(key) ?? this.begin(key, labels);
+    const series = this.series.get(key) ?? this.createSeries(key, labels);
     const index = this.bounds.findIndex((bound) => value <= bound.value);
     if (index !== -1) series.buckets[index] = (series.buckets[index] ?? 0) + 1;
     series.sum += value;
     series.count += 1;
   }
 
-  private begin(key: string, labels: Labels): Series {
+  private createSeries(key: string, labels: Labels): Series {
     const series = { labels, buckets: this.bounds.map(() => 0), sum: 0, count: 0 };
     this.series.set(key, series);
     return series;
   }
 
-  forget(isGone: (labels: Labels) => boolean): void {
+  delete(isGone: (labels: Labels) => boolean): void {
     for (const [key, { labels }] of this.series) if (isGone(labels)) this.series.delete(key);
   }
 

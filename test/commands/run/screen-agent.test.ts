@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { screenAgentEnvironment, takeScreenAgent } from '../../../src/commands/run/screen-agent.ts';
+import { screenAgentEnvironment, claimScreenAgent } from '../../../src/commands/run/screen-agent.ts';
 
 test('the agent of a screen finds its log, and has the variable that gives freed memory back', () => {
   const environment = screenAgentEnvironment('/state/kubelet-ts.log', { HOME: '/root' });
-  expect(takeScreenAgent(environment)?.logFile).toBe('/state/kubelet-ts.log');
+  expect(claimScreenAgent(environment)?.logFile).toBe('/state/kubelet-ts.log');
   expect(environment).toEqual({ HOME: '/root', MALLOC_MMAP_THRESHOLD_: '16384' });
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ManifestProblem } from '../../../src/api/text/manifest-problem.ts';
-import { heldObjects, listText } from '../../../src/commands/validate/held-objects.ts';
+import { printedObjects, listText } from '../../../src/commands/validate/printed-objects.ts';
 import { inFileOrder, validationJSON, validationSummary } from '../../../src/commands/validate/validation-report.ts';
 import type { SourceUpdate } from '../../../src/engine/config/pod-source.ts';
 import { makeConfigMap, makeSecret } from '../../builders/config-objects.ts';
@@ -57,7 +57,7 @@ test('problems are in the order of files and lines', () => {
 });
 
 test('objects are shown as they would be held, without the values of Secrets', async () => {
-  const text = await listText(heldObjects(update), 'text');
+  const text = await listText(printedObjects(update), 'text');
   expect(text.split('---\n').slice(0, 2)).toEqual([
     [
       'apiVersion: v1',
@@ -88,7 +88,7 @@ test('objects are shown as they would be held, without the values of Secrets', a
 
 test('objects are a List as JSON', async () => {
   const { pods } = update;
-  expect(JSON.parse(await listText(heldObjects({ ...update, configObjects: [] }), 'json'))).toEqual({
+  expect(JSON.parse(await listText(printedObjects({ ...update, configObjects: [] }), 'json'))).toEqual({
     apiVersion: 'v1',
     kind: 'List',
     items: pods,
@@ -103,7 +103,7 @@ test('classes are counted and shown', () => {
   const declared = { ...update, pods: [], configObjects: classes };
   expect(validationJSON(declared)).toMatchObject({ runtimeClasses: ['sandboxed'], priorityClasses: ['high'] });
   expect(validationSummary(declared)).toBe('0 pods, 1 RuntimeClass, 1 PriorityClass: 0 errors, 1 warning');
-  expect(heldObjects(declared)).toEqual([
+  expect(printedObjects(declared)).toEqual([
     {
       apiVersion: 'node.k8s.io/v1',
       kind: 'RuntimeClass',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
-  givenUpBecause,
+  unreachableBecause,
   isConditionMet,
   parseCondition,
   type WaitCondition,
@@ -112,7 +112,7 @@ test.each<[string, Revision, WaitCondition, string | undefined]>([
   ['goes on for an update that is held', rolledBackTo('Held'), 'updated', undefined],
   ['goes on until the pod is Ready', rolledBackTo('RolledBack'), 'ready', undefined],
 ])('the wait %s', (_title, revision, condition, because) => {
-  expect(givenUpBecause('web', condition, snapshotOf(revision))).toBe(because);
+  expect(unreachableBecause('web', condition, snapshotOf(revision))).toBe(because);
 });
 
 function rolledBackTo(reason: string): Revision {

@@ -36,7 +36,7 @@ test('a file that ends too early is no manifest', async () => {
 
 test('a body in a folder leaves no file', async () => {
   const folder = join(await temporaryFolder(), 'bodies');
-  const body = await new LargeBodies(folder).begin();
+  const body = await new LargeBodies(folder).create();
   await body.append(Buffer.from('a'));
   await body.append(Buffer.from('b'));
   expect([String(await body.whole()), await readdir(folder)]).toEqual(['ab', []]);

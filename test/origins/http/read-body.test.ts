@@ -101,7 +101,7 @@ describe('a large body', () => {
   });
 
   test('is in a file without a name until it is closed', async () => {
-    const body = await new LargeBodies(folder).begin();
+    const body = await new LargeBodies(folder).create();
     await body.append(half);
     expect(await readdir(folder)).toEqual([]);
     expect(await openFiles()).toEqual([expect.stringMatching(/^\S+ \(deleted\)$/)]);

@@ -164,7 +164,7 @@ export class ApiRig {
         { ...apiDeps(runtime), ...deps, options: { ...handlerOptions, ...options } },
         { readOnly: false },
       ),
-      faults: { note },
+      faults: { record: note },
       counts: new HTTPCounts(systemClock),
       access: () => ({
         authentication: { hasClientCA: true, tokens, anonymous },

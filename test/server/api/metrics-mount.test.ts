@@ -26,7 +26,7 @@ test.each([
 
 test('DELETE of the health results forgets them, and of no other metrics', async () => {
   const health = new HealthSLIs();
-  health.note('ping', true);
+  health.record('ping', true);
   const rig = await ApiRig.open({ metrics: { ...apiDeps().metrics, health } });
   const client = await rig.authority.issue('carol');
   const seen = [];

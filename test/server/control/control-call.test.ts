@@ -5,7 +5,7 @@ import { createServer as createHTTPServer, type RequestListener } from 'node:htt
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { call, noteAgentProcess, stream, untilGone } from '../../../src/server/control/control-call.ts';
+import { call, recordAgentProcess, stream, untilGone } from '../../../src/server/control/control-call.ts';
 import { holderText } from '../../../src/exclusively.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -30,7 +30,7 @@ async function listen(onConnection: (socket: Socket) => void): Promise<void> {
   });
   server.listen(socketPath);
   await once(server, 'listening');
-  await noteAgentProcess(socketPath);
+  await recordAgentProcess(socketPath);
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
@@ -44,7 +44,7 @@ async function serve(answer: RequestListener): Promise<void> {
     else answer(request, response);
   });
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
-  await noteAgentProcess(socketPath);
+  await recordAgentProcess(socketPath);
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();

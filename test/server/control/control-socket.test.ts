@@ -160,7 +160,7 @@ async function serve(
   {
     signal = new AbortController().signal,
     looked = Promise.resolve(),
-    faults: given = undefined as Pick<Faults, 'note'> | undefined,
+    faults: given = undefined as Pick<Faults, 'record'> | undefined,
   } = {},
 ) {
   const server = await serveControlSocket(path, {

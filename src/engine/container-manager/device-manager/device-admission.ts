@@ -1,5 +1,5 @@
 import type { Pod } from '../../../api/types.ts';
-import { OneAtATime } from '../../../flow/one-at-a-time.ts';
+import { SerialQueue } from '../../../flow/serial-queue.ts';
 import type { AllocationResult } from '../topology-manager/allocation-error.ts';
 
 /** What became of the allocation for a pod. */
@@ -47,9 +47,9 @@ export class DeviceAdmission {
   /** UIDs of pods that were being asked for and had devices as a pod was refused, by its UID. */
   private readonly rivals = new Map<string, Set<string>>();
   /** Of aligned pods. */
-  private readonly alignedTurns = new OneAtATime();
+  private readonly alignedTurns = new SerialQueue();
   /** Of each other pod, by its UID. */
-  private readonly podTurns = new Map<string, OneAtATime>();
+  private readonly podTurns = new Map<string, SerialQueue>();
 
   constructor(private readonly deps: Deps) {}
 
@@ -84,7 +84,7 @@ export class DeviceAdmission {
     const ask: Ask = { result: undefined };
     this.asks.set(uid, ask);
     this.rivals.delete(uid);
-    const turns = this.deps.isAligning() ? this.alignedTurns : (this.podTurns.get(uid) ?? new OneAtATime());
+    const turns = this.deps.isAligning() ? this.alignedTurns : (this.podTurns.get(uid) ?? new SerialQueue());
     if (turns !== this.alignedTurns) this.podTurns.set(uid, turns);
     await turns.run(() => this.allocate(pod, ask));
     if (turns.isIdle) this.podTurns.delete(uid);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/clock.ts';
-import { inTime } from '../../../../src/flow/in-time.ts';
+import { withTimeout } from '../../../../src/flow/with-timeout.ts';
 import { isFileAtWork } from '../../../file-operations.ts';
 import { propertyRuns, propertyTimeoutMs } from '../../../property-runs.ts';
 import { anyChange, anyOperation, FileSourceModel } from './file-source-model.ts';
@@ -73,7 +73,7 @@ test(
               const update = recorder.updates.at(-1);
               return update && JSON.stringify(shown(folder.declared({ ...update, problems: [...recorder.problems] })));
             };
-            const waiting = inTime(
+            const waiting = withTimeout(
               systemClock,
               maxWaitMs,
               untilIt(recorder, () => declared() === expected),

@@ -1,0 +1,100 @@
+import { UserError } from '../../errors.ts';
+
+/** A user's reference to a pod. */
+export interface PodReference {
+  /**
+   * `name`, a static pod's name without the node's, or `namespace/name`. May begin with `pod/`. `deploy/web` means the
+   * pod of a workload, if no namespace of that name has such a pod.
+   */
+  readonly pod: string;
+  readonly namespace?: string | undefined;
+  /** Suffix of the names of static pods. */
+  readonly nodeName: string;
+}
+
+type MetadataOf<T> = (pod: T) => { name: string; namespace: string } | undefined;
+
+/** The pods that a reference matches: by name, or else by name plus node name. */
+export function resolvePods<T>(pods: readonly T[], reference: PodReference, metadataOf: MetadataOf<T>): T[] {
+  const isNamed: IsNamed = (podName, name) => podName === name;
+  const isOfThisNode: IsNamed = (podName, name) => podName === `${name}-${reference.nodeName}`;
+  return podsNamed(pods, reference, metadataOf, [isNamed, isOfThisNode]);
+}
+
+/**
+ * The pods that a reference matches by name plus another node name, such as an earlier one of this node. `web` would
+ * match `web-admin-edge1` too. So it is asked once `resolvePods` finds none, and never to change a declared pod.
+ */
+export function podsOfOtherNodes<T>(pods: readonly T[], reference: PodReference, metadataOf: MetadataOf<T>): T[] {
+  const isOfOtherNode: IsNamed = (podName, name) =>
+    podName.startsWith(`${name}-`) && !podName.endsWith(`-${reference.nodeName}`);
+  return podsNamed(pods, reference, metadataOf, [isOfOtherNode]);
+}
+
+/** The pods that `resolvePods` finds, or else those of other nodes. For commands that only show pods. */
+export function podsShown<T>(pods: readonly T[], reference: PodReference, metadataOf: MetadataOf<T>): T[] {
+  const found = resolvePods(pods, reference, metadataOf);
+  return found.length > 0 ? found : podsOfOtherNodes(pods, reference, metadataOf);
+}
+
+type IsNamed = (podName: string, name: string) => boolean;
+
+/** The pods of the first rule that matches some. A namespace comes before a workload of the same name. */
+function podsNamed<T>(
+  pods: readonly T[],
+  reference: PodReference,
+  metadataOf: MetadataOf<T>,
+  rules: readonly IsNamed[],
+): T[] {
+  const matching = ({ namespace, name }: ReturnType<typeof parseReference>): T[] => {
+    const own = pods.filter((pod) => namespace === undefined || metadataOf(pod)?.namespace === namespace);
+    const found = rules.map((isNamed) => own.filter((pod) => isNamed(metadataOf(pod)?.name ?? '', name)));
+    return found.find((some) => some.length > 0) ?? [];
+  };
+  const { namespace } = reference;
+  const name = workloadNamed(reference.pod);
+  if (name !== undefined && namespace !== undefined && !reference.pod.startsWith(`${namespace}/`)) {
+    return matching({ namespace, name });
+  }
+  const found = matching(parseReference(reference));
+  return found.length > 0 || name === undefined ? found : matching({ namespace: undefined, name });
+}
+
+/** The name in `deployment/web` or `deployment.apps/web`. Returns undefined for other texts. */
+export function workloadNamed(text: string): string | undefined {
+  const [, kind = '', name] = /^(\w+)(?:\.(?:apps|batch))?\/([^/]+)$/.exec(text) ?? [];
+  return workloads.includes(kind.toLowerCase()) ? name : undefined;
+}
+
+/** Kinds that run as one pod of their name here, as kubectl writes them. */
+const workloads: readonly string[] = [
+  ...['deploy', 'deployment', 'deployments', 'rs', 'replicaset', 'replicasets', 'sts', 'statefulset', 'statefulsets'],
+  ...['ds', 'daemonset', 'daemonsets', 'rc', 'replicationcontroller', 'replicationcontrollers', 'job', 'jobs'],
+];
+
+/** Leaves out the kind before names, as in `pod web`. With `isAlone` the kind may stand alone, as in `pods --all`. */
+export function withoutPodKind(words: readonly string[], isAlone = false): string[] {
+  const [first = '', ...rest] = words;
+  return isPodKind(first) && (isAlone || rest.length > 0) ? rest : [...words];
+}
+
+/** True for the words of kubectl for pods. */
+export const isPodKind = (word: string): boolean => ['pod', 'pods', 'po'].includes(word);
+
+/** The parts of a pod's name. Throws a `UserError` if it is invalid. */
+export function parseReference({ pod, namespace }: Pick<PodReference, 'pod' | 'namespace'>): {
+  namespace: string | undefined;
+  name: string;
+} {
+  const parts = pod.split('/');
+  if (isPodKind(parts[0] ?? '') && parts.length > 1) parts.shift();
+  const [first = '', second, ...others] = parts;
+  if (others.length > 0 || first === '' || second === '') {
+    throw new UserError(`"${pod}" is not the name of a pod`, { hint: 'Name it as name or namespace/name.' });
+  }
+  if (second === undefined) return { namespace, name: first };
+  if (namespace !== undefined && namespace !== first) {
+    throw new UserError(`"${pod}" names another namespace than --namespace ${namespace}`);
+  }
+  return { namespace: first, name: second };
+}

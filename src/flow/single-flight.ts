@@ -1,0 +1,39 @@
+import type { Clock } from '../clock.ts';
+
+interface Deps {
+  clock: Pick<Clock, 'monotonic' | 'sleep'>;
+  /** Pause after a run, in multiples of its duration. */
+  pausePerRun: number;
+  /** Longest pause in milliseconds, because a run seems to take as long as the process was stopped in it. */
+  maxPauseMs: number;
+}
+
+/**
+ * Runs `work` once for all calls that came before it begins. They get its result, or reject as it does. One run follows
+ * the other. So any number of callers takes at most a share of 1 / (1 + `pausePerRun`) of a core, or more if runs take
+ * so long that the longest pause is shorter. A call beside no other waits for nothing.
+ */
+export function singleFlight<T>(work: () => Promise<T>, { clock, pausePerRun, maxPauseMs }: Deps): () => Promise<T> {
+  let next: Promise<T> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  let earliestMonotonic = 0;
+  const run = async (): Promise<T> => {
+    await last;
+    const pauseMs = earliestMonotonic - clock.monotonic();
+    if (pauseMs > 0) await clock.sleep(pauseMs);
+    next = undefined;
+    const begunMonotonic = clock.monotonic();
+    try {
+      return await work();
+    } finally {
+      const endMonotonic = clock.monotonic();
+      earliestMonotonic = endMonotonic + Math.min(maxPauseMs, pausePerRun * (endMonotonic - begunMonotonic));
+    }
+  };
+  return () => {
+    if (next !== undefined) return next;
+    next = run();
+    last = next.catch(() => undefined);
+    return next;
+  };
+}

@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+import { readRecordFile, writeRecordFile } from '../engine/host/record-file.ts';
+
+/** Where the agent of a root-dir has what lies outside of it. */
+export interface NodePaths {
+  podLogsDir: string;
+  /** Empty for the root. */
+  cgroupRoot: string;
+}
+
+/** More than two paths. */
+const maxBytes = 64 * 1024;
+const fileOf = (rootDir: string): string => join(rootDir, 'state', 'places.json');
+
+/** Notes the places for `down` after the agent's end. Rejects with the error of the file system. */
+export async function recordNodePaths(rootDir: string, { podLogsDir, cgroupRoot }: NodePaths): Promise<void> {
+  await writeRecordFile(fileOf(rootDir), JSON.stringify({ podLogsDir, cgroupRoot }), { isDurable: false });
+}
+
+/** The places of the last agent. Returns undefined if they are unknown. Never rejects. */
+export function lastNodePaths(rootDir: string): Promise<NodePaths | undefined> {
+  return readRecordFile(fileOf(rootDir), maxBytes, parseNodePaths).catch(() => undefined);
+}
+
+function parseNodePaths(bytes: Buffer): NodePaths | undefined {
+  const { podLogsDir, cgroupRoot } = Object(JSON.parse(bytes.toString('utf8'))) as Record<keyof NodePaths, unknown>;
+  const arePlaces = typeof podLogsDir === 'string' && podLogsDir.startsWith('/') && typeof cgroupRoot === 'string';
+  return arePlaces ? { podLogsDir, cgroupRoot } : undefined;
+}
