@@ -47,8 +47,7 @@ export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { are
     deadLogs: new DeadLogs({
       ...node,
       isForeign: (uid) => foreignPods.holderOf(uid) !== undefined,
-      isKnown: (uid) =>
-        workers.has(uid) || podManager.get(uid) !== undefined || pleg.pods().some((pod) => pod.uid === uid),
+      isKnown: (uid) => workers.has(uid) || podManager.get(uid) !== undefined || pleg.runtimePod(uid) !== undefined,
       runningContainers: () => new Set(runningContainers().map(({ id }) => id)),
       wasOurs: (pod) => histories.hasRevision(pod),
       logger: gcLogger,

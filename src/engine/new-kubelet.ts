@@ -192,6 +192,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     runtimeName: () => runtimeState.name,
     sourceIds: config.sourceIds,
     runtimePods: () => pleg.pods(),
+    runtimePod: (uid) => pleg.runtimePod(uid),
     relistPod: (uid) => news.relist(uid),
     isNameDeclared,
     leaveOrphans: deps.leaveOrphans,

@@ -62,7 +62,10 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isS
       isShuttingDown: nodeShutdown.isShuttingDown,
     }),
     activePods: () => workers.activePods().filter(({ metadata }) => podManager.get(metadata.uid) !== undefined),
-    isRunning: (uid) => pleg.pods().some((pod) => pod.uid === uid && isPodRunning(pod)),
+    isRunning: (uid) => {
+      const pod = pleg.runtimePod(uid);
+      return pod !== undefined && isPodRunning(pod);
+    },
     isTerminating: (uid) => workers.isPodTerminationRequested(uid),
     killPod: (pod) => {
       workers.updatePod({ type: 'kill', pod, killPodOptions: { evict: true } });

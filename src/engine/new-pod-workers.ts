@@ -106,6 +106,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     workers,
     runningRevision: (uid) => appliedRevisions.of(uid),
     runtimePods: () => pleg.pods(),
+    runtimePod: (uid) => pleg.runtimePod(uid),
     reservedPods,
     prepuller,
     emit,

@@ -54,6 +54,8 @@ interface Deps {
   sourceIds: readonly SourceId[];
   /** The pods of the runtime by its last listing. */
   runtimePods: () => RuntimePod[];
+  /** The one of them with this UID. */
+  runtimePod: (uid: string) => RuntimePod | undefined;
   relistPod: (uid: string) => Promise<void>;
   housekeeping: Housekeeping;
   starter: PodStarter;
@@ -318,7 +320,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
 
   private isLeft(uid: string): boolean {
     if (!this.deps.leaveOrphans) return false;
-    const orphan = this.deps.runtimePods().find((pod) => pod.uid === uid);
+    const orphan = this.deps.runtimePod(uid);
     return orphan === undefined || !this.deps.isNameDeclared(podFullName(orphan));
   }
 
@@ -334,7 +336,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
   private mayBeDeclared(uid: string): boolean {
     const unread = this.unreadSources();
     if (unread.length === 0) return false;
-    const kind = this.deps.runtimePods().find((pod) => pod.uid === uid)?.source;
+    const kind = this.deps.runtimePod(uid)?.source;
     return kind === undefined || unread.some(({ source }) => source === kind);
   }
 
@@ -403,7 +405,8 @@ export class SyncHandlers implements SyncHandler, StartActions {
   }
 
   private runs(uid: string): boolean {
-    return this.deps.runtimePods().some((pod) => pod.uid === uid && isPodRunning(pod));
+    const pod = this.deps.runtimePod(uid);
+    return pod !== undefined && isPodRunning(pod);
   }
 
   private removePod(pod: Pod, source: SourceName): void {

@@ -131,8 +131,11 @@ export function nextStart(subject: Subject, { status }: Part): Pick<Finding, 'ne
 export function commandName({ pod, node }: Pick<Subject, 'pod' | 'node'>): string {
   const short = manifestKey(pod).replace(/^default\//, '');
   const full = podKey(pod.metadata);
-  const others = (node?.pods ?? []).filter((other) => podKey(other.pod.metadata) !== full);
-  return others.some((other) => commandNames(other.pod).includes(short)) ? full : short;
+  const last = short.slice(short.indexOf('/') + 1);
+  // The cheap comparison first, because a table of many pods asks for each of them.
+  const isMeantToo = (other: Pod): boolean =>
+    other.metadata.name.startsWith(last) && podKey(other.metadata) !== full && commandNames(other).includes(short);
+  return (node?.pods ?? []).some((other) => isMeantToo(other.pod)) ? full : short;
 }
 
 /** All names by which a command line may mean the pod. */

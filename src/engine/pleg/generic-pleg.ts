@@ -136,6 +136,12 @@ export class GenericPleg {
     return [...this.records.values()].flatMap(({ seen, listed }) => seen ?? listed ?? []);
   }
 
+  /** The one of `pods` with this UID. */
+  runtimePod(uid: string): RuntimePod | undefined {
+    const record = this.records.get(uid);
+    return record?.seen ?? record?.listed;
+  }
+
   /** One pod of the runtime by its last look. */
   pod(uid: string): RuntimePod | undefined {
     return this.records.get(uid)?.seen;

@@ -25,6 +25,8 @@ interface Deps {
   runningRevision: (uid: string) => Pod | undefined;
   /** The pods of the runtime by its last listing. */
   runtimePods: () => RuntimePod[];
+  /** The one of them with this UID. */
+  runtimePod: (uid: string) => RuntimePod | undefined;
   /** Pods for which others were ended. They have not started yet. */
   reservedPods: () => Pod[];
   prepuller: RevisionPrepuller;
@@ -178,7 +180,8 @@ export class InPlaceUpdates {
   }
 
   private runningPod(uid: string): RuntimePod | undefined {
-    return this.deps.runtimePods().find((pod) => pod.uid === uid && isPodRunning(pod));
+    const pod = this.deps.runtimePod(uid);
+    return pod !== undefined && isPodRunning(pod) ? pod : undefined;
   }
 }
 

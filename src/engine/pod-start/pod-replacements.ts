@@ -13,6 +13,8 @@ interface Deps {
   workers: PodWorkers;
   /** The pods of the runtime by its last listing. */
   runtimePods: () => RuntimePod[];
+  /** The one of them with this UID. */
+  runtimePod: (uid: string) => RuntimePod | undefined;
   relistPod: (uid: string) => Promise<void>;
   housekeeping: { request: () => void };
   /** True if a source declares a pod of this full name now. Its update may not be handled yet. */
@@ -95,8 +97,8 @@ export class PodReplacements {
 
   /** True if this pod of an earlier agent runs until its next revision can start. */
   isRunningOn(uid: string): boolean {
-    const { podManager, runtimePods } = this.deps;
-    const runningPod = runtimePods().find((pod) => pod.uid === uid);
+    const { podManager, runtimePod } = this.deps;
+    const runningPod = runtimePod(uid);
     const next = runningPod && podManager.getByFullName(podFullName(runningPod));
     return next !== undefined && this.predecessorOf(next)?.uid === uid;
   }
@@ -121,7 +123,8 @@ export class PodReplacements {
 
   /** True if a container of the pod runs. A pod without one loses nothing by a replacement. */
   private runs({ metadata: { uid } }: Pod): boolean {
-    return this.deps.runtimePods().some((pod) => pod.uid === uid && hasRunningContainer(pod));
+    const pod = this.deps.runtimePod(uid);
+    return pod !== undefined && hasRunningContainer(pod);
   }
 
   /** The running revision of the pod from an earlier agent. Returns undefined if there is none. */

@@ -63,8 +63,8 @@ export class PodStarter {
 
   /** Running pods first, so that they are counted before other pods are judged. */
   inOrder(pods: readonly Pod[]): Pod[] {
-    const running = pods.filter(({ metadata }) => this.deps.isRunning(metadata.uid));
-    return [...running, ...pods.filter((pod) => !running.includes(pod))];
+    const running = new Set(pods.filter(({ metadata }) => this.deps.isRunning(metadata.uid)));
+    return [...running, ...pods.filter((pod) => !running.has(pod))];
   }
 
   /** Takes the steps towards the start of a declared pod that are possible now. */
