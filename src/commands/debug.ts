@@ -37,7 +37,7 @@ interface DebugFlags extends PodFlags {
 
 export function register(program: Command, deps: CommandDeps): void {
   refuseFlagsOfCommands(addRuntimeOptions(program.command('debug')))
-    .description('Run a further container in a running pod, with other tools than those of its image')
+    .description('Add a debug container with its own image to a running pod')
     .usage('[options] POD [--] [COMMAND [ARG...]]')
     .argument('<pod>', 'name, name without the node, or namespace/name')
     .argument('[command...]', 'in place of that of the image, after --')

@@ -18,7 +18,7 @@ const exitCodes = { problems: 1, usage: 2 };
 
 export function register(program: Command, deps: CommandDeps): void {
   withUsageCode(addFlagsOfRun(program.command('doctor')))
-    .description('Examine this machine, and show how to mend it')
+    .description('Check this machine and suggest fixes')
     .argument('[manifests...]', 'files or folders of manifests, as for run')
     .option('--registry <host>', 'ask this image registry too, for 5 s at most')
     .addOption(new Option('-o, --output <format>', 'form of the report').choices(['text', 'json']).default('text'))

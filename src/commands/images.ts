@@ -25,7 +25,7 @@ export function register(program: Command, deps: CommandDeps): void {
       await (await import('./images/list-images.ts')).listImages(flags, deps);
     });
   addRuntimeOptions(images.command('tag <image> <name>'))
-    .description('Give an image one more name')
+    .description('Add a tag to an image')
     .action(async (image: string, name: string, flags: ImageFlags) => {
       await (await import('./images/tag-image.ts')).tagImage(image, name, flags, deps);
     });

@@ -57,7 +57,7 @@ Examples:
     help: '\nForgets the back-off of containers, image pulls and volumes.\n\nExample:\n  kubelet-ts retry web',
   },
   hold: {
-    description: 'Keep the revision that pods run, and wait with updates of their manifests',
+    description: 'Pin pods to their current revision, and hold back updates of their manifests',
     help: '\nkubelet-ts ps shows an update that waits.\n\nExample:\n  kubelet-ts hold web',
   },
   unhold: {

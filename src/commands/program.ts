@@ -34,7 +34,7 @@ const commands: Record<string, CommandEntry> = {
   logs: { summary: 'Print the logs of a pod', load: () => import('./logs.ts') },
   exec: { summary: 'Run a command in a container', load: () => import('./exec.ts') },
   attach: { summary: 'Show the output of a running container, and type into it', load: () => import('./attach.ts') },
-  debug: { summary: 'Run a further container in a running pod', load: () => import('./debug.ts') },
+  debug: { summary: 'Add a debug container to a running pod', load: () => import('./debug.ts') },
   cp: { summary: 'Copy files and folders into a container or out of it', load: () => import('./cp.ts') },
   'port-forward': { summary: 'Forward local ports to ports of a pod', load: () => import('./port-forward.ts') },
   checkpoint: {
@@ -54,7 +54,7 @@ const commands: Record<string, CommandEntry> = {
   history: { summary: 'List the revisions of a pod', load: () => import('./history.ts') },
   images: { summary: 'List, pull, load, bundle, tag and remove images', load: () => import('./images.ts') },
   down: { summary: 'Stop kubelet-ts and remove its pods', load: () => import('./down.ts') },
-  doctor: { summary: 'Examine this machine, and show how to mend it', load: () => import('./doctor.ts') },
+  doctor: { summary: 'Check this machine and suggest fixes', load: () => import('./doctor.ts') },
   version: { summary: 'Show the versions of client, agent and runtime', load: () => import('./version.ts') },
   'support-bundle': {
     summary: 'Write an archive for a bug report, without secrets',

@@ -12,7 +12,7 @@ export const checksumFileOf = (archive: string): string => `${archive}.sha256`;
 const maxBytes = 4096;
 
 /**
- * Compares an archive with the checksum file beside it. Rejects with a `UserError` if they differ or the checksum
+ * Compares an archive with the checksum file next to it. Rejects with a `UserError` if they differ or the checksum
  * cannot be read. Returns without a check if there is no such file.
  */
 export async function verifyArchiveChecksum(archive: string, signal?: AbortSignal): Promise<void> {

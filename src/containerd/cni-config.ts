@@ -36,7 +36,7 @@ export interface CNISetup {
 }
 
 export const usualBinDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni', '/usr/lib64/cni'];
-/** Without one of these there is no bridge network. */
+/** The bridge network needs every one of these. */
 export const neededPlugins = ['bridge', 'host-local', 'loopback'];
 const optionalPlugins = ['portmap', 'firewall'];
 export const usualClaimsDir = '/run/kubelet-ts/subnets';
@@ -81,7 +81,7 @@ async function writeBridgeConfig(
   const file = join(confDir, confFileName);
   const claims = new SubnetClaims(claimsDir);
   return exclusively(join(claimsDir, 'lock'), systemClock, async () => {
-    // An earlier subnet stays, because pods have addresses in it. The bridge's own route is no conflict.
+    // An earlier subnet stays, because pods have addresses in it. The bridge's own route does not conflict.
     const subnet = (await subnetOf(file)) ?? (await freeSubnet(hostRoutes, await claims.ofOthers(file)));
     if (subnet === undefined) return undefined;
     await writeFileAtomic(file, configOf(subnet), 0o644);
@@ -198,7 +198,7 @@ async function freeSubnet(
   return subnet === undefined ? undefined : formatSubnet(subnet);
 }
 
-/** Skips folders that cannot be looked into: they are of PATH. */
+/** Skips folders that cannot be read, because they come from PATH. */
 async function hasProgram(name: string, folders: readonly string[]): Promise<boolean> {
   const found = await Promise.all(folders.map((folder) => pathExists(join(folder, name)).catch(() => false)));
   return found.includes(true);

@@ -12,7 +12,7 @@ const deadlineMs = 10_000;
 export interface ContainerTasks {
   /** True if containerd has a task for this container, even an ended one. False for other runtimes. */
   has(containerID: string, options?: CallOptions): Promise<boolean>;
-  /** Kills the task, waits for its end, and deletes it. A missing task is no error. */
+  /** Kills the task, waits for its end, and deletes it. A missing task is not an error. */
   end(containerID: string, options?: CallOptions): Promise<void>;
 }
 

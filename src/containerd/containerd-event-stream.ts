@@ -31,7 +31,7 @@ export function containerdEventStream(channel: Channel): {
   events: (signal: AbortSignal) => AsyncIterable<ContainerEvent>;
 } {
   const service = grpcService(channel, EventsDefinition, () => Infinity);
-  // Shared by all streams, so a reconnect forgets nothing.
+  // Shared by all streams, so a reconnect loses nothing.
   const read = containerEventReader();
   return {
     name: 'containerd',

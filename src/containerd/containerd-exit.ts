@@ -1,4 +1,4 @@
-/** How a containerd that we started ended. Both are undefined if it could not be executed or was adopted. */
+/** How a containerd that we started exited. Both are undefined if it could not be executed or was adopted. */
 export interface ContainerdEnd {
   readonly code: number | undefined;
   readonly signal: string | undefined;
@@ -10,7 +10,7 @@ export interface ContainerdExit extends ContainerdEnd {
   readonly lastLines: readonly string[];
 }
 
-/** Describes the end of a containerd that we started. */
+/** Describes how a containerd that we started exited. */
 export function describeExit({ code, signal }: ContainerdEnd): string {
   if (code !== undefined) return `it ended with exit code ${String(code)}`;
   return signal === undefined ? 'it could not be executed' : `it was ended by ${signal}`;

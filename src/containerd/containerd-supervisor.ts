@@ -226,7 +226,7 @@ export class ContainerdSupervisor {
     this.#process = undefined;
     this.#unwatch();
     const { lastLines, ...end } = exit;
-    logger.warn({ ...end, ...lastLogLine(exit) }, 'containerd ended and is started again');
+    logger.warn({ ...end, ...lastLogLine(exit) }, 'containerd exited; restarting it');
     logger.debug({ lastLines }, 'The last lines of its log');
     events.onExit?.(exit);
     if (clock.monotonic() - this.#startedAtMonotonic >= steadyRunMs) this.#failuresInARow = 0;
@@ -248,7 +248,7 @@ export class ContainerdSupervisor {
     } catch (error) {
       this.released.throwIfAborted();
       const retryInMs = nextRestartDelayMs(this.#failuresInARow);
-      logger.error({ err: error, retryInMs }, 'containerd could not be started again');
+      logger.error({ err: error, retryInMs }, 'Restarting containerd failed');
       events.onRestartFailed?.({ error, retryInMs });
       return false;
     }

@@ -35,7 +35,7 @@ export function endingLostTasks(runtime: RuntimeService, { tasks, isOurs, logger
     if (!mayBeLost(status) || !(await isOurs(status.labels)) || !(await tasks.has(id, options))) return false;
     // Our CreateContainer may have returned only now, and the start may be under way.
     if (!mayBeLost(status)) return false;
-    logger.info({ containerID: id }, 'Ending a container that runs although its start was cut off');
+    logger.info({ containerID: id }, 'Stopping a container whose start was interrupted');
     await tasks.end(id, options);
     return true;
   };

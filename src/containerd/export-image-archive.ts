@@ -28,7 +28,7 @@ export interface ExportedArchive {
 const stallMs = 60_000;
 
 /**
- * Writes images of this machine's platform into one OCI archive that docker reads too, with a checksum file beside it.
+ * Writes images of this machine's platform into one OCI archive that docker reads too, with a checksum file next to it.
  * `names` are containerd's names. Rejects with a `UserError` and leaves no part of a file if it fails.
  */
 export async function exportImageArchive(
@@ -41,7 +41,7 @@ export async function exportImageArchive(
   try {
     const written = await writeArchive(store, names, temporary, options);
     const checksumFile = checksumFileOf(file);
-    // The new archive must never stand beside the checksum of an earlier one.
+    // The new archive must never be next to the checksum of an earlier one.
     await rm(checksumFile, { force: true });
     await rename(temporary, file);
     await replaceFile(checksumFile, Buffer.from(`${written.sha256}  ${basename(file)}\n`));

@@ -95,7 +95,7 @@ async function versionOf(containerd: string): Promise<ContainerdVersion> {
   return version;
 }
 
-/** `hybrid` is v1 with a v2 mount beside it that has no controllers. */
+/** `hybrid` is v1 with an additional v2 mount without controllers. */
 export type CgroupMode = 'v1' | 'hybrid' | 'v2';
 
 /** The cgroup mode, from the text of /proc/self/mounts. */

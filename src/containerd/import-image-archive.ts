@@ -20,14 +20,14 @@ export interface ImportOptions {
   /** The archive. Undefined if it is in the file. */
   readonly input?: Readable | undefined;
   readonly signal?: AbortSignal;
-  /** Called for each part that was read. */
+  /** Called for each chunk that was read. */
   readonly onProgress?: (progress: ImportProgress) => void;
 }
 
 /**
  * Imports and unpacks an OCI or Docker image archive (plain or gzip), the file or an `input` of that name. Resolves to
- * the names of its images. The CRI lists them a moment later, after containerd's image event. Imports nothing if a
- * checksum beside the archive differs.
+ * the names of its images. The CRI lists them a moment later, after containerd's image event. Imports nothing if the
+ * checksum file next to the archive does not match.
  */
 export async function importImageArchive(
   store: ImageStore,
@@ -37,7 +37,7 @@ export async function importImageArchive(
   const { input } = options;
   if (input === undefined) await verifyArchiveChecksum(file, options.signal);
   try {
-    // The writer of a pipe may say nothing.
+    // The writer of a pipe may never write.
     if (input !== undefined && options.signal !== undefined) addAbortSignal(options.signal, input);
     const archive = await (input === undefined ? openArchive(file, options.onProgress) : uncompressed(input));
     const output = await runCtr(store, importArguments(store), { signal: options.signal, input: archive });

@@ -36,7 +36,7 @@ export interface ManagedContainerdOptions extends SupervisionEvents {
   readonly find?: () => Promise<InstalledContainerd>;
   /** Finds the CNI folders. Defaults to the machine's, or to our bridge network. */
   readonly cni?: () => Promise<CNISetup>;
-  /** Gives a new containerd its place, such as a unit of systemd. */
+  /** Moves a new containerd into its own scope, such as a systemd unit. */
   readonly place?: PlaceProcess;
 }
 
@@ -165,7 +165,7 @@ export class ManagedContainerd {
     const didRun = await this.#supervisor.stop();
     await removeBridge(this.paths.cniConfDir, { logger: this.#logger });
     await disallowForwarding(this.#forwardRules()).catch((error: unknown) => {
-      this.#logger.warn({ err: errorMessage(error) }, 'Kept the rules of iptables for host ports');
+      this.#logger.warn({ err: errorMessage(error) }, 'Kept the iptables rules for host ports');
     });
     return didRun;
   }
@@ -214,7 +214,7 @@ export class ManagedContainerd {
       void this.#orphanShims.check();
       void cutLog(this.paths.logFile)
         .catch((error: unknown) => {
-          this.#logger.warn({ err: error }, 'The log of containerd could not be cut');
+          this.#logger.warn({ err: error }, 'Truncating the log of containerd failed');
         })
         .finally(() => {
           if (!signal.aborted) this.#keepHouse();

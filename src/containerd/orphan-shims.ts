@@ -20,8 +20,8 @@ interface OrphanShimsDeps {
 }
 
 /**
- * Ends shims that their containerd does not list. They remain if containerd or this agent was killed during the start
- * of a sandbox. containerd forgets them when the sandbox is removed, and never ends them.
+ * Stops shims that their containerd does not list. They remain if containerd or this agent was killed while it started
+ * a sandbox. containerd loses track of them when the sandbox is removed, and never stops them.
  */
 export class OrphanShims {
   readonly #deps: OrphanShimsDeps;
@@ -45,7 +45,7 @@ export class OrphanShims {
     }
   }
 
-  /** Checks twice. A call during a check makes that check run once more. */
+  /** Checks twice. A call during a check makes it run again afterwards. */
   async check(): Promise<void> {
     this.#isWanted = true;
     if (this.#isLooking || this.#signal.aborted) return;
@@ -66,7 +66,7 @@ export class OrphanShims {
   }
 
   /**
-   * The check before containerd is ended: runs even if the signal is aborted, and pauses only if there are unknown
+   * Checks before containerd is stopped: even if the signal is aborted, and with a pause only if there are unknown
    * shims.
    */
   async checkBeforeStop(): Promise<void> {
@@ -99,14 +99,14 @@ export class OrphanShims {
     const { end, logger } = this.#deps;
     const facts = { pid: shim.process.pid, id: shim.id };
     if (end === undefined) {
-      logger.warn(facts, 'A shim runs that its containerd does not list: end it by hand, this containerd is not ours');
+      logger.warn(facts, 'containerd does not list a running shim: stop it by hand, as this containerd is not managed');
       return;
     }
     try {
       await end(shim);
-      logger.warn(facts, 'Ended a shim that its containerd did not list');
+      logger.warn(facts, 'Stopped a shim that containerd did not list');
     } catch (error) {
-      logger.error({ ...facts, err: error }, 'A shim that its containerd does not list could not be ended');
+      logger.error({ ...facts, err: error }, 'Stopping a shim that containerd does not list failed');
     }
   }
 

@@ -1,4 +1,4 @@
-/** The TOML values used here. A table holds plain values and further tables. */
+/** The TOML values used here. A table holds plain values and other tables. */
 export type TomlValue = string | number | boolean | readonly string[];
 export interface TomlTable {
   readonly [key: string]: TomlValue | TomlTable;

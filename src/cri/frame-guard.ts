@@ -48,12 +48,12 @@ export class FrameGuard {
   }
 
   /**
-   * The parts of these bytes and of earlier ones that may be read now. Throws `UnsafeFrames`. Data are in parts of
-   * their own, because a reader of data keeps the whole part.
+   * Returns the bytes, buffered or new, that are safe to pass to Node. Throws `UnsafeFrames`. Data bytes are in
+   * separate chunks, because their reader keeps the whole chunk.
    */
   accept(bytes: Buffer): Buffer[] {
     const safe: Buffer[] = [];
-    // The bytes between these are safe, and not in `safe` yet.
+    // The bytes between these are safe, but not in `safe` yet.
     let from = 0;
     let to = 0;
     let overheadBytes = 0;
@@ -95,7 +95,7 @@ export class FrameGuard {
     const stream = this.head.readUInt32BE(5) & 0x7fff_ffff;
     this.isData = type === types.data;
     if (type === types.settings) this.hasSettings = true;
-    // Without settings first, Node reports that this is no HTTP/2.
+    // If the first frame is not settings, Node reports that this is not HTTP/2.
     this.isExtension = this.hasSettings && type >= firstExtension;
     if (type === types.pushPromise) throw new UnsafeFrames('the server pushes a stream');
     const continued = type === types.continuation ? stream : undefined;

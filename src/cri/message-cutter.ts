@@ -7,15 +7,16 @@ const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 /** Fields of `maxFieldBytes` that a message may keep: the outputs of ExecSync. */
 const maxLongFields = 2;
-/** Bytes of tags, lengths, numbers and short fields that it may keep besides. */
+/** Bytes of tags, lengths, numbers and short fields that it may keep in addition. */
 const maxShortBytes = 1024;
 
 /**
- * Reads a protobuf message in parts of any size and cuts each bytes or text field to `maxFieldBytes`. So a message of
- * any size needs little memory. Throws an Error if the bytes are not a message, or more than a few fields stay long.
+ * Reads a protobuf message in chunks of any size and truncates each bytes or string field to `maxFieldBytes`. So a
+ * message of any size needs little memory. Throws an Error if the bytes are not a message, or more than a few fields
+ * stay long.
  */
 export class MessageCutter {
-  /** Number of bytes cut off so far. */
+  /** Number of bytes dropped so far. */
   leftOutBytes = 0;
   readonly #maxFieldBytes: number;
   readonly #kept = new GrowingBytes();

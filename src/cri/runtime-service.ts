@@ -16,6 +16,6 @@ export interface ExecSyncOptions extends CallOptions {
 
 /** The first bytes of stdout and of stderr, and how the command ended. */
 export interface ExecSyncAnswer extends ExecSyncResponse {
-  /** Number of further bytes that the command wrote; absent if none. */
+  /** Number of bytes that the command wrote beyond these; absent if none. */
   leftOutBytes?: number;
 }

@@ -3,7 +3,7 @@ import { errorMessage, isBug, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from './back-off.ts';
 
-/** Failures of one part of the agent. The agent continues. */
+/** Failures of one component of the agent. The agent continues. */
 export interface FaultSnapshot {
   part: string;
   count: number;
@@ -12,36 +12,36 @@ export interface FaultSnapshot {
   message: string;
 }
 
-/** Waits between attempts of a failed part. A part that ran for a minute starts again with the shortest. */
+/** Delays between restarts of a failed component. After a minute of running, the delay starts again at the shortest. */
 const retryLimits: BackOffLimits = { initialMs: 1000, maxMs: 60_000, resetAfterMs: 60_000 };
 
 /**
- * Failures in the agent itself: no descriptors left, a failing disk, a bug. None of them ends the agent. They are
- * counted and logged, and the failed part is tried again.
+ * Failures in the agent itself: no descriptors left, a failing disk, a bug. None of them stops the agent. They are
+ * counted and logged, and the failed component is restarted.
  */
 export class Faults {
-  /** Failures by part. The code names all parts, so they are few. */
+  /** Failures by component. The code names all components, so they are few. */
   private readonly byPart = new Map<string, FaultSnapshot>();
 
   constructor(private readonly deps: { clock: Clock; logger: Logger }) {}
 
-  /** Counts and logs a failure of a part. A bug is logged with its stack. */
+  /** Counts and logs a failure of a component. A bug is logged with its stack. */
   record(part: string, error: unknown): void {
     const count = (this.byPart.get(part)?.count ?? 0) + 1;
     this.byPart.set(part, { part, count, lastAt: this.deps.clock.now(), message: errorMessage(error) });
     if (isBug(error))
-      this.deps.logger.error({ part, err: error }, 'A bug in kubelet-ts: a part failed, the agent continues');
-    else this.deps.logger.warn({ part, err: errorMessage(error) }, 'A part of the agent failed, it is tried again');
+      this.deps.logger.error({ part, err: error }, 'A bug in kubelet-ts: a component failed; the agent continues');
+    else this.deps.logger.warn({ part, err: errorMessage(error) }, 'A component failed; restarting it');
   }
 
-  /** Notes the failure of work that is not awaited. */
+  /** Records the failure of work that is not awaited. */
   watch(part: string, work: Promise<unknown>): void {
     work.catch((error: unknown) => {
       this.record(part, error);
     });
   }
 
-  /** Runs a part until it returns or the signal is aborted. If it fails, runs it again after a growing wait. */
+  /** Runs a component until it returns or the signal is aborted. If it fails, runs it again after a growing wait. */
   async keepRunning(part: string, run: () => Promise<void>, signal: AbortSignal): Promise<void> {
     await this.tryUntilDone(part, run, signal, () => false);
   }

@@ -1,16 +1,15 @@
 /**
- * Limits how much work runs at a time. Work that is aborted before its turn is dropped at once, where the queue of
- * `p-limit` keeps it until its turn. A turn lasts until its work has ended, where that of `p-queue` ends when the work
- * is aborted.
+ * Limits how many pieces of work run at a time. Unlike in `p-limit`, aborted work leaves the queue at once. Unlike in
+ * `p-queue`, running work that is aborted holds its slot until it has finished.
  */
 export class Semaphore {
   private running = 0;
-  /** Begins each one that waits, the first one first. */
+  /** Starts the work that waits, oldest first. */
   private readonly waiting = new Set<() => void>();
 
   constructor(private readonly atATime: number) {}
 
-  /** Returns the result of `work`. Rejects with the signal's reason if it is aborted before the turn of the work. */
+  /** Returns the result of `work`. Rejects with the signal's reason if it is aborted before the work starts. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal = new AbortController().signal): Promise<T> {
     signal.throwIfAborted();
     if (this.running < this.atATime) this.running += 1;
@@ -37,7 +36,7 @@ export class Semaphore {
     });
   }
 
-  /** Gives the turn to the next one. */
+  /** Starts the next waiting work. */
   private release(): void {
     const [next] = this.waiting;
     if (next === undefined) this.running -= 1;

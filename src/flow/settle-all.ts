@@ -1,6 +1,6 @@
 /**
  * Resolves with all results once every work has ended. Then rejects with the first error in the order of the works. So
- * no work goes on behind the caller.
+ * no work continues after the caller has moved on.
  */
 export async function settleAll<Works extends readonly unknown[]>(
   works: readonly [...Works],

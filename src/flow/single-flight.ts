@@ -9,9 +9,9 @@ interface Deps {
 }
 
 /**
- * Runs `work` once for all calls that came before it begins. They get its result, or reject as it does. One run follows
- * the other. So any number of callers takes at most a share of 1 / (1 + `pausePerRun`) of a core, or more if runs take
- * so long that the longest pause is shorter. A call beside no other waits for nothing.
+ * Runs `work` once for all calls that came before it begins. They share its result or its rejection. Runs never
+ * overlap. So any number of callers takes at most a share of 1 / (1 + `pausePerRun`) of a core, or more if runs take so
+ * long that the longest pause is shorter. A single call does not wait.
  */
 export function singleFlight<T>(work: () => Promise<T>, { clock, pausePerRun, maxPauseMs }: Deps): () => Promise<T> {
   let next: Promise<T> | undefined;

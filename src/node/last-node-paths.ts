@@ -12,7 +12,7 @@ export interface NodePaths {
 const maxBytes = 64 * 1024;
 const fileOf = (rootDir: string): string => join(rootDir, 'state', 'places.json');
 
-/** Notes the places for `down` after the agent's end. Rejects with the error of the file system. */
+/** Records the paths for `down` after the agent has stopped. Rejects with the error of the file system. */
 export async function recordNodePaths(rootDir: string, { podLogsDir, cgroupRoot }: NodePaths): Promise<void> {
   await writeRecordFile(fileOf(rootDir), JSON.stringify({ podLogsDir, cgroupRoot }), { isDurable: false });
 }

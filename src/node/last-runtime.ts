@@ -9,8 +9,8 @@ const maxBytes = 4096;
 const fileOf = (rootDir: string): string => join(rootDir, 'state', 'runtime-endpoint');
 
 /**
- * Notes the runtime of the agent of this root-dir for commands after its end. A managed containerd needs no note, and
- * its path changes with a root-dir that is moved. Rejects with the error of the file system.
+ * Records the runtime of this root-dir's agent for commands that run after it stops. A managed containerd is not
+ * recorded, because its path changes with a root-dir that is moved. Rejects with the error of the file system.
  */
 export async function recordRuntime(rootDir: string, runtime: { endpoint: string; managed: boolean }): Promise<void> {
   if (runtime.managed) await rm(fileOf(rootDir), { force: true });
@@ -18,8 +18,8 @@ export async function recordRuntime(rootDir: string, runtime: { endpoint: string
 }
 
 /**
- * The runtime of the last agent. Returns undefined if it was the managed one, for a file that is no note, and for a
- * user without rights. Rejects with any other error of the file system, because pods may run in that runtime.
+ * The runtime of the last agent. Returns undefined if it was the managed one, if the file is not a record, or if the
+ * user may not read it. Rejects with any other error of the file system, because pods may run in that runtime.
  */
 export async function lastRuntime(rootDir: string): Promise<string | undefined> {
   try {

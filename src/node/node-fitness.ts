@@ -39,7 +39,7 @@ async function checkNameServers(
   const resolvers = resolvConf === '' ? undefined : await readResolvers(resolvConf).catch(() => undefined);
   if (resolvers === undefined || !leadsNowhere(resolvers.ownNetwork)) return;
   const facts = { resolvConf, nameServers: resolvers.host.servers, hint: nameServersHint };
-  logger.warn(facts, 'Pods with a network of their own reach no name server');
+  logger.warn(facts, 'Pods with their own network cannot reach a name server');
 }
 
 function logSwap(

@@ -150,7 +150,7 @@ async function openCgroups(
   return { cgroupDriver, cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger, mounts }) };
 }
 
-/** Loaded on demand, because most nodes give no pod CPUs of its own. */
+/** Loaded on demand, because on most nodes no pod has exclusive CPUs. */
 async function openManagers(
   options: NodeOptions,
   { nodeAllocatable }: NodeConfig,
@@ -193,7 +193,7 @@ async function sendPodCIDR(
   try {
     await retryWhileUnavailable(() => runtime.updateRuntimeConfig(request), { clock: systemClock, signal });
   } catch (error) {
-    logger.error({ podCIDR, err: errorMessage(error) }, 'The runtime did not take the pod CIDR');
+    logger.error({ podCIDR, err: errorMessage(error) }, 'The runtime rejected the pod CIDR');
   }
 }
 
@@ -222,7 +222,7 @@ async function openNodeRuntime(
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
   await recordRuntime(options.rootDir, endpoint).catch((error: unknown) => {
-    logger.warn({ err: error }, 'The runtime is not noted: after the end of this agent, name it to the commands');
+    logger.warn({ err: error }, 'Recording the runtime failed: once this agent has stopped, name it in commands');
   });
   const started = endpoint.managed ? await startManaged(request) : await shareRuntime(endpoint.endpoint, request);
   const { rootDir } = options;
@@ -232,7 +232,7 @@ async function openNodeRuntime(
     { ...options, onCall: request.metrics.counts.called },
   );
   await recordNodePaths(rootDir, options).catch((error: unknown) => {
-    logger.warn({ err: error }, 'The flags are not noted: after the end of this agent, give them to down');
+    logger.warn({ err: error }, 'Recording the flags failed: once this agent has stopped, pass them to down');
   });
   return { endpoint, connection, ...started };
 }
@@ -247,7 +247,7 @@ type Started = Pick<NodeRuntime, 'release' | 'pid' | 'withPauseImage' | 'keptIma
 /** Milliseconds to wait, because the check reads all processes and pods come first. */
 const orphanShimsAfterMs = 5000;
 
-/** A runtime that is not managed. Archives of images that it cannot take are an error in the log alone. */
+/** A runtime that is not managed. Image archives that it cannot import are only logged as an error. */
 async function shareRuntime(endpoint: string, request: NodeRequest): Promise<Started> {
   const keptImages = await importIntoRuntime(endpoint, request);
   return {

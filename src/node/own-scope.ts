@@ -19,7 +19,7 @@ const unlimited = 2n ** 64n - 1n;
 
 /**
  * Moves a new containerd out of our service into a scope of systemd, where its shims follow it. So whatever hits the
- * service, such as a kill or a limit of memory, leaves the pods alone. Does nothing without systemd. Never rejects.
+ * service, such as a kill or a limit of memory, does not affect the pods. Does nothing without systemd. Never rejects.
  */
 export async function moveToOwnScope(process: ProcessIdentity, deps: ScopeDeps): Promise<void> {
   const { firstProcess = readFirstProcess } = deps;
@@ -30,7 +30,7 @@ export async function moveToOwnScope(process: ProcessIdentity, deps: ScopeDeps):
     await systemd.startTransientUnit(unit, scopeProperties(process.pid, deps.rootDir));
   } catch (error) {
     const hint = 'Until containerd is started again, a kill of the service of kubelet-ts stops every pod.';
-    deps.logger.warn({ unit, err: errorMessage(error), hint }, 'containerd got no unit of systemd for itself');
+    deps.logger.warn({ unit, err: errorMessage(error), hint }, 'containerd has no systemd unit of its own');
   }
 }
 

@@ -5,7 +5,9 @@ import { computeReload } from './compute-reload.ts';
 import { type NodeOptions, secretsOfURLs } from './options/node-options.ts';
 import type { ServiceManager } from './service-manager.ts';
 
-/** Reads files anew. Rejects if one is unusable. The result takes all of them, or throws and takes none. */
+/**
+ * Reads files again. Rejects if one is unusable. The returned function applies all of them, or throws and applies none.
+ */
 export type PrepareReload = () => Promise<() => void>;
 
 interface Deps {
@@ -49,7 +51,7 @@ export class Reload {
 
   private async reload(): Promise<void> {
     const { service, logger } = this.deps;
-    logger.info({}, 'Reading the configuration and certificates anew');
+    logger.info({}, 'Reloading the configuration and certificates');
     await service.reloading();
     try {
       const next = await this.deps.read();
@@ -57,7 +59,7 @@ export class Reload {
       // First, because a damaged authority is noticed only here.
       takeAPI?.();
       this.apply(next);
-      logger.info({}, 'Took the configuration and certificates');
+      logger.info({}, 'Reloaded the configuration and certificates');
       await service.reloaded('Running');
     } catch (error) {
       const hint = error instanceof UserError ? error.hint : undefined;
@@ -75,7 +77,7 @@ export class Reload {
     }
     if (needStart.length > 0) {
       const hint = 'Restart the agent, such as by systemctl restart kubelet-ts. No pod restarts with it.';
-      logger.warn({ fields: needStart, hint }, 'Changed fields of the configuration wait for a start of the agent');
+      logger.warn({ fields: needStart, hint }, 'Restart the agent to apply these fields');
     }
     if (verbosity !== undefined) setVerbosity(verbosity);
     if (hasOtherHeaders) {

@@ -55,7 +55,7 @@ interface RuntimeSettings {
   imageServiceEndpoint?: string;
   /** Deadline of a call in milliseconds. */
   runtimeRequestTimeout?: number;
-  /** Receives every call except those that containerd gets beside the CRI. */
+  /** Receives every call except those that go to containerd outside the CRI. */
   onCall?: ObserveCall;
 }
 

@@ -10,7 +10,7 @@ import { type ServingFiles, type ServingPair, servingPair } from '../server/api/
 import { readTokenFile, TokenUsers } from '../server/api/token-file.ts';
 import { readClientCA } from './client-ca.ts';
 
-/** Milliseconds between two looks at the certificates, as a renewal by another program replaces several files. */
+/** Milliseconds between two checks of the certificates, as a renewal by another program replaces several files. */
 const certificatePeriodMs = 60_000;
 
 interface Deps {
@@ -51,7 +51,7 @@ export class ServedCredentials {
     return this.currentAccess;
   }
 
-  /** Gives the server each new certificate until `signal` aborts. Then it rejects. */
+  /** Gives the server each new certificate. Rejects when `signal` is aborted. */
   async watchCertificates(server: CertificateTarget, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.deps;
     while (!signal.aborted) {
@@ -62,7 +62,7 @@ export class ServedCredentials {
     }
   }
 
-  /** Reads all files anew. Rejects with a `UserError` if one is unusable. The result takes them. */
+  /** Reads all files again. Rejects with a `UserError` if one is unusable. The returned function applies them. */
   async prepareReload(server: CertificateTarget): Promise<() => void> {
     const [next, nextAccess] = await Promise.all([readCertificates(this.deps), readAccess(this.deps, this.current)]);
     return () => {
@@ -79,7 +79,7 @@ export class ServedCredentials {
     if (JSON.stringify(next) === JSON.stringify(this.current)) return;
     server.replace(next.pair, next.clientCA);
     this.current = next;
-    this.deps.logger.info({}, 'The HTTPS API took another certificate');
+    this.deps.logger.info({}, 'The HTTPS API uses a new certificate');
   }
 }
 

@@ -36,7 +36,7 @@ export class ServiceManager {
   private isReady = false;
 
   /**
-   * Takes the variables of systemd out of the environment, so that no process of the agent notifies in its place.
+   * Removes the variables of systemd from the environment, so that no process of the agent notifies instead of it.
    * Throws a `UserError` for a watchdog that is too quick, as the kubelet does.
    */
   constructor(env: NodeJS.ProcessEnv, deps: Deps) {

@@ -28,7 +28,7 @@ export async function statsFromRuntime(
   const cgroupRoot = await readCgroupRoot(runtime);
   // A message of a container's end is not asked for.
   const runtimePods = new RuntimePods({ runtime, readTerminationMessage: () => Promise.resolve('') });
-  // A figure that is missing shows as such.
+  // A missing statistic is shown as missing.
   const sampler = new Sampler({
     host: await readStatsHost(() => undefined),
     nodeName: hostname().toLowerCase(),

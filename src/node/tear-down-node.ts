@@ -92,7 +92,7 @@ export async function tearDownNode(options: TearDownOptions): Promise<TornDownNo
   return { failures, keptManifests: unforgotten, claims: await claimsLeft(options.rootDir, mayDelete), stillMounted };
 }
 
-/** The next start goes on with removals that are interrupted. A full disk does not prevent them. */
+/** The next start continues interrupted removals. A full disk does not prevent them. */
 async function recordRemovals(rootDir: string): Promise<void> {
   const podDirs = new PodDirs({ rootDir });
   for (const uid of await podDirs.podUIDs()) {

@@ -14,8 +14,8 @@ interface Deps {
 const retryMs = 1000;
 
 /**
- * Puts off the watchdog of systemd, twice in its time, as long as the sync loop makes progress. Ends with the signal.
- * kubelet: pkg/kubelet/watchdog/watchdog_linux.go Start
+ * Notifies the watchdog of systemd, twice per period, as long as the sync loop makes progress. Stops when the signal is
+ * aborted. kubelet: pkg/kubelet/watchdog/watchdog_linux.go Start
  */
 export async function notifyWatchdog(
   { service, stuckBecause, clock, logger }: Deps,

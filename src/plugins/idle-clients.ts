@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
-/** Connections of a server. At most some dozens, because each choice looks at all. */
+/** The connections of a server: a few dozen at most, because every eviction checks all of them. */
 export class IdleClients<Client extends Pick<Socket, 'bytesRead'>> {
-  /** Bytes that each client had sent at the last look, longest silent first. */
+  /** Bytes that each client had sent at the last check, longest idle first. */
   private readonly bytes = new Map<Client, number>();
 
   get size(): number {
@@ -17,7 +17,7 @@ export class IdleClients<Client extends Pick<Socket, 'bytesRead'>> {
     this.bytes.delete(client);
   }
 
-  /** Removes the client that has been silent the longest, and returns it. */
+  /** Removes and returns the client that has been idle the longest. */
   evictLongestSilent(): Client | undefined {
     for (const [client, bytes] of [...this.bytes]) {
       if (client.bytesRead === bytes) continue;

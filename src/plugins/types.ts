@@ -33,7 +33,7 @@ export type DevicePlugin = Service<DevicePluginDefinition>;
 /** The service of a CSI driver for this node. */
 export type CSINode = Service<NodeDefinition>;
 
-/** A service over a connection of its own. */
+/** A service over its own connection. */
 export interface Connected<S> {
   service: S;
   /** Ends calls under way. */

@@ -20,7 +20,7 @@ interface Deps {
   idleMs?: number;
 }
 
-/** Bounds what all clients together hold open. A further one takes the place of the one that was silent the longest. */
+/** Bounds what all clients together hold open. A new one replaces the one that has been idle the longest. */
 const maxConnections = 64;
 
 /**
@@ -37,7 +37,7 @@ export async function serveUnixGrpc(path: string, { services, faults, idleMs }: 
     socket.once('close', () => {
       sockets.delete(socket);
     });
-    // A client that resets its connection is no fault of ours.
+    // A client that resets its connection is not our fault.
     socket.on('error', () => socket.destroy());
     server ??= import('./grpc-server.ts').then(({ grpcServer }) => grpcServer(services, { idleMs }));
     server.then(
@@ -66,7 +66,7 @@ export async function serveUnixGrpc(path: string, { services, faults, idleMs }: 
     await chmod(made, 0o600);
     await rename(made, path);
   } catch (error) {
-    // Otherwise each further try would leave one more listener.
+    // Otherwise each new attempt would leave another listener.
     listener.close();
     throw error;
   }

@@ -37,7 +37,7 @@ const podCommands = [
   ...['start', 'retry', 'hold', 'unhold', 'restart', 'stop', 'rollback'],
 ];
 
-/** Flags of these commands whose value is a word of its own. */
+/** Flags of these commands whose value is a separate argument. */
 const valueFlags = [
   ...['-c', '--container', '-n', '--namespace', '--tail', '--since', '--since-time', '--limit-bytes'],
   ...['--to', '--timeout', '--for', '-l', '--selector', '-o', '--output'],

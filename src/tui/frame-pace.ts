@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 /** Least milliseconds between two frames: after a key, and else. */
 const keyBeatMs = 50;
 const beatMs = 200;
-/** A slow link takes so many bytes a millisecond. It has long buffers, which would fill with old frames. */
+/** Bytes that a slow link sends per millisecond. It has long buffers, which would fill with old frames. */
 const bytesPerMs = 10;
 /** Longest time that such a link may need for the frames of keys, in milliseconds. */
 const mostBehindMs = 1500;
@@ -22,7 +22,7 @@ export class FramePace {
     this.#clock = clock;
   }
 
-  /** Notes a frame of so many bytes. */
+  /** Records a frame of this many bytes. */
   recordFrame(bytes: number): void {
     this.#lastAt = this.#clock.monotonic();
     this.#sentAt = Math.max(this.#sentAt, this.#lastAt) + bytes / bytesPerMs;

@@ -112,7 +112,7 @@ export class HeldTerminal {
     this.#isClosed = true;
     this.#cancelWait();
     this.#terminal.restore();
-    // ink does this too, but too late for a process that is about to end.
+    // ink does this too, but too late for a process that is exiting.
     this.#setRaw(false);
     this.#ink?.unmount();
     this.#removeGuard();

@@ -53,7 +53,7 @@ function keyHelpLine([keys, meaning]: readonly [string, string]): Line {
   return { spans: [{ text: `  ${keys.padEnd(11)}`, color: 'cyan' }, { text: meaning }] };
 }
 
-/** The help overlay. A wide terminal has the keys of output beside the others. */
+/** The help overlay. A wide terminal shows the keys of output next to the others. */
 export function helpLines({ logFile }: Pick<ViewState, 'logFile'>): Line[] {
   return [
     textLine('KEYS', { bold: true }),

@@ -105,7 +105,7 @@ export function nextMatch(page: OutputPage, columns: number, from: number, by: 1
 const isMatch = (line: string, search: string): boolean =>
   search !== '' && line.toLowerCase().includes(search.toLowerCase());
 
-/** The line as rows of at most so many columns. */
+/** Returns the line as rows of at most this many columns. */
 export function wrapped(line: string, columns: number): string[] {
   const rows: string[] = [];
   let row = '';

@@ -122,7 +122,7 @@ function computeColumns(
   });
 }
 
-/** Takes columns in the order of their importance while they fit. */
+/** Chooses columns in the order of their importance while they fit. */
 function fittingColumns(columns: SizedColumn[], width: number, gapWidth: number): SizedColumn[] {
   const kept: SizedColumn[] = [];
   for (const column of columns.toSorted((a, b) => (a.dropOrder ?? 0) - (b.dropOrder ?? 0))) {

@@ -10,7 +10,7 @@ export function manifestProblems(snapshot: EngineSnapshot): ManifestProblem[] {
   return [...problems.filter(isError), ...problems.filter((problem) => !isError(problem))];
 }
 
-/** Place and message of a problem, then its hint on a line of its own. */
+/** Position and message of a problem, then its hint on its own line. */
 export function problemLines(problems: readonly ManifestProblem[]): Line[] {
   return problems.flatMap((problem) => {
     const what: Line = {

@@ -20,7 +20,9 @@ export function rowOf(text: string): Row {
   return { runs: kept, text: texts.join('') };
 }
 
-/** What turns the row `before` on line `line`, from 1 on, into `after`. Empty if both are the same. */
+/**
+ * Returns the escape sequence that repaints row `before` on line `line` (from 1) as `after`. Empty if they are equal.
+ */
 export function rowChange(line: number, before: Row, after: Row): string {
   if (before.text === after.text) return '';
   const [old, next] = [cellsOf(before), cellsOf(after)];

@@ -244,7 +244,7 @@ class LiveScreen implements Screen {
     else void this.#runOnTerminal(whole);
   }
 
-  /** Runs a command that uses the terminal, such as a shell, in the place of the screen. */
+  /** Runs a command that uses the terminal, such as a shell, instead of the screen. */
   async #runOnTerminal(words: readonly string[]): Promise<void> {
     const { exitCode, message } = await this.#terminal.lend((stdout) => {
       stdout.write(`$ ${commandText(words)}\n`);

@@ -32,7 +32,7 @@ export const restoreSequence = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
 const beginUpdate = '\u001b[?2026h';
 const endUpdate = '\u001b[?2026l';
 
-/** Takes over the terminal. The caller must call `restore` in every case. */
+/** Prepares the terminal for the screen. The caller must always call `restore`. */
 export function openTerminal(stdout: TerminalOutput): Terminal {
   let shown: readonly ShownRow[] | undefined;
   let isOpen = true;

@@ -57,7 +57,7 @@ interface QueryDeps {
 }
 
 /**
- * Asks the terminal, in raw mode, for its background. Keys that are typed meanwhile stay in `stdin`. Resolves with
+ * Queries the terminal, in raw mode, for its background. Keys that are typed meanwhile stay in `stdin`. Resolves with
  * undefined for a terminal that does not answer in time.
  */
 export async function queryTheme({ stdin, stdout, clock }: QueryDeps): Promise<Exclude<Theme, 'auto'> | undefined> {

@@ -22,7 +22,7 @@ test.each([undefined, `${ofA}  app.tar\n`, `${ofA.toUpperCase()} *app.tar`, ofA]
   },
 );
 
-test('a wrong checksum is an error that says how to mend it', async () => {
+test('a wrong checksum is an error whose hint says how to fix it', async () => {
   const file = await archiveWith(`${'0'.repeat(64)}  app.tar\n`);
   await expect(verifyArchiveChecksum(file)).rejects.toMatchObject({
     name: 'UserError',

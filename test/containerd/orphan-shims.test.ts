@@ -73,7 +73,7 @@ test('a shim that containerd knows neither at first nor some seconds later is en
   expect(world.ended).toEqual([]);
   await world.clock.advance(1);
   expect(world.ended).toEqual([orphan]);
-  expect(world.warnings).toEqual(['Ended a shim that its containerd did not list']);
+  expect(world.warnings).toEqual(['Stopped a shim that containerd did not list']);
 });
 
 test('a shim that becomes known, or that another one took the place of, is left alone', async () => {
@@ -132,14 +132,14 @@ test('while containerd does not answer no shim is ended', async () => {
   expect(world.ended).toEqual([shim]);
 });
 
-test('a shim of a containerd that is not ours is told of, and not ended', async () => {
+test('reports, but does not stop, an orphaned shim of a containerd that is not managed', async () => {
   const world = new World({ isOurs: false });
   world.addShim('unknown');
   void world.orphans.check();
   await world.clock.advance(10_000);
   expect(world.shims).toHaveLength(1);
   expect(world.warnings).toEqual([
-    'A shim runs that its containerd does not list: end it by hand, this containerd is not ours',
+    'containerd does not list a running shim: stop it by hand, as this containerd is not managed',
   ]);
 });
 

@@ -100,7 +100,7 @@ const warnLevel = 40;
 /** What `down` prints once it has waited for some seconds. */
 const waitsForStops = /^waiting for .+ to stop, at most for the terminationGracePeriodSeconds of each pod\n/gm;
 /** What a containerd that is started again may log. */
-const endedShims = /^\[[^\]]+\] WARN: Ended a shim that its containerd did not list .*\n/gm;
+const endedShims = /^\[[^\]]+\] WARN: Stopped a shim that containerd did not list .*\n/gm;
 
 /** Longer than an agent needs for anything that it logs. */
 const logDeadlineMs = 120_000;

@@ -37,7 +37,7 @@ test('an agent that is started in the background of a terminal writes log lines,
   expect(running).toEqual({ pid: expect.any(Number) as number, version: programVersion });
   // What a shell sends to its jobs when its terminal is closed.
   await shell.type('kill -HUP %1\n');
-  await shell.until((screen) => screen.includes('Reading the configuration and certificates anew'));
+  await shell.until((screen) => screen.includes('Reloading the configuration and certificates'));
   expect(await agentNow()).toEqual(running);
 });
 

@@ -107,7 +107,7 @@ export class BareDebian {
       expect(await service('status')).toBe(' * status: started');
       const container = await untilReady();
       await service('reload');
-      await this.#untilLogged('Took the configuration and certificates');
+      await this.#untilLogged('Reloaded the configuration and certificates');
       await service('restart');
       expect(await untilReady()).toBe(container);
       // As a crash: supervise-daemon starts it again.

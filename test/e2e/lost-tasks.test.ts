@@ -16,7 +16,7 @@ import { busybox, hostFolder, makePod, serve, shell } from './manifests.ts';
 import { untilLines } from './until-lines.ts';
 
 const forGood = new AbortController().signal;
-const endingText = 'Ending a container that runs although its start was cut off';
+const endingText = 'Stopping a container whose start was interrupted';
 
 describe.concurrent.each(containerdReleases())('containers that containerd $release lost sight of', (containerd) => {
   let agent: Agent;

@@ -24,7 +24,7 @@ import { kill, processesOf } from './processes.ts';
 import { program } from './program.ts';
 
 const forGood = new AbortController().signal;
-const endedText = 'Ended a shim that its containerd did not list';
+const endedText = 'Stopped a shim that containerd did not list';
 
 describe.concurrent.each(containerdReleases())('orphan shims of containerd $release', ({ folder }) => {
   let rootDir: string;

@@ -144,7 +144,7 @@ test('a reload, an agent that hangs, and a stop: the pods run on', async () => {
   const before = await containers();
   const pid = await property('kubelet-ts', 'MainPID');
   await machine.run('systemctl reload kubelet-ts');
-  await machine.until('journalctl -u kubelet-ts | grep -q "Reading the configuration and certificates anew"');
+  await machine.until('journalctl -u kubelet-ts | grep -q "Reloading the configuration and certificates"');
   await machine.until('[ "$(systemctl show -p SubState --value kubelet-ts)" = running ]');
   expect(await property('kubelet-ts', 'MainPID')).toBe(pid);
   await machine.run(`kill -STOP ${pid}`);

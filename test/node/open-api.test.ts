@@ -84,7 +84,7 @@ test('a pair or client CA whose files change is taken within a minute, without a
   expect(await asks(early)).toBe('first 200');
 
   await give('second');
-  const taken = logged('The HTTPS API took another certificate');
+  const taken = logged('The HTTPS API uses a new certificate');
   await clock.advance(60_000);
   await taken;
   expect(await asks(await open())).toBe('second 200');
@@ -94,7 +94,7 @@ test('a pair or client CA whose files change is taken within a minute, without a
   const stranger = await otherAuthority.issue('dave');
   expect(await asks(await open(stranger))).toBe('second 401');
   await writeFile(ca, otherAuthority.own.cert);
-  const takenAgain = logged('The HTTPS API took another certificate');
+  const takenAgain = logged('The HTTPS API uses a new certificate');
   await clock.advance(60_000);
   await takenAgain;
   expect(await asks(await open(stranger))).toBe('second 200');

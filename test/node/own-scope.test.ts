@@ -50,5 +50,5 @@ test('without an answer, containerd stays where it is, with a warning', async ()
   await moveToOwnScope(containerd, { ...deps, logger, socketPath, ...named('systemd') });
   const hint = 'Until containerd is started again, a kill of the service of kubelet-ts stops every pod.';
   const facts = { unit, err: `connect ENOENT ${socketPath}`, hint };
-  expect(lines).toEqual([`warn containerd got no unit of systemd for itself ${JSON.stringify(facts)}`]);
+  expect(lines).toEqual([`warn containerd has no systemd unit of its own ${JSON.stringify(facts)}`]);
 });

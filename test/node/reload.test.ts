@@ -59,7 +59,7 @@ test('level and headers are taken, other fields wait for a start, and a new head
   });
   expect(options.secrets.hide('second-token first-token')).toBe('<hidden> <hidden>');
   const hint = 'Restart the agent, such as by systemctl restart kubelet-ts. No pod restarts with it.';
-  const waiting = ['Changed fields of the configuration wait for a start of the agent', { fields: ['maxPods'], hint }];
+  const waiting = ['Restart the agent to apply these fields', { fields: ['maxPods'], hint }];
   expect(world.log).toEqual([waiting]);
   await reload.request();
   expect(world.log).toEqual([waiting, waiting]);

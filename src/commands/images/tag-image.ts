@@ -12,7 +12,7 @@ const commandTimeoutMs = 30_000;
 /** The CRI lists a name a moment after containerd has it. */
 const pollMs = 20;
 
-/** Gives an image one more name. A name of another image moves, as with docker. Resolves when the CRI lists it. */
+/** Adds a tag to an image. A tag of another image moves, as with docker. Resolves when the CRI lists it. */
 export async function tagImage(source: string, target: string, flags: ImageFlags, deps: CommandDeps): Promise<void> {
   const name = targetName(target);
   await withRuntime(deps.connect(flags), async ({ images: service }) => {

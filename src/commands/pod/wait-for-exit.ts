@@ -9,7 +9,7 @@ import { RuntimeWarning } from './runtime-warning.ts';
 import { timeLimit } from '../io/time-limit.ts';
 import { visible } from '../../visible-text.ts';
 
-/** True for a pod whose containers are about to end. */
+/** True for a pod whose containers are stopping. */
 export const isEnding = ({ worker }: PodSnapshot): boolean =>
   worker.state === 'terminating' || worker.state === 'terminated';
 

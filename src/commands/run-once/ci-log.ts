@@ -8,7 +8,7 @@ interface CILog {
   end(): string;
   /** An annotation of the run. Empty if the service has none. */
   failure(title: string, message: string): string;
-  /** Takes the meaning from what containers wrote. Undefined if the service takes no commands from a log. */
+  /** Neutralizes commands in container output. Undefined if the service accepts no commands from a log. */
   guard: OutputGuard | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Takes the meaning for a CI service from what containers wrote. */
+/** Neutralizes CI workflow commands in container output. */
 export interface OutputGuard {
   /** Changes a line, which has no line end. */
   line: (line: Buffer) => Buffer;
@@ -12,7 +12,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export const isGitHub = (env: Environment): boolean => env['GITHUB_ACTIONS'] === 'true';
 
-/** Takes the meaning from texts that others wrote. Undefined if this process is in no CI service that needs it. */
+/** Neutralizes commands in text that others wrote. Undefined unless this process runs in a CI service that needs it. */
 export const outputGuard = (env: Environment): OutputGuard | undefined => (isGitHub(env) ? gitHubGuard : undefined);
 
 /**

@@ -13,7 +13,7 @@ import type { DesiredNode } from './node-state.ts';
 interface Request extends ManifestsRequest {
   /** Classes of the configuration. */
   runtimeClasses: readonly RuntimeClass[];
-  /** URLs of further manifests. */
+  /** URLs of other manifests. */
   remote: readonly RemoteManifestOptions[];
 }
 

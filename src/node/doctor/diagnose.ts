@@ -17,7 +17,7 @@ import { readCgroups, readKernel, readRights } from './read-system-facts.ts';
 
 export interface Examined {
   options: NodeOptions;
-  /** Set if the configuration cannot be read. `options` are then those of the flags alone. */
+  /** Set if the configuration cannot be read. `options` are then only those of the flags. */
   configurationError?: Trouble | undefined;
   /** Host of a registry to ask. */
   registry?: string | undefined;

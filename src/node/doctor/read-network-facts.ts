@@ -74,7 +74,7 @@ function pluginTypes(config: unknown): string[] {
   const types = new Set<string>();
   JSON.stringify(config, (key, value: unknown) => {
     if (key === 'type' && typeof value === 'string') types.add(value);
-    // Other fields have types of their own.
+    // Other fields have other types.
     return key === '' || key === 'plugins' || key === 'ipam' || key === 'type' || /^\d+$/.test(key) ? value : undefined;
   });
   if (types.size === 0) throw new Error('it names no plugin');

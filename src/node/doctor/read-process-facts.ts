@@ -50,7 +50,7 @@ async function holdsSocket(pid: number, inodes: readonly string[]): Promise<bool
   return false;
 }
 
-/** The name of the program alone, because arguments may contain credentials. */
+/** Only the name of the program, because arguments may contain credentials. */
 async function commandOf(pid: number): Promise<string> {
   const [program = '', ...words] = await argumentsOf(pid);
   const script = /^node(js)?$/.test(basename(program)) ? words.find((word) => !word.startsWith('-')) : undefined;

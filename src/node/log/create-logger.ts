@@ -31,7 +31,7 @@ export async function createLogger(
   { logFile, secrets = new SecretValues() }: LoggerOptions = {},
 ): Promise<AdjustableLog> {
   const onDropped = (lines: number): void => {
-    all.warn({ lines }, 'Lines of the log are missing: its reader did not read');
+    all.warn({ lines }, 'Dropped log lines: the log reader is blocked');
   };
   const destination = logFile === undefined ? openStderr(onDropped) : await openFile(logFile);
   const line = format === 'json' ? jsonLine : await textLineOf(logFile === undefined);

@@ -139,7 +139,7 @@ const imageReasons: readonly string[] = [
 const isRepeatedByName = ({ reason, message }: { reason: string; message: string }): boolean =>
   reason === reasons.failed && imageReasons.some((name) => message === `Error: ${name}`);
 
-/** The end of a container, with the signal's name, and the reason if it adds to the exit code, such as `OOMKilled`. */
+/** How a container exited, with the signal's name, and the reason if it adds to the exit code, such as `OOMKilled`. */
 function containerEnd({ containerName, id, exitCode, end }: KubeletEvent & { type: PodLifecycleEventType }): object {
   const code = end?.exitCode ?? exitCode;
   const reason = end?.reason;

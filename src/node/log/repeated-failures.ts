@@ -134,7 +134,7 @@ const errorText = (value: unknown): string => (value instanceof Error ? value.me
 const ids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,}|\d+(?:\.\d+)?(?:ms|\u00b5s|[smh])\b|\d{5,}/g;
 const withoutIds = (text: string): string => text.replaceAll(ids, '#');
 
-/** Errors of the language, which we never throw on purpose, and errors without a name of their own. */
+/** Errors of the language, which we never throw on purpose, and errors without their own name. */
 const bugs: readonly string[] = ['Error', 'TypeError', 'RangeError', 'ReferenceError', 'SyntaxError', 'AssertionError'];
 
 /** Drops the stack of errors that the machine, the runtime or the user caused. Only bugs keep theirs. */

@@ -42,7 +42,7 @@ export function duration(text: string): number {
   throw new InvalidArgumentError('It must be a duration such as 20s or 1m30s.');
 }
 
-/** Parses a duration such as 20s, or a number of seconds, as other tools take it. */
+/** Parses a duration such as 20s, or a number of seconds, as other tools accept it. */
 export function seconds(text: string): number {
   return duration(/^\d+$/.test(text) ? `${text}s` : text);
 }

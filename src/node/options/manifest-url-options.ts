@@ -12,7 +12,7 @@ import { collect } from './flags.ts';
 
 /** The parsed flags of manifest URLs. */
 export interface ManifestURLOptions {
-  /** Each URL is a source of its own. May contain user, password and query, which must not be shown. */
+  /** Each URL is a separate source. May contain user, password and query, which must not be shown. */
   manifestURLs: string[];
   /** Headers sent to all URLs. A reload replaces its entries. */
   manifestURLHeaders: [name: string, value: string][];

@@ -4,7 +4,7 @@ import { canonicalIP, isIPv6Address } from '../../engine/network/ip-address.ts';
 import { detectNodeIPs } from './detect-node-ips.ts';
 
 /**
- * The addresses of the node by `--node-ip`, or else the detected one. A text that is no address is ignored, with a
+ * The addresses of the node by `--node-ip`, or else the detected one. A text that is not an address is ignored, with a
  * warning. Throws a `UserError` for more than one of a family. kubelet: component-helpers node/util/ips.go
  * ParseNodeIPArgument
  */

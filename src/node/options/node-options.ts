@@ -50,7 +50,7 @@ export interface NodeOptions
   cgroupDriver: CgroupDriver;
   enforceNodeAllocatable: NodeAllocatableEnforcement[];
   evictionPolicy: EvictionPolicy;
-  /** Classes of pods besides those of manifests. */
+  /** Classes of pods in addition to those of manifests. */
   runtimeClasses: RuntimeClass[];
   /** The values of all gates. */
   featureGates: FeatureGates;
@@ -119,7 +119,7 @@ export async function nodeOptions(
   const reading = readConfiguration(flags, layer, guard);
   const { imageCredentialProviderConfig = '', imageCredentialProviderBinDir = '' } = flags;
   const credentialProviders = { imageCredentialProviderConfig, imageCredentialProviderBinDir };
-  // Without a configuration, those of the flags alone.
+  // Without a configuration, only those of the flags.
   const urlOptions = async (): Promise<ManifestURLOptions> =>
     manifestURLOptions({ ...(await reading.then(manifestURLFlags, () => ({}))), ...flags });
   const nodeName = (): string => nodeNameOf(given(flags.hostnameOverride) ?? hostname());

@@ -22,7 +22,7 @@ const readySettleMs = 1000;
 /** The end of a run. */
 export interface RunEnd {
   until: Until;
-  /** The pod, or its container, that decides alone. */
+  /** The pod or container that alone decides the run. */
   decider: { podUID: string; container: string | undefined } | undefined;
   timeoutMs: number;
   /** Ends the run early. */
@@ -56,7 +56,7 @@ export function decideOutcomes(view: View, pods: readonly Pod[], end: RunEnd): P
 /** Decides the outcomes of pods as the events of the engine arrive. */
 class RunWatch {
   readonly outcomes = new Map<string, PodOutcome>();
-  /** Ready pods, by UID, with a function that forgets it. */
+  /** Ready pods by UID, with a function that cancels the wait. */
   private readonly settling = new Map<string, () => void>();
   private readonly pullFailures = new Map<string, number>();
   private isFinished = false;

@@ -115,7 +115,7 @@ async function runsIn(runs: string): Promise<string[]> {
   return names.filter((name) => runName.test(name)).map((name) => join(runs, name));
 }
 
-/** The folders of runs whose process has ended. They are those of this process then. */
+/** Claims the folders of runs whose process has exited, and returns them. */
 async function claimAbandoned(runs: string): Promise<string[]> {
   const folders = await runsIn(runs);
   const isDead = await Promise.all(

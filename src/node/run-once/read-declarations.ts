@@ -64,8 +64,8 @@ export async function readDeclarations(request: DeclaredRequest): Promise<Source
 }
 
 /**
- * A pod that completes gets a UID of its own in each run. With that of its manifest, a second run would report the
- * result of the first. A pod that serves keeps its UID, so that a second run finds it.
+ * A pod that completes gets a new UID in each run. With that of its manifest, a second run would report the result of
+ * the first. A pod that serves keeps its UID, so that a second run finds it.
  */
 function asRun({ source, where, pods, configObjects = [] }: SourceUpdate, changed: (pod: Pod) => Pod): SourceUpdate {
   const ofThisRun = (pod: Pod): Pod =>

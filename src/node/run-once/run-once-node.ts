@@ -28,7 +28,7 @@ export interface RunOnceRequest extends Omit<DeclaredRequest, 'overrides'> {
   /** Reads the values that replace those of manifests. The signal ends the start, and so this wait. */
   overrides: (signal: AbortSignal) => Promise<PodOverrides>;
   until: Until;
-  /** Finds the pod or container that decides alone. Undefined if all pods decide. */
+  /** Finds the pod or container that alone decides the run. Undefined if all pods decide. */
   decider: ((pods: readonly Pod[]) => RunEnd['decider']) | undefined;
   timeoutMs: number;
   /** Ends the run early. Its reason is the error of a run that has no results then. */

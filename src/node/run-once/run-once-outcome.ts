@@ -67,7 +67,10 @@ export function podOutcome(
   return isPodReady(status) ? { outcome: 'ready', exitCode: 0, message: '' } : undefined;
 }
 
-/** The container that failed first. A sidecar counts only if it alone failed, because the end of its pod ends it. */
+/**
+ * The container that failed first. A sidecar counts only if nothing else failed, because it is stopped when its pod
+ * ends.
+ */
 function firstFailed(pod: Pod): ContainerStatus | undefined {
   const failed = initAndRegularStatuses(pod.status).filter((container) => (firstEnd(container)?.exitCode ?? 0) !== 0);
   const sidecars = new Set(sidecarsOf(pod.spec).map(({ name }) => name));

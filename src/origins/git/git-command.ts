@@ -42,7 +42,7 @@ const settings: readonly string[] = [
   'pack.threads=1',
 ];
 
-/** The repository is always named by arguments. Passwords come from credential helpers alone. */
+/** The repository is always named by arguments. Passwords come only from credential helpers. */
 const environment: Readonly<Record<string, string | undefined>> = {
   GIT_DIR: undefined,
   GIT_WORK_TREE: undefined,

@@ -7,8 +7,8 @@ import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 
 /**
- * Bounds the memory for large bodies of all servers. Until their end they are in files, because most turn out to be too
- * long.
+ * Bounds the memory for large bodies of all servers. Until they are complete they are in files, because most turn out
+ * to be too long.
  */
 export class LargeBodies {
   /** The folder has the files. It is created when the first one is. */

@@ -7,7 +7,7 @@ export interface MinisignPublicKey {
   key: KeyObject;
 }
 
-/** Parses the base64 line of `minisign.pub`, 56 characters. Returns undefined if the text is no public key. */
+/** Parses the base64 line of `minisign.pub`, 56 characters. Returns undefined if the text is not a public key. */
 export function parseMinisignPublicKey(text: string): MinisignPublicKey | undefined {
   const bytes = decodeBase64(text.trim(), algorithmBytes + keyIdBytes + publicKeyBytes);
   if (bytes?.toString('latin1', 0, algorithmBytes) !== 'Ed') return undefined;

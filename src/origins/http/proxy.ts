@@ -18,7 +18,7 @@ const maxHeaderSize = 16 * 1024;
 /** A proxy of the environment. */
 export interface Proxy {
   url: URL;
-  /** Authorities that may sign its certificate, besides the well-known ones; PEM. */
+  /** Authorities that may sign its certificate, in addition to the well-known ones; PEM. */
   ca: string | undefined;
 }
 

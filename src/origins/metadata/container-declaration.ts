@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The Pod of a container declaration. konlet runs its one container on the network of the machine, and restarts it
- * always by default. Throws an OriginFailure if the text is no declaration, or uses a persistent disk.
+ * always by default. Throws an OriginFailure if the text is not a declaration, or uses a persistent disk.
  */
 export function podOfDeclaration(text: string): Buffer {
   const {
@@ -55,5 +55,5 @@ function podVolumes(volumes: unknown): unknown {
 const withTruth = (fields: Fields, name: string): Fields =>
   fields[name] === undefined ? fields : { ...fields, [name]: truth(fields[name]) };
 
-/** A text that is no boolean stays, so that the Pod's decoder reports it. */
+/** A text that is not a boolean stays, so that the Pod's decoder reports it. */
 const truth = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : value);

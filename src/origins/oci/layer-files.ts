@@ -32,7 +32,7 @@ export class LayerFiles {
     return kindOf(layer) !== 'other';
   }
 
-  /** Takes the manifests of a layer. Rejects with an OriginFailure if the layer is damaged or too large. */
+  /** Adds the manifests of a layer. Rejects with an OriginFailure if the layer is damaged or too large. */
   async add(layer: Layer, blob: Uint8Array, signal: AbortSignal): Promise<void> {
     if (kindOf(layer) === 'file') {
       const path = titleOf(layer) === '' ? `${layer.digest.slice(7, 19)}.yaml` : titleOf(layer);

@@ -215,7 +215,7 @@ export class RegistryVisit {
     const answer = members(parsedJSON(await this.body(response, maxTokenBytes)));
     const token = textOf(answer, 'token') || textOf(answer, 'access_token');
     if (!/^[\x21-\x7e]+$/.test(token)) throw refused(`the token server of ${host} answered without a token`);
-    // Each source has a token of its own.
+    // Each source has its own token.
     secrets?.setShortLived(`token for ${name} ${reference}`, [token]);
     return `Bearer ${token}`;
   }

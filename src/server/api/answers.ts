@@ -1,7 +1,7 @@
 import { ServerResponse } from 'node:http';
 import { textOrBytes } from './content-type.ts';
 
-/** A longer text is sent as bytes, because Node would keep it beside its bytes. */
+/** A longer text is sent as bytes, because Node would keep both the text and its bytes. */
 const maxTextLength = 4096;
 
 const plainText = 'text/plain; charset=utf-8';

@@ -12,7 +12,9 @@ export interface AccessOptions {
   anonymousAuth: boolean;
 }
 
-/** Why the API is not served. Returns undefined if it is: no port opens that nobody may use, or everybody. */
+/**
+ * Why the API is disabled. Returns undefined if it is served: a port that nobody or everybody may use is not opened.
+ */
 export function closedBecause(options: AccessOptions): string | undefined {
   if (!options.enableServer) return 'enableServer is false';
   if (options.clientCAFile !== '' || options.tokenAuthFile !== '' || options.authorizationPolicyFile !== '') {

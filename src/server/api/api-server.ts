@@ -48,7 +48,7 @@ export interface SecureServerRequest extends ServerRequest {
 /** A server whose serving pair can be replaced while it runs. */
 export interface SecureServer {
   server: Server;
-  /** Takes another serving pair, and other client CAs, for later connections. */
+  /** Applies another serving pair and other client CAs to later connections. */
   replace(pair: ServingPair, clientCA: string | undefined): void;
   /** Ends it and all its connections. */
   close(): void;
@@ -63,7 +63,7 @@ export async function serveSecure(request: SecureServerRequest): Promise<SecureS
   const context = (pair: ServingPair, clientCA: string | undefined): SecureContextOptions => ({
     ...pair,
     ...limits,
-    // Without a CA of its own, a server would trust those of the system.
+    // Without its own CA, a server would trust those of the system.
     ca: clientCA ?? [],
     // A resumed session would spare the client the check of its certificate.
     ...(clientCA !== undefined && { secureOptions: constants.SSL_OP_NO_TICKET }),

@@ -274,12 +274,12 @@ interface Client {
   clock: Pick<Clock, 'after'>;
 }
 
-/** Waits until a slow client has room again. */
+/** Writes, then waits until a slow client can accept more. */
 async function write(client: Client, bytes: Buffer): Promise<void> {
   if (!client.response.write(bytes)) await untilEvent(client, 'drain');
 }
 
-/** Waits until the client has taken what was written. Closes the connection of a client that takes too long. */
+/** Waits until the client has accepted what was written. Closes the connection if that takes too long. */
 async function untilEvent({ response, closed, clock }: Client, event: 'drain' | 'finish'): Promise<void> {
   const cancel = clock.after(patienceMs, () => {
     response.destroy();

@@ -34,7 +34,7 @@ export const hasTime = (mtimeMs: number): boolean => mtimeMs !== 0;
 /** Times of HTTP have no parts of a second. */
 const wholeSeconds = (ms: number): number => Math.floor(ms / 1000) * 1000;
 
-/** True for a list with `*`, after well-formed entity tags alone. */
+/** True for a list with `*` that follows only well-formed entity tags. */
 const hasStar = (list: string): boolean => /^(?:[\s,]|(?:W\/)?"[!#-~\u0080-\u00ff]*")*\*/.test(list);
 
 const clock = String.raw`\d\d:\d\d:\d\d`;

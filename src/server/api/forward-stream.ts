@@ -21,7 +21,7 @@ interface Deps {
 
 /** Headers of the client that the runtime does not get. */
 const ownHeaders = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
-/** Headers of the runtime that belong to its connection alone. */
+/** Headers of the runtime that belong only to its connection. */
 const connectionHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding']);
 
 /** The connection behind an answer to a request for an upgrade. */
@@ -136,7 +136,7 @@ function headersOf({ method, rawHeaders, headersDistinct, socket }: IncomingMess
   return [...without(ownHeaders, rawHeaders), 'X-Forwarded-For', forwardedFor, ...length];
 }
 
-/** Names and values by turns, but for some names. */
+/** Alternating names and values, except those of `left`. */
 function without(left: ReadonlySet<string>, rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter((_text, index) => !left.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? ''));
 }
@@ -149,7 +149,7 @@ function headOf({ statusMessage = '', rawHeaders }: IncomingMessage): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** Passes the answer of a runtime that refused. Bytes that the client sends later reach nobody. */
+/** Passes on the answer of a runtime that refused. Bytes that the client sends later are dropped. */
 function refuse(
   message: IncomingMessage,
   { response, runtime, clock }: { response: ServerResponse; runtime: Socket; clock: Deps['clock'] },
@@ -167,7 +167,7 @@ function refuse(
   });
 }
 
-/** Passes every byte of each side to the other one. */
+/** Passes every byte of each side to the other. */
 function pipeBothDirections({ socket, runtime }: { socket: Socket; runtime: Socket }, idleTimeoutMs: number): void {
   for (const side of [socket, runtime]) {
     side.setTimeout(idleTimeoutMs, () => {
@@ -176,7 +176,7 @@ function pipeBothDirections({ socket, runtime }: { socket: Socket; runtime: Sock
     });
   }
   runtime.once('close', () => {
-    // What the client did not take yet may stay, but not for ever.
+    // What the client has not read yet may stay for a limited time.
     socket.setTimeout(maxSilenceMs, () => socket.destroy());
     socket.destroySoon();
   });

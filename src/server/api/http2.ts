@@ -17,7 +17,7 @@ const settings = { maxConcurrentStreams: 16, maxHeaderListSize: 32 * 1024, enabl
 const sessionLimits = { maxSessionMemory: 1, maxSessionInvalidFrames: 10, maxSessionRejectedStreams: 20 };
 
 /**
- * Serves HTTP/2 beside HTTP/1.1 to clients that choose it in their handshake. The server gets their requests as events
+ * Serves HTTP/2 next to HTTP/1.1 to clients that choose it in their handshake. The server gets their requests as events
  * of its own. The returned function ends all such connections.
  */
 export function addHTTP2(server: Server, { maxRequests, maxSilenceMs, idleMs }: Limits): () => void {

@@ -67,7 +67,7 @@ async function followBelow(root: string, path: string): Promise<{ below: string 
 
 const namesOf = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
 
-/** Where a link leads. Resolves with undefined if the path is no link or is missing. */
+/** Where a link leads. Resolves with undefined if the path is missing or not a link. */
 async function targetOf(root: string, path: string): Promise<string | Failure | undefined> {
   try {
     if (!(await lstat(join(root, path))).isSymbolicLink()) return undefined;

@@ -10,14 +10,14 @@ type Begin = () => ServerResponse;
 /**
  * Handles the requests of each connection one after another. The next one begins when the answer before it has been
  * sent. Node alone would begin all requests of one read at once: thousands of them. A connection with too many that
- * wait is closed. Nothing begins after the last answer of a connection. HTTP/2 has a limit of its own, so its requests
- * begin at once. kubelet: Go's net/http conn.serve
+ * wait is closed. Nothing begins after the last answer of a connection. HTTP/2 has its own limit, so its requests begin
+ * at once. kubelet: Go's net/http conn.serve
  */
 export class RequestQueue {
   /** Requests that wait, for each connection with one that has begun. */
   private readonly waiting = new WeakMap<Socket, Begin[]>();
 
-  /** Calls `begin` at once or in its turn. Never calls it if no answer can be sent any more. */
+  /** Calls `begin` at once or when its turn comes. Never calls it if no answer can be sent any more. */
   enqueue({ socket, httpVersionMajor }: IncomingMessage, begin: Begin): void {
     if (httpVersionMajor === 2) {
       begin();

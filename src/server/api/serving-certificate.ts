@@ -88,7 +88,7 @@ function shouldRenew(cert: string, now: number): boolean {
 }
 
 /**
- * A pair for a host name, signed by an authority that is made for it and forgotten. kubelet: client-go cert.go
+ * A pair for a host name, signed by an authority that is created for it and then discarded. kubelet: client-go cert.go
  * GenerateSelfSignedCertKeyWithFixtures
  */
 async function makeServingPair(host: string, now: number): Promise<ServingPair> {

@@ -10,7 +10,7 @@ import { sendParts } from './send-parts.ts';
 
 /** Clients share figures of this age, as with /metrics. The kubelet's are up to 10 s old. */
 const maxAgeMs = 1000;
-/** Time between two samples when there is no CPU usage yet. */
+/** Time between two samples while there is no CPU usage yet. */
 const windowMs = 500;
 
 /** kubelet: server/stats/handler.go handleSummary */

@@ -35,7 +35,7 @@ export async function handleExec(deps: Deps, call: Call): Promise<void> {
 }
 
 /**
- * Takes the terminal from the container, not from the query. kubelet: server/server.go getAttach, kubelet_pods.go
+ * Uses the terminal setting of the container, not of the query. kubelet: server/server.go getAttach, kubelet_pods.go
  * GetAttach
  */
 export async function handleAttach(deps: Deps, call: Call): Promise<void> {
@@ -89,7 +89,7 @@ function streamsOf(form: URLSearchParams): { tty: boolean; stdin: boolean; stdou
   const tty = form.get('tty') === '1';
   const stdin = form.get('input') === '1';
   const stdout = form.get('output') === '1';
-  // A terminal has no stderr of its own.
+  // A terminal has no separate stderr.
   const stderr = form.get('error') === '1' && !tty;
   if (!stdin && !stdout && !stderr) throw new Refusal(400, 'you must specify at least 1 of stdin, stdout, stderr');
   return { tty, stdin, stdout, stderr };

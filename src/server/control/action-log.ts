@@ -10,7 +10,7 @@ const maxTextLength = 500;
 export class ActionLog {
   private readonly unwritten = new Set<Promise<void>>();
 
-  /** `userAgent` is what the client says of itself. The mode of the socket decides who may be a client. */
+  /** `userAgent` is how the client identifies itself. The mode of the socket decides who may be a client. */
   record({ request, response }: ControlCall, logger: Logger): void {
     const { method, url = '', headers } = request;
     const flushed = once(response, 'close').then(() => {

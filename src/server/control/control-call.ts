@@ -118,7 +118,7 @@ async function whileAgentResponds<T>(asked: Call, exchange: Exchange, work: () =
   }
 }
 
-/** Asks the agent for its identity at intervals. Tells when it is stuck. */
+/** Polls the agent for its identity. Reports when it is stuck. */
 class AgentWatch {
   readonly #asked: Call;
   readonly #timings: Timings;
@@ -343,7 +343,7 @@ export class AgentSilentError extends UserError {
   }
 }
 
-/** Records beside the control socket that this process is the agent, for clients that get no answer. */
+/** Records next to the control socket that this process is the agent, for clients that get no answer. */
 export async function recordAgentProcess(socketPath: string): Promise<void> {
   await noteHolder(holderPath(socketPath));
 }

@@ -128,7 +128,7 @@ async function* folderChanges(folder: string, signal: AbortSignal): AsyncGenerat
 }
 
 /**
- * Asks the agent to carry out an action on a declared pod. Resolves with its sentence, or with undefined if no agent
+ * Asks the agent to perform an action on a declared pod. Resolves with its sentence, or with undefined if no agent
  * runs. Rejects with a `UserError` if the agent refuses.
  */
 export async function operate(
@@ -157,7 +157,7 @@ export async function addEphemeralContainer(
   return (await requestJSON<{ name: string }>(path, url, 'POST', options))?.name;
 }
 
-/** Asks the agent to end and remove an ephemeral container. Resolves with its sentence, and rejects as above. */
+/** Asks the agent to stop and remove an ephemeral container. Resolves with its sentence, and rejects as above. */
 export async function removeEphemeralContainer(
   path: AgentSocket,
   pod: PodName,
@@ -199,7 +199,7 @@ function podPath({ namespace, name }: PodName): string {
   return `/v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 }
 
-/** Asks the agent to end; its pods keep running. Returns false if no agent runs. */
+/** Asks the agent to stop; its pods keep running. Returns false if no agent runs. */
 export async function requestShutdown(path: AgentSocket): Promise<boolean> {
   return (await call({ ...addressed(path), method: 'POST', path: '/v1/shutdown' })) !== undefined;
 }

@@ -37,7 +37,7 @@ interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' |
   shared?: { path: string; group: ControlGroup | undefined };
   /** Aborted if the socket is no longer needed. */
   signal?: AbortSignal;
-  /** Resolves when the agent has looked for its runtime, so that the two below are known. Defaults to now. */
+  /** Resolves once the agent has looked for its runtime, so that the two below are known. Defaults to now. */
   looked?: Promise<void>;
   /** The unbounded wait before the engine can be built, if there is one. */
   waitsFor: () => string | undefined;
@@ -106,7 +106,7 @@ export async function serveControlSocket(
   }
 }
 
-/** A server of its own, so that members of the group cannot use up the connections of root. */
+/** A separate server, so that members of the group cannot use up the connections of root. */
 async function serveGroup(
   shared: ControlSocketDeps['shared'],
   newServer: (group: ControlGroup) => Server,

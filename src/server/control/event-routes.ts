@@ -15,7 +15,7 @@ export function eventRoutes({ engineFor, view, changes, events }: ControlContext
     },
     'GET /v1/events': async ({ response }) => {
       const engine = await view;
-      // Already closed, so no further event would report it.
+      // Already closed, so no other event would report it.
       if (response.destroyed) return;
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
       response.flushHeaders();

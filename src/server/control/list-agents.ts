@@ -9,7 +9,7 @@ export interface ListedAgent {
   rootDir: string;
 }
 
-/** More than 10,000 sockets. Any user may open sockets, so the table has no end of its own. */
+/** More than 10,000 sockets. Any user may open sockets, so the table is unbounded. */
 const maxTableBytes = 4 * 1024 * 1024;
 
 /**

@@ -18,7 +18,7 @@ export async function readWholeBody(request: IncomingMessage, maxBytes: number):
   return body.take();
 }
 
-/** The options in the body of a request; without a body none. Throws a `ControlRefusal` if it is no JSON object. */
+/** The options in the body of a request; without a body none. Throws a `ControlRefusal` if it is not a JSON object. */
 export async function readOptions(request: IncomingMessage): Promise<Record<string, unknown>> {
   const text = (await readWholeBody(request, maxJSONBytes)).toString('utf8');
   if (text === '') return {};

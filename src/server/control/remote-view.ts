@@ -95,7 +95,7 @@ export class RemoteView implements RemoteEngineView {
     }
   }
 
-  /** Takes lines until the connection or this view ends. */
+  /** Applies lines until the connection or this view closes. */
   async #read(lines: AsyncGenerator<ChangeLine, void>, over: AbortController): Promise<void> {
     const { clock } = this.#deps;
     const end = (): void => {
@@ -134,7 +134,7 @@ export class RemoteView implements RemoteEngineView {
     for (const event of events) for (const listener of this.#listeners) listener(event);
   }
 
-  /** Asks the agent why it sends nothing. One that still answers is only busy. */
+  /** Checks why the agent sends nothing. One that still answers is only busy. */
   async #check(): Promise<void> {
     const askedAt = this.#answeredAt;
     const message = await fetchAgent(this.#deps.socketPath).then(

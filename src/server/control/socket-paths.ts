@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defaultRootDir } from '../../root-dir.ts';
 
-/** Anyone may search it. It has a folder for each root-dir, which root and the control group alone may search. */
+/** Anyone may search it. It has a folder for each root-dir, which only root and the control group may search. */
 const groupFolders = '/run/kubelet-ts-control';
 
 /** Path of root's control socket for a root-dir. It is also the lock of the root-dir. */
@@ -10,7 +10,7 @@ export function rootSocketPath(rootDir: string): string {
   return rootDir === defaultRootDir ? '/run/kubelet-ts/kubelet-ts.sock' : join(rootDir, 'kubelet-ts.sock');
 }
 
-/** Path of the control socket for the control group. It is outside the root-dir, which has files for root alone. */
+/** Path of the control socket for the control group. It is outside the root-dir, whose files are only for root. */
 export function groupSocketPath(rootDir: string): string {
   const folder = rootDir === defaultRootDir ? 'default' : asName(rootDir);
   return join(groupFolders, folder, 'kubelet-ts.sock');

@@ -34,7 +34,7 @@ export function stateRoutes(context: ControlContext): ControlRoutes {
     },
     'GET /v1/stats': async (call) => {
       const engine = await context.engineFor(call);
-      // A text that is no number asks for a new sample.
+      // A text that is not a number requests a new sample.
       const maxAgeMs = Number(call.query.get('maxAge')) || 0;
       const cpuAndMemoryOnly = call.query.has('cpuAndMemoryOnly');
       sendJSON(call.response, await engine.summary({ maxAgeMs, cpuAndMemoryOnly }));

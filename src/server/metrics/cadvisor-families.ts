@@ -168,7 +168,7 @@ export function cadvisorFamilies(
   return families.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Takes a figure. One without a value is left out. `further`: labels besides those of the usage. */
+/** Adds a metric; a metric without a value is left out. `further`: labels in addition to those of the usage. */
 type Figure = (value: number | undefined, time: string | undefined, further?: Sample['labels']) => void;
 type Reader = (usage: Usage, figure: Figure) => void;
 

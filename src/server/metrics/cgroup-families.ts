@@ -7,7 +7,7 @@ import type { Family, LongFamily, Sample } from './family.ts';
 import type { MachineFacts } from './machine.ts';
 import { memoized } from './memoized.ts';
 
-/** Takes a figure. One without a value is left out. */
+/** Adds a metric; a metric without a value is left out. */
 type Figure = (value: number | undefined, further?: Sample['labels']) => void;
 type Row = Pick<Usage, 'labels'> & { cgroup: MeasuredCgroup; at: number };
 type Reader = (cgroup: MeasuredCgroup) => number | undefined;

@@ -96,7 +96,7 @@ export class EngineCounts extends EngineCounter implements Meter {
     if (event.type === 'PodUpdated') this.track(event.pod.uid).wasUpdated = true;
     if (event.type === 'SyncStarted') this.syncStarted(this.track(event.pod.uid), event.state);
     if (event.type === 'SyncFinished') {
-      // A pod without a manifest is forgotten at the end of the sync that kills it.
+      // A pod without a manifest is dropped when the sync that kills it finishes.
       const seen = this.pods.get(event.pod.uid);
       const operation = seen === undefined ? 'kill' : (seen.operation ?? 'sync');
       this.workDurations.observe(event.durationMs / 1000, { operation_type: operation });
@@ -135,7 +135,7 @@ export class EngineCounts extends EngineCounter implements Meter {
     return (this.clock.monotonic() - seenAtMonotonic) / 1000;
   }
 
-  /** Series of a pod end with it, so that their number stays bounded. kubelet: prober/worker.go run */
+  /** The series of a removed pod are deleted, so that their number stays bounded. kubelet: prober/worker.go run */
   private deletePod({ uid, name, namespace }: { uid: string; name: string; namespace: string }): void {
     this.pods.delete(uid);
     this.probes.delete((labels) => labels['pod_uid'] === uid);

@@ -11,7 +11,7 @@ export interface Family {
 /** A metric that calls out its hundreds of series, because an object for each would cost garbage collection. */
 export type LongFamily = Omit<Family, 'samples'> & { each: (emit: Emit) => void };
 
-/** Takes the parts of a sample. */
+/** Receives the parts of a sample. */
 export type Emit = (
   labels: Sample['labels'],
   further: Sample['further'],

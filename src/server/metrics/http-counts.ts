@@ -10,7 +10,7 @@ const streamPaths = ['run', 'exec', 'attach', 'portForward', 'containerLogs', 'r
 /** A server as its requests are counted. */
 export interface CountedServer {
   type: 'readonly' | 'readwrite';
-  /** First parts of the paths that have a label of their own. */
+  /** First segments of the paths that have their own label. */
   paths: ReadonlySet<string>;
 }
 
@@ -88,7 +88,7 @@ export class HTTPCounts {
   }
 }
 
-/** The first part of a path that is served, such as `exec`, or `other`, so that clients make no new series. */
+/** The first segment of a served path, such as `exec`, or `other`, so that clients cannot create new series. */
 function pathLabel(url: string, paths: ReadonlySet<string>): string {
   const [first = '', second] = decodedPath(url).replace(/^\//, '').split('/', 2);
   const path = first === 'metrics' && second !== undefined ? `${first}/${second}` : first;
@@ -99,7 +99,7 @@ function decodedPath(url: string): string {
   try {
     return decodeURIComponent(url.replace(/[?#].*$/s, ''));
   } catch {
-    // No path of ours has such an escape.
+    // None of our paths has such an escape.
     return '';
   }
 }

@@ -2,7 +2,7 @@ import type { Sample } from './family.ts';
 
 type Labels = Sample['labels'];
 
-/** Counts events by labels. Small enough to run in every agent, also if nobody scrapes it. */
+/** Counts events by labels. Small enough to run in every agent, even if nobody scrapes it. */
 export class Tally {
   private readonly counts = new Map<string, { labels: Labels; value: number }>();
 
@@ -18,7 +18,7 @@ export class Tally {
     else count.value += by;
   }
 
-  /** Forgets the series with such labels. */
+  /** Deletes the series whose labels match. */
   delete(isGone: (labels: Labels) => boolean): void {
     for (const [key, { labels }] of this.counts) if (isGone(labels)) this.counts.delete(key);
   }

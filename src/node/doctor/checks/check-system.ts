@@ -38,7 +38,7 @@ function judgeRights({ uid, capabilities }: RightsFacts): Verdict[] {
 /** The oldest release that the kubelet's authors test. */
 const minRelease = [4, 19] as const;
 const neededNamespaces = ['ipc', 'mnt', 'net', 'pid', 'uts'];
-/** Each pod with a watch of its own takes one. */
+/** Each pod with its own watch uses one. */
 const minInotifyInstances = 128;
 
 export function checkKernel({ kernel, settings }: Facts): Verdict[] {

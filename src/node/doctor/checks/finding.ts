@@ -1,7 +1,7 @@
 /** Result of one look: `unseen` if this user or this machine does not let us look. */
 export type Level = 'ok' | 'warning' | 'problem' | 'unseen';
 
-/** A result with its evidence, and the way to mend it. */
+/** A result with its evidence and how to fix it. */
 export interface Verdict {
   level: Level;
   evidence: string;
