@@ -82,9 +82,9 @@ export async function tearDownNode(options: TearDownOptions): Promise<TornDownNo
   const managers = await Promise.all(
     cgroupDrivers.map((driver) => openCgroupManager(driver, { clock: systemClock, logger })),
   );
-  const failures = await tearDownPodsOf(options, managers);
+  const { failures, isForeign } = await tearDownPodsOf(options, managers);
   for (const [index, manager] of managers.entries()) {
-    await removeLeftCgroups(options, manager, cgroupDrivers[index] ?? 'cgroupfs');
+    await removeLeftCgroups(options, manager, { cgroupDriver: cgroupDrivers[index] ?? 'cgroupfs', isForeign });
     await removeEmptyQOSCgroups(manager, options.cgroupRoot);
   }
   const mayDelete = options.deletesClaims && failures.length === 0;
@@ -104,16 +104,18 @@ async function recordRemovals(rootDir: string): Promise<void> {
 async function removeLeftCgroups(
   { rootDir, cgroupRoot, logger }: TearDownOptions,
   manager: CgroupManager,
-  cgroupDriver: CgroupDriver,
+  { cgroupDriver, isForeign }: { cgroupDriver: CgroupDriver; isForeign: TornDownPods['isForeign'] },
 ): Promise<void> {
   const present = new Set(await new PodDirs({ rootDir }).podUIDs());
   const { empty, populated } = await findLeftCgroups({
     cgroups: await listPodCgroups(manager, { cgroupRoot, cgroupDriver }),
     isPopulated: (path) => manager.isPopulated(path),
-    isPresent: (uid) => present.has(uid),
+    isPresent: (uid) => present.has(uid) || isForeign?.(uid) === true,
     ownAmong: (uids) => podsWithHistory(historyFolder(rootDir), uids),
   });
   for (const { uid } of empty) await removePodCgroup(manager, cgroupRoot, uid);
+  // They may belong to another agent's pod with the same UID.
+  if (isForeign === undefined) return;
   for (const { uid, path } of populated)
     logger.warn({ podUID: uid, cgroup: path }, 'Processes run in the cgroup of a pod that was removed earlier');
 }
@@ -153,12 +155,18 @@ async function deleteKeptManifests(rootDir: string, logger: Logger): Promise<Tor
   }
 }
 
-async function tearDownPodsOf(options: TearDownOptions, managers: readonly CgroupManager[]): Promise<RemovalFailure[]> {
+interface TornDownPods {
+  failures: RemovalFailure[];
+  /** True for a pod in the runtime that belongs to another agent. Undefined if the runtime was not asked. */
+  isForeign: ((uid: string) => boolean) | undefined;
+}
+
+async function tearDownPodsOf(options: TearDownOptions, managers: readonly CgroupManager[]): Promise<TornDownPods> {
   const { rootDir, runtimeRootDir, podLogsDir, cgroupRoot, logger, onRemoved = () => undefined } = options;
   const { onFound = () => undefined } = options;
   const podDirs = new PodDirs({ rootDir });
   const uids = await podDirs.podUIDs();
-  if (uids.length === 0) return [];
+  if (uids.length === 0) return { failures: [], isForeign: undefined };
   const { endpoint, managed } = await findRuntimeEndpoint({
     rootDir: runtimeRootDir,
     flag: options.runtimeEndpoint,
@@ -169,6 +177,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
   const done = new AbortController();
   const connection = await openOwnRuntime(endpoint, { rootDir, makesPods: false, logger, signal: done.signal });
   const { runtime, foreignPods } = connection;
+  const isForeign = (uid: string): boolean => foreignPods.holderOf(uid) !== undefined;
   try {
     const failures = await tearDownPods({
       runtime,
@@ -177,7 +186,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
       podDirs,
       removePodCgroup: async (uid) => {
         // The cgroup of this name then contains the processes of another program's pod.
-        if (foreignPods.holderOf(uid) !== undefined) return;
+        if (isForeign(uid)) return;
         for (const manager of managers) await removePodCgroup(manager, cgroupRoot, uid);
       },
       forgetRestarts: (uid, pod) => writePodRemoved(historyFolder(rootDir), uid, pod),
@@ -185,8 +194,8 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
       onRemoved,
       clock: systemClock,
     });
-    await removeDeadLogs({ options, uids, isForeign: (uid) => foreignPods.holderOf(uid) !== undefined });
-    return failures;
+    await removeDeadLogs({ options, uids, isForeign });
+    return { failures, isForeign };
   } finally {
     done.abort();
     connection.close();
