@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/longest-first.ts';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 // No module has state of its own, so the files of a worker share them: loading them costs more than most tests.
 const isolate = false;
@@ -11,7 +11,7 @@ const shared = {
   maxWorkers: availableParallelism(),
   // For a test that hangs, not for one that is slow on a busy machine.
   testTimeout: 60_000,
-  globalSetup: ['test/own-temporary-folder.ts'],
+  globalSetup: ['test/support/own-temporary-folder.ts'],
 };
 
 /** For tests of the program on a real containerd. A test waits several times, each for at most two minutes. */
@@ -22,7 +22,7 @@ const alone = ['busy-screen', 'many-remains', 'memory', 'network', 'siege'].map(
 
 export default defineConfig({
   test: {
-    reporters: ['default', './test/summary-reporter.ts'],
+    reporters: ['default', './test/support/summary-reporter.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
       {

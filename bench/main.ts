@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { formatTable } from '../src/format-table.ts';
+import { formatTable } from '../src/text/format-table.ts';
 import type { InstalledContainerd } from '../src/containerd/find-containerd.ts';
 import { UserError } from '../src/errors.ts';
 import { compactMemory } from './compact-memory.ts';

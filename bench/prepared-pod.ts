@@ -9,13 +9,13 @@ import type { ContainerConfig, Image, PodSandboxConfig } from '../src/cri/types.
 import { readMachine } from '../src/engine/container-manager/machine.ts';
 import { readCgroupDriver } from '../src/engine/container-manager/read-cgroup-driver.ts';
 import { podEventRecorder } from '../src/engine/view/event-recorder.ts';
-import { writeInPlace } from '../src/regular-file.ts';
+import { writeInPlace } from '../src/files/regular-file.ts';
 import { containerMounts } from '../src/engine/kuberuntime/container-mounts.ts';
 import { hostsFilePath } from '../src/engine/network/hosts-file.ts';
 import { generateContainerConfig } from '../src/engine/kuberuntime/request/generate-container-config.ts';
 import { containerLogsDirectory } from '../src/engine/container/log-paths.ts';
 import { podSandboxConfig } from '../src/engine/kuberuntime/pod-sandbox-config.ts';
-import type { NodeConfig } from '../src/engine/node-config.ts';
+import type { NodeConfig } from '../src/engine/config/node-config.ts';
 import { benchImage, benchPod } from './bench-pod.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,5 +1,5 @@
-import { boundedText } from './bounded-text.ts';
-import { textLimits } from './text-limits.ts';
+import { boundedText } from './text/bounded-text.ts';
+import { textLimits } from './text/text-limits.ts';
 
 /**
  * A mistake outside this program that the user can fix: a bad manifest, no socket, no root. Commands print `message`

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { ownWords } from './commands/habits/command-first.ts';
-import { endFileCalls } from './end-file-calls.ts';
+import { endFileCalls } from './process/end-file-calls.ts';
 import { errorMessage } from './errors.ts';
 
 /** Exit codes of a `run-once` that was interrupted, which must end even if nobody reads its output. */

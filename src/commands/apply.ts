@@ -3,7 +3,7 @@ import { checkDNS1123Label } from '../api/values/names.ts';
 import { appliedName } from '../engine/applied/applied-object.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions, collect } from '../node/options/flags.ts';
-import { visible } from '../visible-text.ts';
+import { visible } from '../text/visible-text.ts';
 import { appliedTarget } from './applied/applied-target.ts';
 import { objectsOfFiles } from './applied/objects-of-files.ts';
 import type { CommandDeps } from './io/deps.ts';

@@ -1,4 +1,4 @@
-import { debugVariable, describeFailure, failureText } from '../failure-text.ts';
+import { debugVariable, describeFailure, failureText } from '../node/failure-text.ts';
 import { runProgram } from './program.ts';
 import { endWithScreen } from './run/end-with-screen.ts';
 import { outputGuard } from './run-once/github-guard.ts';

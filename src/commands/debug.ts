@@ -11,7 +11,7 @@ import {
   removeEphemeralContainer,
 } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
-import { visible } from '../visible-text.ts';
+import { visible } from '../text/visible-text.ts';
 import { defaultDetachKeys } from './io/detach-keys.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { refuseFlagsOfCommands } from './io/flags-of-commands.ts';

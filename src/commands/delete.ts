@@ -5,7 +5,7 @@ import { UserError } from '../errors.ts';
 import { addRuntimeOptions, collect } from '../node/options/flags.ts';
 import { type AgentSocket, fetchSnapshot } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
-import { visible } from '../visible-text.ts';
+import { visible } from '../text/visible-text.ts';
 import { appliedObjects, appliedTarget } from './applied/applied-target.ts';
 import { objectsOfFiles } from './applied/objects-of-files.ts';
 import { dryRunOption, isDryRun } from './apply.ts';

@@ -23,7 +23,7 @@ export function register(program: Command, deps: CommandDeps): void {
       const [pod] = await podsOfAgent(flags.rootDir, [name], flags, deps.stderr);
       const revisions = pod && (await fetchRevisions(socket, pod));
       if (revisions === undefined) throw new UserError('kubelet-ts ended');
-      const { formatTable } = await import('../format-table.ts');
+      const { formatTable } = await import('../text/format-table.ts');
       const rows = revisions.map(({ revision, takenAt, wasReady, isCurrent, from, images }, index) => [
         `${revision}${isCurrent ? '*' : ''}`,
         new Date(takenAt).toISOString(),

@@ -5,7 +5,7 @@ import type { Container } from '../cri/types.ts';
 import { nanosecondsOf } from '../engine/logs/log-formatter.ts';
 import type { ReadLogsOptions } from '../engine/logs/read-logs.ts';
 import { hasCode, UserError } from '../errors.ts';
-import { printable, visible } from '../visible-text.ts';
+import { printable, visible } from '../text/visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addRuntimeOptions, duration, wholeNumber } from '../node/options/flags.ts';
 import type { OpenPod, PodFlags } from './pod/open-pod.ts';

@@ -7,7 +7,7 @@ import { UserError } from '../errors.ts';
 import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
 import { type AgentSocket, operate } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
-import { visible } from '../visible-text.ts';
+import { visible } from '../text/visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { readBareFlags } from './io/bare-flags.ts';
 import { patientSocket } from './io/patient-socket.ts';

@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import packageJSON from '../../package.json' with { type: 'json' };
 import type { OperationAction } from '../engine/operations/operation.ts';
-import { deniedToUser } from '../needs-root.ts';
-import { refuseForeignRootDir } from '../own-paths.ts';
-import { visible, visibleLines } from '../visible-text.ts';
+import { deniedToUser } from '../process/needs-root.ts';
+import { refuseForeignRootDir } from '../files/own-paths.ts';
+import { visible, visibleLines } from '../text/visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { referenceVersion } from '../node/options/flags.ts';
 import { hideSecretArguments } from './hide-secret-arguments.ts';

@@ -7,7 +7,7 @@ import { podKey } from '../api/values/pod-names.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { withRuntime } from '../node/with-runtime.ts';
-import { visible } from '../visible-text.ts';
+import { visible } from '../text/visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { objectText } from './io/json-text.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
@@ -186,7 +186,7 @@ async function printerFor(
       return (pods) => objectText(objectOf(pods, isSingle), format);
     case 'jsonpath': {
       const { parseTemplate } = await import('./output/json-path-template.ts');
-      const { visibleLines } = await import('../visible-text.ts');
+      const { visibleLines } = await import('../text/visible-text.ts');
       const fill = parseTemplate(argument);
       return (pods) => Promise.resolve(visibleLines(fill(objectOf(pods, isSingle))));
     }

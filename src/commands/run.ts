@@ -9,7 +9,7 @@ import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
 import { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
-import { requireRoot } from '../needs-root.ts';
+import { requireRoot } from '../process/needs-root.ts';
 import { openAPI } from '../node/open-api.ts';
 import { AgentEnd, endOfPodsMs, endsItsPods } from '../node/agent-end.ts';
 import { AgentHealth } from '../node/agent-health.ts';

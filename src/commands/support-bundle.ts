@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { inspectedNode } from '../node/doctor/inspected-node.ts';
 import type { NodeFlags } from '../node/options/node-options.ts';
 import { UserError } from '../errors.ts';
-import { writeFailure } from '../file-failure.ts';
-import { shellLine } from '../shell-word.ts';
-import { visible } from '../visible-text.ts';
-import { replaceFile } from '../write-file-atomic.ts';
+import { writeFailure } from '../files/file-failure.ts';
+import { shellLine } from '../text/shell-word.ts';
+import { visible } from '../text/visible-text.ts';
+import { replaceFile } from '../files/write-file-atomic.ts';
 import { addFlagsOfRun } from './flags-of-run.ts';
 import type { CommandDeps } from './io/deps.ts';
 

@@ -8,7 +8,7 @@ import { addRuntimeOptions } from '../node/options/flags.ts';
 import { fetchStats } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { formatTable } from '../format-table.ts';
+import { formatTable } from '../text/format-table.ts';
 import { objectText } from './io/json-text.ts';
 import { agentAnswer, agentSnapshot } from './pod/agent-snapshot.ts';
 import { podsShown } from './pod/resolve-pods.ts';

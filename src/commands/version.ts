@@ -2,10 +2,10 @@ import { type Command, Option } from 'commander';
 import { errorMessage, UserError } from '../errors.ts';
 import { addRuntimeOptions, referenceVersion } from '../node/options/flags.ts';
 import { withRuntime } from '../node/with-runtime.ts';
-import { programVersion } from '../program-version.ts';
+import { programVersion } from '../process/program-version.ts';
 import { fetchAgent, fetchSnapshot } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
-import { visible } from '../visible-text.ts';
+import { visible } from '../text/visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { objectText } from './io/json-text.ts';
 

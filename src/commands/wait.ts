@@ -7,7 +7,7 @@ import { fetchSnapshot, waitForAgent } from '../server/control/control-client.ts
 import { noAgent } from '../server/control/no-agent.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { unlessAborted } from '../flow/unless-aborted.ts';
-import { visible } from '../visible-text.ts';
+import { visible } from '../text/visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { reportWait } from './io/report-wait.ts';
 import { timeLimit } from './io/time-limit.ts';

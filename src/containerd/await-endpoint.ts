@@ -1,7 +1,7 @@
 import { existsSync, type FSWatcher, watch } from 'node:fs';
 import { dirname, relative, sep } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { abortWith } from '../abort-with.ts';
+import { abortWith } from '../flow/abort-with.ts';
 import type { ProbeResult } from './probe-endpoint.ts';
 
 /** A runtime that is missing or does not answer because it hangs or is ending. */

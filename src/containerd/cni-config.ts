@@ -5,10 +5,10 @@ import { searchFolders } from './find-containerd.ts';
 import { computeFreeSubnet, formatSubnet, parseRoutes, parseSubnet, type Subnet } from './cni-subnet.ts';
 import { subnetOf, SubnetClaims } from './subnet-claims.ts';
 import { systemClock } from '../clock.ts';
-import { exclusively } from '../exclusively.ts';
+import { exclusively } from '../files/exclusively.ts';
 import type { Logger } from '../logger.ts';
-import { pathExists } from '../path-exists.ts';
-import { writeFileAtomic } from '../write-file-atomic.ts';
+import { pathExists } from '../files/path-exists.ts';
+import { writeFileAtomic } from '../files/write-file-atomic.ts';
 
 export interface CNIOptions {
   /** Folder of our own configuration: `<root-dir>/cni/net.d`. */

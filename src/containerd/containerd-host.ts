@@ -1,5 +1,5 @@
 import type { ContainerdEnd } from './containerd-exit.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
+import type { ProcessIdentity } from '../process/process-identity.ts';
 
 /** A containerd that we started. */
 export interface LaunchedContainerd {

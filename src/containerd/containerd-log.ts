@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, rename, stat, truncate } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { ifPresent } from '../if-present.ts';
+import { ifPresent } from '../files/if-present.ts';
 
 /** Limit of the log. A longer log is moved away at a start, or cut while containerd runs. */
 export const maxLogBytes = 10 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { readRegularFile } from '../regular-file.ts';
+import { readRegularFile } from '../files/regular-file.ts';
 import {
   identify,
   isOfThisRoot,
@@ -8,8 +8,8 @@ import {
   listPIDs,
   type ProcessIdentity,
   readProcessFile,
-} from '../process-identity.ts';
-import { writeFileAtomic } from '../write-file-atomic.ts';
+} from '../process/process-identity.ts';
+import { writeFileAtomic } from '../files/write-file-atomic.ts';
 
 const maxPidFileBytes = 4096;
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import pLimit from 'p-limit';
-import { identify, isOfThisRoot, listPIDsNamed, type ProcessIdentity } from '../process-identity.ts';
+import { identify, isOfThisRoot, listPIDsNamed, type ProcessIdentity } from '../process/process-identity.ts';
 import { criNamespace } from './cri-namespace.ts';
 
 /** A containerd shim: the process that supervises the containers of one sandbox and outlives containerd. */

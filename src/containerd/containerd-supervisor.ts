@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
+import type { ProcessIdentity } from '../process/process-identity.ts';
 import { type ContainerdEnd, type ContainerdExit, describeExit, lastLogLine } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
 

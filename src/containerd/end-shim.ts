@@ -1,9 +1,9 @@
 import { readdir, readFile, readlink, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { ifPresent } from '../if-present.ts';
-import { pathExists } from '../path-exists.ts';
-import { isRunning, listPIDs, readStat, signalProcess, type ProcessIdentity } from '../process-identity.ts';
+import { ifPresent } from '../files/if-present.ts';
+import { pathExists } from '../files/path-exists.ts';
+import { isRunning, listPIDs, readStat, signalProcess, type ProcessIdentity } from '../process/process-identity.ts';
 import type { ContainerdShim } from './containerd-shims.ts';
 import { criNamespace } from './cri-namespace.ts';
 import type { ManagedPaths } from './managed-paths.ts';

@@ -5,8 +5,8 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../clock.ts';
 import { UserError } from '../errors.ts';
-import { writeFailure } from '../file-failure.ts';
-import { replaceFile } from '../write-file-atomic.ts';
+import { writeFailure } from '../files/file-failure.ts';
+import { replaceFile } from '../files/write-file-atomic.ts';
 import { checksumFileOf } from './archive-checksum.ts';
 import { type ImageStore, isFileError, reasonOf, streamCtr, withoutTransferService } from './ctr.ts';
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { systemClock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
-import { exclusively } from '../exclusively.ts';
+import { exclusively } from '../files/exclusively.ts';
 import { findProgram, searchFolders } from './find-containerd.ts';
 import { subnetOf, SubnetClaims } from './subnet-claims.ts';
 

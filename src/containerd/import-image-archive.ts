@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { addAbortSignal, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { isSystemError, UserError } from '../errors.ts';
-import { readFailure } from '../file-failure.ts';
+import { readFailure } from '../files/file-failure.ts';
 import { verifyArchiveChecksum } from './archive-checksum.ts';
 import { type ImageStore, isFileError, reasonOf, runCtr, withoutTransferService } from './ctr.ts';
 import type { ImportProgress } from './import-progress.ts';

@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readRegularFile } from '../regular-file.ts';
+import { readRegularFile } from '../files/regular-file.ts';
 import { errorMessage, hasCode, UserError } from '../errors.ts';
-import { readFailure } from '../file-failure.ts';
-import { writeFileAtomic } from '../write-file-atomic.ts';
+import { readFailure } from '../files/file-failure.ts';
+import { writeFileAtomic } from '../files/write-file-atomic.ts';
 
 export interface ImagesFolderOptions {
   /** `<root-dir>/images`. May be missing. */

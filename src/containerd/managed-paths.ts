@@ -1,8 +1,8 @@
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { hasCode, UserError } from '../errors.ts';
-import { maxSocketPathBytes } from '../max-socket-path-bytes.ts';
-import { needsRoot } from '../needs-root.ts';
+import { maxSocketPathBytes } from '../files/max-socket-path-bytes.ts';
+import { needsRoot } from '../process/needs-root.ts';
 
 /** The paths of a managed containerd. */
 export interface ManagedPaths {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readRegularFile } from '../regular-file.ts';
+import { readRegularFile } from '../files/regular-file.ts';
 import { hasCode, isOutOfResources } from '../errors.ts';
-import { makeFolder } from '../make-folder.ts';
-import { writeFileAtomic } from '../write-file-atomic.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { writeFileAtomic } from '../files/write-file-atomic.ts';
 
 /** Of a CNI configuration or a claim. */
 const maxFileBytes = 64 * 1024;

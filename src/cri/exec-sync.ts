@@ -5,7 +5,7 @@
 import { constants, connect as connectHTTP2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import { toError, RpcError } from '../errors.ts';
-import { textLimits } from '../text-limits.ts';
+import { textLimits } from '../text/text-limits.ts';
 import { codes } from './errors.ts';
 import { ExecSyncRequest, ExecSyncResponse } from './generated/cri.ts';
 import { MessageCutter } from './message-cutter.ts';

@@ -1,4 +1,4 @@
-import { GrowingBytes } from '../growing-bytes.ts';
+import { GrowingBytes } from '../files/growing-bytes.ts';
 
 /** Longest varint, in bytes. */
 const maxVarintBytes = 10;

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { shellWord } from '../shell-word.ts';
+import { shellWord } from '../text/shell-word.ts';
 import { configValue } from './status-info.ts';
 
 /** The folder of Debian's package. */

@@ -9,7 +9,7 @@ import type { PodUpdate } from './config/pod-config.ts';
 import { removalTimeoutMs } from './gc/tear-down-pods.ts';
 import { containerGracePeriodSeconds } from './kuberuntime/actions/termination-grace-period.ts';
 import { computeStopOrder } from './lifecycle/stop-order.ts';
-import type { KubeletParts } from './new-kubelet.ts';
+import type { KubeletParts } from './build/new-kubelet.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
 
 type Parts = Pick<

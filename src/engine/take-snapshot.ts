@@ -1,8 +1,8 @@
 import type { Pod, PodSpec, PodStatus } from '../api/types.ts';
 import { sourceOf } from '../api/values/config-annotations.ts';
 import { podFullName, podKey } from '../api/values/pod-names.ts';
-import type { KubeletParts } from './new-kubelet.ts';
-import { outdatedContainers, runsOf } from './outdated-containers.ts';
+import type { KubeletParts } from './build/new-kubelet.ts';
+import { outdatedContainers, runsOf } from './sync-loop/outdated-containers.ts';
 import type { OutgoingText } from './redaction/outgoing-text.ts';
 import type { EngineActivity, EngineSnapshot, PodActivity, PodSnapshot } from './view/snapshot.ts';
 

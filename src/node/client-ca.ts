@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import { readRegularFile } from '../regular-file.ts';
+import { readRegularFile } from '../files/regular-file.ts';
 import { UserError } from '../errors.ts';
-import { readFailure } from '../file-failure.ts';
+import { readFailure } from '../files/file-failure.ts';
 
 const maxBytes = 1024 * 1024;
 const begin = '-----BEGIN CERTIFICATE-----';

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode, UserError } from '../errors.ts';
-import { readRegularFile } from '../regular-file.ts';
-import { writeFileAtomic } from '../write-file-atomic.ts';
+import { readRegularFile } from '../files/regular-file.ts';
+import { writeFileAtomic } from '../files/write-file-atomic.ts';
 
 /** More than the longest path of a socket. */
 const maxBytes = 4096;

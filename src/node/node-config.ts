@@ -15,7 +15,7 @@ import type { EvictionConfig } from '../engine/eviction/eviction-config.ts';
 import type { ImageSettings } from '../engine/images/image-manager.ts';
 import type { ContainerNode } from '../engine/kuberuntime/request/generate-container-config.ts';
 import { sysctlAllowlist } from '../engine/lifecycle/sysctl-allowlist.ts';
-import type { NodeConfig } from '../engine/node-config.ts';
+import type { NodeConfig } from '../engine/config/node-config.ts';
 import { UserError } from '../errors.ts';
 import type { NodeOptions } from './options/node-options.ts';
 

@@ -7,9 +7,9 @@ import type { CredentialPlugin } from '../engine/images/credential-plugin.ts';
 import { type DockerConfigPlaces, readDockerConfigFiles } from '../engine/images/docker-config-files.ts';
 import type { DockerConfig } from '../engine/images/docker-config.ts';
 import { errorMessage, UserError } from '../errors.ts';
-import { readFailure } from '../file-failure.ts';
+import { readFailure } from '../files/file-failure.ts';
 import type { Logger } from '../logger.ts';
-import { maxNamedFileBytes, readRegularFile } from '../regular-file.ts';
+import { maxNamedFileBytes, readRegularFile } from '../files/regular-file.ts';
 import { problemText } from '../api/values/problem-text.ts';
 import { type CredentialProviderFlags, refuseHalfOfCredentialProviders } from './options/credential-provider-flags.ts';
 

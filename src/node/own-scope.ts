@@ -4,7 +4,7 @@ import type { Systemd, UnitProperty } from '../engine/container-manager/systemd.
 import { systemBusSocket } from '../engine/host/system-bus-socket.ts';
 import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
+import type { ProcessIdentity } from '../process/process-identity.ts';
 
 interface ScopeDeps {
   rootDir: string;

@@ -18,7 +18,7 @@ import type { ForeignPods } from '../engine/kuberuntime/owned-runtime.ts';
 import { criEventStream, type RuntimeEventStream } from '../engine/pleg/runtime-event-stream.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { needsRoot } from '../needs-root.ts';
+import { needsRoot } from '../process/needs-root.ts';
 import { readAgentProcess } from '../server/control/control-call.ts';
 import { rootSocketPath } from '../server/control/socket-paths.ts';
 import { findRuntimeOfAgent } from './find-runtime.ts';

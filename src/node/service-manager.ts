@@ -1,11 +1,11 @@
-import { boundedText } from '../bounded-text.ts';
+import { boundedText } from '../text/bounded-text.ts';
 import type { Clock } from '../clock.ts';
 import { OutgoingText } from '../engine/redaction/outgoing-text.ts';
 import { SecretValues } from '../engine/redaction/secret-values.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import { SerialQueue } from '../flow/serial-queue.ts';
 import type { Logger } from '../logger.ts';
-import { visible } from '../visible-text.ts';
+import { visible } from '../text/visible-text.ts';
 
 interface Deps {
   clock: Pick<Clock, 'monotonic'>;

@@ -7,9 +7,9 @@ import {
   ServerCredentials,
   status,
 } from '@grpc/grpc-js';
-import { boundedText } from '../bounded-text.ts';
+import { boundedText } from '../text/bounded-text.ts';
 import { errorMessage, RpcError } from '../errors.ts';
-import { textLimits } from '../text-limits.ts';
+import { textLimits } from '../text/text-limits.ts';
 import type { MessageFns } from './generated/plugin-registration.ts';
 
 /** The functions of a service by the names of its methods. A stream is an iterable. */

@@ -4,8 +4,8 @@ import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { UserError } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
-import { makeFolder } from '../make-folder.ts';
-import { maxSocketPathBytes } from '../max-socket-path-bytes.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { maxSocketPathBytes } from '../files/max-socket-path-bytes.ts';
 import type { GrpcService } from './grpc-server.ts';
 import { IdleClients } from './idle-clients.ts';
 

@@ -1,6 +1,6 @@
 import { podKey } from '../api/values/pod-names.ts';
 import type { PodSnapshot } from '../engine/view/snapshot.ts';
-import { shellLine } from '../shell-word.ts';
+import { shellLine } from '../text/shell-word.ts';
 
 /** Effect of a command of the screen: only reads, changes something, stops something, or needs the terminal. */
 type Effect = 'reads' | 'changes' | 'stops' | 'takes the terminal';

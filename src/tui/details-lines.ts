@@ -8,7 +8,7 @@ import { allContainerStatuses } from '../api/values/container-statuses.ts';
 import { explainPod } from '../engine/explain/explain-pod.ts';
 import { isWell } from '../engine/view/is-well.ts';
 import type { EngineSnapshot, PodSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
-import { fitToWidth } from '../display-width.ts';
+import { fitToWidth } from '../text/display-width.ts';
 import { isOfKind, podEventLine } from './event-lines.ts';
 import { type Line, type Span, textLine } from './line.ts';
 import { nextSyncText, pullBarText, workerText } from './pod-row.ts';

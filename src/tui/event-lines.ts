@@ -1,7 +1,7 @@
 import { podKey, type PodRef } from '../api/values/pod-names.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
 import { describeEvent } from './describe-event.ts';
-import { fitToWidth } from '../display-width.ts';
+import { fitToWidth } from '../text/display-width.ts';
 import type { Line, Span } from './line.ts';
 
 /** Below this width the events pane names pods without their namespaces. */

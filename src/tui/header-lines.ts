@@ -2,8 +2,8 @@ import { isPodReady } from '../api/values/pod-conditions.ts';
 import { humanDuration } from '../api/values/duration.ts';
 import { reasons } from '../engine/view/reasons.ts';
 import type { EngineSnapshot, PodSnapshot, RuntimeSnapshot, Silence, SourceSnapshot } from '../engine/view/snapshot.ts';
-import { displayWidth } from '../display-width.ts';
-import { printable } from '../visible-text.ts';
+import { displayWidth } from '../text/display-width.ts';
+import { printable } from '../text/visible-text.ts';
 import { type Line, type Span, textLine } from './line.ts';
 import { wrapped } from './output-page.ts';
 

@@ -1,5 +1,5 @@
-import { displayWidth, truncateToWidth } from '../display-width.ts';
-import { printable } from '../visible-text.ts';
+import { displayWidth, truncateToWidth } from '../text/display-width.ts';
+import { printable } from '../text/visible-text.ts';
 import type { Color, Palette } from './theme.ts';
 
 /** A piece of a line in one style. */

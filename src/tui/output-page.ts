@@ -1,5 +1,5 @@
-import { displayWidth } from '../display-width.ts';
-import { printable } from '../visible-text.ts';
+import { displayWidth } from '../text/display-width.ts';
+import { printable } from '../text/visible-text.ts';
 import { commandText } from './command-line.ts';
 import type { Line } from './line.ts';
 

@@ -3,7 +3,7 @@ import { podStatusText, readyText, restartCount } from '../api/values/pod-printe
 import type { KubeletEvent } from '../engine/view/events.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
 import { describeEvent } from './describe-event.ts';
-import { printable } from '../visible-text.ts';
+import { printable } from '../text/visible-text.ts';
 import { podReason } from './pod-reason.ts';
 
 /** Lines of events at a time. */

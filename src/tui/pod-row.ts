@@ -11,7 +11,7 @@ import {
   restartsText,
 } from '../api/values/pod-printer.ts';
 import type { EngineSnapshot, PodSnapshot, PullSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
-import { printable } from '../visible-text.ts';
+import { printable } from '../text/visible-text.ts';
 import type { Span } from './line.ts';
 import type { Color } from './theme.ts';
 import { podReason } from './pod-reason.ts';

@@ -1,5 +1,5 @@
 import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
-import { displayWidth, fitToWidth } from '../display-width.ts';
+import { displayWidth, fitToWidth } from '../text/display-width.ts';
 import type { Line, Span } from './line.ts';
 import { podRow, type PodRow } from './pod-row.ts';
 import type { UsageHistories } from './usage-history.ts';

@@ -1,4 +1,4 @@
-import { isNarrow } from '../display-width.ts';
+import { isNarrow } from '../text/display-width.ts';
 import { type Run, runsOf } from './runs.ts';
 
 /** One row of the terminal, without blanks at its end. */

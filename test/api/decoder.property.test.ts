@@ -19,7 +19,7 @@ import {
 import { findFault, findFaultOfFirst, loadCase } from '../fuzz/fuzz-case.ts';
 import { mutateStructure } from '../fuzz/mutate-structure.ts';
 import { realisticObject } from '../fuzz/realistic-objects.ts';
-import { propertyRuns, propertyTimeoutMs } from '../property-runs.ts';
+import { propertyRuns, propertyTimeoutMs } from '../support/property-runs.ts';
 import { decodeManifest } from '../builders/load-pod.ts';
 
 // Slow machines are slow here; nothing waits.

@@ -3,7 +3,7 @@ import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { defaultContainerGCPolicy } from '../../src/engine/gc/container-gc.ts';
 import { defaultInPlacePolicy } from '../../src/api/values/in-place.ts';
 import { sysctlAllowlist } from '../../src/engine/lifecycle/sysctl-allowlist.ts';
-import type { NodeConfig } from '../../src/engine/node-config.ts';
+import type { NodeConfig } from '../../src/engine/config/node-config.ts';
 import { makeNodeResources } from '../engine/kuberuntime/node-resources.ts';
 
 /** Node `edge1` with everything it writes below `folder`, without cgroups and resolver file of its own. */

@@ -6,7 +6,7 @@ import { register } from '../../src/commands/apply.ts';
 import { LastGoodManifests } from '../../src/engine/config/last-good/last-good-manifests.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { makeDeps, makeRuntime } from './runtime-listings.ts';
 
 test('apply refuses a namespace that no object can have, by the name of its flag', async () => {

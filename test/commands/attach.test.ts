@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { register as registerAttach } from '../../src/commands/attach.ts';
 import type { CommandDeps } from '../../src/commands/io/deps.ts';
 import { startStreamingServer, type Session, type StreamingServer } from '../cri/streaming/streaming-server.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { makeEntry } from '../tui/make-snapshot.ts';
 import { startFakeAgent } from './fake-agent.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { register as registerCheckpoint } from '../../src/commands/checkpoint.ts';
 import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { RpcError, UserError } from '../../src/errors.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';
 
 const unimplemented = 12;

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../src/commands/debug.ts';
 import { debugProfiles } from '../../src/commands/pod/debug-profiles.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { makeEntry } from '../tui/make-snapshot.ts';
 import { startFakeAgent } from './fake-agent.ts';
 import { noAgentOn } from './no-agent-on.ts';

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { objectsNamed, register } from '../../src/commands/delete.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { makeDeps, makeRuntime } from './runtime-listings.ts';
 
 /** What `delete` prints on stderr without an agent, which knows no object. */

@@ -6,7 +6,7 @@ import { register as registerExec } from '../../src/commands/exec.ts';
 import { openTerminal } from '../../src/commands/io/terminal.ts';
 import { startStreamingServer, type Session, type StreamingServer } from '../cri/streaming/streaming-server.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let rootDir: string;
 let server: StreamingServer | undefined;

@@ -6,7 +6,7 @@ import { register as registerDoctor } from '../../src/commands/doctor.ts';
 import { register as registerRun } from '../../src/commands/run.ts';
 import { register as registerBundle } from '../../src/commands/support-bundle.ts';
 import { register as registerValidate } from '../../src/commands/validate.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { makeDeps, makeRuntime } from './runtime-listings.ts';
 
 type Register = typeof registerRun;

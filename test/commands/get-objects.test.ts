@@ -5,7 +5,7 @@ import { register } from '../../src/commands/ps.ts';
 import { LastGoodManifests } from '../../src/engine/config/last-good/last-good-manifests.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../tui/make-snapshot.ts';
 import { startFakeAgent } from './fake-agent.ts';
 import { makeDeps, makeRuntime } from './runtime-listings.ts';

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { descriptionText } from '../../src/commands/describe/description-text.ts';
-import { formatTable } from '../../src/format-table.ts';
+import { formatTable } from '../../src/text/format-table.ts';
 import { jsonText } from '../../src/commands/io/json-text.ts';
 import { nodeDiffText } from '../../src/commands/diff/node-diff-text.ts';
 import { problemReport } from '../../src/commands/io/problem-report.ts';

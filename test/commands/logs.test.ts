@@ -10,7 +10,7 @@ import { willRestart } from '../../src/commands/pod/watch-container-end.ts';
 import type { Container } from '../../src/cri/types.ts';
 import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let directory: string;
 

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { registerOperation } from '../../src/commands/operate.ts';
 import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../tui/make-snapshot.ts';
 import { type Asked, startFakeAgent } from './fake-agent.ts';
 import { makeDeps, makeRuntime } from './runtime-listings.ts';

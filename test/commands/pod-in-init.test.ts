@@ -8,7 +8,7 @@ import { register as registerExec } from '../../src/commands/exec.ts';
 import { register as registerLogs } from '../../src/commands/logs.ts';
 import type { Container } from '../../src/cri/types.ts';
 import { makeAPIContainerStatus, makeContainer as makeSpec, makePod } from '../builders/pods.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startFakeAgent } from './fake-agent.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runProgram } from '../../src/commands/program.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** What a command line that shows the screen rejects with, without an agent. Tests have no terminal. */
 async function refusal(line: string, term = 'xterm'): Promise<unknown> {

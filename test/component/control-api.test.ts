@@ -12,7 +12,7 @@ import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { World } from './world.ts';
 
 /** Places of a schema in the document. */

@@ -7,7 +7,7 @@ import { grpcService } from '../../src/cri/grpc-service.ts';
 import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
 import { mountPointsUnder } from '../../src/engine/host/mounts.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
-import { newCSI } from '../../src/engine/new-volumes.ts';
+import { newCSI } from '../../src/engine/build/new-volumes.ts';
 import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
 import { RpcError } from '../../src/errors.ts';
 import { NodeDefinition } from '../../src/plugins/generated/csi.ts';
@@ -19,7 +19,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCSIDriver, namesBelow } from '../fakes/fake-csi-driver.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { PathGuard } from '../../src/engine/host/path-guard.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** `CSI_ROUNDS=200 CSI_SEED=7` tries more rounds, and others. */
 const rounds = Number(process.env['CSI_ROUNDS'] ?? 3);

@@ -7,7 +7,7 @@ import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts
 import type { CSIDrivers } from '../../src/engine/csi/csi-drivers.ts';
 import { mountPointsUnder } from '../../src/engine/host/mounts.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
-import { newCSI } from '../../src/engine/new-volumes.ts';
+import { newCSI } from '../../src/engine/build/new-volumes.ts';
 import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
 import type { MountedVolume } from '../../src/engine/volumes/volume-mounter.ts';
 import { RpcError } from '../../src/errors.ts';
@@ -20,7 +20,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCSIDriver, namesBelow } from '../fakes/fake-csi-driver.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { PathGuard } from '../../src/engine/host/path-guard.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let folder: string;
 let objects: ConfigObjects;

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pathExists } from '../../src/path-exists.ts';
+import { pathExists } from '../../src/files/path-exists.ts';
 import { openPlugins } from '../../src/plugins/open-plugins.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { FakePlugin } from '../fakes/fake-plugin.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
-import { propertyRuns, propertyTimeoutMs } from '../property-runs.ts';
+import { propertyRuns, propertyTimeoutMs } from '../support/property-runs.ts';
 import { World } from './world.ts';
 
 const resource = 'example.com/dev';

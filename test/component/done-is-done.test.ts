@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { Pod, RawPod } from '../../src/api/types.ts';
 import { parseEvictionThresholds } from '../../src/api/values/eviction-thresholds.ts';
 import { defaultContainerGCPolicy } from '../../src/engine/gc/container-gc.ts';
-import type { NodeConfig } from '../../src/engine/node-config.ts';
+import type { NodeConfig } from '../../src/engine/config/node-config.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
-import { fillDisk, mountSmallDisk } from '../full-disk.ts';
+import { fillDisk, mountSmallDisk } from '../support/full-disk.ts';
 import { type Engine, World } from './world.ts';
 
 /** A pod of node `edge1` and what holds once each of its containers has done its part. */

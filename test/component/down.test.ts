@@ -13,7 +13,7 @@ import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Runs a command line in this process. */
 async function run(words: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {

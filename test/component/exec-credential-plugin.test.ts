@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { execCredentialPlugin } from '../../src/engine/images/exec-credential-plugin.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let binDir: string;
 let clock: FakeClock;

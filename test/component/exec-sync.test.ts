@@ -8,7 +8,7 @@ import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let socketPath: string;
 let fake: FakeRuntime;

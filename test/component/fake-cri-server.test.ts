@@ -20,7 +20,7 @@ import type { ImageService } from '../../src/cri/image-service.ts';
 import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let folder: string;
 let socketPath: string;

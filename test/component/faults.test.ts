@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { boundedText } from '../../src/bounded-text.ts';
+import { boundedText } from '../../src/text/bounded-text.ts';
 import type { PodSource } from '../../src/engine/config/pod-source.ts';
 import { UserError } from '../../src/errors.ts';
 import { Faults } from '../../src/flow/faults.ts';

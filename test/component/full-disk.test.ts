@@ -9,13 +9,13 @@ import { DiskStateFile } from '../../src/engine/container-manager/checkpoint/dis
 import { CPUSet } from '../../src/engine/container-manager/cpu-topology/cpu-set.ts';
 import { PodResources } from '../../src/engine/container-manager/resource-managers/pod-resources.ts';
 import { decodeRevision } from '../../src/engine/in-place/revision-file.ts';
-import type { NodeConfig } from '../../src/engine/node-config.ts';
+import type { NodeConfig } from '../../src/engine/config/node-config.ts';
 import type { Logger } from '../../src/logger.ts';
 import { makeConfigMap } from '../builders/config-objects.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
-import { fillDisk, mountSmallDisk } from '../full-disk.ts';
+import { fillDisk, mountSmallDisk } from '../support/full-disk.ts';
 import { type Engine, World } from './world.ts';
 
 const image = 'registry.example/app:1';

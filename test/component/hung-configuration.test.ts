@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { flagsLayer } from '../../src/node/options/add-configuration-flags.ts';
 import { BrokenConfiguration, newPathGuard, readConfiguration } from '../../src/node/options/read-configuration.ts';
-import { hungMount } from '../hung-mount.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { hungMount } from '../support/hung-mount.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Reads the configuration. Resolves with the error, and with how long that took. */
 async function failure(reading: Promise<unknown>): Promise<object> {

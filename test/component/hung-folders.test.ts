@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { FileSource } from '../../src/engine/config/file/file-source.ts';
 import type { SourceUpdate } from '../../src/engine/config/pod-source.ts';
-import { hungMount } from '../hung-mount.ts';
+import { hungMount } from '../support/hung-mount.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const pod = (name: string): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: main, image: "app:1" }] }\n`;

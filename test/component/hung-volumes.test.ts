@@ -9,8 +9,8 @@ import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
 import { makeClaim, makeVolume, makeVolumeClaims } from '../builders/storage-objects.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { hungMount } from '../hung-mount.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { hungMount } from '../support/hung-mount.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const claim: Omit<Volume, 'name'> = { persistentVolumeClaim: { claimName: 'data' } };
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { testModel } from '../model-check.ts';
+import { testModel } from '../support/model-check.ts';
 import { InPlaceModel } from './in-place-model.ts';
 
 const method = fc.constantFrom(

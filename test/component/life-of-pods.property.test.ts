@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { testModel } from '../model-check.ts';
+import { testModel } from '../support/model-check.ts';
 import { LifeModel, names } from './life-model.ts';
 
 const name = fc.constantFrom(...names);

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { MetricFamily } from '../../src/server/generated/prometheus.ts';
 import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { AgentMetrics, type MetricsPath, metricsPaths } from '../../src/server/metrics/agent-metrics.ts';
-import { promtoolFaults } from '../promtool.ts';
+import { promtoolFaults } from '../support/promtool.ts';
 import type { Pod } from '../../src/api/types.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { DirectPlugins, goodPlugin, healthy } from '../fakes/direct-plugins.ts';

@@ -12,7 +12,7 @@ import { configObjectsOf, makeConfigMap, makeSecret } from '../builders/config-o
 import { makeContainer, makePod } from '../builders/pods.ts';
 import { makeVolumeClaims } from '../builders/storage-objects.ts';
 import { lineLogger } from '../fakes/line-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { PathGuard } from '../../src/engine/host/path-guard.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 

@@ -8,7 +8,7 @@ import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const podOf = (name: string, namespace: string): string => `
 apiVersion: v1

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
-import { newStats } from '../../src/engine/new-stats.ts';
+import { newStats } from '../../src/engine/build/new-stats.ts';
 import type { Summary } from '../../src/engine/stats/summary.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';

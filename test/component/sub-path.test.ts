@@ -19,7 +19,7 @@ import { mountPointsUnder, mountTmpfs } from '../../src/engine/host/mounts.ts';
 import { removeTree } from '../../src/engine/host/remove-tree.ts';
 import { bindSubPath, type SubPath, subPathTarget } from '../../src/engine/volumes/sub-path.ts';
 import { errorMessage } from '../../src/errors.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let folder: string;
 let volumePath: string;

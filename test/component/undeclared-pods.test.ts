@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
 import { podTable } from '../../src/engine/listing/pod-table.ts';
 import { nodeWarnings } from '../../src/engine/listing/node-warnings.ts';
-import type { KubeletDeps } from '../../src/engine/kubelet-deps.ts';
+import type { KubeletDeps } from '../../src/engine/build/kubelet-deps.ts';
 import type { Logger } from '../../src/logger.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';

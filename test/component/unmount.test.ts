@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { mountPointsUnder, mountTmpfs, unmountTree } from '../../src/engine/host/mounts.ts';
-import { pathExists } from '../../src/path-exists.ts';
+import { pathExists } from '../../src/files/path-exists.ts';
 import { removeTree } from '../../src/engine/host/remove-tree.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Long enough for a shell to start on a busy machine. */
 const timeoutMs = 2000;

@@ -16,7 +16,7 @@ import { makeContainer, makePod } from '../builders/pods.ts';
 import { makeVolumeClaims } from '../builders/storage-objects.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { PathGuard } from '../../src/engine/host/path-guard.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let folder: string;
 let podDirs: PodDirs;

@@ -8,7 +8,7 @@ import type { Kubelet } from '../../src/engine/kubelet.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
-import { mountSmallDisk } from '../full-disk.ts';
+import { mountSmallDisk } from '../support/full-disk.ts';
 import { type Engine, World } from './world.ts';
 
 /** Rounds of churn. Time passes finely in a round, and in leaps until the next one. */

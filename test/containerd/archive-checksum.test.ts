@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { verifyArchiveChecksum } from '../../src/containerd/archive-checksum.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** An archive with the content `a`, and a checksum beside it. */
 async function archiveWith(checksum?: string): Promise<string> {

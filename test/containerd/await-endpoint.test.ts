@@ -6,7 +6,7 @@ import { awaitEndpoint } from '../../src/containerd/await-endpoint.ts';
 import type { ProbeResult } from '../../src/containerd/probe-endpoint.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { Journal } from '../fakes/journal.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const absent: ProbeResult = { kind: 'absent' };
 const refused: ProbeResult = { kind: 'refused' };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ensureCNIConfig, removeBridge, type CNIOptions } from '../../src/containerd/cni-config.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const allPlugins = ['bridge', 'host-local', 'loopback', 'portmap', 'firewall'];
 

@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cutLog, readLastLines, rotateContainerdLog } from '../../src/containerd/containerd-log.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Contents of the log and of the one that was moved away. */
 const contentsOf = (log: string): Promise<string[]> =>

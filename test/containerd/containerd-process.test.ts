@@ -8,8 +8,8 @@ import {
   isContainerdCommand,
   writePidFile,
 } from '../../src/containerd/containerd-process.ts';
-import { identify, type ProcessIdentity } from '../../src/process-identity.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { identify, type ProcessIdentity } from '../../src/process/process-identity.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('knows our containerd by its program and its whole arguments', () => {
   const args = ['/usr/bin/containerd', ...containerdArguments('/r/config.toml')];

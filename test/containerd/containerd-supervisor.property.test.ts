@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { testModel } from '../model-check.ts';
+import { testModel } from '../support/model-check.ts';
 import { SupervisorModel } from './supervisor-model.ts';
 
 /** Two lives of ours at once, as `images load` beside `run`. */

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { identify } from '../../src/process-identity.ts';
+import { identify } from '../../src/process/process-identity.ts';
 import type { ContainerdHost } from '../../src/containerd/containerd-host.ts';
 import { ContainerdSupervisor } from '../../src/containerd/containerd-supervisor.ts';
 import { LinuxContainerdHost } from '../../src/containerd/linux-containerd-host.ts';
@@ -10,7 +10,7 @@ import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-pa
 import { waitForPath } from '../../src/containerd/wait-for-path.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A supervisor of a program in the place of containerd, over a root-dir with what a dead one left. */
 async function supervisorOf(

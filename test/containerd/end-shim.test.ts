@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ContainerdShim } from '../../src/containerd/containerd-shims.ts';
 import { endShim } from '../../src/containerd/end-shim.ts';
-import { identify, isRunning, type ProcessIdentity } from '../../src/process-identity.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { identify, isRunning, type ProcessIdentity } from '../../src/process/process-identity.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const shimSockets = '/run/containerd/s';
 await mkdir(shimSockets, { recursive: true, mode: 0o711 }).catch(() => undefined);

@@ -6,7 +6,7 @@ import type { ImageStore } from '../../src/containerd/ctr.ts';
 import { exportImageArchive } from '../../src/containerd/export-image-archive.ts';
 import { UserError } from '../../src/errors.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A folder, and a `ctr` elsewhere that answers every command with this script. */
 async function storeWith(script: string, minor = 6): Promise<{ store: ImageStore; folder: string; file: string }> {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findContainerd, searchFolders } from '../../src/containerd/find-containerd.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A folder of programs; `containerd` says this version. */
 async function programs(names: readonly string[], version = '1.6.20'): Promise<string> {

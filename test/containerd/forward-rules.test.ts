@@ -4,7 +4,7 @@ import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
 import { allowForwarding, disallowForwarding } from '../../src/containerd/forward-rules.ts';
 import { SubnetClaims } from '../../src/containerd/subnet-claims.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const jump = '-A FORWARD -j KUBELET-TS-FORWARD';
 const rule =

@@ -9,7 +9,7 @@ import type { ImageStore } from '../../src/containerd/ctr.ts';
 import { importImageArchive, parseImportedNames } from '../../src/containerd/import-image-archive.ts';
 import { type ImportProgress, importText } from '../../src/containerd/import-progress.ts';
 import { UserError } from '../../src/errors.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 async function emptyArchive(): Promise<string> {
   const file = join(await temporaryFolder(), 'a.tar');

@@ -8,7 +8,7 @@ import {
   type ImagesFolderOptions,
 } from '../../src/containerd/import-images-folder.ts';
 import { UserError } from '../../src/errors.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /**
  * An images folder with these files, and an importer that names an image after its archive and refuses content `bad`.

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/clock.ts';
 import { hasImageArchives } from '../../src/containerd/import-images-folder.ts';
 import { importIntoShared } from '../../src/containerd/import-into-shared.ts';
 import { UserError } from '../../src/errors.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const endpoint = 'unix:///run/crio/crio.sock';
 

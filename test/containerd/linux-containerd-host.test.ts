@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { identify } from '../../src/process-identity.ts';
+import { identify } from '../../src/process/process-identity.ts';
 import { LinuxContainerdHost } from '../../src/containerd/linux-containerd-host.ts';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('signals a process, and none that has its number now', async () => {
   const host = new LinuxContainerdHost(managedPaths(await temporaryFolder()), systemClock);

@@ -6,7 +6,7 @@ import { withListedImages } from '../../src/containerd/listed-images.ts';
 import { waitUntilReady } from '../../src/containerd/wait-until-ready.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const { signal } = new AbortController();
 

@@ -5,11 +5,11 @@ import { systemClock } from '../../src/clock.ts';
 import { ManagedImages } from '../../src/containerd/managed-images.ts';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
 import { pauseImageArchive, pauseImageName } from '../../src/containerd/pause/pause-image.ts';
-import { makeFolder } from '../../src/make-folder.ts';
+import { makeFolder } from '../../src/files/make-folder.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const { signal } = new AbortController();
 

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { assertSocketsFit, hasManagedContainerd, managedPaths } from '../../src/containerd/managed-paths.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('everything is below the root-dir', () => {
   expect(managedPaths('/var/lib/kubelet-ts/')).toEqual({

@@ -8,7 +8,7 @@ import { probeEndpoint } from '../../src/containerd/probe-endpoint.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('a CRI runtime answers with its name and version', async () => {
   const socketPath = join(await temporaryFolder(), 'cri.sock');

@@ -3,7 +3,7 @@ import { readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SubnetClaims, subnetOf } from '../../src/containerd/subnet-claims.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('a configuration has a subnet, or none if it is missing', async () => {
   const folder = await temporaryFolder();

@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/clock.ts';
 import type { ContainerdEnd } from '../../src/containerd/containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from '../../src/containerd/containerd-host.ts';
-import type { ProcessIdentity } from '../../src/process-identity.ts';
+import type { ProcessIdentity } from '../../src/process/process-identity.ts';
 import { ContainerdSupervisor } from '../../src/containerd/containerd-supervisor.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';

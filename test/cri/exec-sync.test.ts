@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from '
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ExecSyncClient } from '../../src/cri/exec-sync.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A server, and a client of it. */
 async function connected(options: ConstructorParameters<typeof ExecSyncClient>[1] = {}) {

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { grpcHealthCheck } from '../../src/cri/grpc-health-check.ts';
 import { openReadyChannel } from '../../src/cri/grpc-channel.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** An empty frame of HTTP/2 with the settings of a server. */
 const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);

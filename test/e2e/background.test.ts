@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { programVersion } from '../../src/program-version.ts';
+import { programVersion } from '../../src/process/program-version.ts';
 import { fetchAgent, waitForAgent } from '../../src/server/control/control-client.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { Agent, isReady } from './agent.ts';

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Finding, Level } from '../../src/node/doctor/checks/finding.ts';
-import { programVersion } from '../../src/program-version.ts';
+import { programVersion } from '../../src/process/program-version.ts';
 import { archiveTexts } from '../node/support-bundle/archive-texts.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';

@@ -10,7 +10,7 @@ import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { program } from './program.ts';
 import { shells } from './shells.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let agent: Agent;
 /** Has the port that pod `port` wants. */

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../temporary-folder.ts';
-import { hungMount } from '../hung-mount.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { hungMount } from '../support/hung-mount.ts';
 import { Agent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { ProcessIdentity } from '../../src/process-identity.ts';
+import type { ProcessIdentity } from '../../src/process/process-identity.ts';
 import { findContainerd } from '../../src/containerd/find-containerd.ts';
 import type { ContainerdExit } from '../../src/containerd/containerd-exit.ts';
 import { ManagedContainerd, type ManagedContainerdOptions } from '../../src/containerd/managed-containerd.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import pLimit from 'p-limit';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { program } from './program.ts';
 
 /** A line of a stack, or of a bundle as Node prints it above one, or what Node says at the end. */

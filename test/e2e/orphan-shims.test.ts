@@ -15,7 +15,7 @@ import { waitForPath } from '../../src/containerd/wait-for-path.ts';
 import { type Channel, openChannel } from '../../src/cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
 import type { Logger } from '../../src/logger.ts';
-import type { ProcessIdentity } from '../../src/process-identity.ts';
+import type { ProcessIdentity } from '../../src/process/process-identity.ts';
 import { Journal } from '../fakes/journal.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { containerdReleases, inTurn } from './containerd-releases.ts';

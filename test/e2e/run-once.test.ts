@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { waitForPath } from '../../src/containerd/wait-for-path.ts';
-import { exclusively } from '../../src/exclusively.ts';
+import { exclusively } from '../../src/files/exclusively.ts';
 import { WebServer } from '../fakes/web-server.ts';
 import { Agent } from './agent.ts';
 import { inTurn } from './containerd-releases.ts';

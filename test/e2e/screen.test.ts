@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readStat } from '../../src/process-identity.ts';
-import { programVersion } from '../../src/program-version.ts';
+import { readStat } from '../../src/process/process-identity.ts';
+import { programVersion } from '../../src/process/program-version.ts';
 import { fetchAgent } from '../../src/server/control/control-client.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { Agent } from './agent.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { endedByDownCode } from '../../src/commands/service/systemd-unit.ts';
 import { NotifySocket } from '../fakes/notify-socket.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 

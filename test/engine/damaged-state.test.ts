@@ -6,12 +6,12 @@ import { historyPath } from '../../src/engine/history/history-file.ts';
 import { PodHistories } from '../../src/engine/history/pod-histories.ts';
 import { readRevision } from '../../src/engine/in-place/applied-revisions.ts';
 import { StatusRecords } from '../../src/engine/status/status-records.ts';
-import { WallClockStore } from '../../src/engine/wall-clock-store.ts';
+import { WallClockStore } from '../../src/engine/host/wall-clock-store.ts';
 import { WallClockHistory } from '../../src/flow/wall-clock-history.ts';
 import type { Logger } from '../../src/logger.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { lineLogger } from '../fakes/line-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const pod = { namespace: 'default', name: 'web' };
 

@@ -3,7 +3,7 @@ import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/pro
 import { basename, dirname, join, relative } from 'node:path';
 import type { CgroupFiles } from '../../src/engine/container-manager/cgroup-files.ts';
 import type { CgroupController, CgroupMounts } from '../../src/engine/container-manager/cgroup-mounts.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Files a new cgroup has for each controller, without those of huge pages. */
 const filesV1: Readonly<Record<CgroupController, readonly string[]>> = {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { WallClockHistory } from '../../src/flow/wall-clock-history.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { propertyRuns } from '../property-runs.ts';
+import { propertyRuns } from '../support/property-runs.ts';
 
 const dayMs = 86_400_000;
 

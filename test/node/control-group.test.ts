@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findControlGroup } from '../../src/node/control-group.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const groups = 'root:x:0:\nops:x:1001:ada,bob\nopsmore:x:1002:\nbroken:x:none:\n';
 const hint = 'Make it with groupadd. Give the number of a group that comes from elsewhere, such as LDAP.';

@@ -2,7 +2,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lastRuntime, recordRuntime } from '../../src/node/last-runtime.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const endpoint = 'unix:///run/other/containerd.sock';
 const noteOf = (rootDir: string): string => join(rootDir, 'state/runtime-endpoint');

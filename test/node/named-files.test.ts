@@ -9,7 +9,7 @@ import { flagsLayer } from '../../src/node/options/add-configuration-flags.ts';
 import { readConfiguration } from '../../src/node/options/read-configuration.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const noFlags = flagsLayer({});
 

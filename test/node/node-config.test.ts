@@ -4,7 +4,7 @@ import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { nodeConfig } from '../../src/node/node-config.ts';
 import { addNodeOptions } from '../../src/node/options/node-flags.ts';
 import { type NodeFlags, type NodeOptions, nodeOptions } from '../../src/node/options/node-options.ts';
-import type { NodeConfig } from '../../src/engine/node-config.ts';
+import type { NodeConfig } from '../../src/engine/config/node-config.ts';
 import { UserError } from '../../src/errors.ts';
 import { makeMachine } from '../builders/machine.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { nameServersHint } from '../../src/engine/network/resolvers.ts';
 import { checkNodeFitness, missingControllers, mountedControllers } from '../../src/node/node-fitness.ts';
 import { makeMachine } from '../builders/machine.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const zram = { name: '/dev/zram0', sizeBytes: 1n << 30n };
 

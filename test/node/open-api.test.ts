@@ -14,7 +14,7 @@ import { CertificateAuthority } from '../fakes/certificate-authority.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { apiDeps } from '../server/api/api-rig.ts';
 
 async function freePort(): Promise<number> {

@@ -5,7 +5,7 @@ import { UserError } from '../../src/errors.ts';
 import { openPodResources } from '../../src/node/open-pod-resources.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const defaults = {
   featureGates: defaultFeatureGates,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { setOwnOOMScoreAdj } from '../../src/node/own-oom-score.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** What is said, by level. */
 async function told(oomScoreAdj: number, path: string): Promise<[level: string, oomScoreAdj: unknown][]> {

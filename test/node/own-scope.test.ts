@@ -5,7 +5,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeSystemd } from '../fakes/fake-systemd.ts';
 import { lineLogger } from '../fakes/line-logger.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const containerd = { pid: 4711, startTicks: '99' };
 const unit = 'kubelet-ts-containerd-4711-99.scope';

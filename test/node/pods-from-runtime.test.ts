@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { podsFromRuntime } from '../../src/node/pods-from-runtime.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('the pods of a runtime without an agent', () => {
   const clock = new FakeClock(Date.parse('2025-01-01T00:00:00Z'));

@@ -11,7 +11,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
 import { startFakeAgent } from '../commands/fake-agent.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let rootDir: string;
 let paths: ManagedPaths;

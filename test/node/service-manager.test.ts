@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundedText } from '../../src/bounded-text.ts';
+import { boundedText } from '../../src/text/bounded-text.ts';
 import { SecretValues } from '../../src/engine/redaction/secret-values.ts';
 import { ServiceManager } from '../../src/node/service-manager.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';

@@ -5,7 +5,7 @@ import { unreadyBecause } from '../../src/node/unready-because.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 async function setUp() {
   const folder = await temporaryFolder();

@@ -3,7 +3,7 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { boundedText } from '../../src/bounded-text.ts';
+import { boundedText } from '../../src/text/bounded-text.ts';
 import { codes } from '../../src/cri/errors.ts';
 import { openChannel } from '../../src/cri/grpc-channel.ts';
 import { grpcService } from '../../src/cri/grpc-service.ts';
@@ -13,7 +13,7 @@ import { serveUnixGrpc } from '../../src/plugins/unix-grpc-server.ts';
 import { openPlugins } from '../../src/plugins/open-plugins.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 async function serve(clock = new FakeClock()): Promise<string> {
   const path = join(await temporaryFolder(), 'pod-resources', 'kubelet.sock');

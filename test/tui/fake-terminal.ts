@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import type { KubeletEvent } from '../../src/engine/view/events.ts';
 import type { EngineSnapshot, PodUsage, RemoteEngineView, Silence } from '../../src/engine/view/snapshot.ts';
 import type { RunningCommand, ScreenCommands } from '../../src/tui/screen-commands.ts';
-import { displayWidth } from '../../src/display-width.ts';
+import { displayWidth } from '../../src/text/display-width.ts';
 import type { TerminalOutput } from '../../src/tui/terminal.ts';
 import type { GuardedProcess } from '../../src/tui/terminal-guard.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';

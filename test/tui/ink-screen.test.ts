@@ -5,8 +5,8 @@ import { afterEach, expect, test } from 'vitest';
 import type { Frame } from '../../src/tui/frame-lines.ts';
 import { type InkScreen, mountInkScreen } from '../../src/tui/ink-screen.tsx';
 import { rowOf } from '../../src/tui/row.ts';
-import { printable } from '../../src/visible-text.ts';
-import { propertyRuns } from '../property-runs.ts';
+import { printable } from '../../src/text/visible-text.ts';
+import { propertyRuns } from '../support/property-runs.ts';
 import { FakeStdin } from './fake-terminal.ts';
 
 const screens: InkScreen[] = [];

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { EngineSnapshot } from '../../src/engine/view/snapshot.ts';
-import { displayWidth } from '../../src/display-width.ts';
+import { displayWidth } from '../../src/text/display-width.ts';
 import { runScreen, type Screen } from '../../src/tui/screen.ts';
 import type { Theme } from '../../src/tui/theme.ts';
 import { FakeCommands, FakeProcess, FakeStdin, FakeStdout, FakeView, ScreenClock } from './fake-terminal.ts';

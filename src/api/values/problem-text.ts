@@ -1,6 +1,6 @@
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { humanDuration } from './duration.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 
 /**
  * A problem on one line, as compilers print it: `file:line:column: error: field: message (hint)`. `now`, in

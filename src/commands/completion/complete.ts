@@ -1,9 +1,9 @@
 import type { Command, Option } from 'commander';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
-import { rootDirNamed } from '../../root-dir.ts';
+import { rootDirNamed } from '../../files/root-dir.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
-import { visibleLines } from '../../visible-text.ts';
+import { visibleLines } from '../../text/visible-text.ts';
 import { type Candidate, containerNames, ephemeralNames, namespaceNames, podNames } from './known-names.ts';
 
 export interface KnownCommands {

@@ -2,7 +2,7 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { execInContainer } from '../../cri/streaming/exec-in-container.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { UserError } from '../../errors.ts';
-import { visibleLines } from '../../visible-text.ts';
+import { visibleLines } from '../../text/visible-text.ts';
 import { archiveLocalTree } from './archive-local-tree.ts';
 import type { CopyReport } from './copy-report.ts';
 import { extractArchive } from './extract-archive.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import type { OutputStream } from '../io/deps.ts';
 
 /** Milliseconds between two pictures of the progress. */

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { extract, type Extract, type Header } from 'tar-stream';
 import { errorMessage, isSystemError, UserError } from '../../errors.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import type { CopyReport } from './copy-report.ts';
 import type { Source, Target } from './parse-endpoints.ts';
 import { TargetTree } from './target-tree.ts';

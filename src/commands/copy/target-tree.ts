@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { chmod, type FileHandle, link, lstat, mkdir, open, realpath, symlink, unlink } from 'node:fs/promises';
 import { OpenFolder } from '../../engine/host/open-folder.ts';
 import { hasCode, UserError } from '../../errors.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 
 /*
  * INVARIANTS: an archive of a container is hostile. Each folder is opened inside the one before it and none may be a

@@ -1,7 +1,7 @@
 import type { Container, ContainerState, ContainerStatus } from '../../api/types.ts';
 import { type ByKind, byKind, type ProbeHandlers } from '../../api/values/by-kind.ts';
 import { humanDuration } from '../../api/values/duration.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import { exitText } from '../../node/log/exit-text.ts';
 import { fields, timeText } from './field-text.ts';
 

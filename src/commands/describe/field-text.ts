@@ -1,4 +1,4 @@
-import { printable } from '../../visible-text.ts';
+import { printable } from '../../text/visible-text.ts';
 
 /**
  * Labelled values in two columns, one a line. Leaves out undefined and empty ones. A value of several lines continues

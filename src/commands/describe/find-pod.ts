@@ -5,7 +5,7 @@ import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
 import type { EngineSnapshot, NodePressureSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { toError, UserError } from '../../errors.ts';
-import { isDenied } from '../../needs-root.ts';
+import { isDenied } from '../../process/needs-root.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { hasAgentProcess } from '../pod/agent-snapshot.ts';

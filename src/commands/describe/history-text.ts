@@ -1,7 +1,7 @@
 import { humanDuration } from '../../api/values/duration.ts';
 import type { EndEntry, EventEntry, HistoryEntry } from '../../engine/history/history-entry.ts';
-import { printable } from '../../visible-text.ts';
-import { formatTable } from '../../format-table.ts';
+import { printable } from '../../text/visible-text.ts';
+import { formatTable } from '../../text/format-table.ts';
 import { exitText } from '../../node/log/exit-text.ts';
 
 /** Ends of containers and events, newest last. `now` is in milliseconds since the epoch. */

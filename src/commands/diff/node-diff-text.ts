@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import type { NodeDiff, PodChange } from '../../node/diff/compute-node-diff.ts';
 import type { ConfigObjectChange } from '../../node/diff/config-object-changes.ts';
 import type { FieldDifference } from '../../node/diff/field-differences.ts';

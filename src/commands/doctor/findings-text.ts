@@ -1,5 +1,5 @@
 import type { Finding, Level } from '../../node/doctor/checks/finding.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import type { Painter } from '../io/paint.ts';
 
 interface Form {

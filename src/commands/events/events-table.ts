@@ -1,5 +1,5 @@
 import { humanDuration } from '../../api/values/duration.ts';
-import { formatTable } from '../../format-table.ts';
+import { formatTable } from '../../text/format-table.ts';
 import type { ListedEvent } from './past-events.ts';
 
 /** True for an event of the wanted type and namespace. */

@@ -1,6 +1,6 @@
 import { humanDuration } from '../../api/values/duration.ts';
 import type { Evidence } from '../../engine/explain/explanation.ts';
-import { printable } from '../../visible-text.ts';
+import { printable } from '../../text/visible-text.ts';
 import { paint, type Painter } from '../io/paint.ts';
 import { quotedLine } from '../io/quoted-line.ts';
 import type { LocatedExplanation } from './explained-pod.ts';

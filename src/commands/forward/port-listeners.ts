@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, isIP, type Server, type Socket } from '
 import { forwardSocket } from '../../cri/streaming/forward-socket.ts';
 import type { StreamConnection } from '../../cri/streaming/stream-connection.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 
 /** Connections of one port at a time. Further ones are closed at once. */
 const maxConnections = 512;

@@ -1,5 +1,5 @@
 import { nearestName } from '../../api/text/nearest-name.ts';
-import { shellLine } from '../../shell-word.ts';
+import { shellLine } from '../../text/shell-word.ts';
 import { commandFirst } from './command-first.ts';
 import { droppedWords, habits } from './foreign-commands.ts';
 import type { Habit } from './habit.ts';

@@ -12,7 +12,7 @@ import {
   storedName,
 } from '../../engine/images/needed-images.ts';
 import { UserError } from '../../errors.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { resolvePods } from './declared-images.ts';

@@ -1,7 +1,7 @@
 import type { Image } from '../../cri/types.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { formatTable } from '../../format-table.ts';
+import { formatTable } from '../../text/format-table.ts';
 import { jsonText } from '../io/json-text.ts';
 import type { ImageFlags } from './open-images.ts';
 

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { systemClock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
-import { readFailure } from '../../file-failure.ts';
-import { visible } from '../../visible-text.ts';
+import { readFailure } from '../../files/file-failure.ts';
+import { visible } from '../../text/visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { type ImageFlags, openStore, startManaged, untilSignalled } from './open-images.ts';
 

@@ -8,7 +8,7 @@ import { declaredImageKeys, imageKey, usedImageKeys } from '../../engine/images/
 import { nameOf, unusedImages } from '../../engine/images/needed-images.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import type { RuntimeConnection } from '../../node/runtime-connection.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { podsOfAgent } from './declared-images.ts';

@@ -17,7 +17,7 @@ import { createLogger } from '../../node/log/create-logger.ts';
 import { nodeCredentials } from '../../node/node-credentials.ts';
 import type { RuntimeConnection } from '../../node/runtime-connection.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { PullsLine } from './pulls-line.ts';
 import { manifestsOf } from './declared-images.ts';

@@ -8,7 +8,7 @@ import { nameOf, type NeededImage, neededImages } from '../../engine/images/need
 import { errorMessage, UserError } from '../../errors.ts';
 import type { RuntimeConnection } from '../../node/runtime-connection.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { podsOfAgent } from './declared-images.ts';
 import type { ImageFlags } from './open-images.ts';

@@ -2,7 +2,7 @@ import { systemClock } from '../../clock.ts';
 import { reasonOf, runCtr } from '../../containerd/ctr.ts';
 import { UserError } from '../../errors.ts';
 import type { RuntimeConnection } from '../../node/runtime-connection.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { type ImageFlags, openStore } from './open-images.ts';
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { UserError } from '../../errors.ts';
-import { shellLine } from '../../shell-word.ts';
+import { shellLine } from '../../text/shell-word.ts';
 
 /**
  * Refuses flags after the first word of a command in a container, unless `--` comes before. They could be meant for

@@ -1,4 +1,4 @@
-import { visibleJSON } from '../../visible-text.ts';
+import { visibleJSON } from '../../text/visible-text.ts';
 
 /** A value as JSON with a line end. Escapes characters that could control a terminal. */
 export function jsonText(value: unknown, indent: number): string {

@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import { paint } from './paint.ts';
 import { quotedLine } from './quoted-line.ts';
 

@@ -1,5 +1,5 @@
 import { splitDocuments } from '../../api/text/read-yaml.ts';
-import { displayWidth } from '../../display-width.ts';
+import { displayWidth } from '../../text/display-width.ts';
 
 /** A line of a manifest, and the line with the mark below it. */
 export interface QuotedLine {

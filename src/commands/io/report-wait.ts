@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { type Clock, systemClock } from '../../clock.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 
 /** A wait that is shorter is not worth a line. */
 const firstReportMs = 3000;

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { visibleLines } from '../../visible-text.ts';
+import { visibleLines } from '../../text/visible-text.ts';
 
 /**
  * A value as YAML. Keys of API objects are sorted, as by kubectl. A module of its own, because the bundle can load a

@@ -1,5 +1,5 @@
 import { UserError } from '../../errors.ts';
-import { formatTable } from '../../format-table.ts';
+import { formatTable } from '../../text/format-table.ts';
 import { parseJSONPath, valuesAt, valueText } from './json-path.ts';
 
 /**

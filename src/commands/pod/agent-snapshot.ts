@@ -3,7 +3,7 @@ import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { AgentSilentError, AgentStartingError, readAgentProcess } from '../../server/control/control-call.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath, rootSocketPath } from '../../server/control/socket-paths.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 
 /**
  * The agent's snapshot, for a command that works without it. Returns undefined if no agent runs, with a warning on

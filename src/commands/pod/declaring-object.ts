@@ -6,7 +6,7 @@ import { declaredObjects } from '../../api/objects/declared-objects.ts';
 import type { ManifestNode } from '../../api/text/manifest-node.ts';
 import { maxManifestObjects } from '../../api/text/reading-budget.ts';
 import { ignoredBecause } from '../../engine/config/file/manifest-paths.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
 
 /** The object of a manifest file that declares a pod. */

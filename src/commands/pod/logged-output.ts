@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { writeFully } from '../../cri/streaming/write-fully.ts';
 import { readLogs } from '../../engine/logs/read-logs.ts';
 import { UserError } from '../../errors.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 
 interface Streams {
   stdout: Writable;

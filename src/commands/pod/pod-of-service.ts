@@ -3,7 +3,7 @@ import { isPodReady } from '../../api/values/pod-conditions.ts';
 import { podKey } from '../../api/values/pod-names.ts';
 import type { Pod } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import { declaredConfigObjects } from './declared-config-objects.ts';
 
 /** The name in `svc/web` or `service/web`. Returns undefined for other words. */

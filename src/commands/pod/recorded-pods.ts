@@ -5,7 +5,7 @@ import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../..
 import { historyOf } from '../../engine/history/pod-history.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { hasCode } from '../../errors.ts';
-import { isDenied, needsRoot } from '../../needs-root.ts';
+import { isDenied, needsRoot } from '../../process/needs-root.ts';
 import { fetchHistory } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 

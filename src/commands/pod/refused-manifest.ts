@@ -1,6 +1,6 @@
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import { mayDeclare } from './declaring-object.ts';
 import { parseReference, type PodReference } from './resolve-pods.ts';
 import { brokenManifests } from './why-not-started.ts';

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 
 /** Tells the user of a command that waits for pods if it waits for the container runtime. */
 export class RuntimeWarning {

@@ -7,7 +7,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Container, PodSandbox } from '../../cri/types.ts';
 import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import { type PodReference, resolvePods, podsOfOtherNodes } from './resolve-pods.ts';
 import { podList } from './pod-list.ts';
 import { brokenManifests, type KnownPod, whyNotStarted } from './why-not-started.ts';

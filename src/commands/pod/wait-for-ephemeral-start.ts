@@ -5,7 +5,7 @@ import { UserError } from '../../errors.ts';
 import type { AgentSocket } from '../../server/control/control-client.ts';
 import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
 import { RuntimeWarning } from './runtime-warning.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 
 /**
  * Resolves when the ephemeral container runs or has ended. Waits as long as its image is pulled, and prints each new

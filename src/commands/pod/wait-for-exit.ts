@@ -7,7 +7,7 @@ import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
 import { reportWait } from '../io/report-wait.ts';
 import { RuntimeWarning } from './runtime-warning.ts';
 import { timeLimit } from '../io/time-limit.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 
 /** True for a pod whose containers are stopping. */
 export const isEnding = ({ worker }: PodSnapshot): boolean =>

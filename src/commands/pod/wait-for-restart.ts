@@ -4,7 +4,7 @@ import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts'
 import { UserError } from '../../errors.ts';
 import type { AgentSocket } from '../../server/control/control-client.ts';
 import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import { reportWait } from '../io/report-wait.ts';
 import { RuntimeWarning } from './runtime-warning.ts';
 import { timeLimit } from '../io/time-limit.ts';

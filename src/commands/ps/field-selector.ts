@@ -1,7 +1,7 @@
 import { nearestName } from '../../api/text/nearest-name.ts';
 import type { Pod } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 
 /** The fields of a pod that can be selected. kubelet: core/v1/conversion.go AddFieldLabelConversionsForPod */
 const fields: Readonly<Record<string, (pod: Pod) => string | undefined>> = {

@@ -1,5 +1,5 @@
 import type { PodTable } from '../../engine/listing/pod-table.ts';
-import { formatTable } from '../../format-table.ts';
+import { formatTable } from '../../text/format-table.ts';
 import type { OutputStream } from '../io/deps.ts';
 import type { Painter } from '../io/paint.ts';
 

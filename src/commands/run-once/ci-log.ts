@@ -1,4 +1,4 @@
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import { type Environment, gitHubGuard, isGitHub, type OutputGuard } from './github-guard.ts';
 
 /** Lines with a meaning for a CI service in the log of a job. All of them are written to stderr. */

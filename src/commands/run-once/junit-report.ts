@@ -1,8 +1,8 @@
 import { lstat, realpath, writeFile } from 'node:fs/promises';
 import { hasCode, UserError } from '../../errors.ts';
-import { writeFailure } from '../../file-failure.ts';
+import { writeFailure } from '../../files/file-failure.ts';
 import type { PodResult } from '../../node/run-once/pod-result.ts';
-import { replaceFile } from '../../write-file-atomic.ts';
+import { replaceFile } from '../../files/write-file-atomic.ts';
 import { junitFailureText, junitText } from './junit-text.ts';
 
 /** The file of `--junit`. A reader sees a whole report at any time, also after a crash. */

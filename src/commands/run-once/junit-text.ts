@@ -3,7 +3,7 @@ import { errorMessage } from '../../errors.ts';
 import type { ContainerResult, PodResult } from '../../node/run-once/pod-result.ts';
 import { isGood } from '../../node/run-once/run-once-outcome.ts';
 import { BrokenManifests } from '../../node/sources/read-manifests.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import XMLBuilder from 'fast-xml-builder';
 
 /** XML 1.0 has no form for these characters, also not as references. */

@@ -1,6 +1,6 @@
 import type { ContainerResult, PodResult } from '../../node/run-once/pod-result.ts';
-import { visible } from '../../visible-text.ts';
-import { formatTable } from '../../format-table.ts';
+import { visible } from '../../text/visible-text.ts';
+import { formatTable } from '../../text/format-table.ts';
 
 /**
  * The results for people. A single pod is a line, several are a table. If the logs of containers were mixed, the last

@@ -7,7 +7,7 @@ import {
   type ProcessIdentity,
   ProgressWatch,
   signalProcess,
-} from '../../process-identity.ts';
+} from '../../process/process-identity.ts';
 import { AgentSilentError, readAgentProcess } from '../../server/control/control-call.ts';
 import { requestShutdown, waitForEnd } from '../../server/control/control-client.ts';
 import { patientSocket } from '../io/patient-socket.ts';

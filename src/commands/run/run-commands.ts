@@ -2,9 +2,9 @@ import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import { constants } from 'node:os';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { defaultRootDir, rootDirNamed } from '../../root-dir.ts';
+import { defaultRootDir, rootDirNamed } from '../../files/root-dir.ts';
 import type { ScreenCommands } from '../../tui/screen-commands.ts';
-import { ownArguments } from '../../own-program.ts';
+import { ownArguments } from '../../process/own-program.ts';
 import { endWithScreenVariable } from './end-with-screen.ts';
 
 /**

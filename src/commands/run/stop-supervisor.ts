@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Writable } from 'node:stream';
-import { isOfThisRoot, type ProcessIdentity, readProcessFile, readStat } from '../../process-identity.ts';
-import { visible } from '../../visible-text.ts';
+import { isOfThisRoot, type ProcessIdentity, readProcessFile, readStat } from '../../process/process-identity.ts';
+import { visible } from '../../text/visible-text.ts';
 
 /**
  * Stops the OpenRC service whose supervise-daemon started the agent, because it starts each agent again that ends.

@@ -1,5 +1,5 @@
-import { serviceMark } from '../../service-mark.ts';
-import { shellWord } from '../../shell-word.ts';
+import { serviceMark } from '../../process/service-mark.ts';
+import { shellWord } from '../../text/shell-word.ts';
 
 /**
  * The script for OpenRC. Its supervise-daemon starts the agent again when it ends. Relative paths in the words begin at

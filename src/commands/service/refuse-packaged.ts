@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { UserError } from '../../errors.ts';
-import { pathExists } from '../../path-exists.ts';
+import { pathExists } from '../../files/path-exists.ts';
 
 /** Folders for the units of packages. */
 export const packageFolders: readonly string[] = ['/usr/lib/systemd/system', '/lib/systemd/system'];

@@ -1,4 +1,4 @@
-import { serviceMark } from '../../service-mark.ts';
+import { serviceMark } from '../../process/service-mark.ts';
 
 /** Exit code of an agent that `down` ended, so that systemd does not start it again. */
 export const endedByDownCode = 100;

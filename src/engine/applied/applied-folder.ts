@@ -1,13 +1,13 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { exclusively } from '../../exclusively.ts';
+import { exclusively } from '../../files/exclusively.ts';
 import { Semaphore } from '../../flow/semaphore.ts';
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import type { Logger } from '../../logger.ts';
-import { makeFolder } from '../../make-folder.ts';
-import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { makeFolder } from '../../files/make-folder.ts';
+import { replaceFile, syncFolder } from '../../files/write-file-atomic.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 
 interface Deps {
   rootDir: string;

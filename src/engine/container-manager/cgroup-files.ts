@@ -1,6 +1,6 @@
 import { open, rmdir } from 'node:fs/promises';
 import { hasCode } from '../../errors.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 /** The operations on a cgroup file system that a machine may refuse. Reads are never refused, so they are not here. */
 export interface CgroupFiles {

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { hasCode, toError } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import type { CgroupFiles } from './cgroup-files.ts';
 import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
 import type { CgroupController, CgroupMounts } from './cgroup-mounts.ts';

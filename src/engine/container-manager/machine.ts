@@ -1,9 +1,9 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { ifPresent } from '../../if-present.ts';
-import { namesIn } from '../../names-in.ts';
-import { pathExists } from '../../path-exists.ts';
+import { ifPresent } from '../../files/if-present.ts';
+import { namesIn } from '../../files/names-in.ts';
+import { pathExists } from '../../files/path-exists.ts';
 import { hasTmpfsNoswap } from '../host/mounts.ts';
 import { parseCPUList } from './reserved-cpus.ts';
 

@@ -3,9 +3,9 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { writeFileAtomic } from '../../write-file-atomic.ts';
-import { readRegularFile } from '../../regular-file.ts';
-import { setAside } from '../../set-aside.ts';
+import { writeFileAtomic } from '../../files/write-file-atomic.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
+import { setAside } from '../../files/set-aside.ts';
 import { ownerDigits } from './owner-mark.ts';
 
 /** Identity of a root-dir among all that share a runtime. */

@@ -2,7 +2,7 @@ import { checkDNS1123Subdomain } from '../../api/values/names.ts';
 import { UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Connected, CSINode } from '../../plugins/types.ts';
-import { rpcText } from '../../rpc-text.ts';
+import { rpcText } from '../../cri/rpc-text.ts';
 import type { Plugin, PluginHandler } from '../plugin-manager/plugin-handler.ts';
 
 interface Deps {

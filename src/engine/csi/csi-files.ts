@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
-import { makeFolder } from '../../make-folder.ts';
-import { writeFileAtomic } from '../../write-file-atomic.ts';
+import { makeFolder } from '../../files/make-folder.ts';
+import { writeFileAtomic } from '../../files/write-file-atomic.ts';
 import { isFileName } from '../host/pod-dirs.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import type { CSIVolumeSpec } from './csi-volume-spec.ts';
 
 /** The volume of a driver. */

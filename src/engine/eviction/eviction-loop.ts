@@ -7,7 +7,7 @@ import {
 import { formatQuantity } from '../../api/values/quantity.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
-import { abortWith } from '../../abort-with.ts';
+import { abortWith } from '../../flow/abort-with.ts';
 import { withTimeout } from '../../flow/with-timeout.ts';
 import { untilTick } from '../../flow/ticks.ts';
 import type { Logger } from '../../logger.ts';

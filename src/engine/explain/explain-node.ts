@@ -1,7 +1,7 @@
 import { podKey } from '../../api/values/pod-names.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { podStatusText } from '../../api/values/pod-printer.ts';
-import { shellWord } from '../../shell-word.ts';
+import { shellWord } from '../../text/shell-word.ts';
 import type { EngineSnapshot } from '../view/snapshot.ts';
 import { refusalFinding } from './explain-admission.ts';
 import { reasons } from '../view/reasons.ts';

@@ -1,4 +1,4 @@
-import { shellWord } from '../../shell-word.ts';
+import { shellWord } from '../../text/shell-word.ts';
 import { sandboxFaults } from '../view/sandbox-faults.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';

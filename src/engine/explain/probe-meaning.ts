@@ -1,5 +1,5 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
-import { shellLine } from '../../shell-word.ts';
+import { shellLine } from '../../text/shell-word.ts';
 import { type KnownText, lastClause, type Meaning, meaningOf } from './known-text.ts';
 import { commandName, logsCommand, type Part, type Subject } from './subject.ts';
 

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { shellWord } from '../../shell-word.ts';
+import { shellWord } from '../../text/shell-word.ts';
 import type { RuntimeSnapshot } from '../view/snapshot.ts';
 import type { Subject } from './subject.ts';
 

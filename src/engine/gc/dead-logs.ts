@@ -4,7 +4,7 @@ import type { PodRef } from '../../api/values/pod-names.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { containerIDOfLogSymlink, podOfLogsDirectory } from '../container/log-paths.ts';
-import { namesIn } from '../../names-in.ts';
+import { namesIn } from '../../files/names-in.ts';
 import type { ContainerGCPlan } from './container-gc.ts';
 
 interface Deps {

@@ -3,9 +3,9 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
-import { readRegularFile } from '../../regular-file.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { ifPresent } from '../../files/if-present.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 /** A file that would grow beyond this is renamed to be the older half, and a new file starts. */
 const maxFileBytes = 32 * 1024;

@@ -6,7 +6,7 @@ import type { PodName, PodRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { setAside } from '../../set-aside.ts';
+import { setAside } from '../../files/set-aside.ts';
 import type { ContainerEnd, KubeletEvent } from '../view/events.ts';
 import {
   countDamagedLines,

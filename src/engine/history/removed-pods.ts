@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { namesIn } from '../../names-in.ts';
+import { namesIn } from '../../files/names-in.ts';
 import { formatHistory } from './history-entry.ts';
 import { appendHistory, historyPath, readHistory, syncHistory } from './history-file.ts';
 import { historyOf, type PodHistory } from './pod-history.ts';

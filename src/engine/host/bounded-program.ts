@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Clock } from '../../clock.ts';
-import { GrowingBytes } from '../../growing-bytes.ts';
+import { GrowingBytes } from '../../files/growing-bytes.ts';
 import { killGroup } from './kill-group.ts';
 
 interface Bounds {

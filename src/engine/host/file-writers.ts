@@ -4,8 +4,8 @@ import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../clock.ts';
 import { isOutOfResources, toError } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
-import { O_PATH } from '../../regular-file.ts';
+import { ifPresent } from '../../files/if-present.ts';
+import { O_PATH } from '../../files/regular-file.ts';
 
 /** A process that has a file open for writing. */
 export interface Writer {

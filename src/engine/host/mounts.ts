@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { realpath } from 'node:fs/promises';
 import { release } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { boundedText } from '../../bounded-text.ts';
+import { boundedText } from '../../text/bounded-text.ts';
 import { systemClock } from '../../clock.ts';
 import { errorMessage, UserError } from '../../errors.ts';
-import { textLimits } from '../../text-limits.ts';
-import { ifPresent } from '../../if-present.ts';
+import { textLimits } from '../../text/text-limits.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import { boundedOutput } from './bounded-program.ts';
 import { type Mount, mountPointOf, readMounts } from './mount-points.ts';
 

@@ -2,7 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { hasCode } from '../../errors.ts';
-import { O_PATH } from '../../regular-file.ts';
+import { O_PATH } from '../../files/regular-file.ts';
 
 /**
  * A file, folder or other entry, held open by descriptor rather than by path. It stays the same entry when a container

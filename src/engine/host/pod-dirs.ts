@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { UserError } from '../../errors.ts';
-import { namesIn } from '../../names-in.ts';
+import { namesIn } from '../../files/names-in.ts';
 import { removeTree } from './remove-tree.ts';
 
 /** The replacement character for bytes that are not UTF-8. No UID has it, so names with it are ignored. */

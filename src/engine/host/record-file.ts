@@ -1,9 +1,9 @@
 import { hasCode } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import type { Logger } from '../../logger.ts';
-import { replaceFile } from '../../write-file-atomic.ts';
-import { readRegularFile } from '../../regular-file.ts';
-import { setAside } from '../../set-aside.ts';
+import { replaceFile } from '../../files/write-file-atomic.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
+import { setAside } from '../../files/set-aside.ts';
 
 /**
  * A small file of ours. Resolves with undefined if it is missing or damaged, such as by a power cut: `parse` returns

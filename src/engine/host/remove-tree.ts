@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, rename, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, hasCode } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import { unmountTree } from './mounts.ts';
 import type { OpenFolder } from './open-folder.ts';
 import { type Visit, walkTree } from './walk-tree.ts';

@@ -1,4 +1,4 @@
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import { type FolderEntry, OpenFolder } from './open-folder.ts';
 
 /** A folder on the path from the root to the current place of a walk. Its entries are read in several parts. */

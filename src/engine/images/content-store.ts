@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import type { PullProgress } from './stalled-pull.ts';
 
 /** The kernel rounds file times down to its last clock tick. */

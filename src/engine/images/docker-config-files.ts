@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { errorMessage } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { ifPresent } from '../../files/if-present.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';
 
 /** Far larger than any such file. */

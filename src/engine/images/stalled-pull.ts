@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { abortWith } from '../../abort-with.ts';
+import { abortWith } from '../../flow/abort-with.ts';
 
 /** What is known of all pulls together. */
 interface PulledSoFar {

@@ -3,7 +3,7 @@ import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import type { ContainerConfig, Image, PodSandboxConfig } from '../../cri/types.ts';
 import { UserError } from '../../errors.ts';
 import { settleAll } from '../../flow/settle-all.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { ContainerDevices } from '../container-manager/device-manager/container-devices.ts';

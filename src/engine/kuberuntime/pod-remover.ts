@@ -12,7 +12,7 @@ import {
 } from '../container/log-paths.ts';
 import type { RuntimePod } from '../container/runtime-pod.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { namesIn } from '../../names-in.ts';
+import { namesIn } from '../../files/names-in.ts';
 import { isFileName } from '../host/pod-dirs.ts';
 import { stopPodSandbox } from './kill-pod.ts';
 import type { ForeignPods } from './owned-runtime.ts';

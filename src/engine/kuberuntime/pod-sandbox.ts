@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage, UserError } from '../../errors.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { podLogsDirectory } from '../container/log-paths.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { SyncResult } from '../container/sync-result.ts';

@@ -1,7 +1,7 @@
 import type { ContainerStatus } from '../../cri/types.ts';
 import { readLogTail } from '../logs/read-log-tail.ts';
 import { criAnnotations } from '../container/labels.ts';
-import { readFileTail } from '../../regular-file.ts';
+import { readFileTail } from '../../files/regular-file.ts';
 import { terminationMessage } from './termination-message.ts';
 
 /** The runtime's message for a container plus its termination message, read from this machine's files. */

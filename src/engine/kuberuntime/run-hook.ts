@@ -1,11 +1,11 @@
 import type { LifecycleHandler } from 'kubernetes-types/core/v1.js';
 import type { Container } from '../../api/types.ts';
 import { type ByKind, byKind, type HookHandlers } from '../../api/values/by-kind.ts';
-import { boundedText } from '../../bounded-text.ts';
+import { boundedText } from '../../text/bounded-text.ts';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode, UserError } from '../../errors.ts';
-import { textLimits } from '../../text-limits.ts';
+import { textLimits } from '../../text/text-limits.ts';
 import type { Meter } from '../view/meter.ts';
 import { BrokenBody, httpGet } from '../network/http-get.ts';
 import { type HTTPProbeRequest, httpProbeRequest } from '../network/http-action-request.ts';

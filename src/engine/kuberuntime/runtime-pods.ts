@@ -1,11 +1,11 @@
 import { dependsOnAnnotation } from '../../api/values/depends-on.ts';
-import { boundedText } from '../../bounded-text.ts';
+import { boundedText } from '../../text/bounded-text.ts';
 import { unlessNotFound } from '../../cri/errors.ts';
 import { newestFirst } from '../../cri/newest-first.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { CallOptions } from '../../cri/service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
-import { textLimits } from '../../text-limits.ts';
+import { textLimits } from '../../text/text-limits.ts';
 import { configAnnotations, isSourceName } from '../../api/values/config-annotations.ts';
 import { ContainerEnds } from '../container/container-ends.ts';
 import type { RuntimeContainer, RuntimePod } from '../container/runtime-pod.ts';

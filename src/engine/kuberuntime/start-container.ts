@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
 import {
   containerLogPath,
@@ -17,7 +17,7 @@ import {
 import { findContainerStatus } from '../container/runtime-pod-status.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
-import { namesIn } from '../../names-in.ts';
+import { namesIn } from '../../files/names-in.ts';
 import type { AskedImages, ImageManager } from '../images/image-manager.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';

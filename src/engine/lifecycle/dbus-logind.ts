@@ -1,6 +1,6 @@
 import type { Message, MessageBus } from 'dbus-native';
 import { join } from 'node:path';
-import { writeFileAtomic } from '../../write-file-atomic.ts';
+import { writeFileAtomic } from '../../files/write-file-atomic.ts';
 import { openSystemBus } from '../host/system-bus.ts';
 import { takeInhibitorLock } from './inhibitor-lock.ts';
 import type { InhibitorLock, Logind, LogindConnection } from './logind.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { abortWith } from '../../abort-with.ts';
+import { abortWith } from '../../flow/abort-with.ts';
 import { AsyncQueue } from '../../flow/async-queue.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from '../../flow/back-off.ts';
 import type { InhibitorLock, Logind, LogindConnection } from './logind.ts';

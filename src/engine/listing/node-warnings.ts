@@ -1,4 +1,4 @@
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import { pressureText } from '../view/pressure-text.ts';
 import type { EngineSnapshot } from '../view/snapshot.ts';
 import { problemLines } from './problem-lines.ts';

@@ -1,4 +1,4 @@
-import { boundedText } from '../../bounded-text.ts';
+import { boundedText } from '../../text/bounded-text.ts';
 import { humanDuration } from '../../api/values/duration.ts';
 import { isWell } from '../view/is-well.ts';
 import type { EngineSnapshot } from '../view/snapshot.ts';

@@ -1,6 +1,6 @@
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { problemText } from '../../api/values/problem-text.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 
 /** That many errors are printed in full. */
 const maxInFull = 3;

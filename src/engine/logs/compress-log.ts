@@ -3,7 +3,7 @@ import { type FileHandle, open, rename, rm, unlink, writeFile } from 'node:fs/pr
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { OpenFolder } from '../host/open-folder.ts';
-import { openRegularFile } from '../../regular-file.ts';
+import { openRegularFile } from '../../files/regular-file.ts';
 import { compressedName, temporaryName } from './rotated-names.ts';
 
 const writeNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;

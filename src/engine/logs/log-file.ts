@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { hasCode } from '../../errors.ts';
-import { openRegularFile } from '../../regular-file.ts';
+import { openRegularFile } from '../../files/regular-file.ts';
 
 const blockBytes = 16 * 1024;
 /** A container can write much less between two checks of its log. A forged file may hold much more. */

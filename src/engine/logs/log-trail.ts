@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
-import { namesIn } from '../../names-in.ts';
-import { NotARegularFile } from '../../regular-file.ts';
+import { ifPresent } from '../../files/if-present.ts';
+import { namesIn } from '../../files/names-in.ts';
+import { NotARegularFile } from '../../files/regular-file.ts';
 import { findTailOffset } from './find-tail-offset.ts';
 import { LogFile } from './log-file.ts';
 import { compressedName, type RotatedLog, rotatedLogs } from './rotated-names.ts';

@@ -12,7 +12,7 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { UserError, hasCode } from '../../errors.ts';
-import { namesIn } from '../../names-in.ts';
+import { namesIn } from '../../files/names-in.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DamagedLog, type LogFile } from './log-file.ts';
 import { LogFormatter, type LogFormatOptions } from './log-formatter.ts';

@@ -1,5 +1,5 @@
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
-import { maxNamedFileBytes, readRegularFile } from '../../regular-file.ts';
+import { maxNamedFileBytes, readRegularFile } from '../../files/regular-file.ts';
 import type { DNSConfig } from './dns.ts';
 import { canonicalIP } from './ip-address.ts';
 import { parseResolvConf } from './resolv-conf.ts';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { hasCode } from '../../errors.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import { type CgroupStep, cgroupSteps } from './cgroup-place.ts';
 
 /**

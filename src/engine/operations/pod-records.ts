@@ -6,10 +6,10 @@ import type { Clock } from '../../clock.ts';
 import { errorMessage, isOutOfResources } from '../../errors.ts';
 import { SerialQueue } from '../../flow/serial-queue.ts';
 import type { Logger } from '../../logger.ts';
-import { makeFolder } from '../../make-folder.ts';
-import { namesIn } from '../../names-in.ts';
-import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { makeFolder } from '../../files/make-folder.ts';
+import { namesIn } from '../../files/names-in.ts';
+import { replaceFile, syncFolder } from '../../files/write-file-atomic.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { emptyRecord, fitted, parseRecord, type PodRecord } from './pod-record.ts';
 
 interface Deps {

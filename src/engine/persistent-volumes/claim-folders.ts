@@ -1,10 +1,10 @@
 import { chmod, lstat, mkdtemp, rename, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ClaimName } from '../../api/values/persistent-volume.ts';
-import { makeFolder } from '../../make-folder.ts';
-import { syncFolder } from '../../write-file-atomic.ts';
-import { ifPresent } from '../../if-present.ts';
-import { namesIn } from '../../names-in.ts';
+import { makeFolder } from '../../files/make-folder.ts';
+import { syncFolder } from '../../files/write-file-atomic.ts';
+import { ifPresent } from '../../files/if-present.ts';
+import { namesIn } from '../../files/names-in.ts';
 import { removeTree } from '../host/remove-tree.ts';
 
 /** Any user of a container may write, as local-path does it. Only root reaches the folder above. */

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { ClaimName } from '../../api/values/persistent-volume.ts';
 import { hasCode } from '../../errors.ts';
-import { makeFolder } from '../../make-folder.ts';
-import { writeFileAtomic } from '../../write-file-atomic.ts';
-import { namesIn } from '../../names-in.ts';
-import { pathExists } from '../../path-exists.ts';
+import { makeFolder } from '../../files/make-folder.ts';
+import { writeFileAtomic } from '../../files/write-file-atomic.ts';
+import { namesIn } from '../../files/names-in.ts';
+import { pathExists } from '../../files/path-exists.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 
 /** How a pod mounts a claim, as noted once it was ready. */
 export interface ClaimMount {

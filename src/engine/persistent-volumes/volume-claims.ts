@@ -9,10 +9,10 @@ import type {
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { SerialQueue } from '../../flow/serial-queue.ts';
 import type { Logger } from '../../logger.ts';
-import { writeFileAtomic } from '../../write-file-atomic.ts';
-import { namesIn } from '../../names-in.ts';
+import { writeFileAtomic } from '../../files/write-file-atomic.ts';
+import { namesIn } from '../../files/names-in.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { claimFolder, hasClaimFolder, makeClaimFolder } from './claim-folders.ts';
 import { ClaimUses } from './claim-uses.ts';
 import { computeBinding, unknownClaim } from './compute-binding.ts';

@@ -1,12 +1,12 @@
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
-import { abortWith } from '../../abort-with.ts';
+import { abortWith } from '../../flow/abort-with.ts';
 import { AsyncQueue } from '../../flow/async-queue.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from '../../flow/back-off.ts';
 import type { Faults } from '../../flow/faults.ts';
 import { Semaphore } from '../../flow/semaphore.ts';
 import type { Logger } from '../../logger.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import type { Connected, PluginRegistration } from '../../plugins/types.ts';
 import type { Plugin, PluginHandler, PluginHandlers } from './plugin-handler.ts';
 import { PluginSockets } from './plugin-sockets.ts';

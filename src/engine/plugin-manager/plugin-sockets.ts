@@ -2,7 +2,7 @@ import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import { FolderWatch } from '../host/folder-watch.ts';
 import { untilTick } from '../../flow/ticks.ts';
 

@@ -1,7 +1,7 @@
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Connected, PluginRegistration } from '../../plugins/types.ts';
-import { rpcText } from '../../rpc-text.ts';
+import { rpcText } from '../../cri/rpc-text.ts';
 import type { Plugin, PluginHandler, PluginHandlers } from './plugin-handler.ts';
 
 /** kubelet: operation_generator.go notifyPlugin */

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/types.ts';
-import { abortWith } from '../../abort-with.ts';
+import { abortWith } from '../../flow/abort-with.ts';
 import type { Clock } from '../../clock.ts';
 import { isCausedByUnavailable } from '../../cri/errors.ts';
 import { errorMessage } from '../../errors.ts';

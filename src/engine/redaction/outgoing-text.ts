@@ -1,5 +1,5 @@
-import { boundedText, splitMark } from '../../bounded-text.ts';
-import { maxProblemsPerSource, textLimits } from '../../text-limits.ts';
+import { boundedText, splitMark } from '../../text/bounded-text.ts';
+import { maxProblemsPerSource, textLimits } from '../../text/text-limits.ts';
 import { notShown } from '../../api/text/problem-list.ts';
 import type { PodStatus } from '../../api/types.ts';
 import type { KubeletEvent, ManifestProblem } from '../view/events.ts';

@@ -6,8 +6,8 @@ import { errorMessage } from '../../errors.ts';
 import type { Faults } from '../../flow/faults.ts';
 import { SerialQueue } from '../../flow/serial-queue.ts';
 import type { Logger } from '../../logger.ts';
-import { ifPresent } from '../../if-present.ts';
-import { readRegularFile, writeInPlace } from '../../regular-file.ts';
+import { ifPresent } from '../../files/if-present.ts';
+import { readRegularFile, writeInPlace } from '../../files/regular-file.ts';
 import { hostsFilePath } from '../network/hosts-file.ts';
 import { type NamedPod, serviceLines, withServiceLines } from './service-lines.ts';
 

@@ -4,7 +4,7 @@ import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { namesIn } from '../../names-in.ts';
+import { namesIn } from '../../files/names-in.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
 import type { Meter } from '../view/meter.ts';
 import { blockBytes, treeUsage, type TreeUsage, usedDisk } from '../volumes/disk-usage.ts';

@@ -3,7 +3,7 @@ import type { ContainerState, ContainerStatus, Pod, PodCondition, PodSpec, PodSt
 import { podQOSClass } from '../../api/values/qos.ts';
 import { formatTime } from '../../api/values/time.ts';
 import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
-import { firstBytes } from '../../bounded-text.ts';
+import { firstBytes } from '../../text/bounded-text.ts';
 import type { ProbeResults, ProbeWorkers } from '../container/probe-results.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { maxTerminationMessageBytes } from '../redaction/outgoing-text.ts';

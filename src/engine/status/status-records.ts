@@ -6,7 +6,7 @@ import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { syncFolder } from '../../write-file-atomic.ts';
+import { syncFolder } from '../../files/write-file-atomic.ts';
 import type { ProbedBefore } from '../container/probe-results.ts';
 import type { RuntimeContainerStatus } from '../container/runtime-pod-status.ts';
 import { readRecordFile, writeRecordFile } from '../host/record-file.ts';

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import type { Pod } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
-import { writeFileAtomic } from '../../write-file-atomic.ts';
-import { ifPresent } from '../../if-present.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { writeFileAtomic } from '../../files/write-file-atomic.ts';
+import { ifPresent } from '../../files/if-present.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import * as fileSystem from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode, UserError } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { ifPresent } from '../../files/if-present.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { type Payload, validatePayload } from './payload.ts';
 
 /** File operations of the writer, for tests. */

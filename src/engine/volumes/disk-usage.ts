@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import { type Visit, walkTree } from '../host/walk-tree.ts';
 
 /** Block size of `stat`'s counts, on every file system. */

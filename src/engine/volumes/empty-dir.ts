@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { writeInPlace } from '../../regular-file.ts';
-import { pathExists } from '../../path-exists.ts';
+import { writeInPlace } from '../../files/regular-file.ts';
+import { pathExists } from '../../files/path-exists.ts';
 import { hugePageVolumePageBytes, memoryVolumeBytes } from './empty-dir-size.ts';
 import { isMountPoint, mountHugePages, mountTmpfs } from '../host/mounts.ts';
 import { setVolumeOwnership } from './ownership.ts';
 import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 interface EmptyDirRequest {
   pod: Pod;

@@ -2,9 +2,9 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Volume } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
-import { makeFolder } from '../../make-folder.ts';
-import { pathExists } from '../../path-exists.ts';
-import { writeInPlace } from '../../regular-file.ts';
+import { makeFolder } from '../../files/make-folder.ts';
+import { pathExists } from '../../files/path-exists.ts';
+import { writeInPlace } from '../../files/regular-file.ts';
 import { setVolumeOwnership } from './ownership.ts';
 import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 

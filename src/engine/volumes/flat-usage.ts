@@ -1,6 +1,6 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import { blockBytes, type TreeUsage } from './disk-usage.ts';
 
 /** A folder that is larger itself may have thousands of entries. */

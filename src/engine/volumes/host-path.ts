@@ -2,8 +2,8 @@ import { open, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import type { Volume } from '../../api/types.ts';
 import { hasCode, UserError } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { ifPresent } from '../../files/if-present.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { HungPathError, type PathGuard } from '../host/path-guard.ts';
 import type { VolumeMounter } from './volume-mounter.ts';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Volume } from '../../api/types.ts';
 import { hasCode, UserError } from '../../errors.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { isMountPoint, mountFileSystem } from '../host/mounts.ts';
-import { pathExists } from '../../path-exists.ts';
+import { pathExists } from '../../files/path-exists.ts';
 import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 
 type NFSSource = NonNullable<Volume['nfs']>;

@@ -1,10 +1,10 @@
 import { chmod, chown, lchown, lstat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Pod } from '../../api/types.ts';
-import { boundedText } from '../../bounded-text.ts';
+import { boundedText } from '../../text/bounded-text.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { textLimits } from '../../text-limits.ts';
+import { textLimits } from '../../text/text-limits.ts';
 import { OpenEntry } from '../host/open-entry.ts';
 import { walkTree } from '../host/walk-tree.ts';
 

@@ -5,7 +5,7 @@ import { nestedMountPoints } from './nested-mount-points.ts';
 import { setVolumeOwnership } from './ownership.ts';
 import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 import { volumePayload } from './volume-payload.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 /**
  * A kind of volume made of files. `plugin` is its folder, `medium` that of its emptyDir. Its old content stays until a

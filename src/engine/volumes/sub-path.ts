@@ -2,12 +2,12 @@ import { lstat, mkdir, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
 import { errorMessage, isSystemError, UserError } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
-import { writeNewFile } from '../../regular-file.ts';
+import { ifPresent } from '../../files/if-present.ts';
+import { writeNewFile } from '../../files/regular-file.ts';
 import { existsInsideVolume, makeFolderInsideVolume, openInsideVolume } from './inside-volume.ts';
 import { bindMount, isMountPoint, unmountTree } from '../host/mounts.ts';
 import type { OpenEntry } from '../host/open-entry.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 /** A part of a volume that a container mounts. kubelet: pkg/volume/util/subpath Subpath */
 export interface SubPath {

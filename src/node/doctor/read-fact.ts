@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import { withTimeout } from '../../flow/with-timeout.ts';
-import { isDenied } from '../../needs-root.ts';
+import { isDenied } from '../../process/needs-root.ts';
 import type { Fact } from './checks/finding.ts';
 
 /** Time limit of one reader in milliseconds. A file on a lost network disk never answers. */

@@ -5,7 +5,7 @@ import { usualBinDirs } from '../../containerd/cni-config.ts';
 import { forwardChain } from '../../containerd/forward-rules.ts';
 import { findProgram, generateInstallHint, searchFolders } from '../../containerd/find-containerd.ts';
 import { readResolvers } from '../../engine/network/resolvers.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { errorMessage } from '../../errors.ts';
 import type { NetworkFacts, RegistryFacts } from './checks/facts.ts';
 import { readSysctl } from './read-system-facts.ts';

@@ -3,7 +3,7 @@ import { PodDirs } from '../../engine/host/pod-dirs.ts';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
-import { listPIDs, readProcessFile } from '../../process-identity.ts';
+import { listPIDs, readProcessFile } from '../../process/process-identity.ts';
 import { fetchAgent } from '../../server/control/control-client.ts';
 import { listAgents } from '../../server/control/list-agents.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';

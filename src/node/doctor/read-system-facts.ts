@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { computeCgroupMode } from '../../containerd/find-containerd.ts';
-import { pathExists } from '../../path-exists.ts';
+import { pathExists } from '../../files/path-exists.ts';
 import { hasCode } from '../../errors.ts';
 import { kernelTunables } from '../kernel-tunables.ts';
 import { offeredControllers } from '../node-fitness.ts';

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';
 import { SecretValues } from '../../engine/redaction/secret-values.ts';
 import { type Logger, type LogLevel, wrapLogger } from '../../logger.ts';
-import { visibleJSON } from '../../visible-text.ts';
+import { visibleJSON } from '../../text/visible-text.ts';
 import { isJournal } from './is-journal.ts';
 import { outgoingEntry, singleLineEntry } from './outgoing-log.ts';
 import { withGrowingIntervals } from './repeated-failures.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from '../../logger.ts';
 import { createLogger, type LogFormat } from './create-logger.ts';
-import { programVersion } from '../../program-version.ts';
+import { programVersion } from '../../process/program-version.ts';
 import { referenceVersion } from '../options/flags.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 

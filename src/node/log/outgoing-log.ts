@@ -1,7 +1,7 @@
-import { boundedText } from '../../bounded-text.ts';
+import { boundedText } from '../../text/bounded-text.ts';
 import type { SecretValues } from '../../engine/redaction/secret-values.ts';
-import { textLimits } from '../../text-limits.ts';
-import { visible } from '../../visible-text.ts';
+import { textLimits } from '../../text/text-limits.ts';
+import { visible } from '../../text/visible-text.ts';
 
 type Facts = Record<string, unknown>;
 

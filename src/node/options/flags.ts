@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../../api/values/duration.ts';
 import { parseIntLiteral } from '../../api/values/go-numbers.ts';
 import { formatQuantity, parseQuantity } from '../../api/values/quantity.ts';
-import { defaultRootDir, rootDirNamed } from '../../root-dir.ts';
+import { defaultRootDir, rootDirNamed } from '../../files/root-dir.ts';
 
 /** Parses a repeatable flag. */
 export const collect = (value: string, values: string[] = []): string[] => [...values, value];

@@ -11,8 +11,8 @@ import type { GivenConfiguration, KubeletConfiguration } from '../../api/kubelet
 import { PathGuard } from '../../engine/host/path-guard.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { UserError } from '../../errors.ts';
-import { readFailure } from '../../file-failure.ts';
-import { maxNamedFileBytes, readRegularFile } from '../../regular-file.ts';
+import { readFailure } from '../../files/file-failure.ts';
+import { maxNamedFileBytes, readRegularFile } from '../../files/regular-file.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 
 /** The configuration files of a node. */

@@ -13,7 +13,7 @@ import { hostsFilePath } from '../../engine/network/hosts-file.ts';
 import { makeEnvironment } from '../../engine/kuberuntime/request/environment.ts';
 import { generateContainerConfig } from '../../engine/kuberuntime/request/generate-container-config.ts';
 import { podSandboxConfig } from '../../engine/kuberuntime/pod-sandbox-config.ts';
-import type { NodeConfig } from '../../engine/node-config.ts';
+import type { NodeConfig } from '../../engine/config/node-config.ts';
 import { VolumeClaims } from '../../engine/persistent-volumes/volume-claims.ts';
 import { VolumeManager } from '../../engine/volumes/volume-manager.ts';
 import { PathGuard } from '../../engine/host/path-guard.ts';

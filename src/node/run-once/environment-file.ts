@@ -1,6 +1,6 @@
 import { checkEnvVarName } from '../../api/values/names.ts';
 import { UserError } from '../../errors.ts';
-import { readFailure } from '../../file-failure.ts';
+import { readFailure } from '../../files/file-failure.ts';
 import { readFileOrPipe } from './read-file-or-pipe.ts';
 
 /** The environment that lines without a value take it from. */

@@ -6,10 +6,10 @@ import { cgroupDrivers, qosCgroups } from '../../engine/container-manager/cgroup
 import { openCgroupManager } from '../../engine/container-manager/open-cgroup-manager.ts';
 import { removeTree } from '../../engine/host/remove-tree.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
-import { exclusively, noteHolder, parseHolder } from '../../exclusively.ts';
+import { exclusively, noteHolder, parseHolder } from '../../files/exclusively.ts';
 import type { Logger } from '../../logger.ts';
-import { makeFolder } from '../../make-folder.ts';
-import { isRunning } from '../../process-identity.ts';
+import { makeFolder } from '../../files/make-folder.ts';
+import { isRunning } from '../../process/process-identity.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { tearDownNode } from '../tear-down-node.ts';
 

@@ -4,7 +4,7 @@ import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { Clock } from '../../clock.ts';
 import { boundedOutput } from '../../engine/host/bounded-program.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
-import { readFailure } from '../../file-failure.ts';
+import { readFailure } from '../../files/file-failure.ts';
 import type { ManifestText } from './manifest-texts.ts';
 
 /** As in kustomize: api/konfig/general.go RecognizedKustomizationFileNames */

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { ignoredBecause } from '../../engine/config/file/manifest-paths.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 
 /** The origin of a manifest from stdin. */
 export const stdinOrigin = '<stdin>';

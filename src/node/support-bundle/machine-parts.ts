@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { execa } from 'execa';
-import { programVersion } from '../../program-version.ts';
+import { programVersion } from '../../process/program-version.ts';
 import { managedPaths } from '../../containerd/managed-paths.ts';
-import { readFileTail } from '../../regular-file.ts';
+import { readFileTail } from '../../files/regular-file.ts';
 import { readMountInfo } from '../../engine/host/mount-info.ts';
-import { namesIn } from '../../names-in.ts';
+import { namesIn } from '../../files/names-in.ts';
 import { historyFolder } from '../../engine/history/history-file.ts';
 import { parseProcessCgroup } from '../../engine/stats/process-cgroup.ts';
-import { listPIDs } from '../../process-identity.ts';
+import { listPIDs } from '../../process/process-identity.ts';
 import { referenceVersion } from '../options/flags.ts';
-import { serviceMark } from '../../service-mark.ts';
+import { serviceMark } from '../../process/service-mark.ts';
 import type { Part } from './redact.ts';
 
 const maxLogBytes = 1024 * 1024;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readManifests } from '../../api/decoding/manifest-document.ts';
 import { plainValue } from '../../api/text/manifest-node.ts';
 import { readLastGood } from '../../engine/config/last-good/last-good-manifests.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import type { Part } from './redact.ts';
 
 /** Limits on the files of one folder, and on the bytes of one file. */

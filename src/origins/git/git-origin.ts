@@ -11,7 +11,7 @@ import type {
   OriginAnswer,
 } from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { git } from './git-command.ts';
 import type { GitPlace } from './git-url.ts';
 import { type FoundManifests, manifestBlobs } from './manifest-blobs.ts';

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { errorMessage } from '../../errors.ts';
 import type { ManifestProblem } from '../../engine/view/events.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type { TLSOptions } from './http-request.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 /**
  * Bounds the memory for large bodies of all servers. Until they are complete they are in files, because most turn out

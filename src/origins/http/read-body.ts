@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { type FetchNotes, maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
-import { GrowingBytes } from '../../growing-bytes.ts';
+import { GrowingBytes } from '../../files/growing-bytes.ts';
 import type { LargeBodies, LargeBody } from './large-bodies.ts';
 import type { RequestLimits } from './request-limits.ts';
 

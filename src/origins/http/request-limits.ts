@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../clock.ts';
-import { abortWith } from '../../abort-with.ts';
+import { abortWith } from '../../flow/abort-with.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
 import { toOriginFailure } from './explain-failure.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';

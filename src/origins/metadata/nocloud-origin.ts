@@ -9,9 +9,9 @@ import type {
   OriginAnswer,
 } from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
-import { ifPresent } from '../../if-present.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import { manifestsOf, noManifest } from './user-data.ts';
 
 /** Runs a program of this machine. Resolves with its output, and rejects if it fails. */

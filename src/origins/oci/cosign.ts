@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { errorMessage } from '../../errors.ts';
 import { members, parsedJSON, textOf } from './json-members.ts';
 

@@ -2,7 +2,7 @@ import { parseInt64 } from '../../api/values/go-numbers.ts';
 import { findContainer } from '../../api/values/containers.ts';
 import type { Clock } from '../../clock.ts';
 import { writeCheckpoint } from '../../engine/host/checkpoint-archive.ts';
-import { rpcText } from '../../rpc-text.ts';
+import { rpcText } from '../../cri/rpc-text.ts';
 import { sendJSON, sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
 import type { Call } from './route-table.ts';

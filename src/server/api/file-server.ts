@@ -2,7 +2,7 @@ import type { Dirent, Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { openRegularFile } from '../../regular-file.ts';
+import { openRegularFile } from '../../files/regular-file.ts';
 import { hasCode } from '../../errors.ts';
 import { send, sendError } from './answers.ts';
 import { byteRanges } from './byte-range.ts';

@@ -1,6 +1,6 @@
 import type { Container, Pod, PodStatus } from '../../api/types.ts';
 import { criLabels } from '../../engine/container/labels.ts';
-import { rpcText } from '../../rpc-text.ts';
+import { rpcText } from '../../cri/rpc-text.ts';
 import { Refusal } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, podsOf } from './api-engine.ts';
 

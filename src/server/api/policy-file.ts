@@ -2,7 +2,7 @@ import { ManifestSyntaxError, type ManifestNode } from '../../api/text/manifest-
 import { LineIndex } from '../../api/text/line-index.ts';
 import { ReadingBudget } from '../../api/text/reading-budget.ts';
 import { readYaml } from '../../api/text/read-yaml.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 
 /** Allows users and groups to do `verbs` on `resources`. */

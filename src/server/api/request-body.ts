@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GrowingBytes } from '../../growing-bytes.ts';
+import { GrowingBytes } from '../../files/growing-bytes.ts';
 import { Refusal } from './answers.ts';
 
 /** Answers to clients that wait until they are asked for the body. */

@@ -5,7 +5,7 @@ import { send, sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
 import { maxSilenceMs } from './max-silence.ts';
 import type { Call } from './route-table.ts';
-import { rpcText } from '../../rpc-text.ts';
+import { rpcText } from '../../cri/rpc-text.ts';
 
 /** Longest answer of a runtime. kubelet: cri-client remote_runtime.go maxMsgSize */
 const maxMessageBytes = 16 * 1024 * 1024;

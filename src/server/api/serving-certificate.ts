@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { generate } from 'selfsigned';
 import type { Clock } from '../../clock.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { errorMessage, hasCode, isSystemError, UserError } from '../../errors.ts';
-import { makeFolder } from '../../make-folder.ts';
-import { writeFileAtomic } from '../../write-file-atomic.ts';
+import { makeFolder } from '../../files/make-folder.ts';
+import { writeFileAtomic } from '../../files/write-file-atomic.ts';
 
 /** A serving pair in PEM. */
 export interface ServingPair {

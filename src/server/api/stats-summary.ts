@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { ContainerStats, PodStats, Summary } from '../../engine/stats/summary.ts';
-import { chunkLength, TextParts } from '../../text-parts.ts';
+import { chunkLength, TextParts } from '../../text/text-parts.ts';
 import { sendPlain } from './answers.ts';
 import type { ApiEngine } from './api-engine.ts';
 import { requestForm } from './request-form.ts';

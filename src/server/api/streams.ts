@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.ts';
 import { criLabels } from '../../engine/container/labels.ts';
 import { codes } from '../../cri/errors.ts';
 import { RpcError } from '../../errors.ts';
-import { rpcText } from '../../rpc-text.ts';
+import { rpcText } from '../../cri/rpc-text.ts';
 import { Refusal } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, declaredPod, runningContainerID } from './api-engine.ts';
 import { forward } from './forward-stream.ts';

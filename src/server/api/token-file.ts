@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readRegularFile } from '../../regular-file.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import type { User } from './user.ts';
 

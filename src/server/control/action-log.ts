@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Logger } from '../../logger.ts';
-import { visible } from '../../visible-text.ts';
+import { visible } from '../../text/visible-text.ts';
 import type { ControlCall } from './control-route.ts';
 
 /** Longest text of a client in the log, in characters: more than a path of the longest names. */

@@ -1,4 +1,4 @@
-import { programVersion } from '../../program-version.ts';
+import { programVersion } from '../../process/program-version.ts';
 import { sendJSON } from './control-answer.ts';
 import type { ControlContext, ControlRoutes } from './control-route.ts';
 

@@ -1,10 +1,10 @@
 import { readlink } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 import { hasCode, UserError } from '../../errors.ts';
-import { noteHolder, parseHolder } from '../../exclusively.ts';
-import { needsRoot } from '../../needs-root.ts';
-import { refuseForeignSocket } from '../../own-paths.ts';
-import { describeState, isRunning, type ProcessIdentity, ProgressWatch } from '../../process-identity.ts';
+import { noteHolder, parseHolder } from '../../files/exclusively.ts';
+import { needsRoot } from '../../process/needs-root.ts';
+import { refuseForeignSocket } from '../../files/own-paths.ts';
+import { describeState, isRunning, type ProcessIdentity, ProgressWatch } from '../../process/process-identity.ts';
 import { Exchange, type Request } from './exchange.ts';
 
 /** Time limits for an agent, in milliseconds. */

@@ -10,8 +10,8 @@ import type { Summary } from '../../engine/stats/summary.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { hasCode, isOutOfWatches } from '../../errors.ts';
-import { needsRoot } from '../../needs-root.ts';
-import type { ProcessIdentity } from '../../process-identity.ts';
+import { needsRoot } from '../../process/needs-root.ts';
+import type { ProcessIdentity } from '../../process/process-identity.ts';
 import type { ChangeLine } from './change-feed.ts';
 import { AgentSilentError, type Call, call, defaultMaxBodyBytes, stream, untilGone } from './control-call.ts';
 

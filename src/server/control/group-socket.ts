@@ -3,7 +3,7 @@ import { chmod, chown, constants, open, rename, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { dirname } from 'node:path';
 import { errorMessage, isSystemError, UserError } from '../../errors.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { listening } from '../http-server.ts';
 import { recordAgentProcess } from './control-call.ts';
 import { unnamedSocketPath } from './socket-paths.ts';

@@ -1,6 +1,6 @@
 import { readlink } from 'node:fs/promises';
-import { listPIDs } from '../../process-identity.ts';
-import { readRegularFile } from '../../regular-file.ts';
+import { listPIDs } from '../../process/process-identity.ts';
+import { readRegularFile } from '../../files/regular-file.ts';
 import { rootDirOfSocket } from './socket-paths.ts';
 
 /** An agent that runs on this machine. */

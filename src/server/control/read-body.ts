@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { GrowingBytes } from '../../growing-bytes.ts';
+import { GrowingBytes } from '../../files/growing-bytes.ts';
 import { ControlRefusal } from './control-answer.ts';
 
 /** Limit on a body of options. */

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { defaultRootDir } from '../../root-dir.ts';
+import { defaultRootDir } from '../../files/root-dir.ts';
 
 /** Anyone may search it. It has a folder for each root-dir, which only root and the control group may search. */
 const groupFolders = '/run/kubelet-ts-control';

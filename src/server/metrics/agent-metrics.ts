@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { DiskUsage, StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { Summary } from '../../engine/stats/summary.ts';
 import type { EngineActivity, EngineView } from '../../engine/view/snapshot.ts';
-import { loadedOnce } from '../../loaded-once.ts';
+import { loadedOnce } from './loaded-once.ts';
 import { type BuildFacts, buildFamilies } from './build-families.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';

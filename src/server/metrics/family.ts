@@ -1,4 +1,4 @@
-import { chunkLength, TextParts } from '../../text-parts.ts';
+import { chunkLength, TextParts } from '../../text/text-parts.ts';
 
 /** One metric with all its series, as a scrape shows them. */
 export interface Family {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadManifests } from '../../../src/api/objects/load-manifests.ts';
 import { loadOptions } from '../../builders/loaded-manifests.ts';
-import { propertyRuns } from '../../property-runs.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 import { decodeManifest } from '../../builders/load-pod.ts';
 
 const origin = '/manifests/web.yaml';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
 import { Claims } from '../../../src/api/values/claims.ts';
-import { propertyRuns } from '../../property-runs.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 let claims: Claims<string>;
 

@@ -11,7 +11,7 @@ import {
   quantityValue,
   subtractQuantities,
 } from '../../../src/api/values/quantity.ts';
-import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
+import { propertyRuns, propertyTimeoutMs } from '../../support/property-runs.ts';
 
 const runs = propertyRuns(500);
 // Slow machines are slow here; nothing waits.

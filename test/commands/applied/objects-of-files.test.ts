@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { objectsOfFiles } from '../../../src/commands/applied/objects-of-files.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeDeps, makeRuntime } from '../runtime-listings.ts';
 
 test.each([

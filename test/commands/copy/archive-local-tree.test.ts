@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { archiveLocalTree } from '../../../src/commands/copy/archive-local-tree.ts';
 import { CopyReport } from '../../../src/commands/copy/copy-report.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { textStream } from './text-stream.ts';
 
 let folder: string;

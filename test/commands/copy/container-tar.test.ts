@@ -8,7 +8,7 @@ import { CopyReport } from '../../../src/commands/copy/copy-report.ts';
 import type { RuntimeService } from '../../../src/cri/runtime-service.ts';
 import { startStreamingServer } from '../../cri/streaming/streaming-server.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { textStream } from './text-stream.ts';
 
 /** More than all streams on the way hold. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { copy } from '../../../src/commands/copy/copy.ts';
 import { CopyReport } from '../../../src/commands/copy/copy-report.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeRuntime } from '../runtime-listings.ts';
 import { textStream } from './text-stream.ts';
 

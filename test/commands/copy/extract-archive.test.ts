@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { extractArchive, leadsOut } from '../../../src/commands/copy/extract-archive.ts';
 import { CopyReport } from '../../../src/commands/copy/copy-report.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { textStream } from './text-stream.ts';
 
 let outside: string;

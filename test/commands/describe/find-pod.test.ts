@@ -5,7 +5,7 @@ import { historyFolder, historyPath } from '../../../src/engine/history/history-
 import { UserError } from '../../../src/errors.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';
 import { makeDeps, makeRuntime } from '../runtime-listings.ts';
 

@@ -5,10 +5,10 @@ import { pruneImages } from '../../../src/commands/images/prune-images.ts';
 import { managedPaths } from '../../../src/containerd/managed-paths.ts';
 import { pauseImageName } from '../../../src/containerd/pause/pause-image.ts';
 import type { RuntimeService } from '../../../src/cri/runtime-service.ts';
-import { writeFileAtomic } from '../../../src/write-file-atomic.ts';
+import { writeFileAtomic } from '../../../src/files/write-file-atomic.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeDeps } from '../runtime-listings.ts';
 
 let runtime: FakeRuntime;

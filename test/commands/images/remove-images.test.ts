@@ -3,7 +3,7 @@ import { removeImages } from '../../../src/commands/images/remove-images.ts';
 import { pauseImageName } from '../../../src/containerd/pause/pause-image.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeContainer, makeDeps } from '../runtime-listings.ts';
 
 let runtime: FakeRuntime;

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { bundledNames } from '../../../src/commands/images/bundle-images.ts';
 import type { CommandDeps } from '../../../src/commands/io/deps.ts';
 import { pullImages, wantedImages } from '../../../src/commands/images/pull-images.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';

@@ -5,7 +5,7 @@ import { attachWithLog } from '../../../src/commands/pod/attach-with-log.ts';
 import { selectPod } from '../../../src/commands/pod/select-pod.ts';
 import { ContainerStatus, type ContainerState } from '../../../src/cri/generated/cri.ts';
 import { startStreamingServer, type Session, type StreamingServer } from '../../cri/streaming/streaming-server.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from '../runtime-listings.ts';
 
 let server: StreamingServer | undefined;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findDeclaringObject, isWithin } from '../../../src/commands/pod/declaring-object.ts';
 import { podText } from '../../builders/loaded-manifests.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('the lines of an object in a file of several are its own', async () => {
   const file = join(await temporaryFolder(), 'all.yaml');

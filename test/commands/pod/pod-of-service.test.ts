@@ -4,7 +4,7 @@ import { podOfService, serviceNamed } from '../../../src/commands/pod/pod-of-ser
 import { LastGoodManifests } from '../../../src/engine/config/last-good/last-good-manifests.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeEntry } from '../../tui/make-snapshot.ts';
 
 test.each([

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { type PodChoice, podsOfAgent } from '../../../src/commands/pod/pods-of-agent.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeEntry } from '../../tui/make-snapshot.ts';
 import { startFakeAgent } from '../fake-agent.ts';
 import { noAgentOn } from '../no-agent-on.ts';

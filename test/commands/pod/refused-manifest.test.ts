@@ -9,7 +9,7 @@ import { refusedManifest } from '../../../src/commands/pod/refused-manifest.ts';
 import { register as registerPs } from '../../../src/commands/ps.ts';
 import { register as registerWait } from '../../../src/commands/wait.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../../src/engine/view/snapshot.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';
 import { startFakeAgent } from '../fake-agent.ts';
 import { makeDeps, makeRuntime } from '../runtime-listings.ts';

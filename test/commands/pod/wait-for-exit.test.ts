@@ -4,7 +4,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { waitForExit } from '../../../src/commands/pod/wait-for-exit.ts';
 import { controlSocketPath } from '../../../src/server/control/socket-paths.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeEntry } from '../../tui/make-snapshot.ts';
 import { startFakeAgent } from '../fake-agent.ts';
 

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../../src/commands/ps.ts';
 import { UserError } from '../../../src/errors.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeDeps, makeRuntime } from '../runtime-listings.ts';
 
 /** Runs `ps` without an agent and a runtime. */

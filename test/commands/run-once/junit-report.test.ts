@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { openJunitReport } from '../../../src/commands/run-once/junit-report.ts';
 import type { PodResult } from '../../../src/node/run-once/pod-result.ts';
 import { BrokenManifests } from '../../../src/node/sources/read-manifests.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { checkJunitSchema } from './check-junit-schema.ts';
 
 const startedAtMs = Date.parse('2026-03-01T10:00:00Z');

@@ -7,10 +7,10 @@ import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
 import { endAgent } from '../../../src/commands/run/end-agent.ts';
-import { holderText } from '../../../src/exclusively.ts';
-import { readStat } from '../../../src/process-identity.ts';
+import { holderText } from '../../../src/files/exclusively.ts';
+import { readStat } from '../../../src/process/process-identity.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A process with this script is the agent behind a socket where nobody speaks HTTP. */
 async function agentThat(

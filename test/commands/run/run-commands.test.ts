@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runtimeFlags, screenCommands } from '../../../src/commands/run/run-commands.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Makes this program one that writes its process group into a file. Returns the file. */
 async function groupTeller(): Promise<string> {

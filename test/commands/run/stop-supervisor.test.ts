@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { stopSupervisor } from '../../../src/commands/run/stop-supervisor.ts';
-import { identify, type ProcessIdentity } from '../../../src/process-identity.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { identify, type ProcessIdentity } from '../../../src/process/process-identity.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A process whose parent has the command line of OpenRC's supervisor, under the given name. */
 async function supervised(supervisor: string): Promise<ProcessIdentity> {

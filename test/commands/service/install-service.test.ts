@@ -8,7 +8,7 @@ import { requireExecutable } from '../../../src/commands/service/require-executa
 import { refusePackaged } from '../../../src/commands/service/refuse-packaged.ts';
 import { openRCScript } from '../../../src/commands/service/openrc-script.ts';
 import { systemdUnit } from '../../../src/commands/service/systemd-unit.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Runs the command, and resolves with its output. */
 async function install(...words: string[]): Promise<string> {

@@ -4,7 +4,7 @@ import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { openRCScript } from '../../../src/commands/service/openrc-script.ts';
 import { systemdUnit } from '../../../src/commands/service/systemd-unit.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('the unit keeps the pods when the agent stops, and reads the flags of kubeadm', () => {
   expect(systemdUnit('/usr/bin/kubelet-ts', ['/etc/kubernetes/manifests'], 'kubelet-ts'))

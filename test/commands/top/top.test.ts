@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../../src/commands/top.ts';
 import { UserError } from '../../../src/errors.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { type Asked, startFakeAgent } from '../fake-agent.ts';
 import { makeDeps, makeRuntime } from '../runtime-listings.ts';
 

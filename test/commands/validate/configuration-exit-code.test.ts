@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../../src/commands/validate.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeDeps, makeRuntime } from '../runtime-listings.ts';
 
 /** Resolves to stdout. */

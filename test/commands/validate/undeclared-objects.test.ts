@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { undeclaredObjects } from '../../../src/commands/validate/undeclared-objects.ts';
 import { readManifests } from '../../../src/node/sources/read-manifests.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { writeFile } from 'node:fs/promises';
 
 const pod = `apiVersion: v1

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../../src/commands/wait.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';
 import { startFakeAgent } from '../fake-agent.ts';
 import { noAgentOn } from '../no-agent-on.ts';

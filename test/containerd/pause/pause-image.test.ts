@@ -6,7 +6,7 @@ import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
 import { computeImageArchitecture, pauseImageArchive } from '../../../src/containerd/pause/pause-image.ts';
 import { pausePrograms } from '../../../src/containerd/pause/pause-programs.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const assemble = join(import.meta.dirname, '../../../src/containerd/pause/assemble');
 const hasAssembler = process.arch === 'x64' && (await execa('as', ['--version'], { reject: false })).exitCode === 0;

@@ -7,7 +7,7 @@ import { AppliedManifests } from '../../../src/engine/applied/applied-manifests.
 import { appliedFileName, appliedObject, kindMeant } from '../../../src/engine/applied/applied-object.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const pod = (name: string, image = 'app:1'): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: main, image: "${image}" }] }\n`;

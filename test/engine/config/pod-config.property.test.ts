@@ -4,7 +4,7 @@ import type { Pod } from '../../../src/api/types.ts';
 import { configAnnotations } from '../../../src/api/values/config-annotations.ts';
 import { PodConfig, type PodUpdate, type SourceId } from '../../../src/engine/config/pod-config.ts';
 import { makePod } from '../../builders/pods.ts';
-import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
+import { propertyRuns, propertyTimeoutMs } from '../../support/property-runs.ts';
 
 const sources: SourceId[] = [
   { id: 'file#0', source: 'file' },

@@ -1,5 +1,5 @@
 import type { FakeClock } from '../../fakes/fake-clock.ts';
-import { isFileAtWork } from '../../file-operations.ts';
+import { isFileAtWork } from '../../support/file-operations.ts';
 
 /**
  * Lets time pass as long as a timer waits for it, until the promise is settled. No time passes during a file operation.

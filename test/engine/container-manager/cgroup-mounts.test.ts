@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseCgroupMounts, readCgroupMounts } from '../../../src/engine/container-manager/cgroup-mounts.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
-import { usedHeapBytes } from '../../used-heap-bytes.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { usedHeapBytes } from '../../support/used-heap-bytes.ts';
 
 test('finds each controller of cgroup v1 where it is mounted, alone or with another', () => {
   const mountInfo = [

@@ -6,7 +6,7 @@ import { DBusSystemd } from '../../../src/engine/container-manager/dbus-systemd.
 import type { UnitProperty } from '../../../src/engine/container-manager/systemd.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeSystemd } from '../../fakes/fake-systemd.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const properties: UnitProperty[] = [
   { name: 'Description', signature: 's', value: 'pods' },

@@ -4,8 +4,8 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { NodeProcesses, type ProcessSettings } from '../../../src/engine/container-manager/node-processes.ts';
 import { FakeCgroups } from '../../fakes/fake-cgroups.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { untilFilesRest } from '../../file-operations.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { untilFilesRest } from '../../support/file-operations.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const [agent, containerd] = [100, 200];
 

@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { findRootOwner, keepRootOwner, type RootOwner } from '../../../src/engine/container/root-owner.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let rootDir: string;

@@ -7,8 +7,8 @@ import { makePod } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { tickingClock } from '../../fakes/ticking-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
-import { withoutDescriptors } from '../../without-descriptors.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { withoutDescriptors } from '../../support/without-descriptors.ts';
 
 const volumesWith = (sizeLimit: string) => [
   { name: 'cache', emptyDir: { sizeLimit } },

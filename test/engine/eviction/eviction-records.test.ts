@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { EvictionRecords } from '../../../src/engine/eviction/eviction-records.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const uid = 'web';
 const eviction = { message: 'The node was low on resource: memory. ', gracePeriodSeconds: 1 };

@@ -7,7 +7,7 @@ import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
 import { encodeRevision } from '../../../src/engine/in-place/revision-file.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { noForeignPods } from '../../fakes/no-foreign-pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';

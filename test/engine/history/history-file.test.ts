@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from
 import { basename, dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { appendHistory, historyPath, podOfHistoryFile, readHistory } from '../../../src/engine/history/history-file.ts';
-import { fillDisk, mountSmallDisk } from '../../full-disk.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { fillDisk, mountSmallDisk } from '../../support/full-disk.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let path: string;

@@ -7,7 +7,7 @@ import type { KubeletEvent } from '../../../src/engine/view/events.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { Journal } from '../../fakes/journal.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const web = { uid: 'u1', namespace: 'default', name: 'web' };
 

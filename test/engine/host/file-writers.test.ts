@@ -6,8 +6,8 @@ import { execa } from 'execa';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { findWriters, isStillWriting, type Writer } from '../../../src/engine/host/file-writers.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
-import { withoutDescriptors } from '../../without-descriptors.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { withoutDescriptors } from '../../support/without-descriptors.ts';
 
 let folder: string;
 let path: string;

@@ -5,7 +5,7 @@ import { type FolderChange, FolderWatch } from '../../../src/engine/host/folder-
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { Journal } from '../../fakes/journal.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let clock: FakeClock;

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSystemBus } from '../../../src/engine/host/system-bus.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A bus that takes connections and says what it is told to. */
 async function oddBus(greet: (socket: Socket) => void): Promise<string> {

@@ -3,7 +3,7 @@ import { lstat, mkdir, readdir, rename, rmdir, symlink, unlink, writeFile } from
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { type Visit, walkTree, type WalkLimits } from '../../../src/engine/host/walk-tree.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let tree: string;

@@ -3,7 +3,7 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { type DockerConfigPlaces, readDockerConfigFiles } from '../../../src/engine/images/docker-config-files.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let places: DockerConfigPlaces;
 let broken: [path: string, because: string][];

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { testModel } from '../../model-check.ts';
+import { testModel } from '../../support/model-check.ts';
 import { ImageManagerModel, type PullLimits } from './image-manager-model.ts';
 
 const nth = fc.nat(5);

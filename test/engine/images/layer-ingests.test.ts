@@ -2,7 +2,7 @@ import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { layerIngests } from '../../../src/engine/images/layer-ingests.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A content store with these files in folders of ingests. */
 async function makeStore(ingests: Record<string, Record<string, string>>): Promise<string> {

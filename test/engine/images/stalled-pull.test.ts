@@ -5,7 +5,7 @@ import { contentStore, contentStoreProgress } from '../../../src/engine/images/c
 import { unlessStalled } from '../../../src/engine/images/stalled-pull.ts';
 import type { RuntimeService } from '../../../src/cri/runtime-service.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const signal = new AbortController().signal;
 

@@ -5,7 +5,7 @@ import type { Pod } from '../../../src/api/types.ts';
 import { AppliedRevisions } from '../../../src/engine/in-place/applied-revisions.ts';
 import { makeContainer, makeContainerStatus, makePod, makePodStatus } from '../../builders/pods.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const uid = 'u1';
 const sized = (memory: string, seen = '1'): Pod =>

@@ -7,7 +7,7 @@ import { defaultInPlacePolicy } from '../../../src/api/values/in-place.ts';
 import { computePodChange } from '../../../src/engine/in-place/compute-pod-change.ts';
 import { identifyPod, revisionOf } from '../../../src/engine/in-place/identify-pod.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
-import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
+import { propertyRuns, propertyTimeoutMs } from '../../support/property-runs.ts';
 
 const anyResources = fc.record(
   {

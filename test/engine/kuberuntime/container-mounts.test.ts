@@ -3,10 +3,10 @@ import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { Container } from '../../../src/api/types.ts';
-import { writeInPlace } from '../../../src/regular-file.ts';
+import { writeInPlace } from '../../../src/files/regular-file.ts';
 import { containerMounts, generateContainerMounts } from '../../../src/engine/kuberuntime/container-mounts.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let podDir: string;
 beforeEach(async () => {

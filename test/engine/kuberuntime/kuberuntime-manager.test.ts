@@ -14,14 +14,14 @@ import { KuberuntimeManager } from '../../../src/engine/kuberuntime/kuberuntime-
 import { containerLogsDirectory, podLogsDirectory } from '../../../src/engine/container/log-paths.ts';
 import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
-import type { NodeConfig } from '../../../src/engine/node-config.ts';
+import type { NodeConfig } from '../../../src/engine/config/node-config.ts';
 import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
 import { noProbeResults, type ProbeResults } from '../../../src/engine/container/probe-results.ts';
 import { WallClockHistory } from '../../../src/flow/wall-clock-history.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
 import { noServiceNames } from '../../builders/service-names.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { EventRecorder } from '../../fakes/event-recorder.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';

@@ -5,7 +5,7 @@ import type { PodSpec } from '../../../src/api/types.ts';
 import { podSandboxConfig } from '../../../src/engine/kuberuntime/pod-sandbox-config.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
 import { makePod } from '../../builders/pods.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('a runtime is asked for sysctls by their names with dots, however the manifest writes them', async () => {
   const sysctls = [

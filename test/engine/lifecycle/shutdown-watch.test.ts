@@ -8,7 +8,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeLogind } from '../../fakes/fake-logind.ts';
 import { Journal } from '../../fakes/journal.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const locked = 'locked --what=shutdown --mode=delay --who=kubelet --why=Kubelet needs time to handle node shutdown';
 const holding = 'logind waits for the pods when the machine shuts down';

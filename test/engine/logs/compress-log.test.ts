@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { OpenFolder } from '../../../src/engine/host/open-folder.ts';
 import { compressLog } from '../../../src/engine/logs/compress-log.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('a large log is compressed whole, with few bytes in memory', async () => {
   const path = await temporaryFolder();

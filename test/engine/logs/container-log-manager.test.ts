@@ -18,7 +18,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ContainerLogManager, type ContainerLogSettings } from '../../../src/engine/logs/container-log-manager.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const periodMs = 10_000;
 /** 1 January 2025, 00:00:00 local time. */

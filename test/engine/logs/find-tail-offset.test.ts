@@ -2,7 +2,7 @@ import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findTailOffset } from '../../../src/engine/logs/find-tail-offset.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 async function tailOf(text: string, lineCount: number): Promise<string> {
   const path = join(await temporaryFolder(), 'file');

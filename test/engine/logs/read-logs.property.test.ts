@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readLogs, type ReadLogsOptions } from '../../../src/engine/logs/read-logs.ts';
 import { rotateLog, tidyRotatedLogs } from '../../../src/engine/logs/rotate-log.ts';
-import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { propertyRuns, propertyTimeoutMs } from '../../support/property-runs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** One step of a container, the agent, or a reader. */
 type Step =

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readLogTail } from '../../../src/engine/logs/read-log-tail.ts';
 import { readLogs, type ReadLogsOptions } from '../../../src/engine/logs/read-logs.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let directory: string;
 let path: string;

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { forOwnNetwork, leadsNowhere, readResolvers } from '../../../src/engine/network/resolvers.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const config = (...servers: string[]) => ({ servers, searches: ['corp.example'], options: ['edns0'] });
 

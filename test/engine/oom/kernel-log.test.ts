@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { kernelLog, openKernelLog } from '../../../src/engine/oom/kernel-log.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A device whose reads give these records or errors, then that nothing is there. */
 function device(...reads: (string | Error)[]) {

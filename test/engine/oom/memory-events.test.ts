@@ -4,8 +4,8 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { AsyncQueue } from '../../../src/flow/async-queue.ts';
 import { MemoryEvents } from '../../../src/engine/oom/memory-events.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { untilFilesRest } from '../../file-operations.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { untilFilesRest } from '../../support/file-operations.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A tree as of the systemd driver on cgroup v2. */
 const pod = 'kubepods-burstable.slice/kubepods-burstable-pod1_2.slice';

@@ -6,7 +6,7 @@ import { emptyRecord, type PodRecord, type PodRevision } from '../../../src/engi
 import { PodRecords, readRecords } from '../../../src/engine/operations/pod-records.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const web = { namespace: 'default', name: 'web' };
 const stopped = (record: PodRecord): PodRecord => ({ ...record, isStopped: true });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { testModel } from '../../model-check.ts';
+import { testModel } from '../../support/model-check.ts';
 import { PlegModel } from './pleg-model.ts';
 
 const uid = fc.constantFrom('a', 'b');

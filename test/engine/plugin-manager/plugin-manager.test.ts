@@ -14,7 +14,7 @@ import { FakePlugin } from '../../fakes/fake-plugin.ts';
 import { Journal } from '../../fakes/journal.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 type Use = { did: 'register' | 'deRegister' } & Plugin;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { testModel } from '../../model-check.ts';
+import { testModel } from '../../support/model-check.ts';
 import { AdmissionModel } from './admission-model.ts';
 import type { PodPlan } from './planned-pod.ts';
 

@@ -9,7 +9,7 @@ import { WorkQueue } from '../../../src/engine/pod-workers/work-queue.ts';
 import { makePod } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { type Steps, testModel } from '../../model-check.ts';
+import { type Steps, testModel } from '../../support/model-check.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 
 /** Three revisions of one pod and one of another. */

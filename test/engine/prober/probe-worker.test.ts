@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { ProbeWorker } from '../../../src/engine/prober/probe-worker.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { propertyRuns } from '../../property-runs.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 /** Seconds after the start of its container at which a worker probes, of one that starts 600 ms after the worker. */
 async function probedAt(probe: { initialDelaySeconds?: number; periodSeconds: number }): Promise<number[]> {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { testModel } from '../../model-check.ts';
+import { testModel } from '../../support/model-check.ts';
 import type { ProbeTimes } from './probed-pod.ts';
 import { ProberModel, uids } from './prober-model.ts';
 

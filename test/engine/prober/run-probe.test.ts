@@ -10,7 +10,7 @@ import { HealthCheckRequest, HealthCheckResponse } from '../../../src/cri/genera
 import { grpcHealthCheck } from '../../../src/cri/grpc-health-check.ts';
 import { BrokenBody } from '../../../src/engine/network/http-get.ts';
 import { type ProbeOutcome, runProbe } from '../../../src/engine/prober/run-probe.ts';
-import { withoutDescriptors } from '../../without-descriptors.ts';
+import { withoutDescriptors } from '../../support/without-descriptors.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';

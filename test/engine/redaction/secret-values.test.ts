@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { formsOf } from '../../../src/engine/redaction/secret-forms.ts';
 import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
-import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
+import { propertyRuns, propertyTimeoutMs } from '../../support/property-runs.ts';
 
 let secrets: SecretValues;
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Writes files by path below a folder that goes with the test. Returns the folder. */
 export async function describedTree(files: Readonly<Record<string, string>>): Promise<string> {

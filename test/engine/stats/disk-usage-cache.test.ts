@@ -11,7 +11,7 @@ import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { tickingClock } from '../../fakes/ticking-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const pod: StatsPod = {
   ...{ uid: 'u1', name: 'web-edge1', namespace: 'default', startedAt: 0, sandboxID: 's1', hasNetwork: true },

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { KeptFiles } from '../../../src/engine/stats/kept-files.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
-import { withoutDescriptors } from '../../without-descriptors.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { withoutDescriptors } from '../../support/without-descriptors.ts';
 import { openIn } from './open-in.ts';
 
 test('a file is opened once, and read anew each time', async () => {

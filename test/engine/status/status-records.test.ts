@@ -8,7 +8,7 @@ import { StatusRecords } from '../../../src/engine/status/status-records.ts';
 import { makeContainer, makeContainerStatus } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const uid = 'web';
 let clock: FakeClock;

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
 import { UserNamespaces } from '../../../src/engine/userns/user-namespaces.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let podDirs: PodDirs;
 let supported: boolean;

@@ -4,7 +4,7 @@ import type { PodStatus } from '../../../src/api/types.ts';
 import type { KubeletEvent } from '../../../src/engine/view/events.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../../src/engine/view/snapshot.ts';
 import { applyChange, computeChange, type SnapshotChange } from '../../../src/engine/view/snapshot-change.ts';
-import { propertyRuns } from '../../property-runs.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 import { makeEntry, makeSnapshot, refOf } from '../../tui/make-snapshot.ts';
 
 const names = ['a', 'b', 'c', 'd'];

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { toError } from '../../../src/errors.ts';
 import { type FileOperations, hasPayload, writePayload } from '../../../src/engine/volumes/atomic-writer.ts';
 import type { Payload } from '../../../src/engine/volumes/payload.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const now = Date.parse('2024-06-01T10:00:00Z');
 

@@ -3,7 +3,7 @@ import { link, lstat, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { treeUsage, type TreeUsage, usedDisk } from '../../../src/engine/volumes/disk-usage.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { treeUsage } from '../../../src/engine/volumes/disk-usage.ts';
 import { flatUsage } from '../../../src/engine/volumes/flat-usage.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 async function folderOfLogs(): Promise<string> {
   const folder = await temporaryFolder();

@@ -2,7 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { mountNFS } from '../../../src/engine/volumes/nfs-volume.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const share = { source: { server: '::1', path: '/exports/a' }, mountOptions: ['no-such-option', 'retry=0'] };
 

@@ -6,7 +6,7 @@ import { openChannel } from '../../../src/cri/grpc-channel.ts';
 import { grpcService } from '../../../src/cri/grpc-service.ts';
 import { errorMessage, RpcError } from '../../../src/errors.ts';
 import { FileSource } from '../../../src/engine/config/file/file-source.ts';
-import { newStats } from '../../../src/engine/new-stats.ts';
+import { newStats } from '../../../src/engine/build/new-stats.ts';
 import { nodeConfig } from '../../../src/node/node-config.ts';
 import { openPlugins } from '../../../src/plugins/open-plugins.ts';
 import { PodResourcesListerDefinition } from '../../../src/plugins/generated/pod-resources.ts';

@@ -3,9 +3,9 @@ import { nodeAllocatableReservation } from '../../../src/engine/container-manage
 import { DiskStateFile } from '../../../src/engine/container-manager/checkpoint/disk-state-file.ts';
 import type { Machine } from '../../../src/engine/container-manager/machine.ts';
 import { PodResources } from '../../../src/engine/container-manager/resource-managers/pod-resources.ts';
-import type { KubeletDeps } from '../../../src/engine/kubelet-deps.ts';
+import type { KubeletDeps } from '../../../src/engine/build/kubelet-deps.ts';
 import type { Clock } from '../../../src/clock.ts';
-import type { NodeConfig } from '../../../src/engine/node-config.ts';
+import type { NodeConfig } from '../../../src/engine/config/node-config.ts';
 import { managerSettings } from '../../../src/node/open-pod-resources.ts';
 import type { NodeOptions } from '../../../src/node/options/node-options.ts';
 import { makeMachine } from '../../builders/machine.ts';

@@ -9,7 +9,7 @@ import { type Channel, openChannel } from '../../../src/cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../../../src/cri/grpc-runtime-service.ts';
 import { CgroupfsManager } from '../../../src/engine/container-manager/cgroupfs-manager.ts';
 import { meteredCgroups } from '../../../src/engine/container-manager/metered-cgroups.ts';
-import { newStats } from '../../../src/engine/new-stats.ts';
+import { newStats } from '../../../src/engine/build/new-stats.ts';
 import { nodeConfig } from '../../../src/node/node-config.ts';
 import { openAPI } from '../../../src/node/open-api.ts';
 import { referenceVersion } from '../../../src/node/options/flags.ts';

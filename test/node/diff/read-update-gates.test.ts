@@ -7,7 +7,7 @@ import type { PodRecord } from '../../../src/engine/operations/pod-record.ts';
 import { computeNodeDiff } from '../../../src/node/diff/compute-node-diff.ts';
 import { readUpdateGates } from '../../../src/node/diff/read-update-gates.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('an update waits for its window and its lock file, and the report has the time when the window opens', async () => {
   const folder = await temporaryFolder();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { inspectedNode } from '../../../src/node/doctor/inspected-node.ts';
 import { nodeOptions } from '../../../src/node/options/node-options.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('with a wrong configuration the node has the defaults, at its place', async () => {
   const folder = await temporaryFolder();

@@ -2,7 +2,7 @@ import { chmod, mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readPath } from '../../../src/node/doctor/read-host-facts.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('of a root-dir that is a link the folder is judged, whose mode can be changed', async () => {
   const folder = await temporaryFolder();

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLogger } from '../../../src/node/log/create-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('a level that is set later is also that of the logs that were made before', async () => {
   const logFile = join(await temporaryFolder(), 'log');

@@ -6,8 +6,8 @@ import { createNodeLogger } from '../../../src/node/log/node-logger.ts';
 import { addNodeOptions } from '../../../src/node/options/node-flags.ts';
 import { type NodeFlags, nodeOptions } from '../../../src/node/options/node-options.ts';
 import { referenceVersion } from '../../../src/node/options/flags.ts';
-import { programVersion } from '../../../src/program-version.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { programVersion } from '../../../src/process/program-version.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('the log starts with the version, and names fields and feature gates that are set and have no effect here', async () => {
   const folder = await temporaryFolder();

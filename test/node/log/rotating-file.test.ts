@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLogger } from '../../../src/node/log/create-logger.ts';
 import { RotatingFile } from '../../../src/node/log/rotating-file.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('a log goes on where it ended, keeps one older part, and is for its owner only', async () => {
   const path = join(await temporaryFolder(), 'agent.log');

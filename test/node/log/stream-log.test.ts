@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { buildSync } from 'esbuild';
 import { expect, onTestFinished, test } from 'vitest';
 import { StreamLog } from '../../../src/node/log/stream-log.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A pipe, opened by a reader that reads only when it is told to. */
 async function openPipe(): Promise<{ fd: number; read: () => string; close: () => void }> {

@@ -9,7 +9,7 @@ import { BrokenConfiguration } from '../../../src/node/options/read-configuratio
 import { UserError } from '../../../src/errors.ts';
 import { defaultConfiguration } from '../../builders/default-configuration.ts';
 import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();

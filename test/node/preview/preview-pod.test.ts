@@ -6,7 +6,7 @@ import { type PodPreview, previewPod } from '../../../src/node/preview/preview-p
 import { configObjectsOf } from '../../builders/config-objects.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const main = { name: 'main', image: 'registry.example/app:1' };
 

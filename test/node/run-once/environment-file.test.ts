@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { givenVariables } from '../../../src/node/run-once/environment-file.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const fileOf = async (text: string): Promise<string> => {
   const path = join(await temporaryFolder(), 'env');

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { exclusively } from '../../../src/exclusively.ts';
+import { exclusively } from '../../../src/files/exclusively.ts';
 import { addNodeOptions } from '../../../src/node/options/node-flags.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../../../src/node/options/node-options.ts';
 import { openIsolatedRun, removeAbandonedRuns } from '../../../src/node/run-once/isolated-run.ts';
 import type { Logger } from '../../../src/logger.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const { signal } = new AbortController();
 

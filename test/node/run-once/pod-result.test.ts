@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { containerLogsDirectory } from '../../../src/engine/container/log-paths.ts';
 import { podResult, runExitCode } from '../../../src/node/run-once/pod-result.ts';
 import { makeAPIContainerStatus, makePod } from '../../builders/pods.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const numbers = (first: number, last: number): string[] =>
   Array.from({ length: last - first + 1 }, (_, index) => String(first + index));

@@ -8,7 +8,7 @@ import { readDeclarations } from '../../../src/node/run-once/read-declarations.t
 import { podText } from '../../builders/loaded-manifests.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { WebServer } from '../../fakes/web-server.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();

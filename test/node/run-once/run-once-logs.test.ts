@@ -10,8 +10,8 @@ import { containerLogsDirectory } from '../../../src/engine/container/log-paths.
 import { RunOnceLogs } from '../../../src/node/run-once/run-once-logs.ts';
 import { makeAPIContainerStatus, makeContainer, makePod } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { untilFilesRest } from '../../file-operations.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { untilFilesRest } from '../../support/file-operations.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { FakeView } from '../../tui/fake-terminal.ts';
 import { makeSnapshot } from '../../tui/make-snapshot.ts';
 

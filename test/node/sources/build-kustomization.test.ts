@@ -9,7 +9,7 @@ import { readManifests } from '../../../src/node/sources/read-manifests.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { podText } from '../../builders/loaded-manifests.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let bin: string;
 

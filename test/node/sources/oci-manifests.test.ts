@@ -7,7 +7,7 @@ import { type NodeFlags, nodeOptions } from '../../../src/node/options/node-opti
 import { remoteManifest } from '../../../src/node/sources/node-sources.ts';
 import { readManifestURL } from '../../../src/node/sources/read-manifest-url.ts';
 import { ArtifactRegistry, cosignKeys } from '../../fakes/artifact-registry.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const pod = 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n';
 

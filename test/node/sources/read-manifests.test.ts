@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readManifests } from '../../../src/node/sources/read-manifests.ts';
 import { podText } from '../../builders/loaded-manifests.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test.each([
   ['a pod', podText('web'), { line: 3, column: 18, repeatedPod: { namespace: 'default', name: 'web-edge1' } }],

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { systemdUnit } from '../../../src/commands/service/systemd-unit.ts';
 import { historyFolder } from '../../../src/engine/history/history-file.ts';
 import { historyParts, journalUnits, logParts } from '../../../src/node/support-bundle/machine-parts.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const kibibyte = 1024;
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
 import { git, raiseScore } from '../../../src/origins/git/git-command.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('a cancelled command ends with the programs that it started', async () => {
   const folder = await temporaryFolder();

@@ -7,7 +7,7 @@ import { sha256 } from '../../../src/engine/config/last-good/last-good-format.ts
 import { GitOrigin } from '../../../src/origins/git/git-origin.ts';
 import { parseGitURL } from '../../../src/origins/git/git-url.ts';
 import { GitServer } from '../../fakes/git-server.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { fetched } from '../fetching.ts';
 
 const pod = (name: string): string =>

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { LargeBodies, LargeBody } from '../../../src/origins/http/large-bodies.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A body in a file of which each read returns at most 3 bytes, and none after `bytesOnDisk`. */
 async function bodyOf(text: string, bytesOnDisk = text.length): Promise<LargeBody> {

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Asking, podManifest } from '../../engine/config/polled/asking.ts';
 import { type Certificate, CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { WebServer } from '../../fakes/web-server.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const web = podManifest('web');
 const target = 'https://box.example/pods.yaml';

@@ -9,8 +9,8 @@ import { LargeBodies } from '../../../src/origins/http/large-bodies.ts';
 import { readBody } from '../../../src/origins/http/read-body.ts';
 import { limitRequests } from '../../../src/origins/http/request-limits.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { mountSmallDisk } from '../../full-disk.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { mountSmallDisk } from '../../support/full-disk.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Reads a body whose every chunk comes after a while. */
 async function read(chunks: Iterable<Buffer>, { pauseMs = 0, encoding = 'identity' } = {}): Promise<string> {

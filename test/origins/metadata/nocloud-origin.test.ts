@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { NoCloudOrigin, runProgram, type RunProgram } from '../../../src/origins/metadata/nocloud-origin.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { fetched } from '../fetching.ts';
 
 const pod = 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n';

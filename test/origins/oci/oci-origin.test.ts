@@ -14,7 +14,7 @@ import { OCIOrigin } from '../../../src/origins/oci/oci-origin.ts';
 import { parseOCIURL } from '../../../src/origins/oci/oci-url.ts';
 import { ArtifactRegistry, cosignKeys, digestOf, type FakeLayer, tarOf } from '../../fakes/artifact-registry.ts';
 import { WebServer } from '../../fakes/web-server.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { fetched } from '../fetching.ts';
 
 const pod = (name: string): string =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ApiRuntime } from '../../../src/server/api/api-engine.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ApiRig, handlerOptions } from './api-rig.ts';
 
 /** Answers without the folder and the time, and the time-outs and deadlines that reached the runtime. */

@@ -11,7 +11,7 @@ import type { ApiEngine, ApiRuntime } from '../../../src/server/api/api-engine.t
 import { handleContainerLogs, logInstance, parsePodLogOptions } from '../../../src/server/api/container-logs.ts';
 import { patienceMs } from '../../../src/server/api/send-parts.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { apiDeps, ApiRig, engineWith, web } from './api-rig.ts';
 
 test('the query of a log is read as the kubelet reads it', () => {

@@ -10,7 +10,7 @@ import { Profile } from 'pprof-format';
 import { expect, onTestFinished, test } from 'vitest';
 import { cpuSeconds } from '../../../src/server/api/pprof.ts';
 import { journalArguments } from '../../../src/server/api/service-logs.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ApiRig } from './api-rig.ts';
 
 test.each(['profile', 'trace', 'heap', 'allocs'])('the %s of this process is one that pprof reads', async (name) => {

@@ -3,7 +3,7 @@ import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { byteRanges } from '../../../src/server/api/byte-range.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ApiRig } from './api-rig.ts';
 
 const written = 'Tue, 14 Nov 2023 22:13:20 GMT';

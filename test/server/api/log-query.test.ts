@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { logQueryProblems } from '../../../src/server/api/log-query.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Why a query with this pattern is refused. */
 async function problemsOf(pattern: string): Promise<string[]> {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseTokens, TokenUsers } from '../../../src/server/api/token-file.ts';
-import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
+import { propertyRuns, propertyTimeoutMs } from '../../support/property-runs.ts';
 import { ApiRig } from './api-rig.ts';
 
 const pathPart = fc.constantFrom(

@@ -5,7 +5,7 @@ import { connect as connectPlain, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ApiRig, openReadOnly } from './api-rig.ts';
 
 const upgrade = 'GET /healthz HTTP/1.1\r\nHost: node\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';

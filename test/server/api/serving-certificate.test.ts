@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { generate } from 'selfsigned';
 import { servingPair } from '../../../src/server/api/serving-certificate.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const dayMs = 86_400_000;
 const start = Date.parse('2024-05-06T07:08:09Z');

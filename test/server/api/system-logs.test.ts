@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ApiRig } from './api-rig.ts';
 
 /** Lists the units kubelet and sshd. Prints its arguments for the first, and a problem for the second. */

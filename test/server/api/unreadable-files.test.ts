@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readClientCA } from '../../../src/node/client-ca.ts';
 import { readPolicyFile } from '../../../src/server/api/policy-file.ts';
 import { readTokenFile } from '../../../src/server/api/token-file.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test.each([
   ['--token-auth-file', readTokenFile],

@@ -10,7 +10,7 @@ import { controlRoutes } from '../../../src/server/control/control-routes.ts';
 import { httpServer, listening } from '../../../src/server/http-server.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 interface World {
   socketPath: string;

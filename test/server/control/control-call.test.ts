@@ -6,8 +6,8 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { call, recordAgentProcess, stream, untilGone } from '../../../src/server/control/control-call.ts';
-import { holderText } from '../../../src/exclusively.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { holderText } from '../../../src/files/exclusively.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A twentieth of what commands give an agent. */
 const timings = { answerMs: 100, pingAfterMs: 10, bodyMs: 150, busyMs: 300 };

@@ -10,7 +10,7 @@ import { readOptions } from '../../../src/server/control/read-body.ts';
 import { httpServer, listening } from '../../../src/server/http-server.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Serves a route that answers with what it got. */
 async function serve(onLeft: (name: string) => void = () => undefined): Promise<string> {

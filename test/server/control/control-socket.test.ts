@@ -31,16 +31,16 @@ import {
   requestShutdown,
   waitForEnd,
 } from '../../../src/server/control/control-client.ts';
-import { holderText } from '../../../src/exclusively.ts';
+import { holderText } from '../../../src/files/exclusively.ts';
 import type { ControlledEngine } from '../../../src/server/control/control-route.ts';
 import type { ControlGroup } from '../../../src/server/control/group-socket.ts';
 import type { Logger } from '../../../src/logger.ts';
 import type { Faults } from '../../../src/flow/faults.ts';
 import { maxConnections, serveControlSocket } from '../../../src/server/control/control-socket.ts';
-import { programVersion } from '../../../src/program-version.ts';
+import { programVersion } from '../../../src/process/program-version.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const ownAgent = { pid: process.pid, version: programVersion };
 const snapshot: EngineSnapshot = {

@@ -10,7 +10,7 @@ import { serveControlSocket } from '../../../src/server/control/control-socket.t
 import { RemoteView } from '../../../src/server/control/remote-view.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { makeEntry, refOf } from '../../tui/make-snapshot.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 

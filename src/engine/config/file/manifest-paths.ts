@@ -4,7 +4,7 @@ import { basename, dirname, extname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../../clock.ts';
 import { errorMessage, hasCode } from '../../../errors.ts';
-import { shellWord } from '../../../shell-word.ts';
+import { shellWord } from '../../../text/shell-word.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { mountPointOf, readMountPoints } from '../../host/mount-points.ts';
 import { HungPathError, type PathGuard } from '../../host/path-guard.ts';

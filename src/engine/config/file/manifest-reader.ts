@@ -7,7 +7,7 @@ import type { Clock } from '../../../clock.ts';
 import { errorMessage, hasCode } from '../../../errors.ts';
 import { findWriters, isStillWriting, type Writer } from '../../host/file-writers.ts';
 import { HungPathError, type PathGuard } from '../../host/path-guard.ts';
-import { readRegularFile } from '../../../regular-file.ts';
+import { readRegularFile } from '../../../files/regular-file.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { loadManifest } from '../load-manifest.ts';
 import { ownershipProblems } from './manifest-paths.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
-import { isFolder } from '../../../make-folder.ts';
+import { isFolder } from '../../../files/make-folder.ts';
 import { pathSteps } from '../../host/path-steps.ts';
 import { type FolderChange, FolderWatch } from '../../host/folder-watch.ts';
 

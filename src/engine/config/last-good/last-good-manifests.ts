@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { Clock } from '../../../clock.ts';
 import { errorMessage, hasCode, isOutOfResources } from '../../../errors.ts';
 import type { Logger } from '../../../logger.ts';
-import { replaceFile, syncFolder } from '../../../write-file-atomic.ts';
+import { replaceFile, syncFolder } from '../../../files/write-file-atomic.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
-import { namesIn } from '../../../names-in.ts';
-import { readRegularFile } from '../../../regular-file.ts';
+import { namesIn } from '../../../files/names-in.ts';
+import { readRegularFile } from '../../../files/regular-file.ts';
 import {
   decodeLastGood,
   encodeLastGood,
@@ -15,7 +15,7 @@ import {
   sha256,
   TooLargeToSave,
 } from './last-good-format.ts';
-import { makeFolder } from '../../../make-folder.ts';
+import { makeFolder } from '../../../files/make-folder.ts';
 
 interface Deps {
   rootDir: string;

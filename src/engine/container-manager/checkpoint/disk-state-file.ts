@@ -2,8 +2,8 @@ import { rename } from 'node:fs/promises';
 import type { Clock } from '../../../clock.ts';
 import { errorMessage, hasCode, isSystemError } from '../../../errors.ts';
 import type { Logger } from '../../../logger.ts';
-import { removeTemporary, replaceFile } from '../../../write-file-atomic.ts';
-import { readRegularFile } from '../../../regular-file.ts';
+import { removeTemporary, replaceFile } from '../../../files/write-file-atomic.ts';
+import { readRegularFile } from '../../../files/regular-file.ts';
 import type { StateFile } from './state-file.ts';
 
 /** Enough for thousands of containers with their own CPUs. */

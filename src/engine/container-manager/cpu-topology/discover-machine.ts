@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { ifPresent } from '../../../if-present.ts';
-import { namesIn } from '../../../names-in.ts';
-import { readRegularFile } from '../../../regular-file.ts';
+import { ifPresent } from '../../../files/if-present.ts';
+import { namesIn } from '../../../files/names-in.ts';
+import { readRegularFile } from '../../../files/regular-file.ts';
 import { CPUSet } from './cpu-set.ts';
 import type { DescribedMachine, DescribedNode } from './cpu-topology.ts';
 

@@ -5,7 +5,7 @@ import { isSidecar } from '../../../api/values/sidecars.ts';
 import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
 import type { ContainerAllocateResponse, MessageCodec } from '../../../plugins/types.ts';
-import { rpcText } from '../../../rpc-text.ts';
+import { rpcText } from '../../../cri/rpc-text.ts';
 import type { Meter } from '../../view/meter.ts';
 import type { BitMask } from '../topology-manager/bit-mask.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';

@@ -3,7 +3,7 @@ import { errorMessage } from '../../../errors.ts';
 import type { Faults } from '../../../flow/faults.ts';
 import type { Logger } from '../../../logger.ts';
 import type { Connected, DevicePlugin, DevicePluginOptions } from '../../../plugins/types.ts';
-import { rpcText } from '../../../rpc-text.ts';
+import { rpcText } from '../../../cri/rpc-text.ts';
 import { type Device, type Devices, healthyIds } from './device.ts';
 import { deviceList } from './device-list.ts';
 

@@ -5,7 +5,7 @@ import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import type { Clock } from '../../../clock.ts';
 import type { Faults } from '../../../flow/faults.ts';
 import type { Logger } from '../../../logger.ts';
-import { makeFolder } from '../../../make-folder.ts';
+import { makeFolder } from '../../../files/make-folder.ts';
 import type { Plugins, UnixServer } from '../../../plugins/types.ts';
 import type { Meter } from '../../view/meter.ts';
 import { DiskStateFile, startWithStateFile } from '../checkpoint/disk-state-file.ts';

@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { namesIn } from '../../../names-in.ts';
-import { readRegularFile } from '../../../regular-file.ts';
+import { namesIn } from '../../../files/names-in.ts';
+import { readRegularFile } from '../../../files/regular-file.ts';
 import type { NUMAMemory } from './machine-memory.ts';
 
 /** No file of sysfs that is read here is larger. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FileSource } from '../../../../src/engine/config/file/file-source.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
 import { whileTimePasses } from '../while-time-passes.ts';

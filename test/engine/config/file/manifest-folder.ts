@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { FileSource } from '../../../../src/engine/config/file/file-source.ts';
 import { LastGoodManifests } from '../../../../src/engine/config/last-good/last-good-manifests.ts';
 import type { SourceUpdate } from '../../../../src/engine/config/pod-source.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
 import { whileTimePasses } from '../while-time-passes.ts';

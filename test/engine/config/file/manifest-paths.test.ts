@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { ManifestPaths } from '../../../../src/engine/config/file/manifest-paths.ts';
 import { PathGuard } from '../../../../src/engine/host/path-guard.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 let folder: string;
 let mountPoints: string[];

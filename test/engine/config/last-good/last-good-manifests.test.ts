@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { maxLastGoodBytes } from '../../../../src/engine/config/last-good/last-good-format.ts';
 import { LastGoodManifests, readLastGood } from '../../../../src/engine/config/last-good/last-good-manifests.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
 

@@ -4,7 +4,7 @@ import { PolledSource } from '../../../../src/engine/config/polled/polled-source
 import { HTTPOrigin } from '../../../../src/origins/http/http-origin.ts';
 import { LargeBodies } from '../../../../src/origins/http/large-bodies.ts';
 import { LastGoodManifests } from '../../../../src/engine/config/last-good/last-good-manifests.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
 import { type Handed, SourceRecorder } from '../source-recorder.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HTTPCredentialFiles } from '../../../../src/origins/http/http-credentials.ts';
 import { SecretValues } from '../../../../src/engine/redaction/secret-values.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { type Certificate, CertificateAuthority } from '../../../fakes/certificate-authority.ts';
 import { type Answer, WebServer } from '../../../fakes/web-server.ts';
 import { Asking, podManifest } from './asking.ts';

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Answer, WebServer } from '../../../fakes/web-server.ts';
-import { propertyRuns, propertyTimeoutMs } from '../../../property-runs.ts';
+import { propertyRuns, propertyTimeoutMs } from '../../../support/property-runs.ts';
 import { Asking, podManifest } from './asking.ts';
 
 const listOf = (names: readonly string[]): string =>

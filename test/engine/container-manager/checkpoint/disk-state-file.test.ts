@@ -9,7 +9,7 @@ import type { StateFile } from '../../../../src/engine/container-manager/checkpo
 import type { Logger } from '../../../../src/logger.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 async function openIn(folder: string): Promise<{ file: DiskStateFile; path: string }> {
   const [clock, path] = [new FakeClock(), join(folder, 'state')];

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { testModel } from '../../../model-check.ts';
+import { testModel } from '../../../support/model-check.ts';
 import { type ContainerPlan, CPUManagerModel, type NodePlan } from './cpu-manager-model.ts';
 
 const anyOptions = fc.constantFrom<Record<string, string>>(

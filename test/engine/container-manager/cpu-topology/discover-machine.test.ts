@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { discoverMachine } from '../../../../src/engine/container-manager/cpu-topology/discover-machine.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const machines = [
   {

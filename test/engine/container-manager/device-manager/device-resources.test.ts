@@ -7,7 +7,7 @@ import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { FakePlugin } from '../../../fakes/fake-plugin.ts';
 import { silentFaults } from '../../../fakes/silent-faults.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const resource = 'a.example/dev';
 

@@ -8,7 +8,7 @@ import { DirectPlugins, goodPlugin, healthy } from '../../../fakes/direct-plugin
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentFaults } from '../../../fakes/silent-faults.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 async function makeDevices() {
   const clock = new FakeClock();

@@ -3,7 +3,7 @@ import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { discoverMemory } from '../../../../src/engine/container-manager/memory-manager/discover-memory.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 async function sysfs(files: Record<string, string>): Promise<string> {
   const folder = await temporaryFolder();

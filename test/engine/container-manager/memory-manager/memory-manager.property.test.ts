@@ -5,7 +5,7 @@ import { MemoryManager } from '../../../../src/engine/container-manager/memory-m
 import { parseMemoryCheckpoint } from '../../../../src/engine/container-manager/memory-manager/memory-checkpoint.ts';
 import { TopologyManager } from '../../../../src/engine/container-manager/topology-manager/topology-manager.ts';
 import { defaultFeatureGates } from '../../../../src/api/values/feature-gates.ts';
-import { propertyRuns } from '../../../property-runs.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
 
 const gibibyte = 1024n ** 3n;
 const nodes = [0, 1, 2, 3].map((id) => ({ id, bytes: 4n * gibibyte, hugePages: [] }));

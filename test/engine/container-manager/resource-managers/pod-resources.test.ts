@@ -9,7 +9,7 @@ import { PodResources } from '../../../../src/engine/container-manager/resource-
 import { makeContainer, makePod } from '../../../builders/pods.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 /** Four CPUs, the first of them reserved, and a plugin that gives every container what it asks for. */
 async function makeResources() {

@@ -4,7 +4,7 @@ import { bitMask, includesMask, masksOf } from '../../../../src/engine/container
 import { hintLists, mergeHints } from '../../../../src/engine/container-manager/topology-manager/merge-hints.ts';
 import { narrowest } from '../../../../src/engine/container-manager/topology-manager/numa-info.ts';
 import type { TopologyHint } from '../../../../src/engine/container-manager/topology-manager/topology-hint.ts';
-import { propertyRuns } from '../../../property-runs.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
 
 const nodes = [0, 1, 2, 3];
 const allNodes = bitMask(nodes);

@@ -1,0 +1,164 @@
+import type { Pod } from '../../api/types.ts';
+import type { EvictionSignal } from '../../api/values/eviction-thresholds.ts';
+import { diskLayoutOfRuntime } from '../eviction/disk-layout-of-runtime.ts';
+import { EmptyDirUsage } from '../eviction/empty-dir-usage.ts';
+import { EvictionLoop } from '../eviction/eviction-loop.ts';
+import { NodeConditions } from '../eviction/node-conditions.ts';
+import type { NodeSummary } from '../eviction/node-summary.ts';
+import { PodEvictions } from '../eviction/pod-evictions.ts';
+import {
+  disks,
+  memory,
+  nearPeriodsMs,
+  type SignalFigure,
+  type SignalFigures,
+  ThresholdWatch,
+} from '../eviction/threshold-watch.ts';
+import type { KubeletBase } from './kubelet-deps.ts';
+import type { Collectors } from './new-collectors.ts';
+import type { PodState } from './new-pod-state.ts';
+import type { Workers } from './new-pod-workers.ts';
+import { podsCgroupOf } from '../container-manager/cgroup-settings.ts';
+import type { Volumes } from './new-volumes.ts';
+import { workersEnded } from '../pod-workers/workers-ended.ts';
+import { readNodeStats } from '../stats/node-stats.ts';
+import type { StatsProvider } from '../stats/stats-provider.ts';
+import type { MemoryStats } from '../stats/summary.ts';
+import { UsageReader } from '../stats/usage-reader.ts';
+
+type Earlier = PodState & Workers & Collectors & Volumes & { stats: StatsProvider };
+
+interface Engine {
+  /** Called when the node is no longer under pressure. */
+  onRelieved: () => void;
+}
+
+/** Makes the parts that watch the node's resources, and evict pods when they run short. */
+export function newEviction(base: KubeletBase, earlier: Earlier, { onRelieved }: Engine) {
+  const { clock, emit, events, meter, node, wallClock } = base;
+  const { containerCollector, imageCollector, podManager, statusManager, volumeManager, workers } = earlier;
+  const logger = base.logger.child({ component: 'eviction' });
+  const conditions: NodeConditions = new NodeConditions({
+    nodeName: node.nodeName,
+    clock,
+    emit,
+    onRelieved: () => {
+      evictions.relieved();
+      onRelieved();
+    },
+  });
+  const evictions: PodEvictions = new PodEvictions({
+    workers,
+    statusManager,
+    records: earlier.evictionRecords,
+    entryOf: (uid) => podManager.entry(uid),
+    evictedPods: () => podManager.entriesWith('eviction'),
+    mayBeUnderPressure: () => conditions.pressures.length > 0 || (evictionLoop.isNeeded && !conditions.areKnown),
+    meter,
+    emit,
+    clock,
+  });
+  const activePods = (): Pod[] =>
+    workers.activePods().filter(({ metadata }) => !workers.isPodTerminationRequested(metadata.uid));
+  const memoryWatch = newMemoryWatch(base);
+  const diskWatch = newDiskWatch(base);
+  const evictionLoop: EvictionLoop = new EvictionLoop({
+    config: node.eviction,
+    enforcesStorageLimits: node.localStorageCapacityIsolation,
+    diskLayout: (signal) => diskLayoutOfRuntime({ ...base, rootDir: node.rootDir }, signal),
+    stats: earlier.stats,
+    emptyDirs: new EmptyDirUsage({ pods: activePods, volumeManager, clock, logger }),
+    notices: [memoryWatch, diskWatch],
+    onSummary: (summary) => {
+      memoryWatch.observe(memoryFigures(summary));
+      diskWatch.observe(diskFigures(summary.fs, summary.runtime?.imageFs));
+    },
+    activePods,
+    reclaim: (what, signal) =>
+      what === 'deadContainers'
+        ? containerCollector.deleteAllUnusedContainers(signal)
+        : imageCollector.deleteUnusedImages(signal),
+    evict: (pod, eviction) => {
+      evictions.evict(pod, eviction);
+    },
+    cleanedUp: async (pods) => {
+      const uids = pods.map(({ metadata }) => metadata.uid);
+      const unfinished = uids.filter((uid) => workers.snapshot(uid).state !== 'finished');
+      await Promise.all(workersEnded(events, unfinished).values());
+    },
+    conditions,
+    clock,
+    wallClock,
+    emit,
+    logger,
+  });
+  return { conditions, evictions, memoryWatch, diskWatch, evictionLoop };
+}
+
+/** Makes the watch of memory that wakes eviction. It reads nothing before it runs. */
+function newMemoryWatch({ clock, node, statsHost }: KubeletBase): ThresholdWatch {
+  const reader = new UsageReader({ host: statsHost, clock });
+  const podsCgroup = podsCgroupOf(node);
+  return new ThresholdWatch({
+    ...memory,
+    thresholds: node.eviction.thresholds,
+    read: () => {
+      const read = readNodeStats(reader, { podsCgroup, wanted: {} });
+      reader.endSample();
+      return memoryFigures(read);
+    },
+    nearPeriodMs: node.kernelMemcgNotification ? nearPeriodsMs.notifying : nearPeriodsMs.normal,
+    clock,
+  });
+}
+
+/** The same for the disks of the root-dir and of images. */
+function newDiskWatch({ clock, imageService, node, readFilesystem }: KubeletBase): ThresholdWatch {
+  let imageFolder = '';
+  return new ThresholdWatch({
+    ...disks,
+    thresholds: node.eviction.thresholds,
+    read: async () => {
+      if (imageFolder === '') {
+        const { imageFilesystems } = await imageService.imageFsInfo({}).catch(() => ({ imageFilesystems: [] }));
+        imageFolder = imageFilesystems[0]?.fsId?.mountpoint ?? '';
+      }
+      const read = async (path: string): Promise<SignalFigure | undefined> => {
+        if (path === '') return undefined;
+        const { availableBytes, capacityBytes } = await readFilesystem(path);
+        return { availableBytes: Number(availableBytes), capacityBytes: Number(capacityBytes) };
+      };
+      const [nodefs, imagefs] = await Promise.all(
+        [node.rootDir, imageFolder].map((path) => read(path).catch(() => undefined)),
+      );
+      return diskFigures(nodefs, imagefs);
+    },
+    nearPeriodMs: nearPeriodsMs.normal,
+    clock,
+  });
+}
+
+function memoryFigures({ memory, systemContainers = [] }: NodeSummary['node']): SignalFigures {
+  const pods = systemContainers.find(({ name }) => name === 'pods')?.memory;
+  return figures(['memory.available', figureOf(memory)], ['allocatableMemory.available', figureOf(pods)]);
+}
+
+function diskFigures(
+  nodefs: Partial<SignalFigure> | undefined,
+  imagefs: Partial<SignalFigure> | undefined,
+): SignalFigures {
+  return figures(['nodefs.available', completed(nodefs)], ['imagefs.available', completed(imagefs)]);
+}
+
+function completed({ availableBytes, capacityBytes }: Partial<SignalFigure> = {}): SignalFigure | undefined {
+  return availableBytes === undefined || capacityBytes === undefined ? undefined : { availableBytes, capacityBytes };
+}
+
+function figures(...read: [EvictionSignal, SignalFigure | undefined][]): Map<EvictionSignal, SignalFigure> {
+  return new Map(read.flatMap(([signal, figure]) => (figure === undefined ? [] : [[signal, figure]])));
+}
+
+function figureOf({ availableBytes, workingSetBytes }: Partial<MemoryStats> = {}): SignalFigure | undefined {
+  if (availableBytes === undefined || workingSetBytes === undefined) return undefined;
+  return { availableBytes, capacityBytes: availableBytes + workingSetBytes };
+}

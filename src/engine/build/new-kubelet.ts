@@ -1,0 +1,212 @@
+import type { Pod } from '../../api/types.ts';
+import { isReadyOrDone } from '../../api/values/pod-conditions.ts';
+import { podFullName } from '../../api/values/pod-names.ts';
+import { AsyncQueue } from '../../flow/async-queue.ts';
+import { WallClockHistory } from '../../flow/wall-clock-history.ts';
+import type { KubeletBase, KubeletDeps } from './kubelet-deps.ts';
+import { knownRevisions } from '../sync-loop/known-revisions.ts';
+import { PodRemover } from '../kuberuntime/pod-remover.ts';
+import { newCollectors } from './new-collectors.ts';
+import { newEviction } from './new-eviction.ts';
+import { type Lifecycle, newLifecycle } from './new-lifecycle.ts';
+import { type NodeResources, newNodeResources } from './new-node-resources.ts';
+import { newPluginSockets } from './new-plugin-sockets.ts';
+import { newPodState, type PodState } from './new-pod-state.ts';
+import { newPodSyncer, type PodSyncing } from './new-pod-syncer.ts';
+import { newPodWorkers, type Workers } from './new-pod-workers.ts';
+import { newRuntimeWatch } from './new-runtime-watch.ts';
+import { newSources, type Sources } from './new-sources.ts';
+import { newVolumes } from './new-volumes.ts';
+import { PodOperations } from '../operations/pod-operations.ts';
+import { runsAsDeclared } from '../sync-loop/outdated-containers.ts';
+import { OutgoingText } from '../redaction/outgoing-text.ts';
+import { dropPull } from '../pod-start/pod-entry.ts';
+import { SyncHandlers } from '../sync-loop/sync-handlers.ts';
+import { UndeclaredPods } from '../sync-loop/undeclared-pods.ts';
+import { EventBus } from '../view/event-bus.ts';
+import { reasons } from '../view/reasons.ts';
+import { WallClockStore } from '../host/wall-clock-store.ts';
+
+/**
+ * Makes and connects all components of the engine, one neighbourhood after the other. A builder gets the components
+ * before it, and functions that reach the later ones. None of them acts yet. `stopped` ends their work. kubelet:
+ * kubelet.go NewMainKubelet
+ */
+export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
+  const base = newBase(deps, stopped);
+  const { clock, emit, events, inputs, node, outgoing, wallClock } = base;
+  const wallClockStore = new WallClockStore({
+    rootDir: node.rootDir,
+    wallClock,
+    clock,
+    logger: deps.logger.child({ component: 'clock' }),
+  });
+
+  const state: PodState = newPodState(base, {
+    isStopped: (pod) => operations.isStopped(pod),
+    workerState: (uid) => workers.snapshot(uid).state,
+  });
+  const { podManager, statusManager, records } = state;
+  const keepsVolumes = (pod: Pod): boolean => handlers.keepsVolumes(pod);
+  const sources: Sources = newSources(base, {
+    revisionToRun: (declared, from) => operations.revisionToRun(declared, from),
+    knownRevisions: (pod, previous) => knownRevisions({ ...state, workers, keepsVolumes }, pod, previous),
+  });
+  const { config } = sources;
+  const runtime = newRuntimeWatch(base, state);
+  const { cache, pleg, runtimeState } = runtime;
+  const podRemover = new PodRemover({ ...node, runtime: deps.runtime, foreignPods: deps.foreignPods });
+
+  const resources: NodeResources = newNodeResources(base, state, {
+    activePods: () => workers.activePods(),
+    sourcesReady: () => handlers.hasSeenAllSources,
+    onDevices: (news) => {
+      lifecycle.starter.note('devices');
+      // An answer to one pod makes no room for others, or two refused pods would be tried by turns without end.
+      if (news === 'change') lifecycle.starter.note('room');
+    },
+    onFreedDevices: (podUIDs) => {
+      lifecycle.starter.retry(podUIDs);
+    },
+  });
+  const volumes = newVolumes(base, state, sources);
+  const sockets = newPluginSockets(base, { ...state, ...resources, ...volumes });
+
+  const syncing: PodSyncing = newPodSyncer(
+    base,
+    { ...state, ...sources, ...runtime, ...resources, ...volumes, podRemover },
+    {
+      restarting: (pod) => operations.restarting(pod),
+      onPodChanged: (uid) => {
+        working.news.changed(uid);
+      },
+      isPodGone: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
+      keepsVolumes,
+      remains: () => working.remains,
+      workers: () => working.workers,
+    },
+  );
+  const { imageManager, syncer } = syncing;
+  const working: Workers = newPodWorkers(
+    base,
+    { ...state, ...sources, ...runtime, ...resources, ...volumes, ...syncing, podRemover },
+    { reservedPods: () => lifecycle.starter.reservedPods() },
+  );
+  const { workers, news } = working;
+
+  const stats = deps.newStats({
+    deps,
+    podStatuses: () => pleg.pods().map(({ uid }) => cache.get(uid)),
+    podOf: (uid) => podManager.get(uid) ?? workers.pods().find(({ metadata }) => metadata.uid === uid),
+    volumeManager: volumes.volumeManager,
+    podDirs: state.podDirs,
+  });
+  const collectors = newCollectors(
+    base,
+    { ...state, ...runtime, ...syncing, ...working, podRemover },
+    { areSourcesSeen: () => handlers.hasSeenAllSources },
+  );
+  const eviction = newEviction(
+    base,
+    { ...state, ...volumes, ...working, ...collectors, stats },
+    {
+      onRelieved: () => {
+        lifecycle.starter.note('node');
+      },
+    },
+  );
+  const lifecycle: Lifecycle = newLifecycle(
+    base,
+    { ...state, ...sources, ...runtime, ...resources, ...syncing, ...working, ...eviction },
+    { actions: () => handlers, isStopped: (pod) => operations.isStopped(pod) },
+  );
+
+  const isAsDeclared = (pod: Pod): boolean => runsAsDeclared({ ...parts, handlers }, pod);
+  const operations: PodOperations = new PodOperations({
+    records,
+    declaredPod: (pod) => podManager.getByFullName(podFullName(pod)),
+    declarers: (pod) => config.declarers(pod),
+    isTerminating: (uid) => workers.isPodTerminationRequested(uid) && !workers.isPodKnownTerminated(uid),
+    podStatus: (uid) => cache.get(uid),
+    lookAtPod: (uid) => news.relist(uid),
+    runtimeWaitsBecause: () => runtimeState.waitsBecause(),
+    isWellAsDeclared: (pod) => isReadyOrDone(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
+    hasEnded: (uid) => statusManager.get(uid)?.reason !== reasons.stopped && workers.snapshot(uid).state === 'finished',
+    runAnew: (uid) => state.statusRecords.runAnew(uid),
+    redeclare: () => {
+      config.redeclare();
+    },
+    stopPod: (podUID) => {
+      inputs.push({ type: 'operation', operation: 'stop', podUID });
+    },
+    startPod: (podUID) => {
+      inputs.push({ type: 'operation', operation: 'start', podUID });
+    },
+    retryPod: (pod) => {
+      // The next revision may wait for its images while the earlier one runs.
+      for (const entry of podManager.revisions(podFullName(pod))) {
+        const podUID = entry.pod.metadata.uid;
+        imageManager.retry(podUID);
+        syncer.retry(podUID);
+        dropPull(entry);
+        inputs.push({ type: 'sync', podUID });
+      }
+    },
+    wallClock,
+    clock,
+    emit,
+  });
+
+  const isNameDeclared = (fullName: string): boolean => config.declares(fullName);
+  const undeclaredPods = new UndeclaredPods({
+    ...state,
+    runtimePods: () => pleg.pods(),
+    isNameDeclared,
+    isConfirmed: () => deps.prunes || config.declaresNothing(),
+    emit,
+    logger: deps.logger.child({ component: 'gc' }),
+  });
+
+  const parts = {
+    clock,
+    inputs,
+    outgoing,
+    events,
+    wallClockStore,
+    ...state,
+    ...sources,
+    ...runtime,
+    ...resources,
+    ...sockets,
+    ...syncing,
+    ...working,
+    stats,
+    ...collectors,
+    ...eviction,
+    ...lifecycle,
+    operations,
+    undeclaredPods,
+  };
+  const handlers: SyncHandlers = new SyncHandlers({
+    ...parts,
+    runtimeName: () => runtimeState.name,
+    sourceIds: config.sourceIds,
+    runtimePods: () => pleg.pods(),
+    runtimePod: (uid) => pleg.runtimePod(uid),
+    relistPod: (uid) => news.relist(uid),
+    isNameDeclared,
+    leaveOrphans: deps.leaveOrphans,
+  });
+  return { ...parts, handlers };
+}
+
+/** The components of the engine. */
+export type KubeletParts = ReturnType<typeof newKubelet>;
+
+function newBase(deps: KubeletDeps, stopped: AbortSignal): KubeletBase {
+  const { clock, faults, secrets } = deps;
+  const outgoing = new OutgoingText({ secrets });
+  const events = new EventBus({ clock, outgoing, faults });
+  const { emit } = events;
+  return { ...deps, stopped, outgoing, events, emit, inputs: new AsyncQueue(), wallClock: new WallClockHistory(clock) };
+}

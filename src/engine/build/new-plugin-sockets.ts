@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import type { CSIDrivers } from '../csi/csi-drivers.ts';
+import type { KubeletBase } from './kubelet-deps.ts';
+import { podResourcesLister } from '../container-manager/list-pod-resources.ts';
+import type { NodeResources } from './new-node-resources.ts';
+import type { UnixServer } from '../../plugins/types.ts';
+import type { PluginHandlers } from '../plugin-manager/plugin-handler.ts';
+import { PluginManager } from '../plugin-manager/plugin-manager.ts';
+import type { PodManager } from '../pod-start/pod-manager.ts';
+
+interface Engine extends Pick<NodeResources, 'devices' | 'podResources'> {
+  podManager: PodManager;
+  csiDrivers: CSIDrivers | undefined;
+}
+
+/** Makes the sockets at which plugins register and monitoring agents ask. A node without plugins has none. */
+export function newPluginSockets(base: KubeletBase, { podManager, devices, podResources, csiDrivers }: Engine) {
+  const { clock, faults, logger, node, plugins } = base;
+  if (plugins === undefined) return { pluginManager: undefined, podResourcesSocket: undefined };
+  const handlers: PluginHandlers = {
+    ...(devices && { DevicePlugin: devices.pluginHandler }),
+    ...(csiDrivers && { CSIPlugin: csiDrivers }),
+  };
+  const pluginManager = new PluginManager({
+    folder: join(node.rootDir, 'plugins_registry'),
+    connect: plugins.connectRegistration,
+    handlers,
+    clock,
+    faults,
+    logger: logger.child({ component: 'plugin-manager' }),
+  });
+  const lister = podResourcesLister({
+    declaredPods: () => podManager.pods(),
+    devices,
+    podResources,
+    mayGet: node.featureGates.KubeletPodResourcesGet,
+  });
+  let server: UnixServer | undefined;
+  const podResourcesSocket = {
+    /** Rejects with the error of the system. */
+    start: async (): Promise<void> => {
+      server = await plugins.servePodResources(join(node.rootDir, 'pod-resources', 'kubelet.sock'), lister);
+    },
+    close: (): void => server?.close(),
+  };
+  return { pluginManager, podResourcesSocket };
+}

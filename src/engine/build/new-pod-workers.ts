@@ -1,0 +1,115 @@
+import type { Pod } from '../../api/types.ts';
+import { PodRemains } from '../gc/pod-remains.ts';
+import type { KubeletBase } from './kubelet-deps.ts';
+import { pullAhead } from '../kuberuntime/pull-ahead.ts';
+import type { PodRemover } from '../kuberuntime/pod-remover.ts';
+import type { NodeResources } from './new-node-resources.ts';
+import type { PodSyncing } from './new-pod-syncer.ts';
+import type { PodState } from './new-pod-state.ts';
+import type { RuntimeWatch } from './new-runtime-watch.ts';
+import type { Sources } from './new-sources.ts';
+import type { Volumes } from './new-volumes.ts';
+import { PodNews } from '../pleg/pod-news.ts';
+import { InPlaceUpdates } from '../pod-start/in-place-updates.ts';
+import { RevisionPrepuller } from '../pod-start/revision-prepuller.ts';
+import { PodWorkers } from '../pod-workers/pod-workers.ts';
+import { activeDeadlineLeftMs } from '../status/active-deadline.ts';
+
+export type Workers = ReturnType<typeof newPodWorkers>;
+
+type Earlier = PodState & Sources & RuntimeWatch & Volumes & NodeResources & PodSyncing & { podRemover: PodRemover };
+
+interface Engine {
+  /** Pods for which others were ended. They have not started yet. */
+  reservedPods: () => Pod[];
+}
+
+/** Makes the workers of pods, and the parts that decide what a worker does next: news, updates, remains. */
+export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPods }: Engine) {
+  const { clock, emit, events, faults, foreignPods, inputs, logger, meter, node, random, stopped, wallClock } = base;
+  const { appliedRevisions, cache, ephemeral, evictionRecords, histories, pleg, podDirs, podManager, runtimePods } =
+    earlier;
+  const { statusRecords, syncer, volumeManager, workQueue } = earlier;
+  const syncSoon = (podUID: string): void => {
+    inputs.push({ type: 'sync', podUID });
+  };
+  const remains: PodRemains = new PodRemains({
+    runtimePods,
+    foreignPods,
+    listedPods: () => pleg.pods(),
+    podRemover: earlier.podRemover,
+    policy: node.containerGC,
+    podCgroups: earlier.containerManager.podCgroups,
+    podDirs,
+    undeclaredRecords: earlier.undeclaredRecords,
+    ownAmong: (uids) => histories.ownAmong(uids),
+    unmountVolumes: (uid) => volumeManager.unmountPodVolumes(uid),
+    clock,
+    logger: logger.child({ component: 'gc' }),
+    faults,
+    meter,
+    isKnown: (uid) => podManager.get(uid) !== undefined || workers.has(uid),
+    isEnding: (uid) => workers.isPodTerminationRequested(uid),
+    killOrphan: (runningPod) => {
+      workers.updatePod({ type: 'kill', runningPod });
+    },
+    onOrphans: () => {
+      earlier.housekeeping.stir();
+    },
+    onPodChanged: (uid) => {
+      void news.relist(uid);
+    },
+    onPodRemoved: (uid, pod) => {
+      // Their files went with the folder. If the pod starts over, they are written again.
+      statusRecords.startOver(uid);
+      appliedRevisions.forget(uid);
+      ephemeral.forget(uid);
+      evictionRecords.forget(uid);
+      histories.podRemoved(uid, pod);
+      volumeManager.podRemoved();
+    },
+  });
+  const news = new PodNews({ pleg, cache, remains, events, clock, stopped });
+  const workers: PodWorkers = new PodWorkers({
+    syncFrequencyMs: node.syncFrequencyMs,
+    syncer,
+    getNewerThan: (uid, newerThan, signal) => news.getNewerThan(uid, newerThan, signal),
+    getCached: (uid) => cache.get(uid),
+    dueInMs: (uid) => {
+      const pod = podManager.get(uid);
+      const record = statusRecords.of(uid);
+      return pod && record && activeDeadlineLeftMs(pod, wallClock.since(record.acknowledgedAt));
+    },
+    enqueue: (uid, delayMs) => {
+      workQueue.enqueue(uid, delayMs);
+    },
+    onNameFreed: (uid) => {
+      workQueue.enqueue(uid, 0);
+    },
+    clock,
+    random,
+    logger: logger.child({ component: 'pod-workers' }),
+    faults,
+    emit,
+  });
+  const prepuller = new RevisionPrepuller({
+    pull: (pod, recorder, signal) => pullAhead({ imageManager: earlier.imageManager, node }, pod, recorder, signal),
+    onReady: syncSoon,
+    emit,
+    clock,
+    logger: logger.child({ component: 'images' }),
+    stopped,
+  });
+  const inPlaceUpdates = new InPlaceUpdates({
+    node,
+    podManager,
+    workers,
+    runningRevision: (uid) => appliedRevisions.of(uid),
+    runtimePods: () => pleg.pods(),
+    runtimePod: (uid) => pleg.runtimePod(uid),
+    reservedPods,
+    prepuller,
+    emit,
+  });
+  return { remains, news, workers, prepuller, inPlaceUpdates };
+}

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { podsCgroupOf } from '../container-manager/cgroup-settings.ts';
+import { ContainerEnds } from '../container/container-ends.ts';
+import type { KubeletBase } from './kubelet-deps.ts';
+import { RuntimePods } from '../kuberuntime/runtime-pods.ts';
+import { oomContainers } from '../oom/find-oom-container.ts';
+import { MemoryEvents } from '../oom/memory-events.ts';
+import { OOMWatcher } from '../oom/oom-watcher.ts';
+import { maxTerminationMessageBytes } from '../redaction/outgoing-text.ts';
+import { EventWatch } from '../pleg/event-watch.ts';
+import { GenericPleg } from '../pleg/generic-pleg.ts';
+import { PodCache } from '../pleg/pod-cache.ts';
+import type { PodManager } from '../pod-start/pod-manager.ts';
+import { RuntimeState } from '../sync-loop/runtime-state.ts';
+
+export type RuntimeWatch = ReturnType<typeof newRuntimeWatch>;
+
+/** Makes the parts that notice changes of the runtime and its containers. They change nothing there. */
+export function newRuntimeWatch(base: KubeletBase, { podManager }: { podManager: PodManager }) {
+  const { clock, emit, events, inputs, logger, meter, node, outgoing, runtime, stopped } = base;
+  const plegLogger = logger.child({ component: 'pleg' });
+  const cache = new PodCache();
+  const ends = new ContainerEnds();
+  const runtimePods = new RuntimePods({
+    runtime,
+    // Hides secrets here, before the status cuts the message, possibly within a value.
+    readTerminationMessage: async (status) =>
+      outgoing.text(await base.readTerminationMessage(status), maxTerminationMessageBytes),
+    ends,
+  });
+  const pleg = new GenericPleg({
+    runtime: runtimePods,
+    cache,
+    clock,
+    logger: plegLogger,
+    meter,
+    onEvents: (events, status) => {
+      if (events.length > 0) inputs.push({ type: 'pleg', events, status });
+    },
+  });
+  const oomWatcher = new OOMWatcher({
+    ...oomContainers({
+      listedPod: (uid) => pleg.pod(uid),
+      declaredPod: (uid) => podManager.get(uid),
+      listedPodUIDOf: (id) => pleg.podUIDOf(id),
+      askPodUIDOf: (id) => runtimePods.podUIDOf(id, stopped),
+      askStatus: (id) => runtimePods.getContainerStatus(id, { signal: stopped }),
+    }),
+    openKernelLog: base.openKernelLog,
+    clock,
+    emit,
+    logger: logger.child({ component: 'oom' }),
+  });
+  events.subscribe((event) => {
+    void oomWatcher.containerDied(event, stopped);
+  });
+  const { unifiedCgroups } = base;
+  const memoryEvents =
+    unifiedCgroups === undefined || !node.cgroupsPerQOS
+      ? undefined
+      : new MemoryEvents({
+          folder: join(unifiedCgroups, podsCgroupOf(node)),
+          onKill: (podUID, containerIDs) => {
+            void oomWatcher.killedInPod(podUID, containerIDs, stopped);
+          },
+          clock,
+        });
+  const eventWatch = new EventWatch({
+    streams: base.eventStreams,
+    pleg,
+    ends,
+    podUIDOf: (id, signal) => runtimePods.podUIDOf(id, signal),
+    meter,
+    onLost: () => {
+      runtimeState.checkNow();
+    },
+    onOutOfMemory: (id) => {
+      void oomWatcher.killedIn(id, stopped);
+    },
+    clock,
+    logger: plegLogger,
+  });
+  const runtimeState: RuntimeState = new RuntimeState({
+    runtime,
+    clock,
+    emit,
+    isFollowed: () => eventWatch.live !== undefined,
+    plegUnhealthyBecause: () => pleg.unhealthyBecause(),
+  });
+  return { cache, runtimePods, pleg, oomWatcher, memoryEvents, eventWatch, runtimeState };
+}

@@ -1,0 +1,140 @@
+import type { Pod, PodStatus } from '../../api/types.ts';
+import { formatTime } from '../../api/values/time.ts';
+import type { Clock } from '../../clock.ts';
+import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
+import type { NodeDevices } from '../container-manager/device-manager/node-devices.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { EphemeralContainers } from '../ephemeral-containers/ephemeral-containers.ts';
+import type { ProberManager } from '../prober/prober-manager.ts';
+import { isPastActiveDeadline } from './active-deadline.ts';
+import { computeDoneContainers, type DoneContainer, isPodDone, withDoneContainers } from './done-containers.ts';
+import { generatePodStatus, type IPFamily } from './generate-pod-status.ts';
+import type { ReasonCache } from './reason-cache.ts';
+import type { StatusManager } from './status-manager.ts';
+import type { StatusRecord, StatusRecords } from './status-records.ts';
+
+interface Deps {
+  statusManager: StatusManager;
+  statusRecords: StatusRecords;
+  reasonCache: ReasonCache;
+  prober: ProberManager;
+  ephemeral: Pick<EphemeralContainers, 'effective'>;
+  /** Undefined if statuses do not show the health of devices. */
+  devices?: Pick<NodeDevices, 'withHealth'> | undefined;
+  clock: Clock;
+  wallClock: Pick<WallClockHistory, 'since'>;
+  runtimeName: () => string;
+  /** Family of the node's primary address. Pod addresses of this family come first. */
+  nodeIPFamily: IPFamily;
+  /** True if the runtime can make mounts read-only recursively. */
+  supportsRecursiveReadOnly: () => boolean;
+}
+
+/** Generates the statuses of pods and passes them to their readers. kubelet: kubelet_pods.go generateAPIPodStatus */
+export class PodStatuses {
+  constructor(private readonly deps: Deps) {}
+
+  /**
+   * Resumes the pod's record of an earlier agent. Without one, as after an early kill of the agent, its oldest sandbox
+   * shows when it was first seen.
+   */
+  resume(pod: Pod, { sandboxStatuses }: RuntimePodStatus): void {
+    const { statusRecords, clock, prober } = this.deps;
+    const { uid } = pod.metadata;
+    if (!statusRecords.isFirstSeen(uid)) return;
+    const sandboxesMadeAt = sandboxStatuses.map(({ createdAt }) => createdAt).filter((at) => at > 0);
+    const { containers } = statusRecords.acknowledge(uid, Math.min(clock.now(), ...sandboxesMadeAt));
+    prober.resume(pod, containers);
+  }
+
+  /** The pod in the runtime with the containers that are done, although the runtime may no longer have them. */
+  withDone(podStatus: RuntimePodStatus): RuntimePodStatus {
+    return withDoneContainers(podStatus, this.deps.statusRecords.of(podStatus.uid)?.done ?? []);
+  }
+
+  /** By name: containers whose postStart hook has begun and not finished. */
+  unfinishedHooks(uid: string): Readonly<Record<string, string>> {
+    return this.deps.statusRecords.of(uid)?.starting ?? {};
+  }
+
+  /** True if no container of the pod starts again, by its record. */
+  isDone(pod: Pod): boolean {
+    const record = this.deps.statusRecords.of(pod.metadata.uid);
+    if (record === undefined || record.runsAnew) return false;
+    return isPodDone(pod, record.done) || this.isPastDeadline(pod, record);
+  }
+
+  /**
+   * Records the done containers of a pod before the runtime loses one of them. Resolves with true once they are on
+   * disk, and with false if the pod was not synced yet. Rejects with the error of the file system.
+   */
+  async saveDone(pod: Pod, podStatus: RuntimePodStatus): Promise<boolean> {
+    const { statusRecords } = this.deps;
+    const { uid } = pod.metadata;
+    const record = statusRecords.of(uid);
+    if (record === undefined || statusRecords.isFirstSeen(uid)) return false;
+    await statusRecords.saveDone(uid, this.doneOf(pod, podStatus, record));
+    return true;
+  }
+
+  /** True if the pod has a status, so that its probes run. */
+  has(uid: string): boolean {
+    return this.deps.statusManager.get(uid) !== undefined;
+  }
+
+  /** Sets the status of the pod to the state in the runtime. `podIsTerminal`: its containers do not run again. */
+  update(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
+    const { statusManager, reasonCache, prober, clock, wallClock, runtimeName, supportsRecursiveReadOnly } = this.deps;
+    const { nodeIPFamily, statusRecords } = this.deps;
+    const { uid } = pod.metadata;
+    const record = statusRecords.acknowledge(uid, clock.now());
+    const { acknowledgedAt, conditions, starting } = record;
+    const oldStatus = statusManager.get(uid);
+    const status = generatePodStatus({
+      pod: this.deps.ephemeral.effective(pod),
+      podStatus: this.withDone(podStatus),
+      // A pod that was stopped or evicted before its first sync has a status without a start.
+      oldStatus:
+        oldStatus?.startTime === undefined
+          ? {
+              ...oldStatus,
+              startTime: formatTime(acknowledgedAt),
+              conditions: [...(oldStatus?.conditions ?? []), ...conditions],
+            }
+          : oldStatus,
+      probes: prober.results,
+      // Before the first status no probe workers exist, so those of the spec are assumed.
+      ...(oldStatus !== undefined && { probeWorkers: prober.workersOf(uid) }),
+      starting: new Set(Object.values(starting)),
+      startFailures: reasonCache.of(uid),
+      podIsTerminal,
+      now: clock.now(),
+      // Not from the status' start time, which is cut to seconds and would end the deadline too early.
+      since: () => wallClock.since(acknowledgedAt),
+      runtimeName: runtimeName(),
+      nodeIPFamily,
+      supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
+    });
+    const withHealth = this.withDeviceHealth(uid, status);
+    statusManager.setPodStatus(pod, withHealth);
+    statusRecords.note(uid, withHealth, this.doneOf(pod, podStatus, record));
+    prober.triggerReadiness(uid, withHealth);
+    return withHealth;
+  }
+
+  private doneOf(pod: Pod, podStatus: RuntimePodStatus, record: StatusRecord): DoneContainer[] {
+    return computeDoneContainers(pod, this.withDone(podStatus), record.done, this.isPastDeadline(pod, record));
+  }
+
+  private isPastDeadline(pod: Pod, { acknowledgedAt }: StatusRecord): boolean {
+    const { wallClock } = this.deps;
+    return isPastActiveDeadline(pod, formatTime(acknowledgedAt), () => wallClock.since(acknowledgedAt));
+  }
+
+  /** The status with the health of the containers' devices. kubelet: kubelet_pods.go convertStatusToAPIStatus */
+  private withDeviceHealth(uid: string, status: PodStatus): PodStatus {
+    const { devices } = this.deps;
+    if (devices === undefined || status.containerStatuses === undefined) return status;
+    return { ...status, containerStatuses: status.containerStatuses.map((one) => devices.withHealth(uid, one)) };
+  }
+}

@@ -1,0 +1,43 @@
+import type { Pod } from '../../api/types.ts';
+import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
+import type { AppliedRevisions } from '../in-place/applied-revisions.ts';
+import type { KnownPod } from '../in-place/identify-pod.ts';
+import type { PodManager } from '../pod-start/pod-manager.ts';
+import type { PodWorkers } from '../pod-workers/pod-workers.ts';
+import type { StatusManager } from '../status/status-manager.ts';
+
+interface Parts {
+  podManager: Pick<PodManager, 'pods'>;
+  workers: Pick<PodWorkers, 'pods' | 'isPodTerminationRequested'>;
+  statusManager: Pick<StatusManager, 'get'>;
+  appliedRevisions: Pick<AppliedRevisions, 'named'>;
+  /** True if the pod was stopped by an operator and starts again with the data of its own volumes. */
+  keepsVolumes: (pod: Pod) => boolean;
+}
+
+/**
+ * The revisions of a declared pod that may run, the most likely one first: the one in the last list of the source,
+ * those of this agent, then those of an earlier agent.
+ */
+export function knownRevisions(
+  { podManager, workers, statusManager, appliedRevisions, keepsVolumes }: Parts,
+  { metadata: { namespace, name } }: Pod,
+  previous: Pod | undefined,
+): KnownPod[] {
+  // Without `podFullName`, because each of a thousand new pods is compared with all others.
+  const isNamed = ({ metadata }: Pod): boolean => metadata.name === name && metadata.namespace === namespace;
+  const isOver = (pod: Pod): boolean => {
+    if (keepsVolumes(pod)) return false;
+    const { uid } = pod.metadata;
+    const phase = statusManager.get(uid)?.phase;
+    return isPodPhaseTerminal(phase) || workers.isPodTerminationRequested(uid);
+  };
+  const own = [...(previous === undefined ? [] : [previous]), ...podManager.pods(), ...workers.pods()].filter(isNamed);
+  const uids = new Set(own.map(({ metadata }) => metadata.uid));
+  const earlier = appliedRevisions.named({ namespace, name }).filter(({ metadata }) => !uids.has(metadata.uid));
+  return [
+    ...own.map((pod) => ({ pod, isOver: isOver(pod) })),
+    // Pods with another restartPolicy may have ended meanwhile.
+    ...earlier.map((pod) => ({ pod, isOver: pod.spec.restartPolicy !== 'Always' })),
+  ];
+}

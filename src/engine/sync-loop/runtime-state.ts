@@ -1,0 +1,144 @@
+import type { Clock } from '../../clock.ts';
+import { silenceText } from '../../cri/errors.ts';
+import { podNetworkCommands } from '../../cri/pod-network-commands.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import { AsyncQueue } from '../../flow/async-queue.ts';
+import { untilTick } from '../../flow/ticks.ts';
+import type { Emit } from '../view/event-bus.ts';
+
+/** kubelet: kubelet.go updateRuntimeUp is called every 5 s */
+const checkPeriodMs = 5000;
+/** Of a ready runtime whose events are followed, because waking up takes more CPU than a check. */
+const followedPeriodMs = 10_000;
+/** Shorter while the runtime is not ready, because everything waits for it. The kubelet does not shorten the period. */
+const retryPeriodMs = 500;
+/** kubelet: kubelet.go maxWaitForContainerRuntime */
+const maxSilenceMs = 30_000;
+/** A check without an answer for so long is reported. The kubelet reports it after its deadline of two minutes. */
+const slowAnswerMs = 10_000;
+
+interface Deps {
+  runtime: RuntimeService;
+  clock: Clock;
+  emit: Emit;
+  /** True while the runtime reports its events, and the loss of that stream leads to `checkNow`. */
+  isFollowed: () => boolean;
+  /** Undefined if healthy. */
+  plegUnhealthyBecause: () => string | undefined;
+}
+
+/** State of the runtime and its network. kubelet: runtime.go, kubelet.go updateRuntimeUp */
+export class RuntimeState {
+  private readonly wakeUps = new AsyncQueue<'due'>();
+  private lastReadyAtMonotonic: number | undefined;
+  private statusError: string | undefined;
+  /** True while a check waits for a late answer. */
+  private isLate = false;
+  /** Set while the pod network is not ready. Then only host-network pods start. */
+  networkError: string | undefined = 'network state unknown';
+  /** Commands that give the runtime a network. Empty while it has one. */
+  networkCommands: readonly string[] = [];
+  /** Features of the runtime's default handler. */
+  supportsUserNamespaces = false;
+  supportsRecursiveReadOnly = false;
+  name = '';
+  version = '';
+
+  constructor(private readonly deps: Deps) {}
+
+  /** Checks the runtime periodically until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.check(signal);
+      const cancel = this.deps.clock.after(this.untilCheckMs(), () => {
+        this.checkNow();
+      });
+      try {
+        await this.wakeUps.pull(signal);
+      } finally {
+        cancel();
+      }
+    }
+  }
+
+  /** Has the next check begin now, or after the one under way. */
+  checkNow(): void {
+    if (this.wakeUps.length === 0) this.wakeUps.push('due');
+  }
+
+  /** Why pods cannot be synced. Returns undefined if they can. kubelet: runtime.go runtimeErrors */
+  error(): string | undefined {
+    if (this.lastReadyAtMonotonic === undefined) {
+      return this.statusError ?? 'container runtime status check may not have completed yet';
+    }
+    if (this.deps.clock.monotonic() - this.lastReadyAtMonotonic > maxSilenceMs) {
+      return `container runtime is down: ${this.statusError ?? 'it does not answer'}`;
+    }
+    const pleg = this.deps.plegUnhealthyBecause();
+    return pleg === undefined ? this.statusError : `PLEG is not healthy: ${pleg}`;
+  }
+
+  /** Why requests to the runtime wait: `error`, or a check whose answer is late. Returns undefined if none waits. */
+  waitsBecause(): string | undefined {
+    return this.error() ?? (this.isLate ? lateMessage : undefined);
+  }
+
+  private untilCheckMs(): number {
+    if (this.statusError !== undefined) return retryPeriodMs;
+    const { clock, isFollowed } = this.deps;
+    return untilTick(clock, this.networkError === undefined && isFollowed() ? followedPeriodMs : checkPeriodMs);
+  }
+
+  private async check(signal: AbortSignal): Promise<void> {
+    const { runtime, clock, emit } = this.deps;
+    const before = this.statusError;
+    const cancelLate = clock.after(slowAnswerMs, () => {
+      this.isLate = true;
+      if (before === undefined) emit({ type: 'RuntimeNotReady', message: lateMessage });
+    });
+    try {
+      if (this.name === '') {
+        const { runtimeName, runtimeVersion } = await runtime.version({ version: '0.1.0' }, { signal });
+        this.name = runtimeName;
+        this.version = runtimeVersion;
+      }
+      const hadNoNetwork = this.networkError !== undefined;
+      const { status, runtimeHandlers, info } = await runtime.status({ verbose: hadNoNetwork }, { signal });
+      const wasLate = this.isLate;
+      const features = runtimeHandlers.find(({ name }) => name === '')?.features;
+      this.supportsUserNamespaces = features?.userNamespaces === true;
+      this.supportsRecursiveReadOnly = features?.recursiveReadOnlyMounts === true;
+      const conditions = new Map(status?.conditions.map((condition) => [condition.type, condition]));
+      this.networkError = notReady('container runtime network not ready', conditions.get('NetworkReady'));
+      this.networkCommands = this.networkError !== undefined ? podNetworkCommands(info) : [];
+      this.statusError = notReady('container runtime not ready', conditions.get('RuntimeReady'));
+      const firstTime = this.lastReadyAtMonotonic === undefined;
+      if (this.statusError === undefined) this.lastReadyAtMonotonic = clock.monotonic();
+      if (this.statusError === undefined && (firstTime || before !== undefined || wasLate)) {
+        emit({ type: 'RuntimeReady', name: this.name, version: this.version });
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      this.statusError = silenceText(error);
+      // Another runtime may answer on the socket next.
+      this.name = '';
+    } finally {
+      cancelLate();
+      this.isLate = false;
+    }
+    if (this.statusError !== undefined && this.statusError !== before) {
+      emit({ type: 'RuntimeNotReady', message: this.statusError });
+    }
+  }
+}
+
+const lateMessage = 'the container runtime does not answer';
+
+function notReady(
+  what: string,
+  condition: { status: boolean; reason: string; message: string } | undefined,
+): string | undefined {
+  if (condition?.status === true) return undefined;
+  const { reason = 'unknown', message = '' } = condition ?? {};
+  return `${what}: ${reason}${message === '' ? '' : `: ${message}`}`;
+}

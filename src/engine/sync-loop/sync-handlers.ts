@@ -1,0 +1,435 @@
+import { configObjectReferences } from '../../api/values/config-object-references.ts';
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import type { BackOff } from '../../flow/back-off.ts';
+import type { PodUpdate, SourceId } from '../config/pod-config.ts';
+import type { EventBus } from '../view/event-bus.ts';
+import type { PodEvictions } from '../eviction/pod-evictions.ts';
+import type { PodRemains } from '../gc/pod-remains.ts';
+import { sourceOf, type SourceName } from '../../api/values/config-annotations.ts';
+import type { ContainerEnd } from '../view/events.ts';
+import type { Housekeeping } from './housekeeping.ts';
+import type { ImageManager } from '../images/image-manager.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { PodLifecycleEvent } from '../container/pod-lifecycle-event.ts';
+import { isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
+import type { ProbeChange, ProberManager } from '../prober/prober-manager.ts';
+import type { PodOperations } from '../operations/pod-operations.ts';
+import type { InPlaceUpdates } from '../pod-start/in-place-updates.ts';
+import type { PodManager } from '../pod-start/pod-manager.ts';
+import { PodReplacements } from '../pod-start/pod-replacements.ts';
+import type { PodStarter, StartActions } from '../pod-start/pod-starter.ts';
+import { podFullName, podRef } from '../../api/values/pod-names.ts';
+import type { KubeletPodSyncer } from './pod-syncer.ts';
+import type { PodWorkers } from '../pod-workers/pod-workers.ts';
+import type { ReasonCache } from '../status/reason-cache.ts';
+import type { StatusManager } from '../status/status-manager.ts';
+import type { StatusRecords } from '../status/status-records.ts';
+import type { ServiceNames } from '../service-names/service-names.ts';
+import type { SyncHandler } from './sync-loop.ts';
+import type { UndeclaredRecords } from '../gc/undeclared-records.ts';
+import type { UndeclaredPods } from './undeclared-pods.ts';
+import { podEventRecorder } from '../view/event-recorder.ts';
+import { reasons } from '../view/reasons.ts';
+
+interface Deps {
+  podManager: PodManager;
+  workers: PodWorkers;
+  statusManager: StatusManager;
+  statusRecords: StatusRecords;
+  prober: ProberManager;
+  /** Scheme of container ids. */
+  runtimeName: () => string;
+  reasonCache: ReasonCache;
+  syncer: Pick<KubeletPodSyncer, 'reportKeptClaims' | 'retry'>;
+  events: EventBus;
+  backOff: BackOff;
+  imageManager: Pick<ImageManager, 'forgetFailures'>;
+  serviceNames: Pick<ServiceNames, 'update'>;
+  evictions: PodEvictions;
+  remains: PodRemains;
+  undeclaredRecords: Pick<UndeclaredRecords, 'note' | 'declared'>;
+  undeclaredPods: UndeclaredPods;
+  /** Of all sources. */
+  sourceIds: readonly SourceId[];
+  /** The pods of the runtime by its last listing. */
+  runtimePods: () => RuntimePod[];
+  /** The one of them with this UID. */
+  runtimePod: (uid: string) => RuntimePod | undefined;
+  relistPod: (uid: string) => Promise<void>;
+  housekeeping: Housekeeping;
+  starter: PodStarter;
+  inPlaceUpdates: InPlaceUpdates;
+  operations: Pick<PodOperations, 'isStopped' | 'review' | 'removed' | 'retainDeclared'>;
+  clock: Pick<Clock, 'now'>;
+  /** True if a source declares a pod of this full name now. Its update may not be handled yet. */
+  isNameDeclared: (fullName: string) => boolean;
+  /** Leaves pods of an earlier agent alone, except earlier revisions of declared ones. */
+  leaveOrphans: boolean;
+}
+
+/** Handles the inputs of the sync loop by requests to the pod workers. kubelet: kubelet.go HandlePod… */
+export class SyncHandlers implements SyncHandler, StartActions {
+  /** Ids of the sources whose first list was handled. */
+  private readonly sourcesSeen = new Set<string>();
+  /** UIDs of pods of an earlier agent that may hold volumes although they are stopped. */
+  private readonly unreleased = new Set<string>();
+  readonly replacements: PodReplacements;
+
+  constructor(private readonly deps: Deps) {
+    this.replacements = new PodReplacements({
+      ...deps,
+      mayBeDeclared: (uid) => this.mayBeDeclared(uid),
+      removePod: (pod, source) => {
+        this.removePod(pod, source);
+      },
+    });
+  }
+
+  /** Sets the pods of an earlier agent. Called before the first input. */
+  adopt(earlierPods: readonly string[]): void {
+    this.replacements.adopt(earlierPods);
+    if (!this.deps.leaveOrphans) this.deps.undeclaredPods.adopt(earlierPods);
+    for (const uid of earlierPods) this.unreleased.add(uid);
+  }
+
+  /** True once the first list of every source was handled. kubelet: config/config.go SeenAllSources */
+  get hasSeenAllSources(): boolean {
+    return this.unreadSources().length === 0;
+  }
+
+  /** True if the pod is no longer declared, but runs until its next revision may start. */
+  isOutgoing(pod: Pod): boolean {
+    return this.replacements.isOutgoing(pod);
+  }
+
+  /** True if the declared pod was stopped by an operator and starts again with the data of its own volumes. */
+  keepsVolumes({ metadata: { uid } }: Pod): boolean {
+    const entry = this.deps.podManager.entry(uid);
+    if (entry?.pod.spec.restartPolicy !== 'Always') return false;
+    return this.deps.operations.isStopped(entry.pod) || entry.startsAgain === true;
+  }
+
+  /** kubelet: kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile */
+  handleConfig({ op, pods, source, sourceId }: PodUpdate): void {
+    const { podManager, workers, starter, housekeeping, inPlaceUpdates } = this.deps;
+    const { emit } = this.deps.events;
+    // A change in place may wait. Then the current revision stays the declared one.
+    const inOrder = starter.inOrder(pods);
+    const ordered = op === 'REMOVE' ? inOrder : inPlaceUpdates.declared(inOrder);
+    // First, so that a pod finds the pods of the same list that it waits for, in any order.
+    if (op !== 'REMOVE') for (const pod of ordered) this.setDeclared(pod);
+    for (const pod of ordered) {
+      switch (op) {
+        case 'ADD':
+          emit({ type: 'PodAdded', pod: podRef(pod), source });
+          starter.start(pod);
+          break;
+        case 'UPDATE':
+        case 'DELETE':
+          emit({ type: 'PodUpdated', pod: podRef(pod), source });
+          if (this.mustStart(pod)) starter.start(pod);
+          else workers.updatePod({ type: 'update', pod });
+          break;
+        case 'REMOVE':
+          this.replacements.retire(podManager.get(pod.metadata.uid) ?? pod, source);
+          break;
+        case 'RECONCILE':
+          break;
+      }
+    }
+    if (this.sourcesSeen.has(sourceId)) return;
+    this.sourcesSeen.add(sourceId);
+    // Starts the work that waited for this source.
+    housekeeping.request();
+    if (!this.hasSeenAllSources) return;
+    this.keepUndeclared();
+    this.deps.operations.retainDeclared();
+  }
+
+  private setDeclared(pod: Pod): void {
+    const { podManager, undeclaredRecords, undeclaredPods } = this.deps;
+    // It may have run on, undeclared.
+    podManager.setPod(pod).outgoing = undefined;
+    undeclaredRecords.declared(pod.metadata.uid);
+    undeclaredPods.forget(pod.metadata.uid);
+  }
+
+  /** Lets pods of an earlier agent run on whose stop nobody confirmed. Housekeeping starts their workers. */
+  private keepUndeclared(): void {
+    for (const pod of this.deps.undeclaredPods.decide()) this.replacements.keep(pod);
+  }
+
+  /**
+   * Syncs the pods that use these objects: their volumes change and failed starts are tried again. Variables of running
+   * containers stay. Pods that wait for a class are admitted again.
+   */
+  handleConfigObjects(keys: readonly string[]): void {
+    this.deps.starter.note('order');
+    const changed = new Set(keys);
+    if (keys.some((key) => key.startsWith('Service/'))) this.deps.serviceNames.update();
+    const areVolumesNew = keys.some((key) => /^(PersistentVolume|CSIDriver)\//.test(key));
+    for (const pod of this.deps.podManager.pods()) {
+      const isConcerned = configObjectReferences(pod).some((key) => changed.has(key));
+      // A volume or driver may be the one that any claim waits for.
+      if (isConcerned || (areVolumesNew && usesClaims(pod))) this.handlePodSync(pod.metadata.uid);
+    }
+  }
+
+  handlePlegEvents(events: PodLifecycleEvent[], status: RuntimePodStatus): void {
+    let worthSyncing = false;
+    const containers = new Map(status.containerStatuses.map((container) => [container.id, container]));
+    const died = new Set<string>();
+    for (const { type, id, podUID, containerName } of events) {
+      const container = containers.get(id);
+      this.deps.events.emit({
+        type,
+        id,
+        pod: { uid: podUID, name: status.name, namespace: status.namespace },
+        ...(containerName === undefined ? {} : { containerName }),
+        ...(container?.state === 'exited' ? { exitCode: container.exitCode, end: endOf(container) } : {}),
+      });
+      worthSyncing ||= type !== 'ContainerRemoved';
+      if (type === 'ContainerDied' && container !== undefined) died.add(container.name);
+    }
+    for (const containerName of died) this.deps.remains.removeSurplus(status, containerName);
+    if (worthSyncing) this.handlePodSync(status.uid);
+  }
+
+  handlePodSync(podUID: string): void {
+    this.deps.inPlaceUpdates.proceed();
+    const pod = this.deps.podManager.get(podUID);
+    // A pod that was not admitted gets no worker.
+    if (pod === undefined || this.deps.starter.isWaiting(podUID)) return;
+    if (this.mustStart(pod)) this.deps.starter.start(pod);
+    else this.deps.workers.updatePod({ type: 'sync', pod });
+  }
+
+  handleAdmission(): void {
+    this.deps.inPlaceUpdates.proceed();
+    const { podManager, starter } = this.deps;
+    for (const uid of starter.takeDue()) {
+      const pod = podManager.get(uid);
+      if (pod !== undefined) starter.start(pod);
+    }
+  }
+
+  /** Ends the containers of a stopped pod, or starts it again. One that may end by itself begins anew. */
+  handleOperation(operation: 'stop' | 'start', podUID: string): void {
+    const { podManager, workers, remains, housekeeping, evictions, statusRecords, syncer } = this.deps;
+    const entry = podManager.entry(podUID);
+    if (entry === undefined) return;
+    const { pod } = entry;
+    entry.startsAgain = false;
+    if (operation === 'stop') {
+      this.deps.starter.keepStopped(pod);
+      return;
+    }
+    // An earlier agent may have stopped it. Then it has no worker.
+    const hasEnded = !workers.has(podUID) || workers.snapshot(podUID).state === 'finished';
+    const beginsAnew = statusRecords.of(podUID)?.runsAnew === true;
+    evictions.pardon(pod);
+    // What the operator stopped is no crash.
+    syncer.retry(podUID);
+    if (beginsAnew) this.reportRunAnew(pod);
+    if (hasEnded && beginsAnew) remains.startFreshRemoval(podUID);
+    // A worker that is to start again removes the pod's data at the end of the pod.
+    if (!hasEnded && !beginsAnew) entry.startsAgain = true;
+    else if (workers.has(podUID)) workers.updatePod({ type: 'create', pod });
+    housekeeping.request();
+  }
+
+  /** Applies readiness and startup to the status at once. The next sync does the rest. */
+  handleProbeChange({ podUID, type, containerID, result }: ProbeChange): void {
+    const pod = this.deps.podManager.get(podUID);
+    if (pod === undefined || (type === 'liveness' && result !== 'failure')) return;
+    const id = `${this.deps.runtimeName()}://${containerID}`;
+    const { statusManager } = this.deps;
+    if (type === 'readiness') statusManager.setContainerReadiness(pod, id, result === 'success');
+    if (type === 'startup') statusManager.setContainerStartup(pod, id, result === 'success');
+    this.handlePodSync(podUID);
+  }
+
+  /** kubelet: kubelet_pods.go HandlePodCleanups */
+  handlePodCleanups(): void {
+    this.deps.housekeeping.taken();
+    const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, remains, starter } =
+      this.deps;
+    const isUpdateDue = this.deps.operations.review();
+    if (this.hasSeenAllSources) this.keepUndeclared();
+    for (const uid of this.deps.undeclaredPods.takeConfirmed()) {
+      const pod = podManager.get(uid);
+      if (pod !== undefined) this.replacements.retire(pod, sourceOf(pod));
+    }
+    const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
+
+    // Step 0: restart pods that were started while they stopped, and evicted ones whose back-off is over. Evicted pods
+    // lose their remains.
+    for (const entry of podManager.entriesWith('startsAgain')) {
+      const { pod } = entry;
+      const { uid } = pod.metadata;
+      if (workers.has(uid) && workers.snapshot(uid).state !== 'finished') continue;
+      entry.startsAgain = false;
+      // It was stopped since it was asked to start.
+      this.deps.syncer.retry(uid);
+      if (workers.has(uid)) workers.updatePod({ type: 'create', pod });
+    }
+    evictions.gc();
+    for (const pod of evictions.takeDue()) {
+      remains.startFreshRemoval(pod.metadata.uid);
+      workers.updatePod({ type: 'create', pod });
+    }
+
+    // Step 1: end workers of pods that are no longer declared, and forget finished ones.
+    const working = workers.syncKnownPods(desired);
+
+    // Step 2: forget pods that are neither declared nor have a worker.
+    const known = new Set([...desired, ...working.keys()]);
+    statusManager.retain(known);
+    this.deps.statusRecords.retain(known);
+    prober.retain(known);
+    reasonCache.retain(known);
+    events.retain(known);
+
+    // Step 3: start declared pods without a worker. They terminated under the same UID or waited for their earlier
+    // revision.
+    for (const pod of podManager.pods()) {
+      const { uid } = pod.metadata;
+      if (!working.has(uid) && !starter.isWaiting(uid)) starter.start(pod);
+    }
+
+    // Step 4: remove our orphans in the runtime and on disk.
+    const kept = this.deps.undeclaredPods.kept();
+    const isSpared = (uid: string): boolean =>
+      known.has(uid) ||
+      this.mayBeDeclared(uid) ||
+      this.replacements.isRunningOn(uid) ||
+      this.isLeft(uid) ||
+      kept.has(uid);
+    remains.startOrphanCleanUp(isSpared);
+    // A pod that ended may have left room.
+    this.deps.inPlaceUpdates.proceed();
+    backOff.gc();
+    this.deps.imageManager.forgetFailures();
+
+    const isPodDue = podManager.pods().some((pod) => !workers.has(pod.metadata.uid)) || evictions.areWaiting;
+    const isEnding = [...working.values()].some(({ orphan }) => orphan);
+    const isInPlaceDue = this.deps.inPlaceUpdates.pods().length > 0;
+    if (isUpdateDue || isPodDue || isEnding || isInPlaceDue || !this.hasSeenAllSources) this.deps.housekeeping.stir();
+  }
+
+  private isLeft(uid: string): boolean {
+    if (!this.deps.leaveOrphans) return false;
+    const orphan = this.deps.runtimePod(uid);
+    return orphan === undefined || !this.deps.isNameDeclared(podFullName(orphan));
+  }
+
+  private unreadSources(): SourceId[] {
+    return this.deps.sourceIds.filter(({ id }) => !this.sourcesSeen.has(id));
+  }
+
+  /**
+   * True if a source that was not read yet may declare this pod of an earlier agent: one of the same kind as the pod's
+   * source. The kubelet waits for every source. Here a URL that does not answer does not hold up pods of files.
+   * kubelet: config/config.go SeenAllSources
+   */
+  private mayBeDeclared(uid: string): boolean {
+    const unread = this.unreadSources();
+    if (unread.length === 0) return false;
+    const kind = this.deps.runtimePod(uid)?.source;
+    return kind === undefined || unread.some(({ source }) => source === kind);
+  }
+
+  startOthers(): void {
+    this.deps.housekeeping.request();
+  }
+
+  launch(pod: Pod): void {
+    const { workers, statusManager, statusRecords, evictions, remains } = this.deps;
+    const { uid } = pod.metadata;
+    const runsAnew = !workers.has(uid) && statusRecords.of(uid)?.runsAnew === true;
+    if (runsAnew) this.beginAnew(pod);
+    if (!workers.has(uid)) {
+      // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
+      statusManager.forget(uid);
+      // It was started before its time, so its data and the record of its eviction are still there.
+      if (evictions.startsAfresh(uid) || runsAnew) remains.startFreshRemoval(uid);
+    }
+    workers.updatePod({ type: 'create', pod });
+    evictions.resume(pod);
+  }
+
+  endLastRun(pod: Pod): void {
+    this.beginAnew(pod);
+    this.end(pod);
+    // Housekeeping starts it again.
+    this.deps.workers.updatePod({ type: 'create', pod });
+  }
+
+  /** Ends what runs of a stopped pod, and its earlier revisions. Its data stays. */
+  keepStopped(pod: Pod): void {
+    const { statusManager, workers, clock } = this.deps;
+    const { uid, name } = pod.metadata;
+    this.replacements.endEarlier(pod);
+    if (statusManager.get(uid)?.reason !== reasons.stopped) {
+      const message = `Stopped by an operator. To start it: kubelet-ts start ${name}`;
+      statusManager.evict(pod, { reason: reasons.stopped, message, now: clock.now() });
+    }
+    // Without a worker it is of an earlier agent, which may have ended before it released the volumes.
+    if (workers.has(uid) || this.unreleased.delete(uid) || this.runs(uid)) this.end(pod);
+  }
+
+  /** True if a change or a sync of the pod is a start: it was not admitted, waits, or is stopped without a worker. */
+  private mustStart(pod: Pod): boolean {
+    const { starter, workers } = this.deps;
+    const { uid } = pod.metadata;
+    const isDown = this.deps.operations.isStopped(pod) && !workers.has(uid);
+    return isDown || starter.isHeldBack(uid) || this.replacements.isReplacing(pod);
+  }
+
+  private beginAnew(pod: Pod): void {
+    this.deps.evictions.pardon(pod);
+    if (this.deps.remains.removalOf(pod.metadata.uid) === undefined) this.reportRunAnew(pod);
+  }
+
+  private reportRunAnew(pod: Pod): void {
+    const message = 'Runs anew: everything of its last run is removed first';
+    podEventRecorder(this.deps.events.emit, pod).normal(reasons.runsAnew, message);
+  }
+
+  private end(pod: Pod): void {
+    const { workers } = this.deps;
+    const { uid } = pod.metadata;
+    if (!workers.has(uid)) workers.updatePod({ type: 'create', pod });
+    if (!workers.isPodTerminationRequested(uid)) workers.updatePod({ type: 'kill', pod });
+  }
+
+  private runs(uid: string): boolean {
+    const pod = this.deps.runtimePod(uid);
+    return pod !== undefined && isPodRunning(pod);
+  }
+
+  private removePod(pod: Pod, source: SourceName): void {
+    const { podManager, workers, remains, starter, events, undeclaredPods, undeclaredRecords } = this.deps;
+    const { uid } = pod.metadata;
+    podManager.removePod(uid);
+    starter.removed(uid);
+    undeclaredRecords.note(uid, 'removed');
+    undeclaredPods.forget(uid);
+    this.unreleased.delete(uid);
+    events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
+    if (!this.deps.isNameDeclared(podFullName(pod.metadata))) this.deps.operations.removed(pod.metadata);
+    workers.updatePod({ type: 'kill', pod });
+    if (workers.snapshot(uid).state !== 'finished') return;
+    // A finished pod has no worker to remove its remains.
+    this.deps.syncer.reportKeptClaims(pod);
+    remains.startRemoval(uid);
+  }
+}
+
+function endOf(container: RuntimeContainerStatus): ContainerEnd {
+  const { restartCount, exitCode, reason, message, startedAt, finishedAt } = container;
+  return { restartCount, exitCode, reason, message, startedAt, finishedAt };
+}
+
+const usesClaims = ({ spec }: Pod): boolean => (spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim);

@@ -1,0 +1,88 @@
+import { constants } from 'node:fs';
+import { lstat, open, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { hasCode, withPath } from '../errors.ts';
+import { makeFolder } from './make-folder.ts';
+import { namesIn } from './names-in.ts';
+
+/**
+ * Writes a file atomically: a reader, even after a crash, sees the old content or the new one. Does not write unchanged
+ * content, because flash wears out. Rejects with the error of the file system.
+ */
+export async function writeFileAtomic(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
+  const bytes = Buffer.from(content);
+  if (await holds(path, bytes)) return;
+  await makeFolder(dirname(path), 0o777);
+  await replaceFile(path, bytes, { mode });
+}
+
+/** True if the path is a regular file with this content. Does not read links and named pipes. */
+async function holds(path: string, bytes: Buffer): Promise<boolean> {
+  try {
+    const stats = await lstat(path);
+    if (!stats.isFile() || stats.size !== bytes.length) return false;
+    const flag = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    return (await readFile(path, { flag })).equals(bytes);
+  } catch {
+    // The file is missing.
+    return false;
+  }
+}
+
+interface ReplaceOptions {
+  mode?: number;
+  /** True: the file survives a power cut as the old or the new one. False: a power cut may break it. Default true. */
+  isDurable?: boolean;
+}
+
+/**
+ * Replaces a path atomically by a file. Its folder must exist. Rejects with the error of the file system, and leaves no
+ * part of the file.
+ */
+export async function replaceFile(path: string, bytes: Uint8Array, options: ReplaceOptions = {}): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`;
+  try {
+    await writeNew(temporary, bytes, options);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw withPath(error, path);
+  }
+}
+
+/** Removes what processes left that were killed while they replaced this path. Rejects with the error of the system. */
+export async function removeTemporary(path: string): Promise<void> {
+  const start = `${basename(path)}.`;
+  const isTemporary = (name: string): boolean => name.startsWith(start) && /^\d+\.tmp$/.test(name.slice(start.length));
+  const names = await namesIn(dirname(path));
+  for (const name of names.filter(isTemporary)) await rm(join(dirname(path), name), { force: true });
+}
+
+async function writeNew(
+  path: string,
+  bytes: Uint8Array,
+  { mode = 0o600, isDurable = true }: ReplaceOptions,
+): Promise<void> {
+  // Removes the remains of a crash, or a planted file.
+  await rm(path, { recursive: true, force: true });
+  const file = await open(path, 'wx', mode);
+  try {
+    await file.writeFile(bytes);
+    if (isDurable) await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Resolves when the names in a folder are on the disk, or the folder is missing. Rejects with the error of the file
+ * system.
+ */
+export async function syncFolder(path: string): Promise<void> {
+  try {
+    const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  }
+}

@@ -1,0 +1,106 @@
+import { getSystemErrorMap, inspect, styleText } from 'node:util';
+import { errorMessage, hasCode, isBug, isSystemError, RpcError, UserError } from '../errors.ts';
+import { visible, visibleLines } from '../text/visible-text.ts';
+
+/** A command's report of the error that ended it. */
+export interface FailureReport {
+  /** One sentence, without a stack. */
+  message: string;
+  hint?: string;
+  exitCode: number;
+}
+
+/** Environment variable that adds stacks and causes to errors. */
+export const debugVariable = 'KUBELET_TS_DEBUG';
+
+/**
+ * Describes an error in one sentence. An error that the user, the system or the runtime did not cause is reported as a
+ * bug.
+ */
+export function describeFailure(error: unknown): FailureReport {
+  if (error instanceof UserError) {
+    return { message: error.message, ...(error.hint !== undefined && { hint: error.hint }), exitCode: error.exitCode };
+  }
+  if (error instanceof RpcError) {
+    return { message: `the container runtime failed ${error.method}: ${visible(error.message)}`, exitCode: 1 };
+  }
+  if (isSystemError(error)) return { ...systemFailure(error), exitCode: 1 };
+  if (!isBug(error)) return { message: errorMessage(error), exitCode: 1 };
+  return {
+    message: `this is a bug in kubelet-ts: ${String(error)}`,
+    hint: `Report it, with the output of the same command with ${debugVariable}=1 in its environment.`,
+    exitCode: 1,
+  };
+}
+
+/** The lines for stderr; with the stack if `debug`. */
+export function failureText(error: unknown, { debug = false, isColoured = false } = {}): string {
+  const { message, hint } = describeFailure(error);
+  const line = (label: 'error' | 'hint', text: string): string => {
+    const style = label === 'error' ? 'red' : 'cyan';
+    const shown = isColoured ? styleText(style, `${label}:`, { validateStream: false }) : `${label}:`;
+    return `${shown} ${visibleLines(text)}\n`;
+  };
+  const stack = debug ? `${visibleLines(inspect(error))}\n` : '';
+  return `${line('error', message)}${hint === undefined ? '' : line('hint', hint)}${stack}`;
+}
+
+function systemFailure(error: NodeJS.ErrnoException & { code: string }): Omit<FailureReport, 'exitCode'> {
+  const { code, errno = 0, syscall = '', path = addressOf(error) } = error;
+  const [, reason = code] = getSystemErrorMap().get(errno) ?? [];
+  const [call = ''] = syscall.split(' ');
+  const did = actions[call] ?? call;
+  const what = [did, path].filter((word) => word !== '').join(' ');
+  const hint = hintFor(error);
+  return { message: what === '' ? reason : `cannot ${what}: ${reason}`, ...(hint !== undefined && { hint }) };
+}
+
+/** The action of each system call on its path or address, for messages. */
+const actions: Readonly<Record<string, string>> = {
+  access: 'reach',
+  bind: 'listen on',
+  chmod: 'set the mode of',
+  chown: 'set the owner of',
+  connect: 'connect to',
+  copyfile: 'copy',
+  fsync: 'write',
+  fstat: 'look at',
+  link: 'link',
+  listen: 'listen on',
+  lstat: 'look at',
+  mkdir: 'make the folder',
+  mkdtemp: 'make the folder',
+  open: 'open',
+  opendir: 'read the folder',
+  read: 'read',
+  readlink: 'read the link',
+  realpath: 'look at',
+  rename: 'rename',
+  rm: 'remove',
+  rmdir: 'remove',
+  scandir: 'read the folder',
+  spawn: 'start',
+  stat: 'look at',
+  symlink: 'make the link',
+  unlink: 'remove',
+  watch: 'watch',
+  write: 'write',
+};
+
+function addressOf(error: Error): string {
+  const { address, port } = error as { address?: string; port?: number };
+  if (address === undefined) return '';
+  return port === undefined ? address : `${address}:${port}`;
+}
+
+function hintFor(error: NodeJS.ErrnoException): string | undefined {
+  const isWatch = error.syscall === 'watch';
+  if (hasCode(error, 'EMFILE') && isWatch) return 'Raise fs.inotify.max_user_instances with sysctl.';
+  if (hasCode(error, 'ENOSPC') && isWatch) return 'Raise fs.inotify.max_user_watches with sysctl.';
+  if (hasCode(error, 'EMFILE')) return 'Allow more open files: ulimit -n 1024.';
+  if (hasCode(error, 'ENFILE')) return 'Raise fs.file-max with sysctl, or end what has so many files open.';
+  if (hasCode(error, 'EACCES', 'EPERM')) return 'Run as root, or check the permissions.';
+  if (hasCode(error, 'EROFS')) return 'Mount it writable, or name a folder that is: see --root-dir.';
+  if (hasCode(error, 'ENOSPC', 'EDQUOT')) return 'Make room on the disk.';
+  return undefined;
+}
