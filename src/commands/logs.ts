@@ -250,7 +250,7 @@ function noAttempt({ pod, why, awaitedInit }: OpenPod, name: string, { previous 
   return new UserError(`container "${name}" in pod "${pod.name}" is waiting to start${because}`, { hint });
 }
 
-/** Prints the last lines of the init container that this container waits for. On stderr, because they are not its log. */
+/** Prints to stderr the last lines of the init container that this container waits for. */
 async function showAwaitedInit({ stderr }: CommandDeps, opened: OpenPod, name: string): Promise<void> {
   const init = opened.awaitedInit(name);
   const attempt = init?.attempts.find(({ state }) => state !== 'CONTAINER_CREATED');

@@ -16,8 +16,8 @@ export interface ChoiceFlags {
 }
 
 /**
- * Returns a function that chooses pods by names and flags, in their order. It rejects with a `UserError` for a name that
- * no pod has. Throws a `UserError` if the value of a flag is wrong.
+ * Returns a function that chooses pods by names and flags, in their order. It rejects with a `UserError` for a name
+ * that no pod has. Throws a `UserError` if the value of a flag is wrong.
  */
 export function podChooser(
   names: readonly string[],

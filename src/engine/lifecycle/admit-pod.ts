@@ -39,7 +39,7 @@ export type Refusal = Omit<Rejection, 'retryOn'> & Partial<Pick<Rejection, 'retr
 export type Admission = { admit: true; preempt: Pod[]; missing?: string[] } | { admit: false; rejection: Rejection };
 
 /**
- * Decides whether a pod may run beside `others`. Pods in `needed`, by UID, are never preempted for it. `allocation`: why
+ * Decides whether a pod may run with `others`. Pods in `needed`, by UID, are never preempted for it. `allocation`: why
  * it was refused CPUs, memory nodes or devices.
  */
 export function admitPod(
@@ -66,7 +66,7 @@ interface Circumstances {
   allocation: Refusal | undefined;
 }
 
-/** True if the pod gets as far as an allocation of CPUs, memory nodes and devices, which comes before all other checks. */
+/** True if CPUs, memory nodes and devices are allocated to the pod, which comes before all other checks. */
 export function reachesAllocation(pod: Pod, node: AdmissionNode): boolean {
   return refusalBeforeAllocation(pod, node) === undefined;
 }

@@ -98,7 +98,9 @@ export interface StartFacts extends AdmissionFacts {
   readonly allocation: 'due' | 'pending' | 'done';
 }
 
-/** The next step towards the start of a pod. After `allocate`, `preempt` and `stopEarlier` the rest is decided again. */
+/**
+ * The next step towards the start of a pod. After `allocate`, `preempt` and `stopEarlier` the rest is decided again.
+ */
 export type PodStart =
   /** Start its worker: `keep` for a pod that runs already and is not judged again. */
   | { readonly do: 'start' | 'keep' }
@@ -116,8 +118,8 @@ export type PodStart =
   | { readonly do: 'wait'; readonly wait: PodWait };
 
 /**
- * Decides whether a declared pod may start. This is the only place that does: what may keep a pod from starting is here,
- * and what ends each wait is at `PodWait`. Once a pod has a worker, its syncs decide about its containers
+ * Decides whether a declared pod may start. This is the only place that does: what may keep a pod from starting is
+ * here, and what ends each wait is at `PodWait`. Once a pod has a worker, its syncs decide about its containers
  * (`computePodActions`), and a change in place waits by `computeInPlaceStart`.
  */
 export function computePodStart({ pod, wait }: { pod: Pod; wait?: PodWait | undefined }, facts: StartFacts): PodStart {
