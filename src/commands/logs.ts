@@ -36,7 +36,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-c, --container <name>', 'container (default: the default container of the pod)')
     .option('--all-containers', 'print the logs of all containers of the pod')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
-    .option('-f, --follow', 'print new lines too, over restarts, until the container has finished')
+    .option('-f, --follow', 'print new lines too, across restarts, until the container has finished')
     .option('-p, --previous', 'print the log of the previous instance')
     .option('--tail <lines>', 'print only the last lines; -1: all (default: all; 10 with -l)', tailLines)
     .option('--since <duration>', 'print only lines newer than this, such as 5m; 0: all', duration)

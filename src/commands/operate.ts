@@ -43,7 +43,7 @@ Examples:
   stop: {
     description: 'Stop pods until they are started',
     help: `
-A stopped pod stays down over restarts of kubelet-ts, of the runtime and of the machine. Its volumes stay.
+A stopped pod stays down across restarts of kubelet-ts, of the runtime and of the machine. Its volumes stay.
 Changes of its manifest are taken, and run once it is started.
 The command returns once the pods have ended.
 

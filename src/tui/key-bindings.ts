@@ -19,7 +19,7 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['PgUp PgDn', 'one page up or down'],
   ['g G', 'first, last (last event: follow again)'],
   ['enter', 'the selected pod: state, containers, environment, mounts, events'],
-  ['l L', 'its logs, followed over restarts; of the previous instance'],
+  ['l L', 'its logs, followed across restarts; of the previous instance'],
   ['x d y', 'explain it; describe it; its YAML'],
   ['s f', 'a shell in it; forward a local port to it'],
   ['F', 'forwarded ports: enter shows one, D ends it'],

@@ -149,7 +149,7 @@ describe('restart', () => {
 });
 
 describe('stop and start', () => {
-  test('a stopped pod stays down over restarts of the agent, until it is started', async () => {
+  test('a stopped pod stays down across restarts of the agent, until it is started', async () => {
     let one = await running();
     const uid = uidOf(one.engine);
     await ask(one, { action: 'stop' });

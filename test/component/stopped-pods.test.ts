@@ -172,21 +172,21 @@ describe('a removal before a fresh start that fails is tried again:', () => {
     expect(await one.world.inventory()).toEqual(['web-edge1#0 SANDBOX_READY', 'web-edge1/main#0 CONTAINER_RUNNING']);
   });
 
-  /** A stopped job that was asked to start, and whose containers cannot be removed until `mend` is called. */
-  async function blocked(): Promise<Running & { mend: () => void }> {
+  /** A stopped job that was asked to start, and whose containers cannot be removed until `fix` is called. */
+  async function blocked(): Promise<Running & { fix: () => void }> {
     const one = await stopped(cached({}, { restartPolicy: 'Never' }));
     const busy = new Error('device busy');
-    const mend = one.world.runtime.injectError('removeContainer', busy, { times: Infinity });
+    const fix = one.world.runtime.injectError('removeContainer', busy, { times: Infinity });
     await ask(one, 'start');
     await one.world.pass(30_000);
-    return { ...one, mend };
+    return { ...one, fix };
   }
 
   test('it ends with the manifest, as the end of any pod does', async () => {
     const one = await blocked();
     one.source.setDerived();
     await one.world.until(() => workerOf(one) === 'terminated');
-    one.mend();
+    one.fix();
     await one.world.until(() => workerOf(one) === undefined);
     expect(await one.world.inventory()).toEqual([]);
   });
@@ -195,7 +195,7 @@ describe('a removal before a fresh start that fails is tried again:', () => {
     const one = await blocked();
     one.source.setDerived(cached({ command: ['other'] }, { restartPolicy: 'Never' }));
     await one.world.until(() => workerOf(one) === 'terminated');
-    one.mend();
+    one.fix();
     await one.world.until(() => one.engine.isReady('web-edge1'));
     expect(one.world.runtime.running()).toEqual(['web-edge1/main#0']);
   });
@@ -261,10 +261,10 @@ test.each([
 ])('retry pulls the image of an update %s that waits for it', async (_how, env) => {
   const revision = (image: string, value: string): Pod => cached({ image, env: [{ name: 'REVISION', value }] });
   const one = await running(revision('app:1', '1'));
-  const mend = one.world.runtime.injectError('pullImage', new Error('no registry'), { times: Infinity });
+  const fix = one.world.runtime.injectError('pullImage', new Error('no registry'), { times: Infinity });
   one.source.setDerived(revision('app:3', env));
   await one.world.pass(400_000);
-  mend();
+  fix();
   const before = one.world.clock.monotonic();
   await ask(one, 'retry');
   await one.world.until(() => one.world.runtime.requestsOf('createContainer').length > 1);

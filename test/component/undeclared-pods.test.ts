@@ -19,7 +19,7 @@ test('a start with other manifests names the running pods that end, before they 
 
   const said: { pods: unknown; stopped: number }[] = [];
   const warn = (facts: unknown, message?: string): void => {
-    if (message?.startsWith('Running pods end now') !== true) return;
+    if (message?.startsWith('Stopping pods that are no longer declared') !== true) return;
     const { pods } = facts as { pods: unknown };
     said.push({ pods, stopped: world.runtime.requestsOf('stopContainer').length });
   };

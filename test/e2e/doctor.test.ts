@@ -117,7 +117,7 @@ test('doctor warns of pods that run without an agent', async () => {
     check: 'agent',
     level: 'warning',
     evidence: 'no kubelet-ts runs on this root-dir, but one pod runs: nothing restarts or probes its containers',
-    mend: 'Start it: systemctl start kubelet-ts, or kubelet-ts run MANIFEST',
+    fix: 'Start it: systemctl start kubelet-ts, or kubelet-ts run MANIFEST',
   });
 });
 

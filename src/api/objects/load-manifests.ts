@@ -98,7 +98,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     }
   }
   for (const { kind, object, reason, isMissed } of ignored) {
-    const message = `kind "${kind}" is not carried out here: ${reason}`;
+    const message = `kind "${kind}" is not supported: ${reason}`;
     const severity = !isMissed ? 'note' : isStatement ? 'warning' : 'error';
     problems.addAll(withAccepted(object, [problemOf(object, { field: 'kind', message, severity })]));
   }

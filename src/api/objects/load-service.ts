@@ -22,7 +22,7 @@ export function loadService(value: Record<string, unknown>, errors: FieldErrors,
   else if (!selects)
     warn('spec', 'A Service without a selector names no pods', 'Write the labels of its pods as spec.selector.');
   if (type === 'NodePort' || type === 'LoadBalancer') {
-    warn('spec.type', `A ${type} Service opens no port of this node`, 'Give the port of the container a hostPort.');
+    warn('spec.type', `type: ${type} opens no port here`, 'Set hostPort on the container.');
   }
   for (const [index, port] of ports.entries()) {
     const target = targetOf(port);

@@ -23,7 +23,7 @@ export function loadWorkload(
   options: StaticPodOptions,
 ): LoadedWorkload {
   if (kind === 'CronJob' && options.cronJobs !== 'runOnce') {
-    const message = 'kind "CronJob" is not carried out here: nothing starts pods on a schedule';
+    const message = 'kind "CronJob" is not supported: nothing starts pods on a schedule';
     const hint = 'Let the cron of this machine call: kubelet-ts run-once FILE';
     return { problems: [problemOf(object, { field: 'kind', message, hint, severity: 'error' })] };
   }

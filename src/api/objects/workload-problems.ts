@@ -81,9 +81,9 @@ function ignoredFields(workload: Workload): FieldProblem[] {
       .filter((field) => field !== 'labels' && field !== 'annotations')
       .map((field) => `template.metadata.${field}`),
   ];
-  const count = replicas > 1 ? `, not ${replicas}` : '';
+  const count = replicas > 1 ? ` instead of ${replicas} replicas` : '';
   const rest = missed.length === 0 ? '' : `; ignored: ${missed.join(', ')}`;
-  const what = `A ${workload.kind} runs here as one pod of its template`;
+  const what = `A ${workload.kind} runs as one pod here`;
   return [
     ...(count === '' && rest === '' ? [] : [warn('kind', `${what}${count}${rest}`)]),
     ...(harmless.length === 0 ? [] : [note('kind', `${what}, which needs no ${harmless.join(', ')}`)]),
@@ -98,7 +98,7 @@ function countProblems(spec: WorkloadSpec, path: string): FieldProblem[] {
     if (field === 'replicas' && count > 1) return [];
     const place = `${path}.${field}`;
     if (count < 0) return [refuse(place, `Invalid value: ${count}: must not be negative`)];
-    return [warn(place, count === 0 ? `${field} is 0: no pod is declared` : `One pod runs here, not ${count}`)];
+    return [warn(place, count === 0 ? `${field} is 0: no pod is declared` : `runs one pod instead of ${count}`)];
   });
 }
 

@@ -21,14 +21,14 @@ export function findingsText(findings: readonly Finding[], form: Form): string {
   return [...findings.flatMap((finding) => findingLines(finding, width, form)), summaryLine(findings), ''].join('\n');
 }
 
-function findingLines({ check, level, evidence, mend }: Finding, width: number, form: Form): string[] {
+function findingLines({ check, level, evidence, fix }: Finding, width: number, form: Form): string[] {
   const { unicode, ascii, colour } = marks[level];
   const mark = form.hasUnicode ? unicode : ascii.padEnd(2);
   const line = `${form.painted(colour, mark)} ${check.padEnd(width)}  ${oneLine(evidence)}`;
   const arrow = form.hasUnicode ? '→' : '->';
   const indent = ' '.repeat(mark.length + width + 3);
-  const mends = mend?.split('\n') ?? [];
-  return [line, ...mends.map((one) => `${indent}${form.painted('cyan', arrow)} ${visible(one)}`)];
+  const fixes = fix?.split('\n') ?? [];
+  return [line, ...fixes.map((one) => `${indent}${form.painted('cyan', arrow)} ${visible(one)}`)];
 }
 
 const oneLine = (text: string): string => visible(text.replaceAll('\n', '; '));

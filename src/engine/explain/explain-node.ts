@@ -128,7 +128,7 @@ export function explainReplacement(subject: Subject): Finding | undefined {
   if (replacedBy !== undefined || worker?.state !== 'waiting' || earlier === undefined) return undefined;
   return {
     stage: 'start',
-    cause: 'waits until its previous revision has ended',
+    cause: 'is waiting for the old revision to stop',
     evidence: [{ from: 'worker', text: `the previous revision is ${earlier.worker.state}` }],
     ways: [`Wait for it: kubelet-ts wait ${commandName(subject)} --for updated`],
     nextTryWhen: 'the previous revision has ended',

@@ -202,7 +202,7 @@ export class PodRemains {
     this.announced = new Set(orphans);
     if (ending.length === 0) return;
     const pods = ending.map(podKey).sort();
-    this.deps.logger.warn({ pods }, 'Running pods end now, because no manifest of this start declares them');
+    this.deps.logger.warn({ pods }, 'Stopping pods that are no longer declared');
   }
 
   /** Counts the removals of one sweep until the next one begins. kubelet: kubelet_volumes.go cleanupOrphanedPodDirs */

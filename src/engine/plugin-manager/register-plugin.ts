@@ -47,7 +47,7 @@ export async function registerPlugin(
     await notify(service, { pluginRegistered: refusal === undefined, error: refusal ?? '' }, signal).catch(
       (error: unknown) => {
         signal.throwIfAborted();
-        logger.warn({ path: socketPath, err: errorMessage(error) }, 'A plugin was not told whether it is registered');
+        logger.warn({ path: socketPath, err: errorMessage(error) }, 'Notifying a plugin of its registration failed');
       },
     );
     return refusal;

@@ -276,7 +276,7 @@ describe('kinds', () => {
       {
         pods: ['default/a-edge1'],
         problems: [
-          '2:7 warning kind kind "Ingress" is not carried out here: nothing routes requests to pods; a hostPort opens a port of this node',
+          '2:7 warning kind kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
         ],
       },
     ],
@@ -285,7 +285,7 @@ describe('kinds', () => {
       ingress,
       {
         problems: [
-          '2:7 error kind kind "Ingress" is not carried out here: nothing routes requests to pods; a hostPort opens a port of this node',
+          '2:7 error kind kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
         ],
       },
     ],
@@ -294,26 +294,22 @@ describe('kinds', () => {
       `${list('List')}---\n${ingress}`,
       {
         problems: [
-          '6:7 warning kind kind "Ingress" is not carried out here: nothing routes requests to pods; a hostPort opens a port of this node',
+          '6:7 warning kind kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
         ],
       },
     ],
     [
       'that nothing misses are a note, also alone',
       'apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n',
-      {
-        problems: [
-          '2:7 note kind kind "Namespace" is not carried out here: a namespace is there as soon as a pod names it',
-        ],
-      },
+      { problems: ['2:7 note kind kind "Namespace" is not supported: a namespace is there as soon as a pod names it'] },
     ],
     [
       'that nothing misses stand for the whole text',
       `apiVersion: v1\nkind: ServiceAccount\n---\n${ingress}`,
       {
         problems: [
-          '2:7 note kind kind "ServiceAccount" is not carried out here: there is no API server to guard',
-          '5:7 warning kind kind "Ingress" is not carried out here: nothing routes requests to pods; a hostPort opens a port of this node',
+          '2:7 note kind kind "ServiceAccount" is not supported: there is no API server to guard',
+          '5:7 warning kind kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
         ],
       },
     ],
@@ -322,21 +318,21 @@ describe('kinds', () => {
       'apiVersion: extensions/v1beta1\nkind: Ingress\n',
       {
         problems: [
-          '2:7 error kind kind "Ingress" is not carried out here: nothing routes requests to pods; a hostPort opens a port of this node',
+          '2:7 error kind kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
         ],
       },
     ],
     [
       'of other tools are known',
       'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n',
-      { problems: ['2:7 error kind kind "KubeletConfiguration" is not carried out here: it belongs to --config'] },
+      { problems: ['2:7 error kind kind "KubeletConfiguration" is not supported: it belongs to --config'] },
     ],
     [
       'of custom resources',
       'apiVersion: cert-manager.io/v1\nkind: Certificate\n',
       {
         problems: [
-          '2:7 error kind kind "Certificate" is not carried out here: custom resources need an API server and a controller',
+          '2:7 error kind kind "Certificate" is not supported: custom resources need an API server and a controller',
         ],
       },
     ],
@@ -345,7 +341,7 @@ describe('kinds', () => {
       'apiVersion: serving.knative.dev/v1\nkind: Deployment\n',
       {
         problems: [
-          '2:7 error kind kind "Deployment" is not carried out here: custom resources need an API server and a controller',
+          '2:7 error kind kind "Deployment" is not supported: custom resources need an API server and a controller',
         ],
       },
     ],

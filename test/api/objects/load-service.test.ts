@@ -29,7 +29,7 @@ test.each([
   [
     'a port of the node',
     '  type: NodePort\n  selector: {app: db}\n',
-    ['5:9 warning spec.type A NodePort Service opens no port of this node'],
+    ['5:9 warning spec.type type: NodePort opens no port here'],
   ],
   [
     'a name of another server',

@@ -65,7 +65,7 @@ describe('the pod', () => {
     expect(loadedManifests(cronJob('"*/5 * * * *"'), { cronJobs: 'runOnce' })).toEqual({
       ...nothing,
       pods: ['default/web-edge1'],
-      problems: ['2:7 warning kind A CronJob runs here as one pod of its template; ignored: schedule'],
+      problems: ['2:7 warning kind A CronJob runs as one pod here; ignored: schedule'],
     });
   });
 
@@ -94,37 +94,37 @@ describe('what is lost', () => {
       'is said in one line',
       workload('apps/v1 Deployment', 'selector: {matchLabels: {app: web}}', 'strategy: {}', 'paused: false', template),
       [
-        '2:7 warning kind A Deployment runs here as one pod of its template; ignored: paused',
-        '2:7 note kind A Deployment runs here as one pod of its template, which needs no strategy',
+        '2:7 warning kind A Deployment runs as one pod here; ignored: paused',
+        '2:7 note kind A Deployment runs as one pod here, which needs no strategy',
       ],
     ],
     [
       'is a note if it is for rollouts alone',
       workload('apps/v1 DaemonSet', 'minReadySeconds: 1', 'revisionHistoryLimit: 3', 'updateStrategy: {}', template),
       [
-        '2:7 note kind A DaemonSet runs here as one pod of its template, which needs no minReadySeconds, revisionHistoryLimit, updateStrategy',
+        '2:7 note kind A DaemonSet runs as one pod here, which needs no minReadySeconds, revisionHistoryLimit, updateStrategy',
       ],
     ],
     [
       'may be in the template',
       workload('apps/v1 DaemonSet', template.replace('{labels', '{name: other, finalizers: [a/b], labels')),
       [
-        '2:7 note kind A DaemonSet runs here as one pod of its template, which needs no template.metadata.name, template.metadata.finalizers',
+        '2:7 note kind A DaemonSet runs as one pod here, which needs no template.metadata.name, template.metadata.finalizers',
       ],
     ],
     ['is not the status', `${workload('apps/v1 Deployment', template)}status: {replicas: 1}\n`, []],
     [
       'are replicas',
       workload('apps/v1 ReplicaSet', 'replicas: 3', template),
-      ['2:7 warning kind A ReplicaSet runs here as one pod of its template, not 3'],
+      ['2:7 warning kind A ReplicaSet runs as one pod here instead of 3 replicas'],
     ],
     ['is not one replica', workload('apps/v1 ReplicaSet', 'replicas: 1', template), []],
     [
       'are completions and parallel pods',
       workload('batch/v1 Job', 'completions: 5', 'parallelism: 2', jobTemplate),
       [
-        '5:16 warning spec.completions One pod runs here, not 5',
-        '6:16 warning spec.parallelism One pod runs here, not 2',
+        '5:16 warning spec.completions runs one pod instead of 5',
+        '6:16 warning spec.parallelism runs one pod instead of 2',
       ],
     ],
     [
@@ -184,7 +184,7 @@ describe('a workload that wants no pod now', () => {
     expect(loadedManifests(cronJob('"@daily"', 'suspend: true'), { cronJobs: 'runOnce' })).toEqual({
       ...nothing,
       problems: [
-        '2:7 warning kind A CronJob runs here as one pod of its template; ignored: schedule',
+        '2:7 warning kind A CronJob runs as one pod here; ignored: schedule',
         '7:12 warning spec.suspend The CronJob is suspended: no pod is declared',
       ],
     });
@@ -281,7 +281,7 @@ describe('a broken workload', () => {
     [
       'is a CronJob: nothing keeps its schedule',
       cronJob('"@daily"'),
-      ['2:7 error kind kind "CronJob" is not carried out here: nothing starts pods on a schedule'],
+      ['2:7 error kind kind "CronJob" is not supported: nothing starts pods on a schedule'],
     ],
   ])('%s', (_what, text, problems) => {
     expect(loadedManifests(text)).toEqual({ ...nothing, problems });

@@ -5,8 +5,8 @@ import type { Finding } from '../../../src/node/doctor/checks/finding.ts';
 
 const findings: Finding[] = [
   { check: 'kernel', level: 'ok', evidence: 'Linux 6.1' },
-  { check: 'swap', level: 'problem', evidence: 'is on\x1b[31m', mend: 'swapoff -a' },
-  { check: 'clock', level: 'warning', evidence: 'was set', mend: 'chronyc tracking' },
+  { check: 'swap', level: 'problem', evidence: 'is on\x1b[31m', fix: 'swapoff -a' },
+  { check: 'clock', level: 'warning', evidence: 'was set', fix: 'chronyc tracking' },
   { check: 'rights', level: 'unseen', evidence: 'only root can see this' },
 ];
 
@@ -26,7 +26,7 @@ test('evidence of several lines is one line', () => {
     check: 'swap',
     level: 'problem',
     evidence: 'is on\n/dev/sda2\n/dev/sdb2',
-    mend: 'swapoff -a',
+    fix: 'swapoff -a',
   } as const;
   expect(findingsText([finding], { painted: paint(false), hasUnicode: true })).toBe(`✗ swap  is on; /dev/sda2; /dev/sdb2
         → swapoff -a

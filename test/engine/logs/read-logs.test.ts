@@ -304,7 +304,7 @@ describe('a log with rotated files', () => {
     expect(await read({ tailLines: 10 })).toBe('a\nc\nd\ne\n');
   });
 
-  test('is read over restarts, those of each instance first', async () => {
+  test('is read across restarts, those of each instance first', async () => {
     await rotatedLog();
     const log = follow();
     await log.seen('e\n');

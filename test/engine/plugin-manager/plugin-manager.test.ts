@@ -159,7 +159,7 @@ test.each([
   await notified(plugin);
   await logged.next(() => true);
   await clock.advance(1000);
-  expect(logged.items).toEqual(['A plugin was not told whether it is registered', end]);
+  expect(logged.items).toEqual(['Notifying a plugin of its registration failed', end]);
 });
 
 test('ignores files, hidden sockets, names that are too long, and plugins that do not answer', async () => {

@@ -12,11 +12,11 @@ import type {
 import type { Fact } from '../../../src/node/doctor/checks/finding.ts';
 import { makeFacts } from './facts.ts';
 
-/** All findings but the good ones, as `check level: evidence -> mend`. */
+/** All findings but the good ones, as `check level: evidence -> fix`. */
 function complaints(broken: Partial<Facts>): string[] {
   return generateFindings({ ...makeFacts(), ...broken })
     .filter(({ level }) => level !== 'ok')
-    .map(({ check, level, evidence, mend = '' }) => `${check} ${level}: ${evidence} -> ${mend}`);
+    .map(({ check, level, evidence, fix = '' }) => `${check} ${level}: ${evidence} -> ${fix}`);
 }
 
 const valueOf = <T>(fact: Fact<T> | undefined): T => {
@@ -61,9 +61,9 @@ const plugins = 'Install it with: apt-get install containernetworking-plugins';
 test('each error of a configuration is a finding of one line', () => {
   const errors = ['/a.yaml:3:10: error: maxPods: wrong', '/b.conf:1:1: error: apiVersion: missing'];
   const message = ['the configuration is wrong', ...errors].join('\n');
-  const mend = 'Correct the file, and look again: kubelet-ts doctor --config FILE';
+  const fix = 'Correct the file, and look again: kubelet-ts doctor --config FILE';
   expect(complaints({ configuration: { warnings: [], error: { message } } })).toEqual(
-    errors.map((error) => `configuration problem: ${error} -> ${mend}`),
+    errors.map((error) => `configuration problem: ${error} -> ${fix}`),
   );
 });
 

@@ -41,8 +41,8 @@ function judgePath({ what, path, found }: PathFacts): Verdict[] {
 
 function judgeMissing(what: PathFacts['what'], path: string): Verdict[] {
   if (what === 'manifests') {
-    const mend = /\.(?:ya?ml|json)$/.test(path) ? `Write ${path}, or correct the path.` : `mkdir -p ${path}`;
-    return [warning(`manifests ${path} are missing`, mend)];
+    const fix = /\.(?:ya?ml|json)$/.test(path) ? `Write ${path}, or correct the path.` : `mkdir -p ${path}`;
+    return [warning(`manifests ${path} are missing`, fix)];
   }
   return what === 'root-dir' ? [ok(`root-dir ${path} is made by kubelet-ts run`)] : [];
 }
@@ -104,6 +104,6 @@ function judgeOwn(own: AgentFacts['own'], runningPods = 0): Verdict {
 function judgeOther({ pid, rootDir }: AgentFacts['others'][number], isManaged: boolean): Verdict {
   if (rootDir !== undefined) return ok(`another kubelet-ts runs on ${rootDir} (pid ${pid})`);
   const evidence = `kubelet (pid ${pid}) runs on this machine too`;
-  const mend = 'systemctl disable --now kubelet';
-  return isManaged ? warning(evidence, mend) : problem(`${evidence}, and may remove the pods of the other`, mend);
+  const fix = 'systemctl disable --now kubelet';
+  return isManaged ? warning(evidence, fix) : problem(`${evidence}, and may remove the pods of the other`, fix);
 }

@@ -12,8 +12,8 @@ export function checkCNI({ network, runtime, agents }: Facts): Verdict[] {
     if (isReady === undefined) return seen;
     // The check of the runtime reports its reason.
     if (!isReady) return seen.filter(({ level }) => level !== 'ok');
-    const doubts = seen.flatMap(({ level, evidence, mend = '' }) =>
-      level === 'problem' ? [warning(evidence, mend)] : [],
+    const doubts = seen.flatMap(({ level, evidence, fix = '' }) =>
+      level === 'problem' ? [warning(evidence, fix)] : [],
     );
     const warnings = seen.filter(({ level }) => level === 'warning');
     return [ok('the runtime reports that its network is ready'), ...warnings, ...(runsPods ? [] : doubts)];
@@ -75,8 +75,8 @@ function judgeForward(forward: NetworkFacts['forward'], { agents, runtime }: Fac
   const isManaged = 'value' in runtime && runtime.value.kind === 'chosen' && runtime.value.managed;
   const isRunning = 'value' in agents && agents.value.own !== undefined;
   if (isManaged && !isRunning) return [ok(`${evidence}; kubelet-ts run adds a rule for host ports`)];
-  const mend = isManaged ? 'systemctl restart kubelet-ts' : 'iptables -A FORWARD -m conntrack --ctstate DNAT -j ACCEPT';
-  return [warning(`${evidence}: other machines may not reach host ports of pods`, mend)];
+  const fix = isManaged ? 'systemctl restart kubelet-ts' : 'iptables -A FORWARD -m conntrack --ctstate DNAT -j ACCEPT';
+  return [warning(`${evidence}: other machines may not reach host ports of pods`, fix)];
 }
 
 export function checkDNS({ network }: Facts): Verdict[] {
@@ -95,9 +95,9 @@ export function checkRegistry({ registry }: Facts): Verdict[] {
 }
 
 function judgeRegistry({ url, answer }: RegistryFacts): Verdict[] {
-  const mend = `curl -v ${url}`;
-  if ('error' in answer) return [problem(`${url} does not answer: ${answer.error}`, mend)];
+  const fix = `curl -v ${url}`;
+  if ('error' in answer) return [problem(`${url} does not answer: ${answer.error}`, fix)];
   // 401 asks for credentials, which is how most registries answer.
   if (answer.status < 400 || answer.status === 401) return [ok(`${url} answers`)];
-  return [warning(`${url} answers with HTTP status ${answer.status}`, mend)];
+  return [warning(`${url} answers with HTTP status ${answer.status}`, fix)];
 }

@@ -13,15 +13,15 @@ export function checkDisks({ disks, settings }: Facts): Verdict[] {
 function judgeDisk(disk: DiskFacts, settings: Settings): Verdict[] {
   const { use, path, freeBytes, sizeBytes, freeInodes, inodes } = disk;
   const name = use === 'images' ? 'imagefs' : 'nodefs';
-  const mend = `du -xh -d2 ${path} | sort -h | tail -20`;
+  const fix = `du -xh -d2 ${path} | sort -h | tail -20`;
   const amounts = [
-    { signal: `${name}.available` as const, free: freeBytes, size: sizeBytes, shown: bytesText(freeBytes), mend },
+    { signal: `${name}.available` as const, free: freeBytes, size: sizeBytes, shown: bytesText(freeBytes), fix },
     {
       signal: `${name}.inodesFree` as const,
       free: freeInodes,
       size: inodes,
       shown: `${freeInodes.toString()} inodes`,
-      mend: `du -x --inodes -d2 ${path} | sort -n | tail -20`,
+      fix: `du -x --inodes -d2 ${path} | sort -n | tail -20`,
     },
   ];
   const low = amounts.flatMap(({ shown, ...amount }) =>
@@ -36,28 +36,28 @@ interface Amount {
   size: bigint;
   /** The free amount with its place, for the evidence. */
   what: string;
-  mend: string;
+  fix: string;
 }
 
 /** Empty if there is plenty. */
-function judgeAmount({ signal, free, size, what, mend }: Amount, { thresholds }: Settings): Verdict[] {
+function judgeAmount({ signal, free, size, what, fix }: Amount, { thresholds }: Settings): Verdict[] {
   const capacity = { nanos: size * 1_000_000_000n, format: 'BinarySI' as const };
   const limits = thresholds
     .filter((threshold) => threshold.signal === signal)
     .map(({ value }) => quantityValue(thresholdQuantity(value, capacity)));
   const limit = limits.reduce((most, one) => (one > most ? one : most), 0n);
   const shown = signal.endsWith('inodesFree') ? limit.toString() : bytesText(limit);
-  if (free < limit) return [problem(`${what}: below ${shown} pods are evicted (${signal})`, mend)];
-  if (free < limit * nearFactor) return [warning(`${what}: near the eviction of pods at ${shown} (${signal})`, mend)];
+  if (free < limit) return [problem(`${what}: below ${shown} pods are evicted (${signal})`, fix)];
+  if (free < limit * nearFactor) return [warning(`${what}: near the eviction of pods at ${shown} (${signal})`, fix)];
   return [];
 }
 
 export function checkMemory({ memory, settings }: Facts): Verdict[] {
   return onFact(memory, ({ availableBytes, totalBytes }) => {
     const what = `${bytesText(availableBytes)} of ${bytesText(totalBytes)} is available`;
-    const mend = 'kubelet-ts top --sort-by memory; ps -eo rss,pid,comm --sort -rss | head';
+    const fix = 'kubelet-ts top --sort-by memory; ps -eo rss,pid,comm --sort -rss | head';
     const low = judgeAmount(
-      { signal: 'memory.available', free: availableBytes, size: totalBytes, what, mend },
+      { signal: 'memory.available', free: availableBytes, size: totalBytes, what, fix },
       settings,
     );
     return low.length > 0 ? low : [ok(what)];
@@ -71,9 +71,9 @@ export function checkSwap({ memory, settings }: Facts): Verdict[] {
 function judgeSwap({ swaps, hasSwapController }: MemoryFacts, { refusesSwap }: Settings): Verdict[] {
   if (swaps.length === 0) return [ok('is off')];
   const names = swaps.map(({ name }) => name).join(', ');
-  const mend = `swapoff ${swaps.map(({ name }) => name).join(' ')}`;
-  if (refusesSwap) return [problem(`${names} is on, and failSwapOn is set: run refuses to start`, mend)];
-  if (!hasSwapController) return [warning(`${names} is on, and the kernel cannot keep pods out of it`, mend)];
+  const fix = `swapoff ${swaps.map(({ name }) => name).join(' ')}`;
+  if (refusesSwap) return [problem(`${names} is on, and failSwapOn is set: run refuses to start`, fix)];
+  if (!hasSwapController) return [warning(`${names} is on, and the kernel cannot keep pods out of it`, fix)];
   return [ok(`${names} is on, and limited by cgroups`)];
 }
 

@@ -45,8 +45,8 @@ function judgeCondition(
     return [problem(evidence, log)];
   }
   const restart = 'kubelet-ts down --all, and start kubelet-ts again';
-  const mend = managed ? ['apt-get install containernetworking-plugins', restart] : networkCommands;
-  return [problem(evidence, mend.join('\n'))];
+  const fix = managed ? ['apt-get install containernetworking-plugins', restart] : networkCommands;
+  return [problem(evidence, fix.join('\n'))];
 }
 
 function judgeDriver({ cgroupDriver, hasSystemd }: RuntimeAnswer, settings: Settings): Verdict[] {
@@ -54,8 +54,8 @@ function judgeDriver({ cgroupDriver, hasSystemd }: RuntimeAnswer, settings: Sett
     return [ok(`does not report its cgroup driver; ${settings.cgroupDriver} is used, as configured`)];
   }
   if (cgroupDriver === 'systemd' && !hasSystemd) {
-    const mend = 'Set SystemdCgroup = false in /etc/containerd/config.toml, and restart containerd.';
-    return [problem('the cgroup driver of the runtime is systemd, and no systemd runs here', mend)];
+    const fix = 'Set SystemdCgroup = false in /etc/containerd/config.toml, and restart containerd.';
+    return [problem('the cgroup driver of the runtime is systemd, and no systemd runs here', fix)];
   }
   if (cgroupDriver !== settings.cgroupDriver && settings.cgroupDriver === 'systemd') {
     const evidence = `the cgroup driver is ${cgroupDriver}, as the runtime reports; the configuration says systemd`;

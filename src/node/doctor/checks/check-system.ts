@@ -80,8 +80,8 @@ function judgeSysctls({ sysctls }: KernelFacts, isProtected: boolean): Verdict[]
   const wrong = Object.entries(kernelTunables).filter(([name, wanted]) => sysctls[name] !== wanted);
   if (!isProtected || wrong.length === 0) return verdicts;
   const list = wrong.map(([name, wanted]) => `${name} is ${sysctls[name] ?? 'missing'}, not ${wanted}`).join('; ');
-  const mend = `sysctl -w ${wrong.map(([name, wanted]) => `${name}=${wanted}`).join(' ')}`;
-  return [...verdicts, problem(`protectKernelDefaults is set, and ${list}`, mend)];
+  const fix = `sysctl -w ${wrong.map(([name, wanted]) => `${name}=${wanted}`).join(' ')}`;
+  return [...verdicts, problem(`protectKernelDefaults is set, and ${list}`, fix)];
 }
 
 export function checkCgroups({ cgroups }: Facts): Verdict[] {
@@ -96,12 +96,12 @@ function judgeCgroups(facts: CgroupFacts): Verdict[] {
   const missing = missingControllers(mode === 'v2' ? 2 : 1, offered);
   const verdicts = [ok(`cgroup ${mode}, controllers ${offered.join(' ')}`)];
   if (missing.length > 0) {
-    const mend = `Add ${missing.map((name) => `cgroup_enable=${name}`).join(' ')} to the command line of the kernel, and reboot.`;
-    verdicts.push(warning(`no controller ${missing.join(', ')}: pods run without these limits`, mend));
+    const fix = `Add ${missing.map((name) => `cgroup_enable=${name}`).join(' ')} to the command line of the kernel, and reboot.`;
+    verdicts.push(warning(`no controller ${missing.join(', ')}: pods run without these limits`, fix));
   }
   if (!isWritable) {
-    const mend = 'In a container: run it with --privileged. Else: mount -o remount,rw /sys/fs/cgroup';
-    verdicts.push(problem('/sys/fs/cgroup is read-only, so no pod gets a cgroup', mend));
+    const fix = 'In a container: run it with --privileged. Else: mount -o remount,rw /sys/fs/cgroup';
+    verdicts.push(problem('/sys/fs/cgroup is read-only, so no pod gets a cgroup', fix));
   }
   return unified === undefined ? verdicts : [...verdicts, ...judgeDelegation(unified, offered)];
 }
@@ -114,7 +114,7 @@ function judgeDelegation(
   const missing = ['cpu', 'cpuset', 'memory'].filter((name) => offered.includes(name) && !delegated.includes(name));
   if (isRoot || !hasProcesses || missing.length === 0) return [];
   const evidence = `this cgroup has processes and does not delegate ${missing.join(', ')}: pods run without these limits`;
-  const mend =
+  const fix =
     'mkdir /sys/fs/cgroup/init && xargs -rn1 < /sys/fs/cgroup/cgroup.procs > /sys/fs/cgroup/init/cgroup.procs';
-  return [warning(evidence, mend)];
+  return [warning(evidence, fix)];
 }

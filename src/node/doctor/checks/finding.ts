@@ -6,7 +6,7 @@ export interface Verdict {
   level: Level;
   evidence: string;
   /** A command or one sentence a line. */
-  mend?: string;
+  fix?: string;
 }
 
 /** A verdict with the name of its check. */
@@ -18,8 +18,8 @@ export interface Finding extends Verdict {
 export type Fact<T> = { value: T } | { unseen: string };
 
 export const ok = (evidence: string): Verdict => ({ level: 'ok', evidence });
-export const warning = (evidence: string, mend: string): Verdict => ({ level: 'warning', evidence, mend });
-export const problem = (evidence: string, mend: string): Verdict => ({ level: 'problem', evidence, mend });
+export const warning = (evidence: string, fix: string): Verdict => ({ level: 'warning', evidence, fix });
+export const problem = (evidence: string, fix: string): Verdict => ({ level: 'problem', evidence, fix });
 export const unseen = (evidence: string): Verdict => ({ level: 'unseen', evidence });
 
 /** The verdicts on a fact, or one that says why the fact is missing. */

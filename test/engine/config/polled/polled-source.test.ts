@@ -156,9 +156,9 @@ describe('an answer that is no good body', () => {
       'kind "Potato" is not known',
     ],
     [
-      'a list of what is not carried out here',
+      'a list of what is not supported',
       '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"networking.k8s.io/v1","kind":"Ingress"}]}',
-      'kind "Ingress" is not carried out here: nothing routes requests to pods; a hostPort opens a port of this node',
+      'kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
     ],
   ])('stops no pod by accident: %s', async (_what, bad, problem) => {
     const { agent, server } = await asking(web);
