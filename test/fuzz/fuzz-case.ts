@@ -85,5 +85,5 @@ function findPodFault({ kind, metadata, spec }: Pod): string | undefined {
 function linesOf(bytes: Uint8Array): string[] {
   const encoding =
     bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8';
-  return new TextDecoder(encoding).decode(bytes).split(/\r\n|[\n\r\u0085]/);
+  return new TextDecoder(encoding).decode(bytes).split(/\r\n|[\n\r]/);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 /** The one of scripts/setup, else the one of the machine. */
-const ofSetup = join(import.meta.dirname, '../.cache/promtool');
+const ofSetup = join(import.meta.dirname, '../../.cache/promtool');
 
 /** Every fault that promtool finds in a page of metrics, one a line. */
 export async function promtoolFaults(page: string): Promise<string[]> {

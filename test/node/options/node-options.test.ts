@@ -26,6 +26,8 @@ async function optionsOf(...args: string[]): Promise<NodeOptions> {
 }
 
 test("the defaults are the kubelet's", async () => {
+  const secrets = new SecretValues();
+  secrets.set('manifest URLs', []);
   expect(await optionsOf('--hostname-override', 'edge1', '--node-ip', '192.0.2.1')).toEqual({
     ...defaultConfiguration,
     configuration: defaultConfiguration,
@@ -54,7 +56,7 @@ test("the defaults are the kubelet's", async () => {
     prune: false,
     leaveOrphans: false,
     runtimeRootDir: expect.any(String) as string,
-    secrets: new SecretValues(),
+    secrets,
     warnings: [],
     unusedFields: [],
   });
