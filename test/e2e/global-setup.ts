@@ -68,7 +68,7 @@ async function buildProgram(): Promise<string> {
   await removeOldBuilds(builds);
   if (await exists(folder)) return program;
   const unfinished = `${folder}.${process.pid}`;
-  await cp(join(repository, 'bin'), join(unfinished, 'bin'), { recursive: true });
+  await cp(join(repository, 'bin'), join(unfinished, 'bin'), { recursive: true, verbatimSymlinks: true });
   await cp(join(repository, 'package.json'), join(unfinished, 'package.json'));
   await symlink(join(repository, 'src'), join(unfinished, 'src'));
   await execa(join(repository, 'scripts/generate'));

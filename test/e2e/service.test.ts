@@ -33,7 +33,7 @@ test('a service manager sees start, watchdog, reload and stop', async () => {
   const reloading = await socket.journal.next(({ text }) => text.startsWith('RELOADING'));
   expect(reloading.text).toMatch(/^RELOADING=1 MONOTONIC_USEC=\d+ STATUS=Reading the configuration anew$/);
   await notified(`READY=1 MAINPID=${pid} STATUS=Running`);
-  const waiting = await agent.waitForLog(({ msg }) => msg.startsWith('Changed fields of the configuration'));
+  const waiting = await agent.waitForLog(({ msg }) => msg === 'Restart the agent to apply these fields');
   expect(waiting['fields']).toEqual(['maxPods']);
 
   await write('maxPods: many');

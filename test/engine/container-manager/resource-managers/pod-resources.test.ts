@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Pod } from '../../../../src/api/types.ts';
 import { defaultFeatureGates } from '../../../../src/api/values/feature-gates.ts';
 import { toQuantity } from '../../../../src/api/values/quantity.ts';
@@ -14,8 +14,11 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts';
 /** Four CPUs, the first of them reserved, and a plugin that gives every container what it asks for. */
 async function makeResources() {
   const [folder, clock, logger] = [await temporaryFolder(), new FakeClock(), silentLogger];
-  const open = (name: string): Promise<DiskStateFile> =>
-    DiskStateFile.open({ path: join(folder, name), clock, logger });
+  const open = async (name: string): Promise<DiskStateFile> => {
+    const file = await DiskStateFile.open({ path: join(folder, name), clock, logger });
+    onTestFinished(() => file.close());
+    return file;
+  };
   const active: Pod[] = [];
   const resources = new PodResources(
     {
