@@ -97,6 +97,17 @@ test.each<[string, () => ManualSource[], string[]]>([
   expect(await runningAfter(await worldOf(db, web), sources())).toEqual(running);
 });
 
+test('a completed pod is not kept, although an agent that was killed left its sandbox ready', async () => {
+  const world = await worldOf(job);
+  const { items } = await world.runtime.listPodSandbox({});
+  expect(items.map(({ state }) => state)).toEqual(['SANDBOX_READY']);
+  const engine = await world.boot({ sources: [read(other)] });
+  await world.until(() => engine.isReady('other-edge1'));
+  await world.pass(60_000);
+  expect(engine.kubelet.snapshot().pods.map(({ pod }) => pod.metadata.name)).toEqual(['other-edge1']);
+  expect(engine.messages('NotDeclared')).toEqual([]);
+});
+
 test('--prune confirms that all pods stop', async () => {
   expect(await runningAfter(await worldOf(db, web), [read()], { prunes: true })).toEqual([]);
 });

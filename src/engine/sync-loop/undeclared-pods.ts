@@ -2,7 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import { sourceOf } from '../../api/values/config-annotations.ts';
 import { podFullName, podKey } from '../../api/values/pod-names.ts';
 import type { Logger } from '../../logger.ts';
-import { isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
+import { hasRunningContainer, isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
 import { computeKeptPods } from '../gc/compute-kept-pods.ts';
 import type { UndeclaredRecords } from '../gc/undeclared-records.ts';
 import type { AppliedRevisions } from '../in-place/applied-revisions.ts';
@@ -63,7 +63,7 @@ export class UndeclaredPods {
       return {
         uid,
         source: pod?.source ?? (revision && sourceOf(revision)),
-        isRunning: pod !== undefined && isPodRunning(pod),
+        isRunning: pod !== undefined && mayRun(pod, revision),
         isDeclared: podManager.get(uid) !== undefined || (named !== undefined && isNameDeclared(podFullName(named))),
         state: undeclaredRecords.of(uid),
       };
@@ -97,6 +97,12 @@ export class UndeclaredPods {
   forget(uid: string): void {
     this.decided?.delete(uid);
   }
+}
+
+/** True unless the pod has ended. The sandbox of an ended pod may be ready, if the agent was killed before its stop. */
+function mayRun(pod: RuntimePod, revision: Pod | undefined): boolean {
+  const restarts = (revision?.spec.restartPolicy ?? 'Always') === 'Always';
+  return restarts ? isPodRunning(pod) : hasRunningContainer(pod);
 }
 
 const notDeclaredText =
