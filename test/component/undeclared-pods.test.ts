@@ -97,8 +97,10 @@ test.each<[string, () => ManualSource[], string[]]>([
   expect(await runningAfter(await worldOf(db, web), sources())).toEqual(running);
 });
 
-test('a completed pod is not kept, although an agent that was killed left its sandbox ready', async () => {
+test('a pod that completed while no agent ran is not kept, although its sandbox is ready', async () => {
   const world = await worldOf(job);
+  await world.pass(2000);
+  expect(world.runtime.running()).toEqual([]);
   const { items } = await world.runtime.listPodSandbox({});
   expect(items.map(({ state }) => state)).toEqual(['SANDBOX_READY']);
   const engine = await world.boot({ sources: [read(other)] });
