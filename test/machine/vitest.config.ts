@@ -9,7 +9,7 @@ export default defineConfig({
     include: ['test/machine/*.scenarios.ts'],
     // One machine at a time.
     fileParallelism: false,
-    reporters: ['verbose', './test/summary-reporter.ts'],
+    reporters: ['verbose', './test/support/summary-reporter.ts'],
     testTimeout: hourMs,
     hookTimeout: hourMs,
   },
