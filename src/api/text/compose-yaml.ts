@@ -111,7 +111,7 @@ const kindsByTag = new Map([
   ['null', ['null']],
 ]);
 
-/** A scalar as its text, whatever its tag. */
+/** Returns the text of a scalar. Ignores its tag. */
 export const scalarAsText: ScalarReader = ({ source = '' }, start) => ({ start, kind: 'string', value: source });
 
 /** The value of a scalar, by its tag, else its quotes, else its text. */

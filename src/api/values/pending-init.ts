@@ -11,7 +11,10 @@ export interface PendingInit {
   status?: ContainerStatus;
 }
 
-/** The first init container that has not succeeded, or not started as a sidecar. Returns undefined if there is none. */
+/**
+ * Returns the first init container that has not succeeded, or has not started if it is a sidecar. Returns undefined if
+ * there is none.
+ */
 export function pendingInit({ spec, status = {} }: Pod): PendingInit | undefined {
   if (isConditionTrue(status, 'Initialized')) return undefined;
   for (const [index, container] of (spec.initContainers ?? []).entries()) {

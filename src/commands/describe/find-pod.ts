@@ -147,7 +147,7 @@ function choose(
   return undefined;
 }
 
-/** Rejects with a `UserError` for a reference that means none of these pods. `cause` is its hint if there are none. */
+/** Rejects with a `UserError` if the reference matches no pod. `cause` is its hint if there are no pods at all. */
 async function unknown(
   pods: readonly PodName[],
   reference: PodReference,
