@@ -75,8 +75,8 @@ test('a screen that loses its agent to SIGKILL shows the last state in gray, and
   await terminal.until(
     (screen) => /^kubelet-ts edge1 {2}v\S+ {2}containerd/.test(screen) && / 1\/1 +Running/.test(screen),
   );
-  const others = (shown: Set<string>): string[] => [...shown].filter((code) => code !== '90');
-  expect([others(before), gray, others(await colors())]).toEqual([['36'], new Set(['90']), ['36']]);
+  // The events of a new agent, of which the screen may show some already, have colors of their own.
+  expect([before.has('36'), gray, (await colors()).has('36')]).toEqual([true, new Set(['90']), true]);
 });
 
 test('a forwarded port stays when its page is closed, and ends with a screen that is killed', async () => {
