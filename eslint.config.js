@@ -22,7 +22,10 @@ const forbid = (folder) => ({
       'error',
       {
         patterns: [
-          { group: packagesForbidden[folder], message: `src/${folder} does not import this; see docs/architecture.md` },
+          {
+            group: packagesForbidden[folder],
+            message: `src/${folder} does not import this; see docs/internals/architecture.md`,
+          },
           ...(folder === 'engine'
             ? [
                 {

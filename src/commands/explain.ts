@@ -29,7 +29,7 @@ export function register(program: Command, deps: CommandDeps): void {
 function refuseFields(word: string): void {
   if (!/^(pods|services|deployments|(pods?|deploy(ments?)?|services?|jobs?)\.[\w.]+)$/i.test(word)) return;
   throw new UserError('explain tells why a pod is not Ready, and describes no fields', {
-    hint: 'Name a pod: kubelet-ts explain POD. docs/manifests.md lists the fields of manifests.',
+    hint: 'Name a pod: kubelet-ts explain POD. docs/use/manifests.md lists the fields of manifests.',
   });
 }
 

@@ -4,14 +4,14 @@ import { ownMeasures, stageMeasures } from '../../bench/measures.ts';
 import { parseOptions } from '../../bench/options.ts';
 
 const names = Object.keys({ ...stageMeasures, ...ownMeasures });
-const page = readFileSync(new URL('../../docs/performance.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/internals/performance.md', import.meta.url), 'utf8');
 
-test('docs/performance.md names every measure', () => {
+test('docs/internals/performance.md names every measure', () => {
   const line = /^- `--only (.*) measures one part\.$/m.exec(page)?.[1] ?? '';
   expect(line.split(/`?, `|`? or `|`$/).filter((name) => name !== '')).toEqual(names);
 });
 
-test('the bench takes the options of docs/performance.md, and no unknown measure', () => {
+test('the bench takes the options of docs/internals/performance.md, and no unknown measure', () => {
   const given = [
     '--json',
     'f.json',

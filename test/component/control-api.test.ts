@@ -21,7 +21,9 @@ const schemaOf = (name: string): string => `control-api#/components/schemas/${na
 let ajv: Ajv2020;
 
 beforeAll(() => {
-  const document = parse(readFileSync(new URL('../../docs/control-api.yaml', import.meta.url), 'utf8')) as object;
+  const document = parse(
+    readFileSync(new URL('../../docs/reference/control-api.yaml', import.meta.url), 'utf8'),
+  ) as object;
   // The words of OpenAPI around the schemas are not those of JSON Schema.
   ajv = new Ajv2020({ strict: false, allErrors: true });
   ajv.addSchema(document, 'control-api');

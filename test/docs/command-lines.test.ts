@@ -8,7 +8,9 @@ import { registerAll } from '../../src/commands/program.ts';
 const repository = new URL('../..', import.meta.url).pathname;
 const documents = [
   'README.md',
-  ...readdirSync(join(repository, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+  ...readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' }).flatMap((name) =>
+    name.endsWith('.md') ? [`docs/${name}`] : [],
+  ),
 ];
 
 const program = new Command();

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { deliberateDifferences } from '../golden-runner/deliberate-differences.ts';
 
-test('docs/compatibility.md names as many deliberate differences as the replay of recordings counts apart', () => {
-  const page = readFileSync(new URL('../../docs/compatibility.md', import.meta.url), 'utf8');
+test('docs/reference/compatibility.md names as many deliberate differences as the replay of recordings counts apart', () => {
+  const page = readFileSync(new URL('../../docs/reference/compatibility.md', import.meta.url), 'utf8');
   const [, differences = ''] = page.split('Eight differences are deliberate');
   expect(differences.match(/^- /gm)).toHaveLength(deliberateDifferences.length);
   expect(deliberateDifferences).toHaveLength(8);

@@ -5,10 +5,10 @@ import { defaultText } from '../../src/node/options/add-configuration-flags.ts';
 import { configurationFlags } from '../../src/node/options/configuration-flags.ts';
 import { flagsWithoutEffect } from '../../src/node/options/flags-without-effect.ts';
 
-const file = new URL('../../docs/configuration-fields.md', import.meta.url).pathname;
+const file = new URL('../../docs/reference/configuration-fields.md', import.meta.url).pathname;
 
 /** After a change of the tables: vitest run -u test/docs/configuration-fields.test.ts */
-test('docs/configuration-fields.md is the table of fields', async () => {
+test('docs/reference/configuration-fields.md is the table of fields', async () => {
   const style = await resolveConfig(file);
   await expect(await format(page(), { ...style, filepath: file })).toMatchFileSnapshot(file);
 });

@@ -7,15 +7,15 @@ import type { ControlContext } from '../../src/server/control/control-route.ts';
 import { controlRoutes } from '../../src/server/control/control-routes.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 
-const document = parse(readFileSync(new URL('../../docs/control-api.yaml', import.meta.url), 'utf8')) as {
+const document = parse(readFileSync(new URL('../../docs/reference/control-api.yaml', import.meta.url), 'utf8')) as {
   paths: Record<string, Record<string, unknown>>;
 };
 
-test('docs/control-api.yaml is valid OpenAPI', async () => {
+test('docs/reference/control-api.yaml is valid OpenAPI', async () => {
   expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
 });
 
-test('docs/control-api.yaml has exactly the routes of the control socket', () => {
+test('docs/reference/control-api.yaml has exactly the routes of the control socket', () => {
   const described = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );

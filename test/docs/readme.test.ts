@@ -6,7 +6,7 @@ import { registerAll } from '../../src/commands/program.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 // Every flag for a field of the configuration is there.
-const fields = readFileSync(new URL('../../docs/configuration-fields.md', import.meta.url), 'utf8');
+const fields = readFileSync(new URL('../../docs/reference/configuration-fields.md', import.meta.url), 'utf8');
 const packageJSON = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   scripts: Record<string, string>;
 };
@@ -146,7 +146,9 @@ test('the README gives each flag of run and run-once its default', () => {
 });
 
 test('the README links every page of docs', () => {
-  const pages = readdirSync(new URL('../../docs', import.meta.url)).filter((name) => name.endsWith('.md'));
+  const pages = readdirSync(new URL('../../docs', import.meta.url), { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.md') && !name.includes('decisions/20'),
+  );
   expect(pages.filter((name) => !readme.includes(`(docs/${name})`))).toEqual([]);
 });
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 test('the recording of the screen is an asciicast of version 2, from its first frame to its last', () => {
-  const text = readFileSync(new URL('../../docs/screen.cast', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../docs/use/screen.cast', import.meta.url), 'utf8');
   const [header, ...events] = text
     .trimEnd()
     .split('\n')

@@ -7,7 +7,9 @@ const repository = new URL('../..', import.meta.url).pathname;
 const read = (path: string): string => readFileSync(join(repository, path), 'utf8');
 const documents = [
   ...['README.md', 'CONTRIBUTING.md', 'test/README.md'],
-  ...readdirSync(join(repository, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+  ...readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' }).flatMap((name) =>
+    name.endsWith('.md') ? [`docs/${name}`] : [],
+  ),
 ];
 const optionsOf = (text: string): string[] => text.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? [];
 
@@ -24,6 +26,6 @@ test('every option of a script that a document names is one of that script', () 
 });
 
 test('every option on the page about performance is one of the bench', () => {
-  const code = read('docs/performance.md').match(/`(?:-- )?--[^`]*`/g) ?? [];
+  const code = read('docs/internals/performance.md').match(/`(?:-- )?--[^`]*`/g) ?? [];
   expect(new Set(code.flatMap(optionsOf).filter((option) => !usage.includes(option)))).toEqual(new Set());
 });

@@ -63,22 +63,24 @@ test('npm run demo builds the program, runs real pods, shows ps, logs and exec, 
   expect({ end: stdout.slice(-5), isLeft: existsSync(root) }).toEqual({ end: '\ndone', isLeft: false });
 });
 
-test('the examples of docs/ci.md run as they stand', async () => {
+test('the examples of docs/start/ci.md run as they stand', async () => {
   const setup = [
     'export PATH="$PWD/bin:$PATH" KUBELET_TS_ROOT_DIR="$PWD/state"',
     `kubelet-ts images load ${join(imagesFolder, 'busybox.tar')}`,
   ];
   const { exitCode, all, stdout } = await bash(
-    [...setup, ...examplesOf('docs/ci.md'), 'kubelet-ts down --all'].join('\n'),
+    [...setup, ...examplesOf('docs/start/ci.md'), 'kubelet-ts down --all'].join('\n'),
   );
   expect(exitCode).toBe(0);
   expect(all).toMatch(/^default\/job-\S+: completed\n/m);
   expect(stdout).toMatch(/^5050\n/m);
 });
 
-test('the examples of docs/manifests.md run as they stand', async () => {
+test('the examples of docs/use/manifests.md run as they stand', async () => {
   const { exitCode, stdout, all } = await bash(
-    ['export PATH="$PWD/bin:$PATH" KUBELET_TS_ROOT_DIR="$PWD/state"', ...examplesOf('docs/manifests.md')].join('\n'),
+    ['export PATH="$PWD/bin:$PATH" KUBELET_TS_ROOT_DIR="$PWD/state"', ...examplesOf('docs/use/manifests.md')].join(
+      '\n',
+    ),
   );
   expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
   expect(stdout).toContain('method: RunPodSandbox');

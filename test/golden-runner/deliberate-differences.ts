@@ -7,7 +7,7 @@ import type { ManifestCase } from './manifest-case.ts';
 /** What a difference was found in: a row of a table, or a manifest. */
 export type Recording = { table: string; in: unknown; out: unknown } | ManifestCase;
 
-/** A difference from the recorded kubelet that is meant; docs/compatibility.md lists every one of them. */
+/** A difference from the recorded kubelet that is meant; docs/reference/compatibility.md lists every one of them. */
 export interface DeliberateDifference {
   /** What is done instead, in one sentence. */
   readonly reason: string;

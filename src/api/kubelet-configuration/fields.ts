@@ -24,7 +24,7 @@ const klog = 'an option of klog';
 
 /**
  * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.32, and ours: controlGroup,
- * evictionPolicy and runtimeClasses. The types, the decoder, the defaults and docs/configuration-fields.md are derived
+ * evictionPolicy and runtimeClasses. The types, the decoder, the defaults and docs/reference/configuration-fields.md are derived
  * from this table. When a field takes effect, give its row a `does`: that also shows its flag. kubelet:
  * k8s.io/kubelet/config/v1beta1 types.go, defaults.go
  */

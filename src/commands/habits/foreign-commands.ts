@@ -54,12 +54,12 @@ const kubectl: readonly Habit[] = [
   { typed: 'certificate', advice: noAPIServer, use: 'doctor' },
   {
     typed: 'api-resources',
-    advice: 'Manifests may have the kinds of docs/manifests.md. Check yours:',
+    advice: 'Manifests may have the kinds of docs/use/manifests.md. Check yours:',
     use: 'validate FILE',
   },
   {
     typed: 'api-versions',
-    advice: 'Manifests may have the kinds of docs/manifests.md. Check yours:',
+    advice: 'Manifests may have the kinds of docs/use/manifests.md. Check yours:',
     use: 'validate FILE',
   },
   { typed: 'cordon', advice: 'There is no scheduler here. Stop all pods until they are started:', use: 'stop --all' },
@@ -87,12 +87,12 @@ const podman: readonly Habit[] = [
   { typed: 'up', use: 'run {args|FILE}' },
   {
     typed: 'compose',
-    advice: 'Compose files are not manifests; docs/migration.md shows how to move.',
+    advice: 'Compose files are not manifests; docs/start/coming-from.md shows how to move.',
     use: 'run FILE',
   },
   {
     typed: 'compose up',
-    advice: 'Compose files are not manifests; docs/migration.md shows how to move.',
+    advice: 'Compose files are not manifests; docs/start/coming-from.md shows how to move.',
     use: 'run FILE',
   },
   { typed: 'compose down', use: 'down' },
@@ -107,12 +107,12 @@ const podman: readonly Habit[] = [
   { typed: 'export', advice: 'Copy files out of a container:', use: 'cp POD:PATH PATH' },
   {
     typed: 'login',
-    advice: 'docs/images.md shows where credentials of registries belong. Then',
+    advice: 'docs/use/images.md shows where credentials of registries belong. Then',
     use: 'images pull IMAGE',
   },
   {
     typed: 'logout',
-    advice: 'docs/images.md shows where credentials of registries belong. Then',
+    advice: 'docs/use/images.md shows where credentials of registries belong. Then',
     use: 'images pull IMAGE',
   },
   { typed: 'build', advice: otherTool, use: 'images load FILE' },
@@ -172,7 +172,7 @@ const systemd: readonly Habit[] = [
   { typed: 'uninstall', use: 'uninstall-service' },
   {
     typed: 'upgrade',
-    advice: 'Install the new version as docs/install.md shows; pods keep running. Then',
+    advice: 'Install the new version as docs/start/install.md shows; pods keep running. Then',
     use: 'version',
   },
   { typed: 'update', advice: editTheFile, use: 'describe {pod|POD}' },

@@ -52,7 +52,7 @@ function parseURL(text: string): URL {
   const message = isShown
     ? `--manifest-url ${scheme}:${slashes ?? ''}… is no URL of manifests`
     : '--manifest-url must begin with the scheme of a URL';
-  throw new UserError(message, { hint: `${formHint(name)} See docs/manifests.md.` });
+  throw new UserError(message, { hint: `${formHint(name)} See docs/use/manifests.md.` });
 }
 
 function formHint(scheme: string): string {

@@ -45,7 +45,7 @@ test.each([
     line,
     'There is no API server here; the agent is asked on its socket. Check this machine: kubelet-ts doctor',
   ]),
-  ['api-resources', 'Manifests may have the kinds of docs/manifests.md. Check yours: kubelet-ts validate FILE'],
+  ['api-resources', 'Manifests may have the kinds of docs/use/manifests.md. Check yours: kubelet-ts validate FILE'],
   ['cordon edge1', 'There is no scheduler here. Stop all pods until they are started: kubelet-ts stop --all'],
   ['drain edge1', 'There is no scheduler here. Stop all pods until they are started: kubelet-ts stop --all'],
   [
@@ -61,7 +61,10 @@ test.each([
   ['kube play app.yaml', 'Use: kubelet-ts run app.yaml'],
   ['play kube app.yaml', 'Use: kubelet-ts run app.yaml'],
   ['kube down app.yaml', 'Stop the agent and all its pods: kubelet-ts down'],
-  ['compose up -d', 'Compose files are not manifests; docs/migration.md shows how to move. kubelet-ts run FILE'],
+  [
+    'compose up -d',
+    'Compose files are not manifests; docs/start/coming-from.md shows how to move. kubelet-ts run FILE',
+  ],
   ['compose down', 'Use: kubelet-ts down'],
   ...['run nginx --image=x', 'run -d nginx', 'run -it --rm nginx', 'run --name web nginx'].map((line) => [
     line,
@@ -71,7 +74,7 @@ test.each([
   ['save app:1', 'Use: kubelet-ts images bundle -o FILE'],
   [
     'login registry.example',
-    'docs/images.md shows where credentials of registries belong. Then kubelet-ts images pull IMAGE',
+    'docs/use/images.md shows where credentials of registries belong. Then kubelet-ts images pull IMAGE',
   ],
   ['build .', 'Build and push images with another tool, such as buildah. Load one: kubelet-ts images load FILE'],
   ['push app:1', 'Build and push images with another tool, such as buildah. Load one: kubelet-ts images load FILE'],
@@ -118,7 +121,7 @@ test.each([
   ['systemctl status web', 'Use: kubelet-ts ps web'],
   ['install', 'Use: kubelet-ts install-service'],
   ['uninstall', 'Use: kubelet-ts uninstall-service'],
-  ['upgrade', 'Install the new version as docs/install.md shows; pods keep running. Then kubelet-ts version'],
+  ['upgrade', 'Install the new version as docs/start/install.md shows; pods keep running. Then kubelet-ts version'],
   ['info', 'Use: kubelet-ts version'],
   // mistyped
   ['lgos web -f', 'Did you mean kubelet-ts logs web -f?'],

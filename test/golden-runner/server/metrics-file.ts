@@ -42,7 +42,7 @@ spec:
 `,
 };
 
-/** Every recorded family of metrics is there with its type, help and labels, or docs/metrics.md says why it is not. */
+/** Every recorded family of metrics is there with its type, help and labels, or docs/reference/metrics.md says why it is not. */
 export const metricsFile: ServerFile = serverFile<MetricsFile>(['setup', 'endpoints'], replay);
 
 function replay({ endpoints }: MetricsFile): ReturnType<ServerFile['replay']> {
@@ -69,7 +69,7 @@ function replay({ endpoints }: MetricsFile): ReturnType<ServerFile['replay']> {
       expected: { type, help, labels },
       actual: (await pageOf(path)).get(name),
     }));
-    const excused = { verdict: 'differs on purpose' as const, reason: `docs/metrics.md: ${reason ?? ''}` };
+    const excused = { verdict: 'differs on purpose' as const, reason: `docs/reference/metrics.md: ${reason ?? ''}` };
     return reason === undefined ? replayed : { ...replayed, run: () => Promise.resolve(excused) };
   };
   return {
@@ -78,9 +78,9 @@ function replay({ endpoints }: MetricsFile): ReturnType<ServerFile['replay']> {
   };
 }
 
-/** The table of docs/metrics.md: names, which may end in `*`, with the reason why they are missing. */
+/** The table of docs/reference/metrics.md: names, which may end in `*`, with the reason why they are missing. */
 function missingFamilies(): { pattern: RegExp; reason: string }[] {
-  const text = readFileSync(join(process.cwd(), 'docs/metrics.md'), 'utf8');
+  const text = readFileSync(join(process.cwd(), 'docs/reference/metrics.md'), 'utf8');
   const [, table = ''] = text.split('## Metrics that are missing');
   return table.split('\n').flatMap((line) => {
     const [, names = '', reason = ''] = line.split('|').map((cell) => cell.trim());

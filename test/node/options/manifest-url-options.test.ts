@@ -176,7 +176,7 @@ test.each([
     expect.objectContaining({
       name: 'UserError',
       message: `--manifest-url ${message}`,
-      hint: `${hint} See docs/manifests.md.`,
+      hint: `${hint} See docs/use/manifests.md.`,
     }),
   );
 });
