@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { systemClock } from '../clock.ts';
 import { hasImageArchives } from '../containerd/import-images-folder.ts';
 import { managedPaths } from '../containerd/managed-paths.ts';
-import type { RuntimeEndpoint } from '../containerd/runtime-endpoint.ts';
+import type { RuntimeEndpoint, EndpointName } from '../containerd/runtime-endpoint.ts';
 import { orphanShimsOf } from '../containerd/orphan-shims-of.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { retryWhileUnavailable } from '../cri/retry-while-unavailable.ts';
@@ -31,8 +31,6 @@ import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { openPlugins } from '../plugins/open-plugins.ts';
 import { endsItsPods } from './agent-end.ts';
-import { maintainProcesses } from './maintain-processes.ts';
-import type { EndpointName } from '../containerd/runtime-endpoint.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
 import { importImages, type OnStarting } from './import-images.ts';
 import { recordNodePaths } from './last-node-paths.ts';
@@ -46,6 +44,8 @@ import type { NodeOptions } from './options/node-options.ts';
 import { moveToOwnScope } from './own-scope.ts';
 import { setOwnOOMScoreAdj } from './own-oom-score.ts';
 import { openOwnRuntime, type OwnRuntimeConnection } from './runtime-connection.ts';
+import { cgroupFiles } from '../engine/container-manager/cgroup-files.ts';
+import { NodeProcesses, type ProcessSettings } from '../engine/container-manager/node-processes.ts';
 
 /** An engine on a runtime that answers, ready to run. */
 export interface Node {
@@ -332,5 +332,34 @@ async function startManaged({ options, logger, signal, onStarting }: NodeRequest
     pid: () => managed.pid,
     withPauseImage: (runtime) => managed.withPauseImage(runtime),
     keptImages: names,
+  };
+}
+
+interface Deps {
+  runtimePID: () => number | undefined;
+  mounts: CgroupMounts;
+  faults: Faults;
+  logger: Logger;
+}
+
+/** Keeps the cgroups and oom_score_adj of the agent and its runtime until the returned function is called. */
+function maintainProcesses(settings: ProcessSettings, { runtimePID, mounts, faults, logger }: Deps): () => void {
+  const stopping = new AbortController();
+  const run = async (): Promise<void> => {
+    const processes = new NodeProcesses({
+      settings,
+      runtimePID,
+      mounts,
+      files: cgroupFiles,
+      procFolder: '/proc',
+      ownPID: process.pid,
+      clock: systemClock,
+      logger: logger.child({ component: 'container-manager' }),
+    });
+    await processes.run(stopping.signal);
+  };
+  void faults.keepRunning('node processes', run, stopping.signal);
+  return () => {
+    stopping.abort();
   };
 }

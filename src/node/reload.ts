@@ -1,9 +1,10 @@
 import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { SerialQueue } from '../flow/serial-queue.ts';
-import { computeReload } from './compute-reload.ts';
 import { type NodeOptions, secretsOfURLs } from './options/node-options.ts';
 import type { ServiceManager } from './service-manager.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
 
 /**
  * Reads files again. Rejects if one is unusable. The returned function applies all of them, or throws and applies none.
@@ -89,4 +90,29 @@ export class Reload {
     this.current = { ...this.current, logging: { ...this.current.logging, verbosity: logging.verbosity } };
     this.current = { ...this.current, staticPodURLHeader };
   }
+}
+
+/** The effects of a new configuration on a running agent. */
+interface ReloadPlan {
+  /** Undefined if the level of the log stays. */
+  verbosity: number | undefined;
+  /** True if the headers for manifest URLs changed. */
+  hasOtherHeaders: boolean;
+  /** Changed fields that only a start reads. */
+  needStart: (keyof KubeletConfiguration)[];
+}
+
+/** Compares two configurations. The kubelet reads its configuration only at its start. */
+export function computeReload(current: KubeletConfiguration, next: KubeletConfiguration): ReloadPlan {
+  const changed = (Object.keys(next) as (keyof KubeletConfiguration)[]).filter(
+    (field) => !isDeepStrictEqual(current[field], next[field]),
+  );
+  const { verbosity: before, ...logging } = current.logging;
+  const { verbosity, ...nextLogging } = next.logging;
+  const isVerbosityAlone = isDeepStrictEqual(logging, nextLogging);
+  return {
+    verbosity: verbosity === before ? undefined : verbosity,
+    hasOtherHeaders: changed.includes('staticPodURLHeader'),
+    needStart: changed.filter((field) => field !== 'staticPodURLHeader' && !(field === 'logging' && isVerbosityAlone)),
+  };
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { UserError } from '../../src/errors.ts';
-import { computeReload } from '../../src/node/compute-reload.ts';
+import { computeReload, Reload } from '../../src/node/reload.ts';
 import type { NodeOptions } from '../../src/node/options/node-options.ts';
-import { Reload } from '../../src/node/reload.ts';
 import { optionsOf } from '../golden-runner/start-case.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openOwnRuntime } from '../../src/node/runtime-connection.ts';
-import { unreadyBecause } from '../../src/node/unready-because.ts';
+import { unreadyBecause } from '../../src/node/find-runtime.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';

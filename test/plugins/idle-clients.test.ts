@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { IdleClients } from '../../src/plugins/idle-clients.ts';
+import { IdleClients } from '../../src/plugins/unix-grpc-server.ts';
 
 test('the first to close has been silent the longest', () => {
   const clients = new IdleClients<{ bytesRead: number }>();

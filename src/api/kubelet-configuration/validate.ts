@@ -5,9 +5,17 @@ import { checkIP, checkLabelValue, checkQualifiedName, hasControlCharacter } fro
 import { type ConfigurationError, ConfigurationErrors } from './configuration-errors.ts';
 import type { FeatureGates } from '../values/feature-gates.ts';
 import type { KubeletConfiguration } from './types.ts';
-import { validateEviction } from './validate-eviction.ts';
 import { validateRuntimeClasses } from './runtime-classes.ts';
 import { validateReservations } from './validate-reservations.ts';
+import {
+  evictionSignals,
+  isEvictionSignal,
+  parseGracePeriodMs,
+  parseMinimumReclaim,
+  parseThresholdValue,
+} from '../values/eviction-thresholds.ts';
+
+const knownSignals = `Known are ${evictionSignals.join(', ')}.`;
 
 /**
  * Returns every rule that a complete configuration breaks. Checks that depend on the host are made elsewhere.
@@ -239,5 +247,33 @@ function validateTaints(errors: ConfigurationErrors, { registerWithTaints }: Kub
     if (problem !== undefined) errors.add(field, `invalid taint: ${problem}`);
     if (timeAdded !== undefined) errors.add(`${field}.timeAdded`, 'must not be set');
     errors.addUnlessOneOf(`${field}.effect`, effect, ['NoSchedule', 'PreferNoSchedule', 'NoExecute']);
+  }
+}
+
+/** kubelet: eviction/helpers.go ParseThresholdConfig */
+function validateEviction(errors: ConfigurationErrors, kc: KubeletConfiguration): void {
+  for (const name of ['evictionHard', 'evictionSoft'] as const) {
+    for (const [signal, value] of Object.entries(kc[name])) {
+      const field = `${name}[${signal}]`;
+      if (!isEvictionSignal(signal)) errors.add(field, `unknown eviction signal "${signal}"`, knownSignals);
+      else if (parseThresholdValue(value) === undefined)
+        errors.add(field, `"${value}" must be a positive quantity or 0% to 100%`);
+    }
+  }
+  for (const [signal, value] of Object.entries(kc.evictionSoft)) {
+    if (kc.evictionSoftGracePeriod[signal] !== undefined || parseThresholdValue(value) === 'never') continue;
+    errors.add(`evictionSoft[${signal}]`, 'has no grace period', `Add ${signal} to evictionSoftGracePeriod.`);
+  }
+  for (const [signal, value] of Object.entries(kc.evictionSoftGracePeriod)) {
+    const field = `evictionSoftGracePeriod[${signal}]`;
+    if (!isEvictionSignal(signal)) errors.add(field, `unknown eviction signal "${signal}"`, knownSignals);
+    else if (parseGracePeriodMs(value) === undefined)
+      errors.add(field, `"${value}" must be a duration such as "1m30s"`);
+  }
+  for (const [signal, value] of Object.entries(kc.evictionMinimumReclaim)) {
+    const field = `evictionMinimumReclaim[${signal}]`;
+    if (!isEvictionSignal(signal)) errors.add(field, `unknown eviction signal "${signal}"`, knownSignals);
+    else if (parseMinimumReclaim(value) === undefined)
+      errors.add(field, `"${value}" must be a quantity or a percentage`);
   }
 }

@@ -10,12 +10,14 @@ import { type ConfigObject, configObjectKey } from '../values/config-object.ts';
 import type { PersistentVolumeClaim } from '../values/persistent-volume.ts';
 import type { ClassPlace } from '../values/resolve-classes.ts';
 import type { DependsOnPlace } from '../values/depends-on.ts';
-import { withAccepted } from './accepted-warnings.ts';
 import { type Declarations, declaredObjects } from './declared-objects.ts';
 import { loadConfigObject } from './load-config-object.ts';
 import { loadPodObject } from './load-pod.ts';
 import { loadWorkload } from './load-workload.ts';
 import type { StaticPodOptions } from './static-pod.ts';
+import type { ManifestNode } from '../text/manifest-node.ts';
+
+const acceptAnnotation = 'kubelet-ts.io/accept-warnings';
 
 /** The content of a manifest text. If any problem is an error, nothing of the text must run. */
 export interface Manifests {
@@ -217,4 +219,34 @@ class DeclaredNames {
     const message = `${what} is declared on line ${line} already`;
     return problemOf(object, { field, message, hint: 'Remove one of them, or change it.', severity: 'error' });
   }
+}
+
+/**
+ * The problems of an object, with the warnings that its annotation accepts as notes. The annotation names their
+ * fields as `validate` prints them, such as `kind, spec.completions`, or is `*` for all.
+ */
+function withAccepted(object: ManifestObject, problems: readonly ManifestProblem[]): readonly ManifestProblem[] {
+  const hasWarning = problems.some(({ severity }) => severity === 'warning');
+  const written = hasWarning ? annotationOf(object.node) : undefined;
+  if (written === undefined) return problems;
+  const accepted = new Set(written.split(',').map((field) => field.trim()));
+  return problems.map((problem) => {
+    const isAccepted = accepted.has('*') || accepted.has(fieldIn(object, problem));
+    return problem.severity === 'warning' && isAccepted ? { ...problem, severity: 'note' } : problem;
+  });
+}
+
+/** The field within the object, also for an item of a List. */
+function fieldIn({ path }: ManifestObject, { field = '' }: ManifestProblem): string {
+  return path !== '' && field.startsWith(`${path}.`) ? field.slice(path.length + 1) : field;
+}
+
+function annotationOf(node: ManifestNode): string | undefined {
+  const annotations = member(member(node, 'metadata'), 'annotations');
+  const written = member(annotations, acceptAnnotation);
+  return written?.kind === 'string' ? written.value : undefined;
+}
+
+function member(node: ManifestNode | undefined, key: string): ManifestNode | undefined {
+  return node?.kind === 'object' ? node.entries.findLast((entry) => entry.key === key)?.value : undefined;
 }

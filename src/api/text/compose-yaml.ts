@@ -1,12 +1,18 @@
 import { isAlias, isMap, isScalar, isSeq, type ParsedNode, type Scalar, type YAMLMap } from 'yaml';
 import { decodeBase64 } from './base64.ts';
-import { type ManifestContent, type ManifestNode, type ManifestNote, ManifestSyntaxError } from './manifest-node.ts';
+import {
+  type ManifestContent,
+  type ManifestNode,
+  type ManifestNote,
+  ManifestSyntaxError,
+  type ManifestEntry,
+  noteRepeatedKey,
+} from './manifest-node.ts';
 import { parseYaml } from './parse-yaml.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 import { resolveYamlScalar, type ResolvedScalar, yamlNumberAsKey } from './resolve-yaml-scalar.ts';
 import { templateHint } from './template-hint.ts';
 import { YamlAnchors } from './yaml-anchors.ts';
-import { EntryList } from './yaml-entries.ts';
 
 /** Reads a scalar at an offset of the text. */
 type ScalarReader = (scalar: Scalar, start: number) => ManifestNode;
@@ -142,4 +148,39 @@ function decodeBinary(source: string, start: number): string {
   const bytes = decodeBase64(source);
   if (!bytes) throw new ManifestSyntaxError('!!binary value is not valid base64', start);
   return new TextDecoder().decode(bytes);
+}
+
+/** The members of a YAML mapping while it is read. A repeated member replaces the earlier one. */
+class EntryList {
+  readonly list: ManifestEntry[] = [];
+  readonly #places = new Map<string, number>();
+  /** Keys that only a merge has set so far. */
+  readonly #merged = new Set<string>();
+  readonly #notes: ManifestNote[];
+
+  /** Appends warnings to `notes`. */
+  constructor(notes: ManifestNote[]) {
+    this.#notes = notes;
+  }
+
+  /** Adds a member of the mapping itself. */
+  add(entry: ManifestEntry): void {
+    const { key, keyStart } = entry;
+    if (this.#places.has(key) && !this.#merged.delete(key)) noteRepeatedKey(this.#notes, key, keyStart);
+    this.#set(entry);
+  }
+
+  /** Adds the members of another mapping, by a merge key. */
+  merge(entries: readonly ManifestEntry[]): void {
+    for (const entry of entries) {
+      if (!this.#places.has(entry.key)) this.#merged.add(entry.key);
+      this.#set(entry);
+    }
+  }
+
+  #set(entry: ManifestEntry): void {
+    const place = this.#places.get(entry.key);
+    if (place === undefined) this.#places.set(entry.key, this.list.push(entry) - 1);
+    else this.list[place] = entry;
+  }
 }

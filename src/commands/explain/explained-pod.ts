@@ -1,8 +1,8 @@
 import type { Pod } from '../../api/types.ts';
 import { manifestFinding, problemEvidence } from '../../engine/explain/explain-node.ts';
 import { explainPod } from '../../engine/explain/explain-pod.ts';
-import type { Evidence, Explanation } from '../../engine/explain/explanation.ts';
-import type { Subject } from '../../engine/explain/subject.ts';
+import type { Evidence, Explanation, Stage } from '../../engine/explain/explanation.ts';
+import { type Subject, type Part, partsOf } from '../../engine/explain/subject.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { findPod, type FoundPod } from '../describe/find-pod.ts';
 import type { CommandDeps } from '../io/deps.ts';
@@ -11,7 +11,12 @@ import type { PodFlags } from '../pod/open-pod.ts';
 import { parseReference, resolvePods } from '../pod/resolve-pods.ts';
 import { type DeclaringObject, findDeclaringObject, isWithin } from '../pod/declaring-object.ts';
 import { namesOf, refusedManifest } from '../pod/refused-manifest.ts';
-import { logTail } from './log-tail.ts';
+import { runtimeContainerID } from '../../api/values/container-statuses.ts';
+import { withRuntime } from '../../node/with-runtime.ts';
+import { lastLines } from '../pod/last-lines.ts';
+
+const ofEnded: readonly Stage[] = ['back-off', 'finished'];
+const ofRunning: readonly Stage[] = ['start', 'probe'];
 
 /** The place of the field at fault. Lines and columns count from 1. */
 export interface ManifestPosition {
@@ -100,4 +105,35 @@ function placeOf(
   const isOfPod = field.startsWith('metadata.') && prefix !== '';
   const path = [object.path, isOfPod ? field : `${prefix}${field}`].filter((part) => part !== '').join('.');
   return { place: { file, ...object.document.positionOf(path) } };
+}
+
+/**
+ * The last lines of the container that an explanation is about, by its name. Resolves with undefined if its output
+ * cannot be the cause, or if its log cannot be read.
+ */
+async function logTail(
+  deps: CommandDeps,
+  flags: PodFlags,
+  pod: Pod,
+  { stage, container: name }: Explanation,
+): Promise<Record<string, string> | undefined> {
+  const part = partsOf(pod).find(({ container }) => container.name === name);
+  const containerId = runtimeContainerID(part && explainingID(stage, part));
+  if (name === undefined || containerId === '') return undefined;
+  try {
+    return await withRuntime(deps.connect(flags), async ({ runtime }) => {
+      const { status } = await runtime.containerStatus({ containerId });
+      return { [name]: await lastLines(status?.logPath ?? '') };
+    });
+  } catch {
+    // The explanation is as good without it: the way out names the command that prints the log.
+    return undefined;
+  }
+}
+
+/** The id of the instance whose output may explain this stage. */
+function explainingID(stage: Stage, { status }: Part): string | undefined {
+  const { state, lastState } = status ?? {};
+  if (ofEnded.includes(stage)) return (state?.terminated ?? lastState?.terminated)?.containerID;
+  return ofRunning.includes(stage) && state?.running ? status?.containerID : undefined;
 }

@@ -5,7 +5,21 @@ import { compareValues, parseJSONPath, valuesAt } from '../output/json-path.ts';
 import { podsShown } from '../pod/resolve-pods.ts';
 import { type ManifestNode, unknownPodHint } from '../pod/refused-manifest.ts';
 import type { ListedPod } from '../../engine/listing/shown-revisions.ts';
-import { parseFieldSelector } from './field-selector.ts';
+import type { Pod } from '../../api/types.ts';
+import { visible } from '../../text/visible-text.ts';
+
+/** The fields of a pod that can be selected. kubelet: core/v1/conversion.go AddFieldLabelConversionsForPod */
+const selectableFields: Readonly<Record<string, (pod: Pod) => string | undefined>> = {
+  'metadata.name': ({ metadata }) => metadata.name,
+  'metadata.namespace': ({ metadata }) => metadata.namespace,
+  'spec.nodeName': ({ spec }) => spec.nodeName,
+  'spec.restartPolicy': ({ spec }) => spec.restartPolicy,
+  'spec.schedulerName': ({ spec }) => spec.schedulerName,
+  'spec.serviceAccountName': ({ spec }) => spec.serviceAccountName,
+  'spec.hostNetwork': ({ spec }) => String(spec.hostNetwork ?? false),
+  'status.phase': ({ status }) => status?.phase,
+  'status.podIP': ({ status }) => status?.podIP,
+};
 
 export interface ChoiceFlags {
   namespace?: string;
@@ -53,4 +67,31 @@ async function podsNamed(
   throw new UserError(`no pod "${name}"`, {
     hint: (await unknownPodHint(reference, node, near)) ?? 'kubelet-ts ps lists all pods.',
   });
+}
+
+/**
+ * Parses a selector such as `status.phase=Running,metadata.name!=web`. Returns a function that is true for pods that it
+ * selects. Throws a `UserError` if the text is no selector, or has a field that cannot be selected.
+ */
+export function parseFieldSelector(text: string): (pod: Pod) => boolean {
+  const requirements = text.split(',').map((part) => parseRequirement(part.trim(), text));
+  return (pod) => requirements.every((isMet) => isMet(pod));
+}
+
+function parseRequirement(part: string, text: string): (pod: Pod) => boolean {
+  const [, field, operator, value = ''] = /^([^=!\s]+)\s*(==?|!=)\s*(.*)$/.exec(part) ?? [];
+  if (field === undefined) {
+    throw new UserError(`"${visible(text)}" is not a field selector`, {
+      hint: 'Write it as status.phase=Running,metadata.name!=web.',
+    });
+  }
+  const read = Object.hasOwn(selectableFields, field) ? selectableFields[field] : undefined;
+  if (read === undefined) {
+    const known = Object.keys(selectableFields);
+    const near = nearestName(field, known);
+    throw new UserError(`pods cannot be selected by the field "${visible(field)}"`, {
+      hint: near === undefined ? `These fields can be selected: ${known.join(', ')}.` : `Did you mean ${near}?`,
+    });
+  }
+  return (pod) => ((read(pod) ?? '') === value) === (operator !== '!=');
 }

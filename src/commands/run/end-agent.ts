@@ -7,11 +7,18 @@ import {
   type ProcessIdentity,
   ProgressWatch,
   signalProcess,
+  isOfThisRoot,
+  readProcessFile,
+  readStat,
 } from '../../process/process-identity.ts';
 import { AgentSilentError, readAgentProcess } from '../../server/control/control-call.ts';
 import { requestShutdown, waitForEnd } from '../../server/control/control-client.ts';
 import { patientSocket } from '../io/patient-socket.ts';
-import { stopSupervisor } from './stop-supervisor.ts';
+import { basename } from 'node:path';
+import { visible } from '../../text/visible-text.ts';
+
+/** Longer than OpenRC waits for the end of a service, in milliseconds. */
+const stopLimitMs = 60_000;
 
 interface Deps {
   clock: Clock;
@@ -69,4 +76,29 @@ async function hasEnded(agent: ProcessIdentity, clock: Clock): Promise<boolean> 
     await clock.sleep(pollMs);
   }
   return true;
+}
+
+/**
+ * Stops the OpenRC service whose supervise-daemon started the agent, because it starts each agent again that ends.
+ * OpenRC ends the agent too. Resolves with false if the agent has no such supervisor.
+ */
+export async function stopSupervisor(agent: ProcessIdentity, stderr: Writable): Promise<boolean> {
+  const service = await supervisedService(agent);
+  if (service === undefined) return false;
+  const { execa } = await import('execa');
+  const words = ['--nocolor', service, 'stop'];
+  const ended = await execa('rc-service', words, { reject: false, stdin: 'ignore', timeout: stopLimitMs });
+  if (!ended.failed) return true;
+  const said = ended.stderr.trim();
+  const why = visible((said === '' ? (ended.shortMessage ?? '') : said).replaceAll('\n', ' '));
+  stderr.write(`warning: rc-service ${service} stop failed, so OpenRC may start kubelet-ts again: ${why}\n`);
+  return false;
+}
+
+/** The name of the service in the command line of the parent: `supervise-daemon NAME --start …`. */
+async function supervisedService({ pid }: ProcessIdentity): Promise<string | undefined> {
+  const parent = (await readStat(pid))?.parent;
+  if (parent === undefined || !(await isOfThisRoot(parent))) return undefined;
+  const [program = '', name = ''] = (await readProcessFile(parent, 'cmdline'))?.split('\0') ?? [];
+  return basename(program) === 'supervise-daemon' && /^[A-Za-z0-9][\w.-]*$/.test(name) ? name : undefined;
 }

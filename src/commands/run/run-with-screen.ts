@@ -14,13 +14,13 @@ import type { Leaving } from '../../tui/key-bindings.ts';
 import type { Theme } from '../../tui/theme.ts';
 import { isInForeground } from './can-show-screen.ts';
 import { chosenTheme } from './theme-option.ts';
-import { forwardSignals } from './forward-signals.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
 import { endAgent } from './end-agent.ts';
 import { shellLine } from '../../text/shell-word.ts';
 import { StartingView } from './starting-view.ts';
 import { openLog } from '../../node/log/rotating-file.ts';
 import { readyFD, screenAgentEnvironment } from './screen-agent.ts';
+import type { GuardedProcess } from '../../tui/terminal-guard.ts';
 
 /** Exit code of the agent. After a signal, the code that shells use. */
 type AgentEnded = number;
@@ -209,3 +209,32 @@ const rootDirWords = (rootDir: string): string =>
     .map((word) => ` ${shellLine([word])}`)
     .join('');
 const podCount = (pods: number): string => (pods === 1 ? '1 pod' : `${pods} pods`);
+
+interface SignalledAgent {
+  readonly child: { kill(signal: NodeJS.Signals): unknown };
+  signalled: boolean;
+  readonly isTerminalLent: () => boolean;
+}
+
+/**
+ * Passes SIGINT and SIGTERM on to the agent until the returned function is called. While a command has the terminal,
+ * SIGINT comes from its keys and is for that command alone.
+ */
+export function forwardSignals(agent: SignalledAgent, guarded: GuardedProcess): () => void {
+  const passOn = (signal: NodeJS.Signals): void => {
+    agent.signalled = true;
+    agent.child.kill(signal);
+  };
+  const onInterrupt = (): void => {
+    if (!agent.isTerminalLent()) passOn('SIGINT');
+  };
+  const onTerminate = (): void => {
+    passOn('SIGTERM');
+  };
+  guarded.on('SIGINT', onInterrupt);
+  guarded.on('SIGTERM', onTerminate);
+  return () => {
+    guarded.off('SIGINT', onInterrupt);
+    guarded.off('SIGTERM', onTerminate);
+  };
+}

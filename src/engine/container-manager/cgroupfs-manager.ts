@@ -9,8 +9,10 @@ import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
 import type { CgroupController, CgroupMounts } from './cgroup-mounts.ts';
 import { type CgroupDriver, type CgroupName, cgroupPath } from './cgroup-names.ts';
 import { cgroupWrites } from './cgroup-writes.ts';
-import { evacuateCgroup } from './evacuate-cgroup.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
+
+/** Others may start processes while these are moved. */
+const maxEvacuationRounds = 10;
 
 interface Deps {
   mounts: CgroupMounts;
@@ -253,3 +255,25 @@ async function readProcesses(file: string): Promise<number[]> {
 
 /** Errors of a list of processes: the cgroup vanished, or it is threaded and listed further up. */
 const unreadableCodes = ['ENOENT', 'ENODEV', 'EOPNOTSUPP'];
+
+/**
+ * Moves the processes of a cgroup into its child `init`, because a cgroup of version 2 with processes of its own hands
+ * no controller down. Processes that cannot be moved stay.
+ */
+async function evacuateCgroup(folder: string, files: Pick<CgroupFiles, 'makeFolder' | 'write'>): Promise<void> {
+  const child = join(folder, 'init');
+  const immovable = new Set<number>();
+  await files.makeFolder(child);
+  for (let round = 0; round < maxEvacuationRounds; round++) {
+    const pids = (await readFile(join(folder, 'cgroup.procs'), 'utf8')).split('\n').filter(Boolean).map(Number);
+    // Processes of other PID namespaces are listed as 0, which would move ourselves.
+    const movable = pids.filter((pid) => pid > 0 && !immovable.has(pid));
+    if (movable.length === 0) return;
+    for (const pid of movable) {
+      await files.write(join(child, 'cgroup.procs'), String(pid)).catch((error: unknown) => {
+        // ESRCH: it has ended.
+        if (!hasCode(error, 'ESRCH')) immovable.add(pid);
+      });
+    }
+  }
+}

@@ -7,7 +7,6 @@ import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
 import { type CgroupName, podCgroupName } from './cgroup-names.ts';
 import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
 import { type CgroupLimits, podCgroupLimits } from './pod-cgroup-limits.ts';
-import { raisedLimits } from './raised-limits.ts';
 import { listPodCgroups, type PodCgroup } from './list-pod-cgroups.ts';
 import { removePodCgroup } from './remove-pod-cgroup.ts';
 
@@ -120,4 +119,26 @@ function throwOnPidsRefusal(refusals: readonly CgroupRefusal[]): void {
   throw new Error(`--pod-max-pids cannot be enforced: ${refusal.path}: ${refusal.error.message}`, {
     cause: refusal.error,
   });
+}
+
+/**
+ * Limits under which both the earlier and the next resources of a pod's containers fit. A setting that one side leaves
+ * out is unlimited there, so it is left out.
+ */
+export function raisedLimits(current: CgroupLimits, next: CgroupLimits): CgroupLimits {
+  const { cpuShares: shares, cpuQuotaMicros: quota, memoryBytes: memory } = current;
+  const { cpuShares, cpuQuotaMicros, cpuPeriodMicros, memoryBytes, ...others } = next;
+  return {
+    ...others,
+    ...(shares !== undefined && cpuShares !== undefined && { cpuShares: Math.max(shares, cpuShares) }),
+    ...(quota !== undefined && cpuQuotaMicros !== undefined && { cpuQuotaMicros: largerQuota(quota, cpuQuotaMicros) }),
+    ...(cpuPeriodMicros !== undefined && { cpuPeriodMicros }),
+    ...(memory !== undefined &&
+      memoryBytes !== undefined && { memoryBytes: memory > memoryBytes ? memory : memoryBytes }),
+  };
+}
+
+/** A negative quota is unlimited. */
+function largerQuota(a: number, b: number): number {
+  return a < 0 || b < 0 ? -1 : Math.max(a, b);
 }

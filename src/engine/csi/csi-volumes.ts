@@ -41,8 +41,10 @@ import {
   shouldChangeOwnership,
   unsupportedLifecycle,
 } from './csi-requests.ts';
-import { csiUsage } from './csi-usage.ts';
 import { type CSIVolumeSpec, ephemeralHandle } from './csi-volume-spec.ts';
+
+const counted = (...figures: [keyof FsUsage, bigint][]): [keyof FsUsage, number][] =>
+  figures.flatMap(([name, value]) => (value < 0n ? [] : [[name, Number(value)]]));
 
 interface Deps {
   rootDir: string;
@@ -340,4 +342,19 @@ function isFinal(error: unknown): boolean {
 async function isStaged(folder: string): Promise<boolean> {
   const staged = await readStaged(folder);
   return staged !== undefined && (!staged.isMountPoint || (await isMountPoint(stagingPath(folder))));
+}
+
+type Answer = Awaited<ReturnType<CSINode['nodeGetVolumeStats']>>;
+
+/**
+ * Usage of a volume. A figure that cannot be true is absent. Returns undefined if the driver reported nothing. kubelet:
+ * pkg/volume/csi/csi_client.go NodeGetVolumeStats
+ */
+function csiUsage({ usage }: Answer): FsUsage | undefined {
+  const figures = usage.flatMap(({ unit, available, total, used }): [keyof FsUsage, number][] => {
+    if (unit === 'BYTES') return counted(['availableBytes', available], ['capacityBytes', total], ['usedBytes', used]);
+    if (unit === 'INODES') return counted(['inodesFree', available], ['inodes', total], ['inodesUsed', used]);
+    return [];
+  });
+  return figures.length === 0 ? undefined : Object.fromEntries(figures);
 }

@@ -1,7 +1,16 @@
 import { visible } from '../../text/visible-text.ts';
 import { pressureText } from '../view/pressure-text.ts';
 import type { EngineSnapshot } from '../view/snapshot.ts';
-import { problemLines } from './problem-lines.ts';
+import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import { problemText } from '../../api/values/problem-text.ts';
+
+/** That many errors are printed in full. */
+const maxProblemsInFull = 3;
+
+/** That many files are named. */
+const maxProblemFiles = 5;
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /**
  * Lines about the node and the errors of its manifests, which `ps` prints next to the pods. With `wide` each error has
@@ -25,4 +34,22 @@ function undeclaredLines(count: number): string[] {
   const what = count === 1 ? '1 pod is' : `${count} pods are`;
   const them = count === 1 ? 'it' : 'them';
   return [`warning: ${what} kept without a manifest; to remove ${them}: kubelet-ts run MANIFESTS --prune`];
+}
+
+/**
+ * The errors of manifests beside a table of pods. Many of them become one line a file with their number, unless all are
+ * wanted.
+ */
+export function problemLines(errors: readonly ManifestProblem[], now: number, areAllWanted: boolean): string[] {
+  if (areAllWanted || errors.length <= maxProblemsInFull) return errors.map((error) => problemText(error, now));
+  const origins = [...new Set(errors.map(({ origin }) => origin))];
+  const named = origins.slice(0, maxProblemFiles);
+  const countIn = (isIn: (origin: string) => boolean): string =>
+    counted(errors.filter(({ origin }) => isIn(origin)).length, 'error');
+  const rest = origins.length - named.length;
+  return [
+    ...named.map((file) => visible(`${file}: ${countIn((origin) => origin === file)}`)),
+    ...(rest > 0 ? [`${counted(rest, 'more file')}: ${countIn((origin) => !named.includes(origin))}`] : []),
+    'kubelet-ts ps -o wide prints each error; kubelet-ts validate FILE shows its lines',
+  ];
 }

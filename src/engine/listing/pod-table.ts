@@ -8,8 +8,13 @@ import {
   restartsText,
 } from '../../api/values/pod-printer.ts';
 import type { EngineSnapshot } from '../view/snapshot.ts';
-import { podReasons } from './pod-reasons.ts';
 import { type ListedPod, type ShownPod, shownRevisions } from './shown-revisions.ts';
+import { boundedText } from '../../text/bounded-text.ts';
+import { humanDuration } from '../../api/values/duration.ts';
+import { isWell } from '../view/is-well.ts';
+
+/** Longest reason where no terminal bounds it, in characters. */
+const maxReasonLength = 200;
 
 export type StatusColour = 'gray' | 'green' | 'yellow' | 'red';
 
@@ -120,4 +125,26 @@ function workerText({ listed: { pod, worker, pulls = [] }, update }: ShownPod): 
     ...(pod.spec.ephemeralContainers ?? []).map(({ name }) => name),
     ...[...pulls, ...(update?.pulls ?? [])].map((pull) => `pulling ${pullText(pull)}`),
   ].join(', ');
+}
+
+/**
+ * Why each pod is not Ready, in one line as by `explain`. Empty for a pod that is well, and without an agent. Loads the
+ * explanations only if a pod needs one.
+ */
+async function podReasons(pods: readonly ShownPod[], node: EngineSnapshot | undefined, now: number): Promise<string[]> {
+  if (node === undefined || pods.every((shown) => isShownWell(shown, node))) return pods.map(() => '');
+  const { explainPod } = await import('../explain/explain-pod.ts');
+  return pods.map((shown) => {
+    if (isShownWell(shown, node)) return '';
+    const { listed, update } = shown;
+    const { stage, cause, ways, nextTryAt } = explainPod({ ...(update ?? listed), node });
+    if (stage === 'running' || (stage === 'finished' && ways.length === 0)) return '';
+    const next = nextTryAt === undefined || nextTryAt <= now ? '' : `; next try in ${humanDuration(nextTryAt - now)}`;
+    return boundedText(`${update === undefined ? '' : 'its update: '}${cause}${next}`, maxReasonLength);
+  });
+}
+
+/** True if neither the pod nor its update needs an explanation. */
+function isShownWell({ listed, update }: ShownPod, node: EngineSnapshot): boolean {
+  return update === undefined && isWell(listed, node);
 }

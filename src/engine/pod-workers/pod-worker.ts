@@ -10,7 +10,6 @@ import type { RuntimePod } from '../container/runtime-pod.ts';
 import type { WorkerSnapshot } from '../view/snapshot.ts';
 import { isStaticPod } from '../../api/values/config-annotations.ts';
 import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
-import { effectiveGracePeriod } from './effective-grace-period.ts';
 import { backOffPeriodMs, jittered, nextSyncDelay } from './next-sync-delay.ts';
 import type { PodWork, SyncPodType, UpdatePodOptions } from './update-pod-options.ts';
 import type { PodWorkerState } from '../view/pod-worker-state.ts';
@@ -342,4 +341,25 @@ function endCause({ type, killPodOptions, pod }: UpdatePodOptions): EndCause | u
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return 'deleted';
   if (type === 'kill') return killPodOptions?.evict === true ? 'evicted' : 'over';
   return isPodPhaseTerminal(pod.status?.phase) ? 'over' : undefined;
+}
+
+/**
+ * Grace period of a pod in seconds. A deletion or a kill may shorten the pod's own. It never grows, and is at least 1.
+ * `shortened`: a kill under way must use the new value. kubelet: pod_workers.go calculateEffectiveGracePeriod
+ */
+export function effectiveGracePeriod(
+  current: number,
+  pod: Pod | undefined,
+  override: number | undefined,
+): { gracePeriodSeconds: number; shortened: boolean } {
+  let seconds = current;
+  let overridden = false;
+  for (const shorter of [pod?.metadata.deletionGracePeriodSeconds, override]) {
+    if (shorter === undefined || (seconds !== 0 && shorter >= seconds)) continue;
+    seconds = shorter;
+    overridden = true;
+  }
+  if (!overridden && seconds === 0) seconds = pod?.spec.terminationGracePeriodSeconds ?? 0;
+  seconds = Math.max(seconds, 1);
+  return { gracePeriodSeconds: seconds, shortened: current !== 0 && current !== seconds };
 }

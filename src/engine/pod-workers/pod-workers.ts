@@ -6,7 +6,6 @@ import type { WorkerSnapshot } from '../view/snapshot.ts';
 import type { UpdatePodOptions } from './update-pod-options.ts';
 import { endingOf, hasTerminated } from './worker-state.ts';
 import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
-import { StaticPodGate } from './static-pod-gate.ts';
 
 interface Deps extends PodWorkerDeps {
   /** The known status of the pod, without waiting. */
@@ -160,4 +159,35 @@ export class PodWorkers {
 function toPodWorkerSync({ state, pod, isStatic }: PodWorker, orphan: boolean): PodWorkerSync {
   const sync = hasTerminated(state) ? 'terminated' : state.name === 'terminating' ? 'terminating' : 'sync';
   return { state: sync, orphan, hasConfig: pod !== undefined, static: pod !== undefined && isStatic };
+}
+
+interface NamedPod {
+  fullName: string;
+  uid: string;
+}
+
+/**
+ * Lets one static pod of a full name start at a time. The others wait in their order. kubelet: pod_workers.go
+ * allowStaticPodStart
+ */
+class StaticPodGate {
+  /** UIDs by full name. The first one holds the name. */
+  private readonly lines = new Map<string, string[]>();
+
+  join({ fullName, uid }: NamedPod): void {
+    this.lines.set(fullName, [...(this.lines.get(fullName) ?? []), uid]);
+  }
+
+  mayStart({ fullName, uid }: NamedPod): boolean {
+    return this.lines.get(fullName)?.[0] === uid;
+  }
+
+  /** Returns the UID of the pod that now holds the freed name, or undefined. */
+  leave({ fullName, uid }: NamedPod): string | undefined {
+    const line = this.lines.get(fullName) ?? [];
+    const rest = line.filter((other) => other !== uid);
+    if (rest.length === 0) this.lines.delete(fullName);
+    else this.lines.set(fullName, rest);
+    return rest[0] === line[0] ? undefined : rest[0];
+  }
 }

@@ -6,7 +6,6 @@ import { csiVolume } from './csi-volume.ts';
 import { emptyDirVolume } from './empty-dir.ts';
 import { ephemeralVolume } from './ephemeral-volume.ts';
 import { hostPathVolume } from './host-path.ts';
-import { imageVolume } from './image-volume.ts';
 import { nfsVolume } from './nfs-volume.ts';
 import { payloadVolume } from './payload-volume.ts';
 import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
@@ -37,4 +36,13 @@ export function volumeMounter(request: VolumeRequest): VolumeMounter {
       'Use emptyDir, hostPath, configMap, secret, projected, downwardAPI, persistentVolumeClaim, ephemeral, csi, nfs ' +
       'or image.',
   });
+}
+
+/** The runtime mounts the image after it was pulled. kubelet: pkg/volume/image */
+function imageVolume(_source: unknown, { imageVolumes }: VolumeRequest): VolumeMounter {
+  return {
+    mount: { hostPath: '', readOnly: true, managed: false },
+    setUp: () =>
+      imageVolumes ? Promise.resolve() : Promise.reject(new UserError('image: the feature gate ImageVolume is off')),
+  };
 }

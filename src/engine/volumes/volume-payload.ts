@@ -1,11 +1,11 @@
-import type { VolumeProjection } from 'kubernetes-types/core/v1.js';
+import type { VolumeProjection, ConfigMapProjection, DownwardAPIVolumeFile } from 'kubernetes-types/core/v1.js';
 import type { Pod, ResourceList, Volume } from '../../api/types.ts';
 import { type ByKind, byKind } from '../../api/values/by-kind.ts';
 import { UserError } from '../../errors.ts';
-import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
-import { configPayload } from './config-payload.ts';
-import { downwardPayload } from './downward-payload.ts';
+import type { ConfigObjectLookup, ConfigData } from '../../api/values/config-object.ts';
 import type { FileProjection, Payload } from './payload.ts';
+import { metadataFieldValue } from '../../api/values/field-ref.ts';
+import { containerResourceValue } from '../../api/values/downward-api.ts';
 
 /** Sources of volume files besides the manifest. */
 export interface PayloadSources {
@@ -79,4 +79,65 @@ const projectionKinds: ByKind<VolumeProjection, [ProjectionRequest], Payload> = 
 /** Lets the volume's group read every file. kubelet: pkg/volume/volume_linux.go changeFilePermission */
 function withGroupBits({ spec }: Pod, { data, mode }: FileProjection): FileProjection {
   return { data, mode: spec.securityContext?.fsGroup === undefined ? mode : mode | 0o440 };
+}
+
+/**
+ * The files of a ConfigMap or Secret volume: those of `items`, or one for every key. Throws a `UserError` for a
+ * missing, non-optional part. kubelet: pkg/volume/configmap/configmap.go MakePayload, pkg/volume/secret/secret.go
+ * MakePayload
+ */
+function configPayload(
+  kind: ConfigData['kind'],
+  namespace: string,
+  { name = '', items = [], optional = false }: ConfigMapProjection,
+  defaultMode: number,
+  configObjects: ConfigObjectLookup,
+): Payload {
+  const object = configObjects.get(kind, namespace, name);
+  if (object === undefined && !optional) throw new UserError(`${kind.toLowerCase()} "${name}" not found`);
+  const values = new Map([...(object?.binaryData ?? []), ...(object?.data ?? [])]);
+  if (items.length === 0) return new Map([...values].map(([key, data]) => [key, { data, mode: defaultMode }]));
+  const payload = new Map<string, FileProjection>();
+  for (const { key, path, mode = defaultMode } of items) {
+    const data = values.get(key);
+    if (data !== undefined) payload.set(path, { data, mode });
+    else if (!optional) throw new UserError(missingKey(kind, key));
+  }
+  return payload;
+}
+
+function missingKey(kind: ConfigData['kind'], key: string): string {
+  return kind === 'ConfigMap'
+    ? `configmap references non-existent config key: ${key}`
+    : `references non-existent secret key: ${key}`;
+}
+
+/** Input of a downward API volume. `allocatable` replaces missing limits of a container. */
+interface DownwardProjection {
+  pod: Pod;
+  items: readonly DownwardAPIVolumeFile[];
+  defaultMode: number;
+  allocatable: ResourceList;
+}
+
+/** The files of the downward API. Throws if a reference is broken. kubelet: pkg/volume/downwardapi CollectData */
+function downwardPayload({ pod, items, defaultMode, allocatable }: DownwardProjection): Payload {
+  return new Map(
+    items.map((item) => {
+      const data = Buffer.from(fileContent(pod, item, allocatable));
+      return [item.path, { data, mode: item.mode ?? defaultMode }];
+    }),
+  );
+}
+
+function fileContent(
+  pod: Pod,
+  { path, fieldRef, resourceFieldRef }: DownwardAPIVolumeFile,
+  allocatable: ResourceList,
+): string {
+  if (resourceFieldRef) return containerResourceValue(pod, {}, resourceFieldRef, { allocatable }, `file "${path}"`);
+  const fieldPath = fieldRef?.fieldPath ?? '';
+  const value = metadataFieldValue(pod.metadata, fieldPath);
+  if (value === undefined) throw new UserError(`file "${path}": unsupported fieldPath: ${fieldPath}`);
+  return value;
 }

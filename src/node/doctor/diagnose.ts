@@ -1,19 +1,24 @@
 import { parseEvictionThresholds } from '../../api/values/eviction-thresholds.ts';
 import { rootSocketPath } from '../../server/control/socket-paths.ts';
-import { systemClock } from '../../clock.ts';
+import { systemClock, type Clock } from '../../clock.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 import { closedBecause } from '../../server/api/api-access.ts';
 import { accessOptions } from '../open-api.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { generateFindings } from './checks/all-checks.ts';
 import type { Facts, Trouble } from './checks/facts.ts';
-import type { Finding } from './checks/finding.ts';
-import { readFact } from './read-fact.ts';
+import type { Finding, Fact } from './checks/finding.ts';
 import { imageFolder, readClock, readDisk, readMemory, readPath } from './read-host-facts.ts';
 import { readNetwork, readRegistry } from './read-network-facts.ts';
 import { type Port, readAgents, readPort } from './read-process-facts.ts';
 import { readRunningPods, readRuntime } from './read-runtime-facts.ts';
 import { readCgroups, readKernel, readRights } from './read-system-facts.ts';
+import { errorMessage } from '../../errors.ts';
+import { withTimeout } from '../../flow/with-timeout.ts';
+import { isDenied } from '../../process/needs-root.ts';
+
+/** Time limit of one reader in milliseconds. A file on a lost network disk never answers. */
+const readLimitMs = 8000;
 
 export interface Examined {
   options: NodeOptions;
@@ -92,4 +97,18 @@ function portsOf(options: NodeOptions): Port[] {
     { port: isOpen ? port : 0, flag: '--port' },
     { port: readOnlyPort, flag: '--read-only-port' },
   ].filter((one) => one.port > 0);
+}
+
+/** The result of a reader as a fact. Never rejects. `name` is the subject of the sentence if it failed. */
+export async function readFact<T>(
+  name: string,
+  read: () => Promise<T>,
+  limitMs = readLimitMs,
+  clock: Clock = systemClock,
+): Promise<Fact<T>> {
+  try {
+    return { value: await withTimeout(clock, limitMs, read()) };
+  } catch (error) {
+    return { unseen: isDenied(error) ? `${name}: only root can see this` : `${name}: ${errorMessage(error)}` };
+  }
 }

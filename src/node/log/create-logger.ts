@@ -4,11 +4,11 @@ import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';
 import { SecretValues } from '../../engine/redaction/secret-values.ts';
 import { type Logger, type LogLevel, wrapLogger } from '../../logger.ts';
-import { visibleJSON } from '../../text/visible-text.ts';
-import { isJournal } from './is-journal.ts';
-import { outgoingEntry, singleLineEntry } from './outgoing-log.ts';
+import { visibleJSON, visible } from '../../text/visible-text.ts';
 import { withGrowingIntervals } from './repeated-failures.ts';
 import { StreamLog } from './stream-log.ts';
+import { boundedText } from '../../text/bounded-text.ts';
+import { textLimits } from '../../text/text-limits.ts';
 
 export type LogFormat = 'text' | 'json';
 
@@ -96,4 +96,43 @@ function hasReader(fd: number): boolean {
 async function openFile(path: string): Promise<Destination> {
   const { RotatingFile } = await import('./rotating-file.ts');
   return new RotatingFile({ path, maxBytes: maxLogFileBytes });
+}
+
+/** True if a descriptor leads to systemd's journal, which names its device and inode: systemd.exec(5). */
+export function isJournal(stream: string | undefined, { dev, ino }: { dev: bigint; ino: bigint }): boolean {
+  return stream === `${dev}:${ino}`;
+}
+
+type Facts = Record<string, unknown>;
+
+/**
+ * Makes an entry safe to write: each text is bounded and without values of Secrets, and the whole entry is cut to its
+ * limit. `entry` is pino's JSON.
+ */
+export function outgoingEntry(entry: string, secrets: SecretValues): Facts {
+  let bytesLeft: number = textLimits.logEntry;
+  const clean = (text: string): string => {
+    const bounded = boundedText(secrets.hide(text), Math.min(textLimits.message, Math.max(0, bytesLeft)));
+    bytesLeft -= bounded.length;
+    return bounded;
+  };
+  return mapTexts(JSON.parse(entry), clean) as Facts;
+}
+
+/** Makes an entry safe for a log of lines: no text starts a new line or controls a terminal. */
+export function singleLineEntry(entry: Facts): Facts {
+  return mapTexts(entry, (text, name) => (name === 'stack' ? visibleStack(text) : visible(text))) as Facts;
+}
+
+/** Keeps the line breaks between calls. Escapes those of the message, which may come from outside. */
+function visibleStack(stack: string): string {
+  const [said = '', ...calls] = stack.split(/\n(?= {4}at )/);
+  return [visible(said), ...calls.map(visible)].join('\n');
+}
+
+function mapTexts(value: unknown, change: (text: string, name: string) => string, name = ''): unknown {
+  if (typeof value === 'string') return change(value, name);
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change, name));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [visible(key), mapTexts(field, change, key)]));
 }

@@ -16,21 +16,26 @@ import {
 } from '../../engine/container-manager/node-allocatable.ts';
 import { type ContainerGCPolicy, defaultContainerGCPolicy } from '../../engine/gc/container-gc.ts';
 import { SecretValues } from '../../engine/redaction/secret-values.ts';
-import { UserError } from '../../errors.ts';
+import { UserError, toError } from '../../errors.ts';
 import { flagsLayer } from './add-configuration-flags.ts';
-import { checkAll } from './check-all.ts';
 import { type CredentialProviderFlags, refuseHalfOfCredentialProviders } from './credential-provider-flags.ts';
 import { warnOfFlags } from './flags-without-effect.ts';
 import { type ManifestURLFlags, type ManifestURLOptions, manifestURLOptions } from './manifest-url-options.ts';
-import { nodeIPsOf } from './node-ips.ts';
 import { parseNodeLabels } from './node-labels-flag.ts';
 import {
   type ConfigurationFiles,
   type NodeConfiguration,
   newPathGuard,
   readConfiguration,
+  BrokenConfiguration,
 } from './read-configuration.ts';
 import { refuseURLs } from './url-for-path.ts';
+import { canonicalIP, isIPv6Address } from '../../engine/network/ip-address.ts';
+import { detectNodeIPs } from './detect-node-ips.ts';
+
+const isUnspecified = (ip: string): boolean => ip === '0.0.0.0' || ip === '::';
+
+const textOf = ({ message, hint }: UserError): string => (hint === undefined ? message : `${message} (${hint})`);
 
 /**
  * The options of a node: its configuration, and the options that only flags set. kubelet:
@@ -247,4 +252,55 @@ export function nodeNameOf(text: string): string {
   const problem =
     name === '' ? 'the node has no name' : `the name of the node, ${JSON.stringify(name)}, ${message ?? ''}`;
   throw new UserError(problem, { hint: 'Set the host name, or give --hostname-override NAME.' });
+}
+
+/**
+ * Runs independent checks. Rejects with a `UserError` that has all of their mistakes, and is a `BrokenConfiguration` if
+ * one of them is.
+ */
+async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
+  const outcomes = await Promise.allSettled(checks.map((check) => Promise.resolve().then(check)));
+  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+  const mistakes = reasons.map((reason) => {
+    if (reason instanceof UserError) return reason;
+    throw toError(reason);
+  });
+  const [first, ...others] = mistakes;
+  if (first === undefined) return;
+  if (others.length === 0) throw first;
+  const message = mistakes.map(textOf).join('\n');
+  throw mistakes.some((mistake) => mistake instanceof BrokenConfiguration)
+    ? new BrokenConfiguration(message)
+    : new UserError(message);
+}
+
+/**
+ * The addresses of the node by `--node-ip`, or else the detected one. A text that is not an address is ignored, with a
+ * warning. Throws a `UserError` for more than one of a family. kubelet: component-helpers node/util/ips.go
+ * ParseNodeIPArgument
+ */
+function nodeIPsOf(words: readonly string[]): { nodeIPs: string[]; warnings: ManifestProblem[] } {
+  const all = words.map((word) => ({ word, ip: canonicalIP(word.trim()) }));
+  const given = all.flatMap(({ ip = [] }) => ip);
+  const [first = '', second = ''] = given;
+  const refusal = (reason: string): UserError =>
+    new UserError(`bad --node-ip "${words.join(',')}": ${reason}`, {
+      hint: 'Give one address, or one of IPv4 and one of IPv6.',
+    });
+  if (given.length > 2 || (given.length === 2 && isIPv6Address(first) === isIPv6Address(second))) {
+    throw refusal('must contain either a single IP or a dual-stack pair of IPs');
+  }
+  if (given.length === 2 && given.some(isUnspecified)) {
+    throw refusal("dual-stack node IPs cannot include '0.0.0.0' or '::'");
+  }
+  const warnings = all
+    .filter(({ ip }) => ip === undefined)
+    .map(({ word }) => ({
+      origin: '--node-ip',
+      message: `"${word}" is no IP address, and is ignored`,
+      severity: 'warning' as const,
+    }));
+  // One that stands for all addresses of a family has it detected.
+  const nodeIPs = given.filter((ip) => !isUnspecified(ip));
+  return { nodeIPs: nodeIPs.length > 0 ? nodeIPs : detectNodeIPs(), warnings };
 }

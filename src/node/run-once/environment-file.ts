@@ -1,7 +1,15 @@
 import { checkEnvVarName } from '../../api/values/names.ts';
 import { UserError } from '../../errors.ts';
 import { readFailure } from '../../files/file-failure.ts';
-import { readFileOrPipe } from './read-file-or-pipe.ts';
+import { constants, createReadStream, fstatSync, open } from 'node:fs';
+import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+
+const openDescriptor = promisify(open);
+
+/** Longest content. A device may have no end. */
+const maxFileBytes = 1024 * 1024;
 
 /** The environment that lines without a value take it from. */
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -54,4 +62,23 @@ function parseVariable(text: string, environment: Environment, place: string): [
   }
   const value = name === text ? environment[name] : text.slice(name.length + 1);
   return value === undefined ? [] : [[name, value]];
+}
+
+/**
+ * The content of a file or a pipe. Rejects with an `AbortError` if `signal` is aborted first. No thread waits for the
+ * writer of a pipe, because the process could not end before that thread.
+ */
+async function readFileOrPipe(path: string, signal: AbortSignal): Promise<Buffer> {
+  const fd = await openDescriptor(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const input: Readable = fstatSync(fd).isFIFO()
+    ? new Socket({ fd, readable: true, writable: false, signal })
+    : createReadStream(path, { fd, signal });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of input as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxFileBytes) throw new Error('it has more than 1 MiB');
+  }
+  return Buffer.concat(chunks);
 }

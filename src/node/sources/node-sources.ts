@@ -21,10 +21,11 @@ import type { RegistryOptions } from '../../origins/oci/registry.ts';
 import { parseOCIURL } from '../../origins/oci/oci-url.ts';
 import { isThisMachine } from '../../origins/http/url.ts';
 import { LastGoodManifests } from '../../engine/config/last-good/last-good-manifests.ts';
-import { pollPhase } from './poll-phase.ts';
 import type { PodSource } from '../../engine/config/pod-source.ts';
 import type { Logger } from '../../logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 
 /** The manifest sources that the flags name. `hasApplied`: after them, the manifests that operators applied. */
 export function nodeSources(options: NodeOptions, logger: Logger, { hasApplied = false } = {}): PodSource[] {
@@ -139,4 +140,23 @@ export function proxyFor(url: string): string | undefined {
   if (isThisMachine(hostname)) return undefined;
   const proxy = getProxyForUrl(url);
   return proxy === '' ? undefined : proxy;
+}
+
+/**
+ * The part of the interval, in [0, 1), by which this machine's requests to an origin are moved. It is the same at every
+ * start, and spread evenly over the machines of a fleet. Machines of one image may share their id but not their name.
+ */
+function pollPhase(where: string, nodeName: string): number {
+  const hash = createHash('sha256').update([machineID(), nodeName, where].join('\n'));
+  return hash.digest().readUInt32BE() / 2 ** 32;
+}
+
+/** Empty on a machine without an id. */
+function machineID(): string {
+  try {
+    return readFileSync('/etc/machine-id', 'latin1').trim();
+  } catch {
+    // The name of the node is enough.
+    return '';
+  }
 }

@@ -2,8 +2,6 @@ import type { Clock } from '../../clock.ts';
 import type { DiskUsage, StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { Summary } from '../../engine/stats/summary.ts';
 import type { EngineActivity, EngineView } from '../../engine/view/snapshot.ts';
-import { loadedOnce } from './loaded-once.ts';
-import { type BuildFacts, buildFamilies } from './build-families.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';
 import { engineGauges } from './engine-gauges.ts';
@@ -12,6 +10,7 @@ import { HealthSLIs } from './health-slis.ts';
 import { type MachineFacts, readMachineFacts } from './machine.ts';
 import { HTTPCounts } from './http-counts.ts';
 import { resourceFamilies, scrapeError } from './resource-families.ts';
+import { type FeatureGates, featureStages } from '../../api/values/feature-gates.ts';
 
 /** Paths of the kubelet with metrics. */
 export const metricsPaths = [
@@ -136,4 +135,50 @@ export class AgentMetrics {
       this.machine = { readAtMonotonic: nowMonotonic, facts: readMachineFacts() };
     return this.machine.facts;
   }
+}
+
+/** What a metric says about the program, and not about its work. */
+interface BuildFacts {
+  /** The version of the reference kubelet, such as `v1.32.10`. */
+  version: string;
+  featureGates: FeatureGates;
+}
+
+/** kubelet: component-base/metrics/version/metrics.go, metrics/prometheus/feature/metrics.go */
+function buildFamilies({ version, featureGates }: BuildFacts): Family[] {
+  const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
+  // This program was not built by a Go compiler, nor from a commit of Kubernetes.
+  const unknown = { git_commit: '', git_tree_state: '', build_date: '', go_version: '', compiler: '', platform: '' };
+  return [
+    {
+      name: 'kubernetes_build_info',
+      type: 'gauge',
+      help:
+        "[ALPHA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, " +
+        'build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.',
+      samples: [{ labels: { major, minor, git_version: version, ...unknown }, value: 1 }],
+    },
+    {
+      name: 'kubernetes_feature_enabled',
+      type: 'gauge',
+      help: '[BETA] This metric records the data about the stage and enablement of a k8s feature.',
+      samples: featureStages(featureGates).map(({ name, stage, isEnabled }) => ({
+        // A gate that is generally available has no stage.
+        labels: { name, stage: stage === 'GA' ? '' : stage.toUpperCase() },
+        value: isEnabled ? 1 : 0,
+      })),
+    },
+  ];
+}
+
+/** A function that loads a value at its first call, and again after a failure. */
+export function loadedOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load().catch((error: unknown) => {
+      loaded = undefined;
+      throw error;
+    });
+    return loaded;
+  };
 }

@@ -4,8 +4,20 @@ import type { ContainerType, Meter, ProbeRun } from '../../engine/view/meter.ts'
 import type { Clock } from '../../clock.ts';
 import { EngineCounter } from './engine-counter.ts';
 import type { Family } from './family.ts';
-import { operationType } from './operation-type.ts';
 import { Distribution, exponentialBuckets, Tally, usualBuckets } from './tally.ts';
+
+/** Calls whose name in the metrics is not their own in snake case. kubelet: kuberuntime/instrumented_services.go */
+const operationNames: Readonly<Record<string, string>> = {
+  updateContainerResources: 'update_container',
+  runPodSandbox: 'run_podsandbox',
+  stopPodSandbox: 'stop_podsandbox',
+  removePodSandbox: 'remove_podsandbox',
+  podSandboxStatus: 'podsandbox_status',
+  podSandboxStats: 'podsandbox_stats',
+  listPodSandbox: 'list_podsandbox',
+  listPodSandboxStats: 'list_podsandbox_stats',
+  listPodSandboxMetrics: 'list_podsandbox_metrics',
+};
 
 /** Bounds in seconds. kubelet: metrics/metrics.go podStartupDurationBuckets */
 const podStartBuckets = [
@@ -212,3 +224,8 @@ const histogram = (name: string, text: string, distribution: Distribution): Fami
   help: `[ALPHA] ${text}`,
   samples: distribution.samples(name),
 });
+
+/** Label `operation_type` of a call to the runtime, such as `create_container`. */
+function operationType(method: string): string {
+  return operationNames[method] ?? method.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { podOfService, serviceNamed } from '../../../src/commands/pod/pod-of-service.ts';
+import { podOfService, serviceNamed } from '../../../src/commands/pod/open-pod.ts';
 import { LastGoodManifests } from '../../../src/engine/config/last-good/last-good-manifests.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';

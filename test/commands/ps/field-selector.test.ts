@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseFieldSelector } from '../../../src/commands/ps/field-selector.ts';
+import { parseFieldSelector } from '../../../src/commands/ps/chosen-pods.ts';
 import { makePod } from '../../builders/pods.ts';
 
 const pod = makePod({

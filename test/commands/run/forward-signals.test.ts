@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { forwardSignals } from '../../../src/commands/run/forward-signals.ts';
+import { forwardSignals } from '../../../src/commands/run/run-with-screen.ts';
 import { FakeProcess } from '../../tui/fake-terminal.ts';
 
 function pass({ isLent = false } = {}) {

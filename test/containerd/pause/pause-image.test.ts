@@ -4,8 +4,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
-import { computeImageArchitecture, pauseImageArchive } from '../../../src/containerd/pause/pause-image.ts';
-import { pausePrograms } from '../../../src/containerd/pause/pause-programs.ts';
+import {
+  computeImageArchitecture,
+  pauseImageArchive,
+  pausePrograms,
+} from '../../../src/containerd/pause/pause-image.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const assemble = join(import.meta.dirname, '../../../src/containerd/pause/assemble');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
-import { raisedLimits } from '../../../src/engine/container-manager/raised-limits.ts';
+import { raisedLimits } from '../../../src/engine/container-manager/pod-cgroups.ts';
 import type { CgroupLimits } from '../../../src/engine/container-manager/pod-cgroup-limits.ts';
 import { defaultInPlacePolicy } from '../../../src/api/values/in-place.ts';
 import { computePodChange } from '../../../src/engine/in-place/compute-pod-change.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ManifestProblem } from '../../../src/api/text/manifest-problem.ts';
-import { problemLines } from '../../../src/engine/listing/problem-lines.ts';
+import { problemLines } from '../../../src/engine/listing/node-warnings.ts';
 
 const now = 0;
 

@@ -1,7 +1,7 @@
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findTailOffset } from '../../../src/engine/logs/find-tail-offset.ts';
+import { findTailOffset } from '../../../src/engine/logs/log-trail.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 async function tailOf(text: string, lineCount: number): Promise<string> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nestedMountPoints } from '../../../src/engine/volumes/nested-mount-points.ts';
+import { nestedMountPoints } from '../../../src/engine/volumes/payload-volume.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 
 /** A pod with a container for every list; `own` is mounted at the first path, other volumes at the rest. */

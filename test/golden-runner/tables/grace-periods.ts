@@ -4,7 +4,7 @@ import {
   containerGracePeriodSeconds,
   remainingGracePeriodSeconds,
 } from '../../../src/engine/kuberuntime/actions/termination-grace-period.ts';
-import { effectiveGracePeriod } from '../../../src/engine/pod-workers/effective-grace-period.ts';
+import { effectiveGracePeriod } from '../../../src/engine/pod-workers/pod-worker.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 type In = { pod: Pod; override: number | null } & (

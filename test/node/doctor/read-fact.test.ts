@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readFact } from '../../../src/node/doctor/read-fact.ts';
+import { readFact } from '../../../src/node/doctor/diagnose.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 test('a fact that cannot be read within 8 s is not seen', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isJournal } from '../../../src/node/log/is-journal.ts';
+import { isJournal } from '../../../src/node/log/create-logger.ts';
 import { journalLine } from '../../../src/node/log/log-text.ts';
 
 test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { outgoingEntry, singleLineEntry } from '../../../src/node/log/outgoing-log.ts';
+import { outgoingEntry, singleLineEntry } from '../../../src/node/log/create-logger.ts';
 import { textLine } from '../../../src/node/log/log-text.ts';
 import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 

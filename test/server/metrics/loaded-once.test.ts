@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadedOnce } from '../../../src/server/metrics/loaded-once.ts';
+import { loadedOnce } from '../../../src/server/metrics/agent-metrics.ts';
 
 test('a value is loaded once for all calls, and again after a failure', async () => {
   let calls = 0;

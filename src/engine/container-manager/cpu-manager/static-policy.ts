@@ -4,16 +4,15 @@ import { CPUSet } from '../cpu-topology/cpu-set.ts';
 import type { CPUTopology } from '../cpu-topology/cpu-topology.ts';
 import type { AffinityStore } from '../topology-manager/affinity-store.ts';
 import { AllocationError } from '../topology-manager/allocation-error.ts';
-import { type BitMask, nodesOf } from '../topology-manager/bit-mask.ts';
-import type { ResourceHints } from '../topology-manager/topology-hint.ts';
+import { type BitMask, nodesOf, countOf, masksOf } from '../topology-manager/bit-mask.ts';
+import type { ResourceHints, TopologyHint } from '../topology-manager/topology-hint.ts';
 import { takeCPUs } from './cpu-accumulator.ts';
 import type { CPUAssignments } from './cpu-assignments.ts';
-import { computeCPUHints } from './cpu-hints.ts';
 import type { CPUPolicy } from './cpu-policy.ts';
-import { CPUsToReuse } from './cpus-to-reuse.ts';
 import { distributeCPUs } from './distribute-cpus.ts';
 import { podRequestedCPUs, requestedCPUs } from './requested-cpus.ts';
 import type { StaticPolicyOptions } from './static-policy-options.ts';
+import { isRegularInit } from '../../../api/values/sidecars.ts';
 
 interface Deps {
   topology: CPUTopology;
@@ -212,4 +211,65 @@ const nothingFits: ResourceHints = new Map([['cpu', []]]);
 /** kubelet: policy_static.go SMTAlignmentError */
 function smtAlignmentError(problem: string): AllocationError {
   return new AllocationError('SMTAlignmentError', `SMT Alignment Error: ${problem}`);
+}
+
+interface Request {
+  /** Number of CPUs. */
+  request: number;
+  free: CPUSet;
+  /** CPUs of the pod's init containers. Every hint must have all of them. */
+  reusable: CPUSet;
+  /** True: every affinity of as few sockets as possible is preferred. */
+  alignBySocket: boolean;
+}
+
+/**
+ * Every set of NUMA nodes that has the CPUs of a request. Those of the fewest nodes that could ever hold it are
+ * preferred. kubelet: cpumanager/policy_static.go generateCPUTopologyHints
+ */
+function computeCPUHints(topology: CPUTopology, { request, free, reusable, alignBySocket }: Request): TopologyHint[] {
+  const nodes = topology.idsOf('numaNode');
+  let fewest = nodes.length;
+  const affinities: BitMask[] = [];
+  for (const mask of masksOf(nodes)) {
+    const cpus = topology.cpusIn('numaNode', ...nodesOf(mask));
+    if (cpus.size >= request) fewest = Math.min(fewest, countOf(mask));
+    const isEnough = reusable.size + free.intersection(cpus).size >= request;
+    if (isEnough && reusable.isSubsetOf(cpus)) affinities.push(mask);
+  }
+  return affinities.map((affinity) => ({
+    affinity,
+    preferred: countOf(affinity) === fewest || (alignBySocket && isSocketAligned(topology, affinity, fewest)),
+  }));
+}
+
+/** kubelet: policy_static.go isHintSocketAligned */
+function isSocketAligned(topology: CPUTopology, affinity: BitMask, fewestNodes: number): boolean {
+  const nodesPerSocket = Math.floor(topology.numNUMANodes / topology.numSockets);
+  const sockets = topology.idsOf('socket', topology.cpusIn('numaNode', ...nodesOf(affinity)));
+  return nodesPerSocket > 0 && sockets.length === Math.ceil(fewestNodes / nodesPerSocket);
+}
+
+/**
+ * CPUs that the init containers of a pod leave to its later containers. They are kept apart from the assignments: they
+ * outlive the init container and the pod, until another pod is given CPUs. kubelet: cpumanager/policy_static.go
+ * cpusToReuse
+ */
+class CPUsToReuse {
+  /** Undefined before the first allocation. */
+  private last: { podUID: string; cpus: CPUSet } | undefined;
+
+  of({ metadata }: Pod): CPUSet {
+    return this.last?.podUID === metadata.uid ? this.last.cpus : CPUSet.empty;
+  }
+
+  /**
+   * Called when a container was given CPUs, and when it is allocated again. Other pods lose theirs. kubelet:
+   * policy_static.go updateCPUsToReuse
+   */
+  update(pod: Pod, container: Container, cpus: CPUSet): void {
+    const before = this.of(pod);
+    const after = isRegularInit(pod.spec, container.name) ? before.union(cpus) : before.difference(cpus);
+    this.last = { podUID: pod.metadata.uid, cpus: after };
+  }
 }

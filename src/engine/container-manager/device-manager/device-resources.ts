@@ -2,10 +2,12 @@ import type { Clock } from '../../../clock.ts';
 import { errorMessage } from '../../../errors.ts';
 import type { Faults } from '../../../flow/faults.ts';
 import type { Logger } from '../../../logger.ts';
-import type { Connected, DevicePlugin, DevicePluginOptions } from '../../../plugins/types.ts';
+import type { Connected, DevicePlugin, DevicePluginOptions, ListAndWatchResponse } from '../../../plugins/types.ts';
 import { rpcText } from '../../../cri/rpc-text.ts';
 import { type Device, type Devices, healthyIds } from './device.ts';
-import { deviceList } from './device-list.ts';
+
+/** Bounds the memory and the checkpoint that one resource takes. */
+const deviceListLimits = { devices: 4096, idLength: 253, nodes: 64 };
 
 /** A plugin that is connected. */
 export interface DeviceEndpoint extends Connected<DevicePlugin> {
@@ -178,4 +180,28 @@ export class DeviceResources {
       this.deps.onChange(resource, devices);
     });
   }
+}
+
+/**
+ * The devices of a list. Of several devices with one id the last counts. Throws an `Error` for a list that no machine
+ * has: too many devices or nodes, or texts that are no ids.
+ */
+export function deviceList({ devices }: ListAndWatchResponse): Devices {
+  if (devices.length > deviceListLimits.devices)
+    throw new Error(`it lists more than ${deviceListLimits.devices} devices`);
+  return new Map(
+    devices.map(({ ID: id, health, topology }): [string, Device] => {
+      if (id === '' || id.length > deviceListLimits.idLength || /\p{Cc}/u.test(id))
+        throw new Error(
+          `an id of a device is empty, longer than ${deviceListLimits.idLength} characters, or not a text`,
+        );
+      const nodes = (topology?.nodes ?? []).map(({ ID: node }) => Number(node));
+      if (nodes.length > deviceListLimits.nodes || !nodes.every(Number.isSafeInteger))
+        throw new Error(
+          `a device has more than ${deviceListLimits.nodes} NUMA nodes, or an id of one that is no whole number`,
+        );
+      const hasEmptyTopology = topology !== undefined && nodes.length === 0;
+      return [id, { id, isHealthy: health === 'Healthy', nodes, ...(hasEmptyTopology && { hasEmptyTopology }) }];
+    }),
+  );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deviceList } from '../../../../src/engine/container-manager/device-manager/device-list.ts';
+import { deviceList } from '../../../../src/engine/container-manager/device-manager/device-resources.ts';
 
 const listed = (ID: string, health = 'Healthy', nodes: number[] = []) => ({
   ID,
