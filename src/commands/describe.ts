@@ -40,7 +40,7 @@ function podNames(words: readonly string[]): readonly string[] {
   const [first = '', ...rest] = words;
   if (['pod', 'pods', 'po'].includes(first)) return rest;
   if (['node', 'nodes', 'no'].includes(first))
-    throw new UserError('kubelet-ts describe shows pods alone', {
+    throw new UserError('kubelet-ts describe cannot show nodes', {
       hint: 'Show the node: kubelet-ts top node, and kubelet-ts doctor',
     });
   return words;

@@ -120,7 +120,7 @@ export function podNames(words: readonly string[]): string[] {
   const [first = '', ...rest] = words;
   if (['pod', 'pods', 'po'].includes(first)) return rest;
   const hint = rest.length === 0 ? otherResourceHint(first) : undefined;
-  if (hint !== undefined) throw new UserError(`kubelet-ts get lists pods alone, not "${visible(first)}"`, { hint });
+  if (hint !== undefined) throw new UserError(`kubelet-ts get cannot list "${visible(first)}"`, { hint });
   return [...words];
 }
 

@@ -67,7 +67,7 @@ describe('describe', () => {
         code: 1,
         stdout: '',
         stderr:
-          'error: kubelet-ts describe shows pods alone\nhint: Show the node: kubelet-ts top node, and kubelet-ts doctor\n',
+          'error: kubelet-ts describe cannot show nodes\nhint: Show the node: kubelet-ts top node, and kubelet-ts doctor\n',
       },
     ]);
   });

@@ -3,7 +3,7 @@ const withValue: readonly string[] = ['-n', '--namespace', '--root-dir', '--cont
 
 /** A command line of kubectl as this program parses it: flags after the command, and without the word `pod`. */
 export function ownWords(words: readonly string[]): string[] {
-  return withList(withoutKind(commandFirst(words)));
+  return withList(withWorkload(withoutKind(commandFirst(words))));
 }
 
 /** Commands that name pods alone, so that the kind before a name says nothing. */
@@ -20,12 +20,27 @@ function withList(words: readonly string[]): string[] {
 }
 
 function withoutKind(words: readonly string[]): string[] {
+  const { command, at, kind, next } = firstArguments(words);
+  const isKind = ['pod', 'pods', 'po'].includes(kind) && !next.startsWith('-');
+  return ofPods.includes(command) && isKind ? words.toSpliced(at, 1) : [...words];
+}
+
+/** `describe deploy web` means `describe deploy/web`. `job` may be the name of a pod. */
+function withWorkload(words: readonly string[]): string[] {
+  const { command, at, kind, next } = firstArguments(words);
+  const isKind =
+    /^(deploy|deployments?|sts|statefulsets?|ds|daemonsets?)(\.apps)?$/.test(kind) && !next.startsWith('-');
+  const namesPods = [...ofPods, 'describe', 'get', 'top', 'wait'].includes(command);
+  return namesPods && isKind ? words.toSpliced(at, 2, `${kind}/${next}`) : [...words];
+}
+
+/** The command, its first argument, which may be a kind, and the word after that. */
+function firstArguments(words: readonly string[]): { command: string; at: number; kind: string; next: string } {
   const [command = ''] = words;
   const isValue = (index: number): boolean => withValue.includes(words[index - 1] ?? '');
   const at = words.findIndex((word, index) => index > 0 && !word.startsWith('-') && !isValue(index));
   const [kind = '', next = '-'] = at < 0 ? [] : words.slice(at);
-  const isKind = ['pod', 'pods', 'po'].includes(kind) && !next.startsWith('-');
-  return ofPods.includes(command) && isKind ? words.toSpliced(at, 1) : [...words];
+  return { command, at, kind, next };
 }
 
 /**

@@ -47,6 +47,11 @@ const kubectl: readonly Habit[] = [
   { typed: 'replace', use: 'apply {args|FILE}' },
   { typed: 'kustomize', use: 'validate --defaulted -k {args|FOLDER}' },
   { typed: 'template', use: 'validate --defaulted {args|FILE}' },
+  {
+    typed: 'helm',
+    advice: 'helm template prints the manifests of a chart. Write them into a file, then',
+    use: 'run FILE',
+  },
   { typed: 'cluster-info', advice: noAPIServer, use: 'doctor' },
   { typed: 'config', advice: noAPIServer, use: 'doctor' },
   { typed: 'auth', advice: noAPIServer, use: 'doctor' },
@@ -95,6 +100,16 @@ const podman: readonly Habit[] = [
     advice: 'Compose files are not manifests; docs/start/coming-from.md shows how to move.',
     use: 'run FILE',
   },
+  ...['docker', 'podman', 'nerdctl'].map((name) => ({
+    typed: `${name} run`,
+    advice: manifestExample,
+    use: 'run web.yaml',
+  })),
+  ...['docker-compose', 'podman-compose'].map((typed) => ({
+    typed,
+    advice: 'Compose files are not manifests; docs/migration.md shows how to move.',
+    use: 'run FILE',
+  })),
   { typed: 'compose down', use: 'down' },
   { typed: 'compose ps', use: 'ps' },
   { typed: 'compose logs', use: 'logs {args|POD}' },
@@ -244,6 +259,6 @@ export const habits: readonly Habit[] = [...kubectl, ...podman, ...crictl, ...sy
 
 /** Words that name a program or a kind of object before a command. What follows them is meant. */
 export const droppedWords: readonly string[] = [
-  ...['kubelet-ts', 'kubectl', 'podman', 'docker', 'nerdctl', 'crictl', 'systemctl', 'sudo'],
+  ...['kubelet-ts', 'kubectl', 'k', 'oc', 'podman', 'docker', 'nerdctl', 'crictl', 'systemctl', 'sudo'],
   ...['container', 'containers', 'pod'],
 ];

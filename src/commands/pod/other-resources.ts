@@ -1,5 +1,13 @@
-/** The way to what a kind of kubectl means here, such as `svc`. Returns undefined for other words, and for pods. */
-export function otherResourceHint(word: string): string | undefined {
+/**
+ * The way to what a kind of kubectl means here, such as `node`, or one of `deploy,po`. Returns undefined for other
+ * words, and for pods.
+ */
+export function otherResourceHint(words: string): string | undefined {
+  const hints = words.split(',').map(hintOf);
+  return hints.find((hint) => hint !== undefined);
+}
+
+function hintOf(word: string): string | undefined {
   const singular = [word, word.replace(/s$/, ''), word.replace(/es$/, '')].map((name) => name.toLowerCase());
   return otherResources.find(({ names }) => names.some((name) => singular.includes(name)))?.hint;
 }

@@ -66,7 +66,20 @@ test.each([
     'Compose files are not manifests; docs/start/coming-from.md shows how to move. kubelet-ts run FILE',
   ],
   ['compose down', 'Use: kubelet-ts down'],
-  ...['run nginx --image=x', 'run -d nginx', 'run -it --rm nginx', 'run --name web nginx'].map((line) => [
+  ['docker-compose up', 'Compose files are not manifests; docs/migration.md shows how to move. kubelet-ts run FILE'],
+  [
+    'helm install web ./chart',
+    'helm template prints the manifests of a chart. Write them into a file, then kubelet-ts run FILE',
+  ],
+  ['k logs web', 'Use: kubelet-ts logs web'],
+  ...[
+    'docker run -d nginx',
+    'podman run nginx',
+    'run nginx --image=x',
+    'run -d nginx',
+    'run -it --rm nginx',
+    'run --name web nginx',
+  ].map((line) => [
     line,
     'run reads manifests. Write "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: ' +
       '[{name: web, image: nginx}]}}" into web.yaml, then kubelet-ts run web.yaml',

@@ -26,6 +26,6 @@ test.each([
   ['ns', expect.stringContaining('kubelet-ts validate FOLDER') as string],
 ])('get %s is an error with the command that shows it', (word, hint) => {
   expect(() => podNames([word])).toThrow(
-    expect.objectContaining({ message: `kubelet-ts get lists pods alone, not "${word}"`, hint }) as Error,
+    expect.objectContaining({ message: `kubelet-ts get cannot list "${word}"`, hint }) as Error,
   );
 });

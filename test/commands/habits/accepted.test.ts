@@ -1,0 +1,130 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { ownWords } from '../../../src/commands/habits/command-first.ts';
+import { registerAll } from '../../../src/commands/program.ts';
+import type { ImageService } from '../../../src/cri/image-service.ts';
+import type { Image } from '../../../src/cri/types.ts';
+import { LastGoodManifests } from '../../../src/engine/config/last-good/last-good-manifests.ts';
+import { errorMessage } from '../../../src/errors.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';
+import { startFakeAgent } from '../fake-agent.ts';
+import { makeContainer, makeDeps, makeRuntime, makeSandbox } from '../runtime-listings.ts';
+
+const manifest = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: main, image: "app:1"}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: front}
+spec: {selector: {app: web}}
+`;
+const podTable = [
+  'NAMESPACE   NAME        READY   STATUS    RESTARTS   AGE',
+  'default     web-edge1   1/1     Running   0          AGE',
+];
+const serviceTable = ['NAMESPACE   NAME            DECLARED BY', 'default     service/front   /m/web.yaml'];
+
+/** Command lines of kubectl, podman and docker that mean the same here, and the first lines of the answers. */
+const accepted: Readonly<Record<string, readonly string[]>> = {
+  '-n default get pods': podTable,
+  'get po,svc': [...podTable, ...serviceTable],
+  'get all': [...podTable, ...serviceTable],
+  'get deploy web': podTable,
+  'ps -a': podTable,
+  'ps -q': ['default/web-edge1'],
+  'validate -f FILE': ['1 pod, 1 Service: 0 errors, 0 warnings'],
+  'diff -f FILE': ['~ restart  default/web-edge1 (replaces the pod: its manifest changed)'],
+  'run-once -f FOLDER/nope.yaml': ['broken manifest, nothing was started'],
+  'apply FOLDER/nope.yaml': ['FOLDER/nope.yaml: error: no such file or folder'],
+  'apply -k FOLDER/nope': ['FOLDER/nope: error: no such folder'],
+  'logs svc/front': ['hello'],
+  'logs pod web': ['hello'],
+  'logs -t web': ['2026-11-29T08:00:00.000000000Z hello'],
+  'port-forward svc/nope 8080': ['no Service "nope" is declared'],
+  'explain po web': ['default/web-edge1: running'],
+  'explain pods': ['explain tells why a pod is not Ready, and describes no fields'],
+  'explain pod.spec': ['explain tells why a pod is not Ready, and describes no fields'],
+  'describe svc front': [...serviceTable, 'apiVersion: v1', 'kind: Service'],
+  'describe deploy web': ['Name:         web-edge1', 'Namespace:    default'],
+  'describe -A': ['Name:         web-edge1', 'Namespace:    default'],
+  'events -A': ['No events.'],
+  'delete pod web --force --grace-period=0': [
+    'warning: the terminationGracePeriodSeconds of each pod applies, so that it can write its data; ' +
+      '--force only does not wait for that',
+  ],
+  'delete deploy/front --now': [
+    'warning: the terminationGracePeriodSeconds of each pod applies, so that it can write its data',
+  ],
+  'delete pod --all': ['No resources found'],
+  images: ['IMAGE             IMAGE ID        SIZE', 'localhost/app:1   0123456789abc   1B'],
+  'images -q': ['0123456789abc'],
+};
+
+test('command lines of other programs that mean the same here are accepted', async () => {
+  const run = await makeNode();
+  const answers: Record<string, string[]> = {};
+  for (const [line, { length }] of Object.entries(accepted)) {
+    const lines = (await run(line)).split('\n').slice(0, length);
+    answers[line] = lines.map((text) => text.replace(/\d+d$/, 'AGE'));
+  }
+  expect(answers).toEqual(accepted);
+});
+
+/** A node with the running pod web and the Service front. Returns a function that runs a command line on it. */
+async function makeNode(): Promise<(line: string) => Promise<string>> {
+  const rootDir = await temporaryFolder();
+  const log = join(rootDir, '0.log');
+  await writeFile(join(rootDir, 'web.yaml'), manifest);
+  await writeFile(log, '2026-11-29T08:00:00.000000000Z stdout F hello\n');
+  const web = makeEntry('web-edge1');
+  web.pod.metadata.labels = { app: 'web' };
+  await startFakeAgent(rootDir, { '/v1/snapshot': makeSnapshot([web]), '/v1/agent': { pid: 1 }, '/v1/history': [] });
+  const lastGood = new LastGoodManifests({ rootDir, clock: new FakeClock(), logger: silentLogger });
+  await lastGood.save('file', '/m/web.yaml', Buffer.from(manifest));
+  const labels = { 'io.kubernetes.pod.name': 'web-edge1', 'io.kubernetes.container.name': 'main' };
+  const runtime = makeRuntime(
+    [makeSandbox({ name: 'web-edge1', id: 'sandbox', labels: { app: 'web' } })],
+    [makeContainer({ id: 'c0', name: 'main', labels })],
+    { logPaths: { c0: log } },
+  );
+  const images: Partial<ImageService> = {
+    listImages: () =>
+      Promise.resolve({
+        images: [
+          {
+            id: 'sha256:0123456789abcdef',
+            repoTags: ['localhost/app:1'],
+            repoDigests: [],
+            size: 1n,
+          } as unknown as Image,
+        ],
+      }),
+  };
+  return async (line) => {
+    const deps = makeDeps(runtime, {
+      connect: () =>
+        Promise.resolve({
+          runtime,
+          images: images as ImageService,
+          listAllContainers: runtime.listContainers,
+          close: () => undefined,
+        }),
+    });
+    const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+    await registerAll(program, deps);
+    const words = ownWords(line.replace('FILE', join(rootDir, 'web.yaml')).replace('FOLDER', rootDir).split(' '));
+    const failure = await program.parseAsync([...words, '--root-dir', rootDir], { from: 'user' }).then(
+      () => '',
+      (error: unknown) => `${errorMessage(error)}\n`,
+    );
+    return `${deps.printed.stderr}${failure}${deps.printed.stdout}`.replaceAll(rootDir, 'FOLDER');
+  };
+}
