@@ -3,7 +3,7 @@ import { lstat, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasCode, withPath } from '../errors.ts';
 import { makeFolder } from './make-folder.ts';
-import { namesIn } from './names-in.ts';
+import { listFolder } from './list-folder.ts';
 
 /**
  * Writes a file atomically: a reader, even after a crash, sees the old content or the new one. Does not write unchanged
@@ -54,7 +54,7 @@ export async function replaceFile(path: string, bytes: Uint8Array, options: Repl
 export async function removeTemporary(path: string): Promise<void> {
   const start = `${basename(path)}.`;
   const isTemporary = (name: string): boolean => name.startsWith(start) && /^\d+\.tmp$/.test(name.slice(start.length));
-  const names = await namesIn(dirname(path));
+  const names = await listFolder(dirname(path));
   for (const name of names.filter(isTemporary)) await rm(join(dirname(path), name), { force: true });
 }
 

@@ -101,7 +101,7 @@ describe('a claim without a declared volume', () => {
       name: 'data',
       specName: 'data',
       path: claimPath(),
-      by: 'files',
+      method: 'files',
       driver: '',
       pvcRef: { name: 'data', namespace: 'default' },
     };
@@ -120,7 +120,9 @@ describe('a claim without a declared volume', () => {
     await rm(claimPath(), { recursive: true });
     declare(makeClaim('data'), makeVolume('disk', { source: { local: { path: join(folder, 'disk') } } }));
     await mountData(podOf('data', 'u2'));
-    expect(manager.measuredVolumes(podOf('data', 'u2'))).toMatchObject([{ path: join(folder, 'disk'), by: 'disk' }]);
+    expect(manager.measuredVolumes(podOf('data', 'u2'))).toMatchObject([
+      { path: join(folder, 'disk'), method: 'disk' },
+    ]);
   });
 
   test('that is not declared makes its pod wait, and makes nothing', async () => {

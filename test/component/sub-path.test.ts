@@ -128,8 +128,8 @@ describe('a folder that is missing', () => {
     await symlink(join(folder, 'host'), join(volumePath, 'out'));
     await symlink('../host', join(volumePath, 'up'));
     await symlink(join(folder, 'host/new'), join(volumePath, 'dangling'));
-    expect(await refusal('out/new')).toBe(`${couldNotCreate}: the path leads out of the volume`);
-    expect(await refusal('up/new')).toBe(`${couldNotCreate}: the path leads out of the volume`);
+    expect(await refusal('out/new')).toBe(`${couldNotCreate}: the path is outside of the volume`);
+    expect(await refusal('up/new')).toBe(`${couldNotCreate}: the path is outside of the volume`);
     expect(await refusal('dangling')).toBe(`${couldNotCreate}: dangling is a link`);
     expect(await refusal('dangling/new')).toBe(`${couldNotCreate}: dangling is a link`);
     expect(await readdir(join(folder, 'host'))).toEqual(['secret']);
@@ -155,7 +155,7 @@ describe('a link', () => {
     }
   });
 
-  test('is refused when it leads out of the volume, and nothing is mounted or left', async () => {
+  test('is rejected if it is outside of the volume, and nothing is mounted or left', async () => {
     await mkdir(join(folder, 'volume-beside'));
     const links = [
       '/',
@@ -168,10 +168,10 @@ describe('a link', () => {
     ];
     for (const [index, link] of links.entries()) {
       await symlink(link, join(volumePath, String(index)));
-      expect(await refusal(String(index))).toBe(`${couldNotPrepare}: the path leads out of the volume`);
+      expect(await refusal(String(index))).toBe(`${couldNotPrepare}: the path is outside of the volume`);
     }
     await symlink(join(folder, 'host'), join(volumePath, 'host'));
-    expect(await refusal('host/secret')).toBe(`${couldNotPrepare}: the path leads out of the volume`);
+    expect(await refusal('host/secret')).toBe(`${couldNotPrepare}: the path is outside of the volume`);
     expect(await mountPointsUnder(folder)).toEqual([]);
     expect(await readdir(folder)).toEqual(['host', 'volume', 'volume-beside']);
   });
@@ -224,7 +224,7 @@ describe('a part that is mounted already', () => {
     await bind('a');
     await rename(join(volumePath, 'a'), join(volumePath, 'old'));
     await symlink(join(folder, 'host'), join(volumePath, 'a'));
-    expect(await refusal('a')).toBe(`${couldNotPrepare}: the path leads out of the volume`);
+    expect(await refusal('a')).toBe(`${couldNotPrepare}: the path is outside of the volume`);
   });
 });
 

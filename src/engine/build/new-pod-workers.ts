@@ -66,7 +66,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
       ephemeral.forget(uid);
       evictionRecords.forget(uid);
       histories.podRemoved(uid, pod);
-      volumeManager.podRemoved();
+      volumeManager.wakeWaitingPods();
     },
   });
   const news = new PodNews({ pleg, cache, remains, events, clock, stopped });

@@ -13,7 +13,7 @@ import type { Sources } from './new-sources.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import { changesOwnershipOnMismatch, setVolumeOwnership } from '../volumes/ownership.ts';
-import { unlessHung } from '../volumes/host-path.ts';
+import { failIfHung } from '../volumes/host-path.ts';
 import { VolumeManager } from '../volumes/volume-manager.ts';
 
 export type Volumes = ReturnType<typeof newVolumes>;
@@ -98,7 +98,7 @@ export function newCSI(deps: CSIDeps): { drivers: CSIDrivers; volumes: CSIVolume
     changeOwnership: async (path, { pod, readOnly }) => {
       const { fsGroup } = pod.spec.securityContext ?? {};
       if (fsGroup === undefined) return;
-      await unlessHung('its fsGroup cannot be set', paths.check(path));
+      await failIfHung('its fsGroup cannot be set', paths.check(path));
       await setVolumeOwnership(path, { fsGroup, readOnly, onRootMismatch: changesOwnershipOnMismatch(pod), logger });
     },
     logger,

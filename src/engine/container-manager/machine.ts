@@ -2,7 +2,7 @@ import { readFile, statfs } from 'node:fs/promises';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { ifPresent } from '../../files/if-present.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { pathExists } from '../../files/path-exists.ts';
 import { hasTmpfsNoswap } from '../host/mounts.ts';
 import { parseCPUList } from './reserved-cpus.ts';
@@ -84,7 +84,7 @@ async function onlineCPUs(): Promise<Set<number>> {
 
 async function hugePages(): Promise<Machine['hugePages']> {
   const base = '/sys/kernel/mm/hugepages';
-  const sizes = (await namesIn(base)).flatMap((name) => {
+  const sizes = (await listFolder(base)).flatMap((name) => {
     const [, kibibytes] = /^hugepages-(\d+)kB$/.exec(name) ?? [];
     return kibibytes === undefined ? [] : [{ name, sizeBytes: BigInt(kibibytes) * 1024n }];
   });
@@ -139,7 +139,7 @@ async function appArmorEnabled(): Promise<boolean> {
 
 async function thermalThrottlePaths(): Promise<string[]> {
   const base = '/sys/devices/system/cpu';
-  const paths = (await namesIn(base))
+  const paths = (await listFolder(base))
     .filter((name) => /^cpu\d+$/.test(name))
     .map((name) => join(base, name, 'thermal_throttle'));
   const found = await Promise.all(paths.map(pathExists));

@@ -11,7 +11,7 @@ import { ifPresent } from '../../files/if-present.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
 import { isMountPoint } from '../host/mounts.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import type { CSINode } from '../../plugins/types.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { removeTree } from '../host/remove-tree.ts';
@@ -148,7 +148,7 @@ export class CSIVolumes {
   /** Unstages the volumes of a driver that no pod uses, such as those that a crash left. */
   async removeUnused(driver: string): Promise<void> {
     const folder = driverFolder(this.deps.rootDir, driver);
-    for (const name of await namesIn(folder)) {
+    for (const name of await listFolder(folder)) {
       try {
         const volume = await readData(join(folder, name));
         if (volume?.driver === driver) await this.inTurn(volume, () => this.unstageUnlessUsed(volume));
@@ -288,8 +288,8 @@ export class CSIVolumes {
     const { podDirs } = this.deps;
     for (const uid of await podDirs.podUIDs()) {
       const podDir = podDirs.podDir(uid);
-      const uses = (await namesIn(usesFolder(podDir))).map((name) => readUse(podDir, name));
-      const published = (await namesIn(publishedFolder(podDir))).map((name) =>
+      const uses = (await listFolder(usesFolder(podDir))).map((name) => readUse(podDir, name));
+      const published = (await listFolder(publishedFolder(podDir))).map((name) =>
         readData(join(publishedFolder(podDir), name)),
       );
       const volumes = await Promise.all([...uses, ...published]);
@@ -317,7 +317,7 @@ async function isOwnFolder(path: string): Promise<boolean> {
 
 /** Names of the volumes that a pod has published or noted. */
 async function specNamesOf(podDir: string): Promise<string[]> {
-  return [...new Set([...(await namesIn(publishedFolder(podDir))), ...(await namesIn(usesFolder(podDir)))])];
+  return [...new Set([...(await listFolder(publishedFolder(podDir))), ...(await listFolder(usesFolder(podDir)))])];
 }
 
 /** The volume of this name as published, or else as noted. Resolves with undefined if neither is readable. */

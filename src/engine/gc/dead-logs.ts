@@ -4,7 +4,7 @@ import type { PodRef } from '../../api/values/pod-names.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { containerIDOfLogSymlink, podOfLogsDirectory } from '../container/log-paths.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import type { ContainerGCPlan } from './container-gc.ts';
 
 interface Deps {
@@ -60,7 +60,7 @@ export class DeadLogs {
   }
 
   private async deadFolders(isPresent: (uid: string) => boolean): Promise<string[]> {
-    const names = await namesIn(this.deps.podLogsDir);
+    const names = await listFolder(this.deps.podLogsDir);
     this.others = new Set(names.filter((name) => this.others.has(name)));
     const dead: string[] = [];
     for (const name of names) {
@@ -76,7 +76,7 @@ export class DeadLogs {
     const { podLogsDir, containerLogLinksDir, isForeign } = this.deps;
     const broken: string[] = [];
     const running = this.deps.runningContainers();
-    for (const name of await namesIn(containerLogLinksDir)) {
+    for (const name of await listFolder(containerLogLinksDir)) {
       if (running.has(containerIDOfLogSymlink(name) ?? '')) continue;
       const link = join(containerLogLinksDir, name);
       const target = await targetOf(link);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { formatHistory } from './history-entry.ts';
 import { appendHistory, historyPath, readHistory, syncHistory } from './history-file.ts';
 import { historyOf, type PodHistory } from './pod-history.ts';
@@ -42,7 +42,7 @@ export async function podsWithHistory(folder: string, podUIDs: readonly string[]
 }
 
 async function* histories(folder: string): AsyncGenerator<{ path: string; history: PodHistory }> {
-  for (const name of (await namesIn(folder)).filter((file) => file.endsWith('.jsonl'))) {
+  for (const name of (await listFolder(folder)).filter((file) => file.endsWith('.jsonl'))) {
     const path = join(folder, name);
     yield { path, history: historyOf(await readHistory(path)) };
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { UserError } from '../../errors.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { removeTree } from './remove-tree.ts';
 
 /** The replacement character for bytes that are not UTF-8. No UID has it, so names with it are ignored. */
@@ -24,7 +24,7 @@ export class PodDirs {
 
   /** UIDs of the pods that have a folder: the agent started them and has not removed them. */
   async podUIDs(): Promise<string[]> {
-    return (await namesIn(this.folder)).filter((name) => !name.includes(unreadable));
+    return (await listFolder(this.folder)).filter((name) => !name.includes(unreadable));
   }
 
   /** Unmounts and removes the pod's folder. Never deletes through a mount. Does nothing if there is no such folder. */

@@ -12,7 +12,7 @@ import {
 } from '../container/log-paths.ts';
 import type { RuntimePod } from '../container/runtime-pod.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { isFileName } from '../host/pod-dirs.ts';
 import { stopPodSandbox } from './kill-pod.ts';
 import type { ForeignPods } from './owned-runtime.ts';
@@ -46,7 +46,7 @@ export class PodRemover {
 
   /** Removes a dead container, its log with rotated files, and the link to the log. Does nothing for missing parts. */
   removeContainer(pod: PodIdentity, container: DeadContainer): Promise<void> {
-    return this.removeWithLogs(pod, container, namesIn);
+    return this.removeWithLogs(pod, container, listFolder);
   }
 
   /**
@@ -56,7 +56,7 @@ export class PodRemover {
   async removeContainers(pod: PodIdentity, containers: readonly DeadContainer[]): Promise<unknown[]> {
     const listings = new Map<string, Promise<string[]>>();
     const listOnce = (folder: string): Promise<string[]> => {
-      const listing = listings.get(folder) ?? namesIn(folder);
+      const listing = listings.get(folder) ?? listFolder(folder);
       listings.set(folder, listing);
       return listing;
     };
@@ -157,7 +157,7 @@ export function surplusContainers(
 
 /** Removes the matching entries of a folder. Does nothing if the folder is missing. */
 async function removeEach(folder: string, isMeant: (name: string) => boolean): Promise<void> {
-  await removeFiles(folder, (await namesIn(folder)).filter(isMeant));
+  await removeFiles(folder, (await listFolder(folder)).filter(isMeant));
 }
 
 async function removeFiles(folder: string, names: readonly string[]): Promise<void> {

@@ -17,7 +17,7 @@ import {
 import { findContainerStatus } from '../container/runtime-pod-status.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import type { AskedImages, ImageManager } from '../images/image-manager.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
@@ -160,7 +160,7 @@ async function nextRestartCount({ node, restartCounts }: StartContainerDeps, sta
 
 /** kubelet: kuberuntime_container.go calcRestartCountByLogDir */
 async function restartCountFromLogs(node: RuntimeSettings, { pod, container }: ContainerStart): Promise<number> {
-  const logs = await namesIn(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name));
+  const logs = await listFolder(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name));
   return restartCountFromLogFiles(logs);
 }
 

@@ -2,7 +2,7 @@ import { stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { ifPresent } from '../../files/if-present.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { NotARegularFile } from '../../files/regular-file.ts';
 import { LogFile } from './log-file.ts';
 import { compressedName, type RotatedLog, rotatedLogs } from './rotated-names.ts';
@@ -190,7 +190,7 @@ export class LogTrail {
   }
 
   private async rotated(): Promise<RotatedLog[]> {
-    return rotatedLogs(this.log, await namesIn(dirname(this.path)));
+    return rotatedLogs(this.log, await listFolder(dirname(this.path)));
   }
 
   /** Resolves with undefined if the log is missing, as while it is rotated. */

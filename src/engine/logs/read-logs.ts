@@ -12,7 +12,7 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { UserError, hasCode } from '../../errors.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DamagedLog, type LogFile } from './log-file.ts';
 import { LogFormatter, type LogFormatOptions } from './log-formatter.ts';
@@ -129,7 +129,7 @@ async function followLog(log: LogReader, changes: ChangeWatch, options: ReadLogs
 /** Reads what there is now of the log, then the logs of the later instances of now. */
 async function readRest(log: LogReader, { oneInstance = false }: ReadLogsOptions): Promise<void> {
   const directory = dirname(log.path);
-  const later = oneInstance ? [] : laterAttempts(basename(log.path), await namesIn(directory));
+  const later = oneInstance ? [] : laterAttempts(basename(log.path), await listFolder(directory));
   await log.stopFollowing();
   await log.readToEnd({ last: true });
   await readOnce(log);

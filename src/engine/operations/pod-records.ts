@@ -7,7 +7,7 @@ import { errorMessage, isOutOfResources } from '../../errors.ts';
 import { SerialQueue } from '../../flow/serial-queue.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../files/make-folder.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { replaceFile, syncFolder } from '../../files/write-file-atomic.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 import { emptyRecord, fitted, parseRecord, type PodRecord } from './pod-record.ts';
@@ -35,7 +35,7 @@ export async function readRecords(rootDir: string): Promise<PodRecord[]> {
       return [];
     }
   };
-  const files = (await namesIn(folder, 'ENOTDIR')).filter((file) => file.endsWith('.json'));
+  const files = (await listFolder(folder, 'ENOTDIR')).filter((file) => file.endsWith('.json'));
   return (await Promise.all(files.map(read))).flat();
 }
 
@@ -65,7 +65,7 @@ export class PodRecords {
   async load(): Promise<void> {
     // Made again before each write, so a disk that is full now does not matter.
     await makeFolder(this.folder, 0o700).catch(() => undefined);
-    for (const file of await namesIn(this.folder, 'ENOTDIR')) {
+    for (const file of await listFolder(this.folder, 'ENOTDIR')) {
       if (file.endsWith('.tmp')) await rm(join(this.folder, file), { force: true });
       else if (file.endsWith('.json')) await this.read(join(this.folder, file));
     }

@@ -4,7 +4,7 @@ import type { ClaimName } from '../../api/values/persistent-volume.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { syncFolder } from '../../files/write-file-atomic.ts';
 import { ifPresent } from '../../files/if-present.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { removeTree } from '../host/remove-tree.ts';
 
 /** Any user of a container may write, as local-path does it. Only root reaches the folder above. */
@@ -26,7 +26,7 @@ export async function makeClaimFolder(rootDir: string, claim: ClaimName): Promis
   const path = claimFolder(rootDir, claim);
   if (await hasClaimFolder(rootDir, claim)) return;
   await makeFolder(dirname(path), 0o700);
-  for (const name of await namesIn(dirname(path))) {
+  for (const name of await listFolder(dirname(path))) {
     // Nothing is put into such a folder, so one with content is not of this program.
     if (name.startsWith(unfinished)) await rmdir(join(dirname(path), name)).catch(() => undefined);
   }
@@ -49,8 +49,10 @@ export async function hasClaimFolder(rootDir: string, claim: ClaimName): Promise
 /** The claims that have a folder, declared or not, sorted. */
 export async function claimsWithFolder(rootDir: string): Promise<ClaimName[]> {
   const found: ClaimName[] = [];
-  for (const namespace of (await namesIn(join(rootDir, 'volumes'))).sort()) {
-    const names = (await namesIn(join(rootDir, 'volumes', namespace))).filter((name) => !name.startsWith(unfinished));
+  for (const namespace of (await listFolder(join(rootDir, 'volumes'))).sort()) {
+    const names = (await listFolder(join(rootDir, 'volumes', namespace))).filter(
+      (name) => !name.startsWith(unfinished),
+    );
     found.push(...names.sort().map((name) => ({ namespace, name })));
   }
   return found;

@@ -3,7 +3,7 @@ import type { ClaimName } from '../../api/values/persistent-volume.ts';
 import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { writeFileAtomic } from '../../files/write-file-atomic.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { pathExists } from '../../files/path-exists.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
@@ -63,8 +63,8 @@ export class ClaimUses {
   async claimsOf(uid: string): Promise<ClaimName[]> {
     const folder = this.folderOf(uid);
     const found: ClaimName[] = [];
-    for (const namespace of (await namesIn(folder)).sort()) {
-      const names = await namesIn(join(folder, namespace));
+    for (const namespace of (await listFolder(folder)).sort()) {
+      const names = await listFolder(join(folder, namespace));
       found.push(...names.sort().map((name) => ({ namespace, name })));
     }
     return found;

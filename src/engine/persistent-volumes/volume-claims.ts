@@ -10,7 +10,7 @@ import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { SerialQueue } from '../../flow/serial-queue.ts';
 import type { Logger } from '../../logger.ts';
 import { writeFileAtomic } from '../../files/write-file-atomic.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 import { claimFolder, hasClaimFolder, makeClaimFolder } from './claim-folders.ts';
@@ -114,7 +114,7 @@ export class VolumeClaims {
   }
 
   /** Returns the pods that waited for a claim of another pod, and forgets them. */
-  takeWaiting(): string[] {
+  drainWaiting(): string[] {
     const uids = [...this.waiting];
     this.waiting.clear();
     return uids;
@@ -133,7 +133,7 @@ export class VolumeClaims {
 
   private async readHolders(): Promise<Map<string, ClaimName>> {
     const holders = new Map<string, ClaimName>();
-    for (const volume of await namesIn(this.folder)) {
+    for (const volume of await listFolder(this.folder)) {
       const claim = await this.readHolder(this.recordOf(volume));
       if (claim !== undefined) holders.set(volume, claim);
     }

@@ -4,7 +4,7 @@ import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
 import type { Meter } from '../view/meter.ts';
 import { blockBytes, treeUsage, type TreeUsage, usedDisk } from '../volumes/disk-usage.ts';
@@ -144,12 +144,12 @@ export class DiskUsageCache {
     const pod = podOf(uid);
     if (pod === undefined || volumeStatsAggPeriodMs <= 0) return undefined;
     const volumes: VolumeStats[] = [];
-    for (const { name, path, by, pvcRef } of volumesOf(pod)) {
-      if (by === 'driver') continue;
+    for (const { name, path, method, pvcRef } of volumesOf(pod)) {
+      if (method === 'driver') continue;
       const filesystem = await filesystems.read(path);
       const disk = filesystem && { time: new Date(clock.now()).toISOString(), ...filesystem };
       const before = this.of(uid)?.volumes?.find((volume) => volume.name === name);
-      const used = by === 'files' ? await this.used(path, this.ofTree, before) : disk;
+      const used = method === 'files' ? await this.used(path, this.ofTree, before) : disk;
       if (used === undefined) continue;
       volumes.push({ ...diskStats(used, filesystem), name, ...(pvcRef && { pvcRef }) });
     }
@@ -166,7 +166,7 @@ export class DiskUsageCache {
 
   /** The files of a folder, without the folder itself. Returns undefined if they use no disk. */
   private async usedByFiles(folder: string): Promise<UsedDisk | undefined> {
-    const files = await Promise.all((await namesIn(folder)).map((name) => this.usedByFile(join(folder, name))));
+    const files = await Promise.all((await listFolder(folder)).map((name) => this.usedByFile(join(folder, name))));
     return files.reduce(
       (sum, file) => (file === undefined || file.usedBytes === 0 ? sum : addedDisk(sum, file)),
       undefined,

@@ -75,7 +75,7 @@ export class DriverUsageCache {
   private volumesOf(uid: string): MeasuredVolume[] {
     const pod = this.deps.podOf(uid);
     const hasDriver = pod?.spec.volumes?.some(({ csi, persistentVolumeClaim: claim }) => csi ?? claim) === true;
-    return pod && hasDriver ? this.deps.volumesOf(pod).filter(({ by }) => by === 'driver') : [];
+    return pod && hasDriver ? this.deps.volumesOf(pod).filter(({ method }) => method === 'driver') : [];
   }
 
   private dueAtMonotonic(uid: string, { name }: MeasuredVolume): number {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { hasCode, UserError } from '../../errors.ts';
 import { ifPresent } from '../../files/if-present.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
-import { type Payload, validatePayload } from './payload.ts';
+import { type VolumeContent, validateContent } from './volume-content.ts';
 
 /** File operations of the writer, for tests. */
 export type FileOperations = Pick<
@@ -25,20 +25,20 @@ const dataLink = '..data';
 const newDataLink = '..data_tmp';
 
 /**
- * Writes the payload as the files of a volume, all visible at one moment. Writes nothing if they are up to date.
- * Resolves with true if it wrote. kubelet: pkg/volume/util/atomic_writer.go Write
+ * Writes the content of a volume; all files become visible at once. Resolves with false, without a write, if they are
+ * up to date. kubelet: pkg/volume/util/atomic_writer.go Write
  *
  *     ..2024_06_01_10_00_00.123456/app.conf     the files of one revision
  *     ..data -> ..2024_06_01_10_00_00.123456    the current revision, swapped by a rename
  *     app.conf -> ..data/app.conf               the files that containers read
  *
- * INVARIANTS: `..data` always leads to a complete revision. The next call repairs the remains of a crash. Nothing is
- * synced to disk, because after a power cut the next call finds wrong content. One call at a time per folder, and no
- * other writer.
+ * INVARIANTS: `..data` always leads to a complete revision. The next call repairs what a crash left. Nothing is synced
+ * to disk, because after a power cut the next call detects wrong content. Only one call at a time may write to a
+ * folder.
  */
-export async function writePayload(folder: string, payload: Payload, options: WriteOptions): Promise<boolean> {
+export async function writeContent(folder: string, content: VolumeContent, options: WriteOptions): Promise<boolean> {
   const { files = fileSystem } = options;
-  const clean = validatePayload(payload);
+  const clean = validateContent(content);
   const unlinked = await unlinkedNames(folder, clean, files);
   const current = await currentRevision(folder, files);
   const isUpToDate = current !== undefined && (await holdsExactly(join(folder, current), clean, files));
@@ -48,8 +48,8 @@ export async function writePayload(folder: string, payload: Payload, options: Wr
   return !isUpToDate;
 }
 
-/** True once a payload was written completely, and each of its files has the link that containers read. */
-export async function hasPayload(folder: string): Promise<boolean> {
+/** True if the content was written completely and every file has the link that containers read. */
+export async function hasCompleteContent(folder: string): Promise<boolean> {
   const names = await ifPresent(fileSystem.readdir(join(folder, dataLink)));
   if (names === undefined) return false;
   for (const name of names) if (!(await isLinked(folder, name, fileSystem))) return false;
@@ -60,30 +60,30 @@ function currentRevision(folder: string, { readlink }: FileOperations): Promise<
   return ifPresent(readlink(join(folder, dataLink)));
 }
 
-async function writeRevision(folder: string, payload: Payload, options: WriteOptions): Promise<string> {
+async function writeRevision(folder: string, content: VolumeContent, options: WriteOptions): Promise<string> {
   const { now, setPermissions, files = fileSystem } = options;
   const revision = `..${timestamp(now)}.${randomInt(2 ** 32)}`;
   const path = join(folder, revision);
   const link = join(folder, newDataLink);
   try {
-    await writeFiles(path, payload, files);
+    await writeFiles(path, content, files);
     await setPermissions?.();
     await files.rm(link, { recursive: true, force: true });
     await files.symlink(revision, link);
     await files.rename(link, join(folder, dataLink));
   } catch (error) {
-    // Each attempt on a full disk would leave a folder.
+    // Otherwise each attempt on a full disk would leave a folder.
     await files.rm(path, { recursive: true, force: true });
     throw error;
   }
   return revision;
 }
 
-async function writeFiles(folder: string, payload: Payload, files: FileOperations): Promise<void> {
+async function writeFiles(folder: string, content: VolumeContent, files: FileOperations): Promise<void> {
   await files.mkdir(folder);
   // The umask limits mkdir, but not chmod.
   await files.chmod(folder, 0o755);
-  for (const [name, { data, mode }] of payload) {
+  for (const [name, { data, mode }] of content) {
     const file = join(folder, name);
     await files.mkdir(dirname(file), { recursive: true, mode: 0o755 });
     await files.writeFile(file, data, { mode });
@@ -91,22 +91,22 @@ async function writeFiles(folder: string, payload: Payload, files: FileOperation
   }
 }
 
-/** Such as `2024_06_01_10_00_00`, in UTC. */
+/** For example `2024_06_01_10_00_00`, in UTC. */
 function timestamp(now: number): string {
   return new Date(now).toISOString().slice(0, 19).replaceAll(/[-T:]/g, '_');
 }
 
-async function holdsExactly(path: string, payload: Payload, files: FileOperations): Promise<boolean> {
+async function holdsExactly(path: string, content: VolumeContent, files: FileOperations): Promise<boolean> {
   try {
     const names = await filesBelow(path, files);
-    if (names.length !== payload.size) return false;
+    if (names.length !== content.size) return false;
     for (const name of names) {
-      const wanted = payload.get(name);
+      const wanted = content.get(name);
       if (wanted === undefined || !(await isWritten(join(path, name), wanted, files))) return false;
     }
     return true;
   } catch (error) {
-    // Not written by us, so it is written again.
+    // Another program changed the volume, so it is written again.
     if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR')) return false;
     throw error;
   }
@@ -133,13 +133,13 @@ async function filesBelow(path: string, files: FileOperations, prefix = ''): Pro
   return (await Promise.all(found)).flat();
 }
 
-/** First parts of paths without a link into the current revision. Rejects if something else has such a name. */
-async function unlinkedNames(folder: string, payload: Payload, files: FileOperations): Promise<string[]> {
+/** Top-level names without a link into the current revision. Rejects if another entry has one of these names. */
+async function unlinkedNames(folder: string, content: VolumeContent, files: FileOperations): Promise<string[]> {
   const unlinked: string[] = [];
-  for (const name of topLevelNames(payload)) {
+  for (const name of topLevelNames(content)) {
     if (await isLinked(folder, name, files)) continue;
     if ((await linkTarget(join(folder, name), files)) !== undefined) {
-      throw new UserError(`"${name}" is a file of the volume and a place where another volume is mounted`);
+      throw new UserError(`"${name}" is both a file of the volume and the mount point of another volume`);
     }
     unlinked.push(name);
   }
@@ -160,17 +160,17 @@ async function linkTarget(path: string, { readlink }: FileOperations): Promise<s
   }
 }
 
-const topLevelNames = (payload: Payload): Set<string> =>
-  new Set([...payload.keys()].map((path) => path.split('/')[0] ?? path));
+const topLevelNames = (content: VolumeContent): Set<string> =>
+  new Set([...content.keys()].map((path) => path.split('/')[0] ?? path));
 
 /** Removes links to missing files, and all old revisions. */
 async function removeLeftovers(
   folder: string,
   revision: string,
-  payload: Payload,
+  content: VolumeContent,
   files: FileOperations,
 ): Promise<void> {
-  const names = topLevelNames(payload);
+  const names = topLevelNames(content);
   for (const name of await files.readdir(folder)) {
     const path = join(folder, name);
     if (name.startsWith('..')) {

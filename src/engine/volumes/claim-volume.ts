@@ -8,7 +8,7 @@ import { persistentSpec } from '../csi/csi-volume-spec.ts';
 import { targetPath } from '../csi/csi-files.ts';
 import { isMountPoint } from '../host/mounts.ts';
 import type { BoundClaim } from '../persistent-volumes/volume-claims.ts';
-import { checkHostPathInTime, unlessHung } from './host-path.ts';
+import { checkHostPathInTime, failIfHung } from './host-path.ts';
 import { csiVolumes } from './csi-volume.ts';
 import { mountNFS, nfsPath } from './nfs-volume.ts';
 import { changesOwnershipOnMismatch, setVolumeOwnership } from './ownership.ts';
@@ -22,7 +22,7 @@ export interface ClaimStorage {
   /** True if SELinux may give it the container's label. */
   managed: boolean;
   /** True if the pod's fsGroup may own it. */
-  takesFSGroup: boolean;
+  supportsFSGroup: boolean;
   /** True if containers can only read it. */
   readOnly?: boolean;
   /** True if something may be mounted on the path. */
@@ -36,8 +36,8 @@ export function claimVolume(source: ClaimSource, request: VolumeRequest): Volume
 }
 
 /**
- * INVARIANTS: the use is noted before anything is mounted, and the note is ready only once the volume is complete. A
- * ready volume stays mounted when its claim is no longer declared.
+ * INVARIANTS: the use is recorded before anything is mounted, and the record becomes ready once the volume is complete.
+ * A ready volume stays mounted when its claim is no longer declared.
  */
 class ClaimMounter implements VolumeMounter {
   private readonly name: ClaimName;
@@ -50,7 +50,7 @@ class ClaimMounter implements VolumeMounter {
     this.name = { namespace: request.pod.metadata.namespace, name: source.claimName };
   }
 
-  /** Before the set-up, the mount that is expected. Throws a `UserError` if nothing is. */
+  /** Before the set-up, returns the expected mount. Throws a `UserError` if the claim is not bound. */
   get mount(): MountedVolume {
     if (this.mounted !== undefined) return this.mounted;
     const bound = this.request.claims.boundClaim(this.name);
@@ -60,7 +60,7 @@ class ClaimMounter implements VolumeMounter {
   async setUp(): Promise<void> {
     const { pod, claims, volume } = this.request;
     const { uid } = pod.metadata;
-    refuseDevices(pod, volume.name);
+    rejectDevices(pod, volume.name);
     const bound = await claims.bind(this.name);
     await claims.use(uid, bound.claim);
     const storage = this.storageOf(bound);
@@ -68,12 +68,12 @@ class ClaimMounter implements VolumeMounter {
     const mount = this.mountOf(bound, storage);
     const ready = await claims.uses.readyMount(uid, this.name);
     if (ready?.hostPath !== mount.hostPath) {
-      if (storage.takesFSGroup && !mount.readOnly) {
-        // The path of a declared volume is the operator's, who may put a link there.
-        await this.giveToGroup(bound.volume === undefined ? mount.hostPath : await realpath(mount.hostPath));
+      if (storage.supportsFSGroup && !mount.readOnly) {
+        // The operator chose the path of a declared volume, which may be a link.
+        await this.applyFSGroup(bound.volume === undefined ? mount.hostPath : await realpath(mount.hostPath));
       }
       const { hostPath, readOnly, managed } = mount;
-      // Some drivers make a folder, and mount nothing.
+      // Some drivers create a folder without a mount.
       const isMounted = storage.isMountPoint === true && (await isMountPoint(hostPath));
       await claims.uses.setReady(uid, this.name, { hostPath, readOnly, managed, isMountPoint: isMounted });
     }
@@ -90,7 +90,7 @@ class ClaimMounter implements VolumeMounter {
     return true;
   }
 
-  private giveToGroup(path: string): Promise<void> {
+  private applyFSGroup(path: string): Promise<void> {
     const { pod, logger } = this.request;
     const { fsGroup } = pod.spec.securityContext ?? {};
     return setVolumeOwnership(path, {
@@ -116,7 +116,7 @@ class ClaimMounter implements VolumeMounter {
 }
 
 /** kubelet: volumemanager/populator createVolumeSpec */
-function refuseDevices({ spec }: Pod, name: string): void {
+function rejectDevices({ spec }: Pod, name: string): void {
   const containers = initAndRegularContainers(spec);
   if (!containers.some(({ volumeDevices = [] }) => volumeDevices.some((device) => device.name === name))) return;
   throw new UserError(`volume ${name} has volumeMode Filesystem, but is specified in volumeDevices`);
@@ -124,14 +124,14 @@ function refuseDevices({ spec }: Pod, name: string): void {
 
 /** The storage of a bound claim. */
 function claimStorage({ volume, folder }: BoundClaim, request: VolumeRequest, readOnly: boolean): ClaimStorage {
-  // Made by `bind`.
-  if (volume === undefined) return { hostPath: folder, managed: true, takesFSGroup: true, setUp: nothing };
+  // `bind` created the folder.
+  if (volume === undefined) return { hostPath: folder, managed: true, supportsFSGroup: true, setUp: noSetUp };
   const storage = byKind(volume.source, storageKinds, { volume, request, readOnly });
   if (storage === undefined) throw new UserError(`persistentvolume "${volume.name}" has no source`);
   return storage;
 }
 
-const nothing = (): Promise<void> => Promise.resolve();
+const noSetUp = (): Promise<void> => Promise.resolve();
 
 interface StorageRequest {
   volume: PersistentVolume;
@@ -140,14 +140,14 @@ interface StorageRequest {
   readOnly: boolean;
 }
 
-/** One row a kind of PersistentVolume. */
+/** One row per kind of PersistentVolume. */
 const storageKinds: ByKind<PersistentVolumeSource, [StorageRequest], ClaimStorage> = {
   csi: (source, { volume, request, readOnly }) => {
     const { pod, podDir, csi, signal } = request;
     return {
       hostPath: targetPath(podDir, volume.name),
       managed: true,
-      takesFSGroup: false,
+      supportsFSGroup: false,
       isMountPoint: true,
       setUp: () => csiVolumes(csi).setUp(persistentSpec(pod, volume, source, readOnly), signal),
     };
@@ -155,15 +155,15 @@ const storageKinds: ByKind<PersistentVolumeSource, [StorageRequest], ClaimStorag
   hostPath: (source, { request: { paths } }) => ({
     hostPath: source.path,
     managed: false,
-    takesFSGroup: false,
+    supportsFSGroup: false,
     setUp: () => checkHostPathInTime(source, paths),
   }),
   local: ({ path }, { request: { paths } }) => ({
     hostPath: path,
     managed: true,
-    takesFSGroup: true,
+    supportsFSGroup: true,
     setUp: () =>
-      unlessHung(
+      failIfHung(
         `path "${path}" of the local volume cannot be checked`,
         paths.check(path).then(() => checkLocalPath(path)),
       ),
@@ -174,7 +174,7 @@ const storageKinds: ByKind<PersistentVolumeSource, [StorageRequest], ClaimStorag
     return {
       hostPath: path,
       managed: false,
-      takesFSGroup: false,
+      supportsFSGroup: false,
       isMountPoint: true,
       setUp: () => mountNFS(path, options),
     };
@@ -187,7 +187,7 @@ async function checkLocalPath(path: string): Promise<void> {
     if ((await stat(path)).isDirectory()) return;
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error;
-    const hint = 'A local volume is not made by itself: create the folder, or mount the disk.';
+    const hint = 'Create the folder, or mount the disk there.';
     throw new UserError(`path "${path}" of the local volume does not exist`, { hint });
   }
   throw new UserError(`path "${path}" of the local volume is not a folder`);

@@ -16,7 +16,7 @@ export function csiVolume(source: NonNullable<Volume['csi']>, request: VolumeReq
   };
 }
 
-/** Throws a `UserError` on a node without plugins. */
+/** Throws a `UserError` if the node has no plugins. */
 export function csiVolumes(csi: CSIVolumes | undefined): CSIVolumes {
   if (csi === undefined) throw new UserError('csi: this node has no plugins');
   return csi;

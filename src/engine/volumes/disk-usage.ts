@@ -11,17 +11,17 @@ export interface TreeUsage {
   bytes: bigint;
   /** Number of files and folders, the folder itself included. */
   inodes: number;
-  /** True if folders were moved meanwhile, so that some of the content may not be counted. */
+  /** True if folders were moved during the count, so some content may be missing from it. */
   isPartial?: true;
 }
 
-/** Disk usage in the numbers of statistics. */
+/** Disk usage as statistics report it. */
 interface UsedDisk {
   usedBytes: number;
   inodesUsed: number;
 }
 
-/** The usage in numbers. If it is partial, each one is at least that of `before`. */
+/** Converts the usage to numbers. A partial count never falls below `before`. */
 export function usedDisk({ bytes, inodes, isPartial }: TreeUsage, before: Partial<UsedDisk> = {}): UsedDisk {
   const used = { usedBytes: Number(bytes), inodesUsed: inodes };
   if (isPartial !== true) return used;
@@ -31,19 +31,19 @@ export function usedDisk({ bytes, inodes, isPartial }: TreeUsage, before: Partia
   };
 }
 
-/** Limits of a count, because a container can make any number of files and links. */
+/** Limits of a count, because a container can create any number of files and links. */
 export interface UsageLimits {
-  /** A folder with more names below it counts as one with so many. Defaults to a million. */
+  /** The count stops after this many names. Defaults to a million. */
   maxNames?: number | undefined;
-  /** Most hard-linked files that are each counted once, by inode. Defaults to 50,000. */
+  /** Maximum number of hard-linked files that are counted once each, by inode. Defaults to 50,000. */
   maxLinkedFiles?: number | undefined;
 }
 
 /**
- * Disk usage of a folder and its content. Counts a file with several names once and ignores mounts inside. If there are
- * more such files than the limit, each further name counts as its share of the file. Stops counting when `isEnough`
- * returns true. A folder that a container moves meanwhile is counted once, and the result may be partial. kubelet:
- * pkg/volume/util/fs/fs.go DiskUsage
+ * Disk usage of a folder and its content. Counts a file with several names once and ignores mounts inside. Beyond
+ * `maxLinkedFiles`, each name counts as a share of its file. Stops counting when `isEnough` returns true. A folder that
+ * a container moves during the count is counted once, and the result may be partial. kubelet: pkg/volume/util/fs/fs.go
+ * DiskUsage
  */
 export async function treeUsage(
   path: string,
@@ -59,7 +59,7 @@ export async function treeUsage(
     if (stats !== undefined) add(usage, stats, { counted, maxLinkedFiles });
     return names >= maxNames || isEnough(usage) ? 'stop' : undefined;
   };
-  // A container could escape its limits by moves otherwise.
+  // Otherwise a container could escape its limits by moving folders.
   const result = await walkTree(path, visit, { survivesMoves: true });
   return { ...usage, inodes: Math.round(usage.inodes), ...(result === 'partial' && { isPartial: true }) };
 }

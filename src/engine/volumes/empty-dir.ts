@@ -14,12 +14,12 @@ import { makeFolder } from '../../files/make-folder.ts';
 interface EmptyDirRequest {
   pod: Pod;
   podDir: string;
-  /** Name of the volume. Begins with `wrapped_` if another kind of volume uses this one. */
+  /** Name of the volume, prefixed with `wrapped_` if another kind of volume is stored in this emptyDir. */
   name: string;
   /** Path of the volume on the host. */
   path: string;
   source: NonNullable<Volume['emptyDir']>;
-  /** Memory that pods may use in all. */
+  /** Memory that all pods together may use. */
   allocatableMemory: string | undefined;
   logger: Pick<Logger, 'warn'> | undefined;
 }
@@ -41,8 +41,8 @@ export function emptyDirVolume(
 }
 
 /**
- * Makes an emptyDir of a pod, on disk, in memory or of huge pages. An existing one keeps its content; a marker beside
- * it shows that it is complete. kubelet: pkg/volume/emptydir/empty_dir.go SetUpAt
+ * Creates an emptyDir on disk, in memory or in huge pages. An existing one keeps its content. A marker in the pod's
+ * `plugins` folder shows that it is complete. kubelet: pkg/volume/emptydir/empty_dir.go SetUpAt
  */
 export async function setUpEmptyDir(request: EmptyDirRequest): Promise<void> {
   const { pod, podDir, name, path, source, logger } = request;
@@ -60,7 +60,7 @@ export async function setUpEmptyDir(request: EmptyDirRequest): Promise<void> {
   await writeInPlace(marker, '', 0o600);
 }
 
-/** Returns a function that mounts on the folder. Throws a `UserError` for an unknown medium. */
+/** Returns a function that mounts the medium on the folder. Throws a `UserError` if the medium is unknown. */
 function mountOf({ pod, path, source, allocatableMemory }: EmptyDirRequest): () => Promise<void> {
   const { medium = '', sizeLimit } = source;
   if (medium === '') return () => Promise.resolve();

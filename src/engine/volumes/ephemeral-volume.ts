@@ -10,7 +10,10 @@ import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 
 type EphemeralSource = NonNullable<Volume['ephemeral']>;
 
-/** A claim of the pod's own: a folder in that of the pod, removed with it. kubelet: pkg/controller/volume/ephemeral */
+/**
+ * A generic ephemeral volume: a folder inside the pod's folder, removed with the pod. kubelet:
+ * pkg/controller/volume/ephemeral
+ */
 export function ephemeralVolume(source: EphemeralSource, request: VolumeRequest): VolumeMounter {
   const { podDir, volume } = request;
   const path = join(podDir, 'volumes', 'kubernetes.io~local-volume', volume.name);
@@ -30,7 +33,7 @@ async function setUpEphemeral(source: EphemeralSource, request: VolumeRequest, p
   const { storageClassName, volumeMode, volumeName } = source.volumeClaimTemplate?.spec ?? {};
   if (volumeMode === 'Block') throw new UserError('volumeMode Block: block volumes are not supported here');
   if (storageClassName === '' || (volumeName ?? '') !== '' || claims.isClassDeclared(storageClassName)) {
-    throw new UserError('an ephemeral volume is a folder of its pod, and binds no declared volume', {
+    throw new UserError('an ephemeral volume is a folder of its pod and cannot bind a declared volume', {
       hint: 'Leave storageClassName out, or use a PersistentVolumeClaim.',
     });
   }

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { ifPresent } from '../../files/if-present.ts';
 import { blockBytes, type TreeUsage } from './disk-usage.ts';
 
-/** A folder that is larger itself may have thousands of entries. */
+/** A larger folder may have thousands of entries. */
 const maxFolderBytes = 64 * 1024;
 
 /**
- * Disk usage of a small folder of plain files. Resolves with undefined for any other folder, which `treeUsage`
- * measures. Follows its path anew for each file, so it is only for folders that no container can replace.
+ * Disk usage of a small folder of plain files. Resolves with undefined for any other folder; use `treeUsage` for those.
+ * Resolves the path again for each file, so use it only for folders that containers cannot replace.
  */
 export async function flatUsage(path: string): Promise<TreeUsage | undefined> {
   const folder = await lstat(path);

@@ -50,30 +50,32 @@ export function hostPathVolume(
   return { mount, setUp: () => checkHostPathInTime(source, paths) };
 }
 
-/** Checks a path as `checkHostPath`. Rejects with a `UserError` too if its file system hangs. */
+/** Like `checkHostPath`, but also rejects with a `UserError` if the file system hangs. */
 export async function checkHostPathInTime(source: NonNullable<Volume['hostPath']>, paths: PathGuard): Promise<void> {
   const { path, type = '' } = source;
   if (kinds[type] === undefined) return;
-  await unlessHung(
+  await failIfHung(
     `hostPath ${path} cannot be checked`,
     paths.run(path, () => checkHostPath(source)),
   );
 }
 
-/** Rejects as `work` does, and with a `UserError` that begins with `problem` if a file system hangs. */
-export async function unlessHung(problem: string, work: Promise<void>): Promise<void> {
+/** Waits for `work`. If its file system hangs, rejects with a `UserError` that begins with `problem`. */
+export async function failIfHung(problem: string, work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (error) {
     if (!(error instanceof HungPathError)) throw error;
     throw new UserError(`${problem}: ${error.message}`, {
-      hint: 'Check its server. The pod starts once it answers.',
+      hint: 'Check the server of this file system. The pod starts once it answers.',
       cause: error,
     });
   }
 }
 
-/** Checks that the path has this type. Creates a missing path of an …OrCreate type. An empty type checks nothing. */
+/**
+ * Checks that the path has this type. Creates a missing path of an …OrCreate type. Does nothing if the type is empty.
+ */
 export async function checkHostPath({ path, type = '' }: NonNullable<Volume['hostPath']>): Promise<void> {
   const kind = kinds[type];
   if (kind === undefined) return;

@@ -4,12 +4,13 @@ import { ifPresent } from '../../files/if-present.ts';
 import { OpenEntry } from '../host/open-entry.ts';
 
 /*
- * INVARIANTS: containers may change a volume meanwhile, so a resolved path is only a hint. From the root of the volume
- * each part is opened inside the one before it, and none may be a link. Paths are bytes, one character a byte.
+ * INVARIANTS: containers may change a volume at any time, so a resolved path is only a hint. From the root of the
+ * volume each component is opened inside the previous one, and none may be a link. Paths are bytes, one character per
+ * byte.
  */
 
 /**
- * Opens a path inside a volume. Follows links within the volume. Rejects if the path leads out of it. kubelet:
+ * Opens a path inside a volume. Follows links within the volume. Rejects if the path is outside of it. kubelet:
  * pkg/volume/util/subpath/subpath_linux.go safeOpenSubPath
  */
 export async function openInsideVolume(volumePath: string, path: string): Promise<OpenEntry> {
@@ -23,7 +24,7 @@ export async function existsInsideVolume(volumePath: string, path: string): Prom
 }
 
 /**
- * Makes a folder inside a volume, with its missing parents. All get the permissions of the volume, regardless of the
+ * Creates a folder inside a volume with its missing parents. All get the permissions of the volume, regardless of the
  * umask. kubelet: pkg/volume/util/subpath/subpath_linux.go SafeMakeDir
  */
 export async function makeFolderInsideVolume(volumePath: string, path: string): Promise<void> {
@@ -44,7 +45,7 @@ export async function makeFolderInsideVolume(volumePath: string, path: string): 
 
 async function openBelow(root: string, resolved: string): Promise<OpenEntry> {
   const below = root === '/' ? root : `${root}/`;
-  if (resolved !== root && !resolved.startsWith(below)) throw new Error('the path leads out of the volume');
+  if (resolved !== root && !resolved.startsWith(below)) throw new Error('the path is outside of the volume');
   let entry = await OpenEntry.open(bytes(root));
   try {
     for (const name of namesIn(resolved.slice(root.length))) entry = await replace(entry, await entry.openChild(name));
@@ -60,7 +61,7 @@ async function replace(entry: OpenEntry, next: OpenEntry): Promise<OpenEntry> {
   return next;
 }
 
-/** The longest existing part of a path, and the names after it. */
+/** The longest existing prefix of a path, and the remaining names. */
 async function deepestExisting(
   root: string,
   names: readonly string[],
@@ -76,7 +77,7 @@ const resolve = (path: Buffer): Promise<string> => realpath(path, { encoding: 'l
 const bytes = (path: string): Buffer => Buffer.from(path, 'latin1');
 const toBytes = (path: string): string => Buffer.from(path).toString('latin1');
 
-/** The parts of a path, as bytes. */
+/** The components of a path, as bytes. */
 function namesOf(path: string): string[] {
   const names = namesIn(toBytes(path));
   if (names.includes('..')) throw new Error("the path has a '..' in it");

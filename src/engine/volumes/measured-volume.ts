@@ -4,18 +4,18 @@ import type { ClaimName, PersistentVolume, PersistentVolumeSource } from '../../
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import type { MountedVolume } from './volume-mounter.ts';
 
-/** A volume with usage of its own. */
+/** A volume whose usage is measured separately. */
 export interface MeasuredVolume {
-  /** In the pod. */
+  /** Name in the pod. */
   name: string;
-  /** Name of its folder: that of the PersistentVolume, or else of the volume. */
+  /** Name of its folder: the PersistentVolume's name if there is one, otherwise the volume's. */
   specName: string;
   path: string;
-  /** `files` are counted, `disk` is the whole file system, and a `driver` is asked. */
-  by: 'files' | 'disk' | 'driver';
+  /** How usage is measured: count the `files`, read the whole file system (`disk`), or ask the CSI `driver`. */
+  method: 'files' | 'disk' | 'driver';
   /** Name of the CSI driver. Empty without one. */
   driver: string;
-  /** The claim that the pod names or brings. */
+  /** The claim that the pod references, or its generic ephemeral claim. */
   pvcRef?: ClaimName;
 }
 
@@ -26,14 +26,14 @@ interface Request {
 }
 
 /**
- * How the usage of a volume is measured. Returns undefined for hostPath, images and NFS. kubelet: the metrics providers
- * of pkg/volume
+ * Decides how the usage of a volume is measured. Returns undefined for hostPath, images and NFS. kubelet: the metrics
+ * providers of pkg/volume
  */
 export function measuredVolume(volume: Volume, { pod, claims, mount }: Request): MeasuredVolume | undefined {
   const { name, persistentVolumeClaim, ephemeral, csi } = volume;
   const { namespace } = pod.metadata;
-  const measured: MeasuredVolume = { name, specName: name, path: mount.hostPath, by: 'files', driver: '' };
-  if (csi !== undefined) return { ...measured, by: 'driver', driver: csi.driver };
+  const measured: MeasuredVolume = { name, specName: name, path: mount.hostPath, method: 'files', driver: '' };
+  if (csi !== undefined) return { ...measured, method: 'driver', driver: csi.driver };
   if (persistentVolumeClaim !== undefined) {
     const pvcRef = { name: persistentVolumeClaim.claimName, namespace };
     const bound = claims.boundClaim(pvcRef).volume;
@@ -47,13 +47,13 @@ export function measuredVolume(volume: Volume, { pod, claims, mount }: Request):
     : { ...measured, pvcRef: { name: `${pod.metadata.name}-${name}`, namespace } };
 }
 
-type How = Partial<MeasuredVolume> | undefined;
+type Measurement = Partial<MeasuredVolume> | undefined;
 
-/** One row a kind of PersistentVolume. */
-const persistentKinds: ByKind<PersistentVolumeSource, [PersistentVolume], How> = {
-  csi: ({ driver }, { name }) => ({ by: 'driver', driver, specName: name }),
-  local: () => ({ by: 'disk' }),
+/** One row per kind of PersistentVolume. */
+const persistentKinds: ByKind<PersistentVolumeSource, [PersistentVolume], Measurement> = {
+  csi: ({ driver }, { name }) => ({ method: 'driver', driver, specName: name }),
+  local: () => ({ method: 'disk' }),
   hostPath: () => undefined,
-  // A call to a dead server would hold a thread.
+  // A call to a dead server would block a thread.
   nfs: () => undefined,
 };

@@ -8,7 +8,7 @@ import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 
 type NFSSource = NonNullable<Volume['nfs']>;
 
-/** Folders where `mount` looks for its helpers. */
+/** Folders where `mount` searches for its helpers. */
 const helperFolders = ['/sbin', '/sbin/fs.d', '/sbin/fs', '/usr/sbin'];
 
 /** A share of an NFS server. kubelet: pkg/volume/nfs/nfs.go */
@@ -21,20 +21,20 @@ export function nfsVolume(source: NFSSource, { podDir, volume, signal }: VolumeR
   };
 }
 
-/** Folder of the mounted shares of a pod. */
+/** Folder of a pod's mounted shares. */
 export const nfsFolder = (podDir: string): string => join(podDir, 'volumes', 'kubernetes.io~nfs');
 export const nfsPath = (podDir: string, name: string): string => join(nfsFolder(podDir), name);
 
 interface Share {
   source: NFSSource;
   mountOptions: readonly string[];
-  /** Ends the mount. */
+  /** Cancels the mount. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Mounts the share on the path, unless it is. Rejects with a `UserError` if the machine cannot mount shares, or the
- * server refuses or does not answer.
+ * Mounts the share on the path unless it is mounted. Rejects with a `UserError` if the machine cannot mount shares, or
+ * if the server refuses or does not answer.
  */
 export async function mountNFS(
   path: string,

@@ -13,45 +13,46 @@ interface Ownership {
   /** True if containers can only read the volume. */
   readOnly: boolean;
   /**
-   * True: a volume whose folder has the group and its bits is left alone. As in Kubernetes, this is not for volumes
-   * that the node makes or rewrites.
+   * If true, skips a volume whose root already has the group and the mode bits. As in Kubernetes, not used for volumes
+   * that the node creates or rewrites.
    */
   onRootMismatch?: boolean;
-  /** Warned once of all entries that keep their owner or mode. */
+  /** Gets one warning about all entries that keep their owner or mode. */
   logger?: Pick<Logger, 'warn'> | undefined;
 }
 
 /**
- * Gives a volume to the pod's fsGroup. The group may read everything and, unless `readOnly`, write it. New files in its
- * folders belong to the group too. Containers may change the volume meanwhile: no link is followed. An entry whose file
- * system refuses the change is left as it is. kubelet: pkg/volume/volume_linux.go SetVolumeOwnership
+ * Changes the group of a volume to the pod's fsGroup. The group may read everything and, unless `readOnly`, write it.
+ * New files in its folders belong to the group too. Links are not followed, because containers may change the volume at
+ * the same time. Skips entries whose file system refuses the change. kubelet: pkg/volume/volume_linux.go
+ * SetVolumeOwnership
  */
 export async function setVolumeOwnership(path: string, ownership: Ownership): Promise<void> {
   const { fsGroup: group, readOnly, onRootMismatch = false, logger } = ownership;
   if (group === undefined) return;
   const fileBits = readOnly ? 0o440 : 0o660;
-  if (onRootMismatch && (await isGivenTo(path, group, fileBits))) return;
+  if (onRootMismatch && (await hasGroup(path, group, fileBits))) return;
   const refused = new Refusals();
   await walkTree(path, async (folder, { name }) => {
-    refused.add(await giveToGroup(folder.at(name), group, fileBits), name);
+    refused.add(await changeGroup(folder.at(name), group, fileBits), name);
     return undefined;
   });
-  refused.add(await giveToGroup(path, group, fileBits), Buffer.from(basename(path)).toString('latin1'));
+  refused.add(await changeGroup(path, group, fileBits), Buffer.from(basename(path)).toString('latin1'));
   if (refused.first !== undefined) {
     const { err, name } = refused.first;
     logger?.warn(
       { err, path, first: name, entries: refused.entries },
-      'Parts of a volume do not belong to its fsGroup',
+      'Could not apply fsGroup to some entries of a volume',
     );
   }
 }
 
-/** The entries that keep their owner or mode. Only the first one is described, because a volume may have any number. */
+/** Counts the entries that keep their owner or mode. Describes only the first, because there may be any number. */
 class Refusals {
   entries = 0;
   first: { err: string; name: string } | undefined;
 
-  /** `name`: one character a byte. */
+  /** `name` has one character per byte. */
   add(error: unknown, name: string): void {
     if (error === undefined) return;
     this.entries += 1;
@@ -62,12 +63,12 @@ class Refusals {
   }
 }
 
-/** True if the pod wants the ownership of its volumes changed only where it differs. */
+/** True if fsGroupChangePolicy is OnRootMismatch. */
 export function changesOwnershipOnMismatch({ spec }: Pod): boolean {
   return spec.securityContext?.fsGroupChangePolicy === 'OnRootMismatch';
 }
 
-async function isGivenTo(path: string, group: number, fileBits: number): Promise<boolean> {
+async function hasGroup(path: string, group: number, fileBits: number): Promise<boolean> {
   const { gid, mode } = await lstat(path);
   const bits = fileBits | folderBits;
   return gid === group && (mode & bits) === bits;
@@ -75,19 +76,19 @@ async function isGivenTo(path: string, group: number, fileBits: number): Promise
 
 const folderBits = 0o2110;
 
-/** Resolves with the first error of a change that was refused. Rejects if the entry cannot be looked at. */
-async function giveToGroup(path: string | Buffer, group: number, fileBits: number): Promise<unknown> {
+/** Resolves with the first error of a refused change, or undefined. Rejects if the entry cannot be read. */
+async function changeGroup(path: string | Buffer, group: number, fileBits: number): Promise<unknown> {
   try {
     if ((await lstat(path)).isSymbolicLink()) return await refusal(lchown(path, -1, group));
-    // By descriptor, because a container could put a link in its place.
-    return await giveEntryToGroup(await OpenEntry.open(path), group, fileBits);
+    // Use a descriptor, because a container could replace the entry with a link.
+    return await changeEntryGroup(await OpenEntry.open(path), group, fileBits);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
 
-async function giveEntryToGroup(entry: OpenEntry, group: number, fileBits: number): Promise<unknown> {
+async function changeEntryGroup(entry: OpenEntry, group: number, fileBits: number): Promise<unknown> {
   try {
     const chownRefusal = await refusal(chown(entry.path, -1, group));
     const mode = Number(entry.stats.mode) & 0o7777;
@@ -99,7 +100,7 @@ async function giveEntryToGroup(entry: OpenEntry, group: number, fileBits: numbe
   }
 }
 
-/** The error of a change to an entry, if it fails. A missing entry needs none. */
+/** Resolves with the error if the change fails, or undefined. A missing entry is not an error. */
 async function refusal(change: Promise<void>): Promise<unknown> {
   try {
     await change;

@@ -9,7 +9,7 @@ import { bindMount, isMountPoint, unmountTree } from '../host/mounts.ts';
 import type { OpenEntry } from '../host/open-entry.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 
-/** A part of a volume that a container mounts. kubelet: pkg/volume/util/subpath Subpath */
+/** A subpath of a volume that a container mounts. kubelet: pkg/volume/util/subpath Subpath */
 export interface SubPath {
   /** `<root-dir>/pods/<uid>` */
   podDir: string;
@@ -28,10 +28,10 @@ export function subPathTarget({ podDir, volumeName, containerName, mountIndex }:
 }
 
 /**
- * Mounts a subpath of a volume at `subPathTarget`. Makes a folder if the subpath is missing. An existing mount of the
- * same file or folder stays; any other is replaced. Containers cannot redirect it outside of the volume. Rejects with a
- * `UserError` that gives the cause without paths of the host. The next call or the pod's removal cleans up after a
- * crash. kubelet: pkg/volume/util/subpath/subpath_linux.go PrepareSafeSubpath
+ * Mounts a subpath of a volume at `subPathTarget`. Creates a folder if the subpath is missing. Keeps an existing mount
+ * of the same file or folder and replaces any other. Containers cannot redirect it outside of the volume. Rejects with
+ * a `UserError` that does not mention paths of the host. The next call or the pod's removal cleans up after a crash.
+ * kubelet: pkg/volume/util/subpath/subpath_linux.go PrepareSafeSubpath
  */
 export async function bindSubPath(subPath: SubPath): Promise<void> {
   const { volumePath, path, volumeName, containerName } = subPath;
@@ -94,7 +94,7 @@ async function failingWith(message: string, work: Promise<void>): Promise<void> 
   }
 }
 
-/** Without the path, which is a descriptor or a folder of the agent. */
+/** Leaves out the path, which is a descriptor or one of the agent's folders. */
 function causeText(cause: unknown): string {
   if (!isSystemError(cause)) return errorMessage(cause);
   const [, reason = cause.code] = getSystemErrorMap().get(cause.errno ?? 0) ?? [];

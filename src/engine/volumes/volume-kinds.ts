@@ -7,38 +7,38 @@ import { emptyDirVolume } from './empty-dir.ts';
 import { ephemeralVolume } from './ephemeral-volume.ts';
 import { hostPathVolume } from './host-path.ts';
 import { nfsVolume } from './nfs-volume.ts';
-import { payloadVolume } from './payload-volume.ts';
+import { contentVolume } from './content-volume.ts';
 import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 
-/** One row a kind of volume. Every kind of the Pod API is here or in `unmountableVolumes`. */
+/** One row per kind of volume. Every kind of the Pod API is listed here or in `unmountableVolumes`. */
 const volumeKinds: ByKind<Omit<VolumeSources, UnmountableVolume>, [VolumeRequest], VolumeMounter> = {
-  configMap: payloadVolume('kubernetes.io~configmap', ''),
+  configMap: contentVolume('kubernetes.io~configmap', ''),
   csi: csiVolume,
-  downwardAPI: payloadVolume('kubernetes.io~downward-api', 'Memory'),
+  downwardAPI: contentVolume('kubernetes.io~downward-api', 'Memory'),
   emptyDir: emptyDirVolume,
   ephemeral: ephemeralVolume,
   hostPath: hostPathVolume,
   image: imageVolume,
   nfs: nfsVolume,
   persistentVolumeClaim: claimVolume,
-  projected: payloadVolume('kubernetes.io~projected', 'Memory'),
-  secret: payloadVolume('kubernetes.io~secret', 'Memory'),
+  projected: contentVolume('kubernetes.io~projected', 'Memory'),
+  secret: contentVolume('kubernetes.io~secret', 'Memory'),
 };
 
-/** Throws a `UserError` for a kind that a node without API server cannot mount. */
+/** Throws a `UserError` if a node without an API server cannot mount this kind. */
 export function volumeMounter(request: VolumeRequest): VolumeMounter {
   const mounter = byKind(request.volume, volumeKinds, request);
   if (mounter !== undefined) return mounter;
   const kind = Object.keys(request.volume).find((key) => key !== 'name') ?? 'unknown';
   const reasons: Readonly<Record<string, string>> = unmountableVolumes;
-  throw new UserError(`${kind}: ${reasons[kind] ?? 'volumes of this kind are not known'}`, {
+  throw new UserError(`${kind}: ${reasons[kind] ?? 'unknown kind of volume'}`, {
     hint:
       'Use emptyDir, hostPath, configMap, secret, projected, downwardAPI, persistentVolumeClaim, ephemeral, csi, nfs ' +
       'or image.',
   });
 }
 
-/** The runtime mounts the image after it was pulled. kubelet: pkg/volume/image */
+/** The agent pulls the image; the runtime mounts it. kubelet: pkg/volume/image */
 function imageVolume(_source: unknown, { imageVolumes }: VolumeRequest): VolumeMounter {
   return {
     mount: { hostPath: '', readOnly: true, managed: false },

@@ -4,7 +4,7 @@ import { initAndRegularContainers } from '../../api/values/containers.ts';
 import type { Clock } from '../../clock.ts';
 import { toError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { pathExists } from '../../files/path-exists.ts';
 import { isFileName, type PodDirs } from '../host/pod-dirs.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
@@ -17,36 +17,36 @@ import { shareMountsBelow } from '../host/mounts.ts';
 import { removeTree } from '../host/remove-tree.ts';
 import type { Meter } from '../view/meter.ts';
 import { volumePlugin } from '../../api/values/volume-plugin.ts';
-import { unlessHung } from './host-path.ts';
+import { failIfHung } from './host-path.ts';
 import { type MeasuredVolume, measuredVolume } from './measured-volume.ts';
 import { nfsFolder } from './nfs-volume.ts';
 import { volumeMounter } from './volume-kinds.ts';
 import type { MountedVolume, VolumeMounter } from './volume-mounter.ts';
-import type { PayloadSources } from './volume-payload.ts';
+import type { ContentSources } from './projected-content.ts';
 
 export interface PodVolumes {
   /** Mountable volumes, by name. */
   mounted: ReadonlyMap<string, MountedVolume>;
   /**
-   * Errors of volumes that could not be set up or updated, by name. A volume that is also in `mounted` keeps its old
-   * content.
+   * Errors of volumes that could not be set up or updated, by name. If such a volume is also in `mounted`, it has its
+   * old content.
    */
   failures: ReadonlyMap<string, Error>;
 }
 
-interface Deps extends PayloadSources {
+interface Deps extends ContentSources {
   podDirs: PodDirs;
   clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Feature gate ImageVolume. */
   imageVolumes: boolean;
   claims: VolumeClaims;
-  /** Undefined on a node without plugins. */
+  /** Undefined if the node has no plugins. */
   csi?: CSIVolumes | undefined;
-  /** Called with the UID of a pod whose claim was in use by another pod, and may be free now. */
+  /** Called with the UID of a pod that waited for a claim which may now be free. */
   onClaimFreed?: (uid: string) => void;
   meter?: Pick<Meter, 'observe'> | undefined;
   logger?: Pick<Logger, 'warn'> | undefined;
-  /** One thread of Node. Hung manifests hold two, and the last one is for all else. */
+  /** Uses at most one thread of Node's pool. Hung manifests block two; the last one serves everything else. */
   paths: PathGuard;
 }
 
@@ -58,8 +58,9 @@ export class VolumeManager {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Sets up every volume that a container of the pod mounts. Updates those made from ConfigMaps, Secrets or the pod.
-   * All others keep their content. The signal ends calls to drivers. One call at a time per pod.
+   * Sets up every volume that a container of the pod mounts. Updates volumes whose content comes from ConfigMaps,
+   * Secrets or the pod; all others keep their content. The signal cancels calls to drivers. Call it once at a time per
+   * pod.
    */
   async mountPodVolumes(pod: Pod, signal?: AbortSignal): Promise<PodVolumes> {
     const mounted = new Map<string, MountedVolume>();
@@ -68,13 +69,13 @@ export class VolumeManager {
       let mounter: VolumeMounter | undefined;
       try {
         mounter = this.mounterOf(pod, volume, signal);
-        await this.measured(volume, mounter.setUp());
+        await this.recordDuration(volume, mounter.setUp());
         const { mount } = mounter;
         if (mayHang(mount) && hasSubPath(pod, volume.name)) {
-          await unlessHung(`volume "${volume.name}" has a subPath`, this.deps.paths.check(mount.hostPath));
+          await failIfHung(`volume "${volume.name}" has a subPath`, this.deps.paths.check(mount.hostPath));
         }
-        // Other volumes are shared by the machine, or the runtime reports that they are not.
-        if (mount.managed && mount.persistent !== true && passesMountsOn(pod, volume.name))
+        // Mounts on other paths are already shared, or the runtime reports that they are not.
+        if (mount.managed && mount.persistent !== true && propagatesMounts(pod, volume.name))
           await shareMountsBelow(mount.hostPath);
         mounted.set(volume.name, mount);
       } catch (error) {
@@ -86,41 +87,41 @@ export class VolumeManager {
   }
 
   /**
-   * Unmounts and removes the volumes of a terminated pod. The rest of its folder stays, and so do the data of its
-   * claims. Does nothing if they are missing.
+   * Unmounts and removes the volumes of a terminated pod. Keeps the rest of the pod's folder and the data of its
+   * claims. Does nothing if there are no volumes.
    */
   async unmountPodVolumes(uid: string): Promise<void> {
-    // Such a pod has no folder.
+    // A pod with this UID has no folder.
     if (!isFileName(uid)) return;
     const podDir = this.deps.podDirs.podDir(uid);
     await this.deps.csi?.tearDownPod(uid);
     for (const folder of await foldersToRemove(podDir)) await removeTree(join(podDir, folder));
-    this.podRemoved();
+    this.wakeWaitingPods();
   }
 
   /**
-   * Unmounts the claims and shares of a stopped pod, so that other pods may use them. Volumes with data of the pod's
-   * own stay. The next set-up mounts the others again. Does nothing if they are missing.
+   * Unmounts the claims and shares of a stopped pod, so that other pods may use them. Keeps the volumes that hold the
+   * pod's data. The next set-up mounts the claims and shares again.
    */
   async unmountStoppedPod(uid: string): Promise<void> {
     if (!isFileName(uid)) return;
     const podDir = this.deps.podDirs.podDir(uid);
-    // Parts of volumes come first, because a driver cannot release a volume in use.
+    // Unmount subpaths first, because a driver cannot release a volume in use.
     await removeIfPresent(join(podDir, 'volume-subpaths'));
     await this.deps.csi?.tearDownPersistent(uid);
     await removeIfPresent(nfsFolder(podDir));
     // The claims are in use until here.
     await removeIfPresent(join(podDir, 'plugins', claimNotes));
-    this.podRemoved();
+    this.wakeWaitingPods();
   }
 
-  /** Wakes the pods that waited for a claim of another pod, after one pod less uses claims. */
-  podRemoved(): void {
-    for (const uid of this.deps.claims.takeWaiting()) this.deps.onClaimFreed?.(uid);
+  /** Wakes the pods that wait for claims, because a pod has released its claims. */
+  wakeWaitingPods(): void {
+    for (const uid of this.deps.claims.drainWaiting()) this.deps.onClaimFreed?.(uid);
   }
 
   /** kubelet: volume/util/operationexecutor operation_executor.go, volume/util/metrics.go */
-  private async measured(volume: Volume, setUp: Promise<void>): Promise<void> {
+  private async recordDuration(volume: Volume, setUp: Promise<void>): Promise<void> {
     const { meter, clock } = this.deps;
     const startedAtMonotonic = clock.monotonic();
     let status = 'fail-unknown';
@@ -155,7 +156,7 @@ export class VolumeManager {
     return new Map(mountedVolumes(pod).map((volume) => [volume.name, this.mounterOf(pod, volume).mount]));
   }
 
-  /** The mounted volumes of a pod with usage of their own. Leaves out those that could not be mounted now. */
+  /** The mounted volumes of a pod whose usage is measured separately. Leaves out volumes that cannot be mounted now. */
   measuredVolumes(pod: Pod): MeasuredVolume[] {
     const { claims } = this.deps;
     return mountedVolumes(pod).flatMap((volume) => {
@@ -168,8 +169,8 @@ export class VolumeManager {
   }
 
   /**
-   * Usage of a volume as its CSI driver reports it. Resolves with undefined if it reports none, rejects with a
-   * `UserError` if the driver fails.
+   * Reads the usage of a volume from its CSI driver. Resolves with undefined if the driver reports no usage. Rejects
+   * with a `UserError` if the driver fails.
    */
   async driverUsage(podUID: string, specName: string, signal: AbortSignal): Promise<FsUsage | undefined> {
     return this.deps.csi?.usage(podUID, specName, { signal });
@@ -183,19 +184,19 @@ export class VolumeManager {
 }
 
 /**
- * Folders of a pod, in the order of their removal. Markers come before volumes, because a volume without one is made
- * again. Notes of claims come after volumes, because the claims are in use until then. Only folders that are there,
- * because each removal reads all mounts of the machine.
+ * The existing folders of a pod, in order of removal. Markers come before volumes, because a volume without a marker is
+ * created again. Records of claims come after volumes, because the claims are in use until then. Missing folders are
+ * left out, because each removal reads all mounts of the machine.
  */
 async function foldersToRemove(podDir: string): Promise<string[]> {
-  const present = await namesIn(podDir);
-  const plugins = await namesIn(join(podDir, 'plugins'));
+  const present = await listFolder(podDir);
+  const plugins = await listFolder(join(podDir, 'plugins'));
   const markers = plugins.filter((name) => name !== claimNotes).map((name) => join('plugins', name));
   const order = plugins.includes(claimNotes) ? [...markers, 'volumes', 'plugins'] : ['plugins', 'volumes'];
   return ['volume-subpaths', ...order].filter((folder) => present.includes(folder) || markers.includes(folder));
 }
 
-/** Removes a folder. Reads the mounts of the machine only if it is there. */
+/** Removes a folder. Reads the mounts of the machine only if the folder exists. */
 async function removeIfPresent(folder: string): Promise<void> {
   if (await pathExists(folder)) await removeTree(folder);
 }
@@ -208,19 +209,19 @@ function mountedVolumes({ spec }: Pod): Volume[] {
   return (spec.volumes ?? []).filter(({ name }) => names.has(name));
 }
 
-/** True for a volume that other machines or programs may serve. */
+/** True if another machine or program may serve the volume. */
 const mayHang = ({ hostPath, managed, persistent }: MountedVolume): boolean =>
   hostPath !== '' && (!managed || persistent === true);
 
-/** True if a container mounts a part of the volume, for which the agent goes into it. */
+/** True if a container mounts a subpath, because the agent then reads inside the volume. */
 function hasSubPath({ spec }: Pod, volumeName: string): boolean {
   return initAndRegularContainers(spec).some(({ volumeMounts = [] }) =>
     volumeMounts.some(({ name, subPath, subPathExpr }) => name === volumeName && Boolean(subPath ?? subPathExpr)),
   );
 }
 
-/** True if a container propagates mounts in this volume, in either direction. Then runtimes require a shared mount. */
-function passesMountsOn({ spec }: Pod, volumeName: string): boolean {
+/** True if a container propagates mounts of this volume in either direction. Runtimes then require a shared mount. */
+function propagatesMounts({ spec }: Pod, volumeName: string): boolean {
   return initAndRegularContainers(spec).some(({ volumeMounts = [] }) =>
     volumeMounts.some(({ name, mountPropagation = 'None' }) => name === volumeName && mountPropagation !== 'None'),
   );

@@ -4,24 +4,24 @@ import type { CSIVolumes } from '../csi/csi-volumes.ts';
 import type { PathGuard } from '../host/path-guard.ts';
 import type { Logger } from '../../logger.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
-import type { PayloadSources } from './volume-payload.ts';
+import type { ContentSources } from './projected-content.ts';
 
 /** A pod's volume on the host, ready for mounting into a container. kubelet: pkg/volume Attributes */
 export interface MountedVolume {
-  /** Empty for an image, which the runtime mounts itself. */
+  /** Empty for an image, because the runtime mounts images. */
   hostPath: string;
-  /** The image to mount. Set once it was pulled. */
+  /** The image to mount. Set once it is pulled. */
   image?: NonNullable<NonNullable<ContainerConfig['mounts']>[number]['image']>;
   /** True if containers can only read it. */
   readOnly: boolean;
   /** True if it belongs to the pod, so that SELinux may give it the container's label. */
   managed: boolean;
-  /** True if its content outlives the pod, so that it is not the pod's usage. */
+  /** True if its content outlives the pod, so it does not count as the pod's usage. */
   persistent?: boolean;
 }
 
 /** A volume to set up, and its sources. */
-export interface VolumeRequest extends PayloadSources {
+export interface VolumeRequest extends ContentSources {
   pod: Pod;
   podDir: string;
   volume: Volume;
@@ -30,21 +30,21 @@ export interface VolumeRequest extends PayloadSources {
   /** Feature gate ImageVolume. */
   imageVolumes: boolean;
   claims: VolumeClaims;
-  /** Of hostPath volumes, whose file systems may hang. */
+  /** Guards hostPath volumes, whose file systems may hang. */
   paths: PathGuard;
-  /** Undefined on a node without plugins. */
+  /** Undefined if the node has no plugins. */
   csi?: CSIVolumes | undefined;
-  /** Ends calls to drivers. */
+  /** Cancels calls to drivers. */
   signal?: AbortSignal | undefined;
   logger?: Pick<Logger, 'warn'> | undefined;
 }
 
 /** Sets up one volume of a pod. kubelet: pkg/volume Mounter */
 export interface VolumeMounter {
-  /** That of a claim is only known after its set-up. */
+  /** For a claim, known only after the set-up. */
   readonly mount: MountedVolume;
-  /** Makes or updates the volume. Rejects with a `UserError` if the manifest or the node must change. */
+  /** Creates or updates the volume. Rejects with a `UserError` if the manifest or the node must change. */
   setUp: () => Promise<void>;
-  /** True if the volume may be mounted with its old content after a failed update. Unset if it never may. */
+  /** True if the volume may be mounted with its old content after a failed update. If unset, it never may. */
   hasContent?: () => Promise<boolean>;
 }

@@ -5,7 +5,7 @@ import { programVersion } from '../../process/program-version.ts';
 import { managedPaths } from '../../containerd/managed-paths.ts';
 import { readFileTail } from '../../files/regular-file.ts';
 import { readMountInfo } from '../../engine/host/mount-info.ts';
-import { namesIn } from '../../files/names-in.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { historyFolder } from '../../engine/history/history-file.ts';
 import { parseProcessCgroup } from '../../engine/stats/process-cgroup.ts';
 import { listPIDs } from '../../process/process-identity.ts';
@@ -57,7 +57,7 @@ export async function journalUnits(folder = '/etc/systemd/system'): Promise<stri
   const isOurs = async (file: string): Promise<boolean> =>
     (await readFile(`${folder}/${file}`, 'utf8').catch(() => '')).includes(serviceMark);
   const units = new Set(['kubelet-ts', 'kubelet']);
-  for (const file of (await namesIn(folder)).filter((name) => name.endsWith('.service')).sort()) {
+  for (const file of (await listFolder(folder)).filter((name) => name.endsWith('.service')).sort()) {
     if (await isOurs(file)) units.add(file.replace(/\.service$/, ''));
   }
   return [...units];
@@ -78,7 +78,7 @@ async function readJournal(): Promise<string> {
 /** The history of pods, read from the disk, because it needs no agent. */
 export async function historyParts(rootDir: string): Promise<Part[]> {
   const folder = historyFolder(rootDir);
-  const names = (await namesIn(folder)).filter((name) => name.includes('.jsonl')).sort();
+  const names = (await listFolder(folder)).filter((name) => name.includes('.jsonl')).sort();
   return Promise.all(
     names
       .slice(0, maxHistories)

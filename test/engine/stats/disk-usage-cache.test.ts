@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 
 const volume = (name: string, parts: Partial<MeasuredVolume>): MeasuredVolume => ({
-  ...{ name, specName: name, path: '', by: 'files', driver: '' },
+  ...{ name, specName: name, path: '', method: 'files', driver: '' },
   ...parts,
 });
 
@@ -64,8 +64,8 @@ function cacheWith({
       return [
         volume('cache', { path: join(folder, 'cache') }),
         volume('unmounted', { path: join(folder, 'missing') }),
-        volume('disk', { path: folder, by: 'disk', pvcRef }),
-        volume('driven', { path: folder, by: 'driver' }),
+        volume('disk', { path: folder, method: 'disk', pvcRef }),
+        volume('driven', { path: folder, method: 'driver' }),
       ];
     },
     hostsFileOf: () => join(folder, 'etc-hosts'),

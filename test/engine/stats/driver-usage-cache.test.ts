@@ -14,10 +14,10 @@ const pod: StatsPod = {
 const time = '2025-01-01T00:00:00.000Z';
 const pvcRef = { name: 'data', namespace: 'default' };
 const volumes: MeasuredVolume[] = [
-  { name: 'data', specName: 'pv-1', path: '/p/data', by: 'driver', driver: 'slow', pvcRef },
-  { name: 'more', specName: 'more', path: '/p/more', by: 'driver', driver: 'slow' },
-  { name: 'scratch', specName: 'scratch', path: '/p/scratch', by: 'driver', driver: 'quick' },
-  { name: 'cache', specName: 'cache', path: '/p/cache', by: 'files', driver: '' },
+  { name: 'data', specName: 'pv-1', path: '/p/data', method: 'driver', driver: 'slow', pvcRef },
+  { name: 'more', specName: 'more', path: '/p/more', method: 'driver', driver: 'slow' },
+  { name: 'scratch', specName: 'scratch', path: '/p/scratch', method: 'driver', driver: 'quick' },
+  { name: 'cache', specName: 'cache', path: '/p/cache', method: 'files', driver: '' },
 ];
 const manifest: Pod = makeStaticPod('web', {
   uid: 'u1',

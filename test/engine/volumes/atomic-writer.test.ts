@@ -3,8 +3,8 @@ import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink, unlink, writ
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { toError } from '../../../src/errors.ts';
-import { type FileOperations, hasPayload, writePayload } from '../../../src/engine/volumes/atomic-writer.ts';
-import type { Payload } from '../../../src/engine/volumes/payload.ts';
+import { type FileOperations, hasCompleteContent, writeContent } from '../../../src/engine/volumes/atomic-writer.ts';
+import type { VolumeContent } from '../../../src/engine/volumes/volume-content.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const now = Date.parse('2024-06-01T10:00:00Z');
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 /** Files of mode 0644 by path. */
-const payloadOf = (files: Readonly<Record<string, string>>): Payload =>
+const contentOf = (files: Readonly<Record<string, string>>): VolumeContent =>
   new Map(Object.entries(files).map(([path, text]) => [path, { data: Buffer.from(text), mode: 0o644 }]));
 
 /** Everything in a folder by path: mode and content of files, targets of links. Revisions are called `..revision`. */
@@ -44,11 +44,11 @@ async function readAll(files: readonly string[]): Promise<Record<string, string>
 
 describe('a volume of files', () => {
   test('is laid out as the kubelet does it', async () => {
-    const payload: Payload = new Map([
+    const content: VolumeContent = new Map([
       ['app.conf', { data: Buffer.from('a'), mode: 0o440 }],
       ['etc/deep/er.conf', { data: Buffer.from('b'), mode: 0o600 }],
     ]);
-    expect(await writePayload(folder, payload, { now })).toBe(true);
+    expect(await writeContent(folder, content, { now })).toBe(true);
     expect(await treeOf(folder)).toEqual({
       '..data': '-> ..revision',
       '..revision': '755',
@@ -63,84 +63,84 @@ describe('a volume of files', () => {
   });
 
   test('may be empty', async () => {
-    expect(await hasPayload(folder)).toBe(false);
-    await writePayload(folder, new Map(), { now });
+    expect(await hasCompleteContent(folder)).toBe(false);
+    await writeContent(folder, new Map(), { now });
     expect(await treeOf(folder)).toEqual({ '..data': '-> ..revision', '..revision': '755' });
-    expect(await hasPayload(folder)).toBe(true);
+    expect(await hasCompleteContent(folder)).toBe(true);
   });
 
   test('that is up to date is not touched', async () => {
-    await writePayload(folder, payloadOf({ a: '1', 'b/c': '2' }), { now });
+    await writeContent(folder, contentOf({ a: '1', 'b/c': '2' }), { now });
     const before = await readdir(folder);
     const changes = new Set<string>();
     const files = observed((operation) => {
       if (!['readlink', 'readdir', 'lstat'].includes(operation)) changes.add(operation);
     });
-    expect(await writePayload(folder, payloadOf({ a: '1', 'b/c': '2' }), { now: now + 1000, files })).toBe(false);
+    expect(await writeContent(folder, contentOf({ a: '1', 'b/c': '2' }), { now: now + 1000, files })).toBe(false);
     expect(await readdir(folder)).toEqual(before);
     expect([...changes]).toEqual([]);
   });
 
-  test.each<[string, Payload]>([
-    ['a content', payloadOf({ a: '2', 'b/c': '2' })],
-    ['a mode', new Map([...payloadOf({ a: '1', 'b/c': '2' }), ['a', { data: Buffer.from('1'), mode: 0o600 }]])],
-    ['a file that comes', payloadOf({ a: '1', 'b/c': '2', 'b/d': '3' })],
-    ['a file that goes', payloadOf({ a: '1' })],
-    ['a file that becomes a folder', payloadOf({ 'a/x': '1', 'b/c': '2' })],
-  ])('follows %s', async (_title, payload) => {
-    await writePayload(folder, payloadOf({ a: '1', 'b/c': '2' }), { now });
-    expect(await writePayload(folder, payload, { now: now + 1000 })).toBe(true);
+  test.each<[string, VolumeContent]>([
+    ['a content', contentOf({ a: '2', 'b/c': '2' })],
+    ['a mode', new Map([...contentOf({ a: '1', 'b/c': '2' }), ['a', { data: Buffer.from('1'), mode: 0o600 }]])],
+    ['a new file', contentOf({ a: '1', 'b/c': '2', 'b/d': '3' })],
+    ['a removed file', contentOf({ a: '1' })],
+    ['a file replaced by a folder', contentOf({ 'a/x': '1', 'b/c': '2' })],
+  ])('applies %s', async (_title, content) => {
+    await writeContent(folder, contentOf({ a: '1', 'b/c': '2' }), { now });
+    expect(await writeContent(folder, content, { now: now + 1000 })).toBe(true);
     const fresh = `${folder}-fresh`;
     await mkdir(fresh);
-    await writePayload(fresh, payload, { now });
+    await writeContent(fresh, content, { now });
     expect(await treeOf(folder)).toEqual(await treeOf(fresh));
   });
 
-  test('is put right when somebody changed it', async () => {
-    await writePayload(folder, payloadOf({ a: '1', b: '2' }), { now });
+  test('is repaired if another program changed it', async () => {
+    await writeContent(folder, contentOf({ a: '1', b: '2' }), { now });
     const before = await treeOf(folder);
     await writeFile(join(folder, '..data', 'a'), 'changed');
     await chmod(join(folder, '..data', 'b'), 0o777);
     await unlink(join(folder, 'a'));
     await symlink('..data/c', join(folder, 'c'));
-    await writePayload(folder, payloadOf({ a: '1', b: '2' }), { now: now + 1000 });
+    await writeContent(folder, contentOf({ a: '1', b: '2' }), { now: now + 1000 });
     expect(await treeOf(folder)).toEqual(before);
   });
 
   test('keeps folders in which other volumes are mounted', async () => {
     await mkdir(join(folder, 'nested', 'deep'), { recursive: true });
-    await writePayload(folder, payloadOf({ a: '1' }), { now });
-    await writePayload(folder, payloadOf({ b: '1' }), { now: now + 1000 });
+    await writeContent(folder, contentOf({ a: '1' }), { now });
+    await writeContent(folder, contentOf({ b: '1' }), { now: now + 1000 });
     expect((await readdir(folder)).filter((name) => !name.startsWith('..'))).toEqual(['b', 'nested']);
-    await expect(writePayload(folder, payloadOf({ nested: '1' }), { now: now + 2000 })).rejects.toThrow(
-      '"nested" is a file of the volume and a place where another volume is mounted',
+    await expect(writeContent(folder, contentOf({ nested: '1' }), { now: now + 2000 })).rejects.toThrow(
+      '"nested" is both a file of the volume and the mount point of another volume',
     );
     expect(await readAll(['b'])).toEqual({ b: '1' });
-    expect(await hasPayload(folder)).toBe(true);
+    expect(await hasCompleteContent(folder)).toBe(true);
   });
 
-  test('is not complete while another volume has the place of a file', async () => {
+  test('is not complete while another volume is mounted in place of a file', async () => {
     await mkdir(join(folder, 'b'));
-    await expect(writePayload(folder, payloadOf({ a: '1', b: '2', c: '3' }), { now })).rejects.toThrow(
-      '"b" is a file of the volume and a place where another volume is mounted',
+    await expect(writeContent(folder, contentOf({ a: '1', b: '2', c: '3' }), { now })).rejects.toThrow(
+      '"b" is both a file of the volume and the mount point of another volume',
     );
-    expect(await hasPayload(folder)).toBe(false);
+    expect(await hasCompleteContent(folder)).toBe(false);
   });
 
   test('is not complete without the link of a file', async () => {
-    await writePayload(folder, payloadOf({ a: '1', 'b/c': '2' }), { now });
-    expect(await hasPayload(folder)).toBe(true);
+    await writeContent(folder, contentOf({ a: '1', 'b/c': '2' }), { now });
+    expect(await hasCompleteContent(folder)).toBe(true);
     await unlink(join(folder, 'b'));
-    expect(await hasPayload(folder)).toBe(false);
+    expect(await hasCompleteContent(folder)).toBe(false);
   });
 
-  test('shows nobody a revision before it has its permissions', async () => {
-    await writePayload(folder, payloadOf({ a: '1' }), { now });
+  test('publishes a revision only with its permissions', async () => {
+    await writeContent(folder, contentOf({ a: '1' }), { now });
     let seen: unknown;
     const setPermissions = async (): Promise<void> => {
       seen = await readAll(['a']);
     };
-    await writePayload(folder, payloadOf({ a: '2' }), { now: now + 1000, setPermissions });
+    await writeContent(folder, contentOf({ a: '2' }), { now: now + 1000, setPermissions });
     expect(seen).toEqual({ a: '1' });
     expect(await readAll(['a'])).toEqual({ a: '2' });
   });
@@ -150,22 +150,22 @@ describe('a volume of files', () => {
     async (path) => {
       const clean = `${folder}-clean`;
       await mkdir(clean);
-      await writePayload(clean, payloadOf({ 'a/b': '1' }), { now });
-      expect(await writePayload(folder, payloadOf({ [path]: '1' }), { now })).toBe(true);
+      await writeContent(clean, contentOf({ 'a/b': '1' }), { now });
+      expect(await writeContent(folder, contentOf({ [path]: '1' }), { now })).toBe(true);
       expect(await treeOf(folder)).toEqual(await treeOf(clean));
       const before = await readdir(folder);
-      expect(await writePayload(folder, payloadOf({ [path]: '1' }), { now: now + 1000 })).toBe(false);
+      expect(await writeContent(folder, contentOf({ [path]: '1' }), { now: now + 1000 })).toBe(false);
       expect(await readdir(folder)).toEqual(before);
     },
   );
 
-  test('has the later one of two files with the same clean path', async () => {
-    await writePayload(folder, payloadOf({ 'a//b': '1', 'a/b': '2', './a/b': '3' }), { now });
+  test('the last of two files with the same normalized path wins', async () => {
+    await writeContent(folder, contentOf({ 'a//b': '1', 'a/b': '2', './a/b': '3' }), { now });
     expect(await readAll(['a/b'])).toEqual({ 'a/b': '3' });
   });
 
-  test('refuses paths that lead out of it before it writes anything', async () => {
-    await expect(writePayload(folder, payloadOf({ a: '1', '../b': '2' }), { now })).rejects.toThrow(
+  test('rejects paths outside of it before anything is written', async () => {
+    await expect(writeContent(folder, contentOf({ a: '1', '../b': '2' }), { now })).rejects.toThrow(
       'invalid path "../b" in the volume: must not contain ".."',
     );
     expect(await readdir(folder)).toEqual([]);
@@ -176,52 +176,52 @@ describe('a crash', () => {
   const was = { keep: 'same', change: 'old', 'gone/file': 'old' };
   const becomes = { keep: 'same', change: 'new', 'come/file': 'new' };
 
-  /**
-   * Writes in a folder of its own that holds `was`, if anything, and dies at an operation; false if it lived to the
-   * end.
-   */
-  async function dieAt(operation: number, before: Payload | undefined): Promise<boolean> {
+  /** Writes to a new folder with content `was`, if given, and dies at an operation. Returns false if it survived. */
+  async function dieAt(operation: number, before: VolumeContent | undefined): Promise<boolean> {
     folder = join(await temporaryFolder(), 'volume');
     await mkdir(folder);
-    if (before !== undefined) await writePayload(folder, before, { now });
+    if (before !== undefined) await writeContent(folder, before, { now });
     let operations = 0;
     const files = observed(() => {
       operations += 1;
       if (operations >= operation) throw new Error('killed');
     });
-    return writePayload(folder, payloadOf(becomes), { now: now + 1000, files }).then(
+    return writeContent(folder, contentOf(becomes), { now: now + 1000, files }).then(
       () => false,
       () => true,
     );
   }
 
-  test.each<[string, Payload | undefined]>([
+  test.each<[string, VolumeContent | undefined]>([
     ['the first write', undefined],
-    ['an update', payloadOf(was)],
-  ])('at any moment of %s shows one whole revision, and the next write puts the rest right', async (_title, before) => {
-    const fresh = join(await temporaryFolder(), 'fresh');
-    await mkdir(fresh);
-    await writePayload(fresh, payloadOf(becomes), { now });
-    let deaths = 0;
-    while (await dieAt(deaths + 1, before)) {
-      deaths += 1;
-      const current = (await hasPayload(folder)) ? (await readdir(join(folder, '..data'))).sort() : [];
-      const whole = [[], Object.keys(becomes), ...(before === undefined ? [] : [Object.keys(was)])];
-      expect(whole.map((files) => files.map((file) => file.split('/')[0]).sort())).toContainEqual(current);
-      if (current.length > 0) {
-        const isNew = current.includes('come');
-        expect(await readAll(Object.keys(isNew ? becomes : was))).toEqual(isNew ? becomes : was);
+    ['an update', contentOf(was)],
+  ])(
+    'at any moment of %s leaves one complete revision, and the next write repairs the rest',
+    async (_title, before) => {
+      const fresh = join(await temporaryFolder(), 'fresh');
+      await mkdir(fresh);
+      await writeContent(fresh, contentOf(becomes), { now });
+      let deaths = 0;
+      while (await dieAt(deaths + 1, before)) {
+        deaths += 1;
+        const current = (await hasCompleteContent(folder)) ? (await readdir(join(folder, '..data'))).sort() : [];
+        const whole = [[], Object.keys(becomes), ...(before === undefined ? [] : [Object.keys(was)])];
+        expect(whole.map((files) => files.map((file) => file.split('/')[0]).sort())).toContainEqual(current);
+        if (current.length > 0) {
+          const isNew = current.includes('come');
+          expect(await readAll(Object.keys(isNew ? becomes : was))).toEqual(isNew ? becomes : was);
+        }
+        await writeContent(folder, contentOf(becomes), { now: now + 2000 });
+        expect(await treeOf(folder)).toEqual(await treeOf(fresh));
       }
-      await writePayload(folder, payloadOf(becomes), { now: now + 2000 });
-      expect(await treeOf(folder)).toEqual(await treeOf(fresh));
-    }
-    expect(deaths).toBeGreaterThan(15);
-  });
+      expect(deaths).toBeGreaterThan(15);
+    },
+  );
 
-  test('that is followed by a return to what was there before leaves just that', async () => {
-    const before = payloadOf(was);
+  test('followed by a write of the previous content leaves only that content', async () => {
+    const before = contentOf(was);
     for (let operation = 1; await dieAt(operation, before); operation += 1) {
-      await writePayload(folder, before, { now: now + 2000 });
+      await writeContent(folder, before, { now: now + 2000 });
       expect(await readAll(Object.keys(was))).toEqual(was);
       expect((await readdir(folder)).filter((name) => !name.startsWith('..')).sort()).toEqual([
         'change',
@@ -233,7 +233,7 @@ describe('a crash', () => {
   });
 });
 
-/** The real file system; `before` is told of every operation, and prevents it by throwing. */
+/** The real file system. Calls `before` ahead of every operation, which it prevents by throwing. */
 function observed(before: (operation: string) => void): FileOperations {
   return new Proxy(fileSystem, {
     get: (target, name, receiver) => {

@@ -15,7 +15,7 @@ async function blocksOf(...paths: string[]): Promise<bigint> {
   return stats.reduce((sum, { blocks }) => sum + blocks * 512n, 0n);
 }
 
-test('counts what files and folders take, a file with two names once, and not what links lead to', async () => {
+test('counts files and folders, a file with two names once, and does not follow links', async () => {
   const volume = join(folder, 'volume');
   await mkdir(join(volume, 'sub'), { recursive: true });
   await writeFile(join(volume, 'sub', 'file'), Buffer.alloc(50_000, 1));
@@ -34,12 +34,12 @@ test('stops as soon as it has counted enough', async () => {
   expect(bytes).toBeLessThan(60_000n);
 });
 
-test('counts so many names and no more', async () => {
+test('stops at the maximum number of names', async () => {
   for (let file = 0; file < 5; file += 1) await mkdir(join(folder, String(file)));
   expect((await treeUsage(folder, () => false, { maxNames: 4 })).inodes).toBe(4);
 });
 
-test('a file with names without number costs no more than a limited count', async () => {
+test('the count of a file with countless names is limited', async () => {
   await writeFile(join(folder, 'file'), '');
   for (let name = 0; name < 5; name += 1) await link(join(folder, 'file'), join(folder, String(name)));
   let looks = 0;
@@ -51,7 +51,7 @@ test('a file with names without number costs no more than a limited count', asyn
   expect(looks).toBe(2);
 });
 
-test('of more files with several names than the limit each name counts as a share', async () => {
+test('beyond the limit of linked files, each name counts as a share of its file', async () => {
   for (const name of ['a', 'b', 'c']) {
     await writeFile(join(folder, name), Buffer.alloc(40_960, 1));
     for (const other of ['2', '3', '4']) await link(join(folder, name), join(folder, `${name}${other}`));
@@ -115,7 +115,7 @@ describe('a folder that is moved while its content is counted', () => {
   });
 });
 
-test('of a partial usage each figure is at least the one before', () => {
+test('a partial usage never falls below the previous one', () => {
   const [usage, before] = [
     { bytes: 4096n, inodes: 5 },
     { usedBytes: 8192, inodesUsed: 2 },

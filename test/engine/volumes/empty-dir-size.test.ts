@@ -13,7 +13,7 @@ describe('a volume in memory', () => {
   });
 
   test.each<[string, ReturnType<typeof podOf>, string | undefined, bigint]>([
-    ['all that pods may use', podOf({}), undefined, 1024n ** 3n],
+    ['the memory that pods may use', podOf({}), undefined, 1024n ** 3n],
     ['its own limit, when that is less', podOf({}), '3Mi', 3n * 1024n ** 2n],
     ['no more than pods may use, whatever its limit', podOf({}), '2Gi', 1024n ** 3n],
     ['what the pod may use', podOf(limited('64Mi'), limited('32Mi')), undefined, 96n * 1024n ** 2n],
@@ -24,7 +24,7 @@ describe('a volume in memory', () => {
     expect(memoryVolumeBytes(pod, sizeLimit, '1Gi')).toBe(bytes);
   });
 
-  test('is left to the kernel when nothing is known', () => {
+  test('is left to the kernel if no limit is known', () => {
     expect(memoryVolumeBytes(podOf({}), undefined, undefined)).toBeUndefined();
   });
 });
@@ -42,7 +42,7 @@ describe('a volume of huge pages', () => {
     expect(hugePageVolumePageBytes(pod, medium)).toBe(bytes);
   });
 
-  test('is refused when its pages are not asked for, or two sizes are', () => {
+  test('is rejected if pods request none of its pages, or two sizes', () => {
     const none = 'hugePages storage requested, but there is no resource request for huge pages';
     expect(() => hugePageVolumePageBytes(podOf(asking('cpu')), 'HugePages')).toThrow(`medium HugePages: ${none}`);
     expect(() => hugePageVolumePageBytes(podOf(asking('hugepages-2Mi')), 'HugePages-1Gi')).toThrow(none);

@@ -12,7 +12,7 @@ async function folderOfLogs(): Promise<string> {
   return folder;
 }
 
-test('a folder of plain files takes as much as its tree', async () => {
+test('a folder of plain files has the usage of its tree', async () => {
   const folder = await folderOfLogs();
   const whole = await treeUsage(folder, () => false);
   expect([await flatUsage(folder), whole.inodes]).toEqual([whole, 3]);
@@ -29,7 +29,7 @@ test.each([
   expect(await flatUsage(folder)).toBeUndefined();
 });
 
-test('what is missing or no folder is not measured', async () => {
+test('a missing path and a file are not measured', async () => {
   const folder = await folderOfLogs();
   await expect(flatUsage(join(folder, 'missing'))).rejects.toMatchObject({ code: 'ENOENT' });
   expect(await flatUsage(join(folder, '0.log'))).toBeUndefined();

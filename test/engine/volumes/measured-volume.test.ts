@@ -20,7 +20,7 @@ function measured(volume: Omit<Volume, 'name'>, mount: Partial<MountedVolume> = 
   );
 }
 
-const files = { name: 'data', specName: 'data', path: '/path', by: 'files', driver: '' };
+const files = { name: 'data', specName: 'data', path: '/path', method: 'files', driver: '' };
 const pvcRef = { name: 'data', namespace: 'default' };
 const claim = { persistentVolumeClaim: { claimName: 'data' } };
 
@@ -37,18 +37,18 @@ describe('the usage', () => {
     [
       'of a driver is reported by it',
       measured({ csi: { driver: 'd' } }, { persistent: true }),
-      { ...files, by: 'driver', driver: 'd' },
+      { ...files, method: 'driver', driver: 'd' },
     ],
     ['of a claim with a folder is its files', measured(claim), { ...files, pvcRef }],
     [
       'of a local disk is that of the disk',
       measured(claim, {}, { local: { path: '/path' } }),
-      { ...files, by: 'disk', pvcRef },
+      { ...files, method: 'disk', pvcRef },
     ],
     [
       'of a claim with a driver is reported under the name of the volume',
       measured(claim, {}, { csi: { driver: 'd', volumeHandle: 'h' } }),
-      { ...files, by: 'driver', driver: 'd', specName: 'disk', pvcRef },
+      { ...files, method: 'driver', driver: 'd', specName: 'disk', pvcRef },
     ],
     ['of a claim with a hostPath is not measured', measured(claim, {}, { hostPath: { path: '/path' } }), undefined],
     ['of a claim with NFS is not measured', measured(claim, {}, { nfs: { server: 's', path: '/' } }), undefined],

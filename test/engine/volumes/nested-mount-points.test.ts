@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nestedMountPoints } from '../../../src/engine/volumes/payload-volume.ts';
+import { nestedMountPoints } from '../../../src/engine/volumes/content-volume.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 
 /** A pod with a container for every list; `own` is mounted at the first path, other volumes at the rest. */
@@ -16,10 +16,10 @@ const podMounting = (...containers: string[][]) =>
   });
 
 test.each<[string, string[][], string[]]>([
-  ['what is mounted beside it has no folder in it', [['/etc/app', '/etc/app2', '/etc', '/data']], []],
-  ['what is mounted in it has a folder', [['/etc/app', '/etc/app/certs', '/etc/app/a/b']], ['certs', 'a/b']],
-  ['what is mounted deeper in something mounted in it has its folder there', [['/a', '/a/b/c', '/a/b']], ['b']],
-  ['paths are compared as they are meant', [['/a//b/', '/a/./b/c/']], ['c']],
+  ['a mount next to the volume needs no folder', [['/etc/app', '/etc/app2', '/etc', '/data']], []],
+  ['a mount inside the volume needs a folder', [['/etc/app', '/etc/app/certs', '/etc/app/a/b']], ['certs', 'a/b']],
+  ['a mount inside a nested mount needs no folder in the volume', [['/a', '/a/b/c', '/a/b']], ['b']],
+  ['paths are normalized before they are compared', [['/a//b/', '/a/./b/c/']], ['c']],
   [
     'every container counts, the same folder once',
     [
@@ -32,6 +32,6 @@ test.each<[string, string[][], string[]]>([
   expect(nestedMountPoints(podMounting(...containers), 'own')).toEqual(folders);
 });
 
-test('a path that leads out of the container is refused', () => {
+test('a path outside of the container is rejected', () => {
   expect(() => nestedMountPoints(podMounting(['../a']), 'own')).toThrow('invalid container mount point ../a');
 });

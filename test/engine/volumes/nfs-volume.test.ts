@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const share = { source: { server: '::1', path: '/exports/a' }, mountOptions: ['no-such-option', 'retry=0'] };
 
-test('a machine without mount.nfs cannot mount shares, and says what to install', async () => {
+test('without mount.nfs the error says which package to install', async () => {
   const folder = await temporaryFolder();
   await expect(mountNFS(join(folder, 'share'), share, [folder])).rejects.toMatchObject({
     message: 'this machine cannot mount NFS shares: the program mount.nfs is missing',
@@ -15,7 +15,7 @@ test('a machine without mount.nfs cannot mount shares, and says what to install'
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('a share that cannot be mounted is refused in the words of mount', async () => {
+test('the error quotes mount if a share cannot be mounted', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'mount.nfs'), '');
   await expect(mountNFS(join(folder, 'share'), share, [folder])).rejects.toThrow(/mount/);

@@ -5,7 +5,7 @@ import { errorMessage, hasCode, isOutOfResources } from '../../../errors.ts';
 import type { Logger } from '../../../logger.ts';
 import { replaceFile, syncFolder } from '../../../files/write-file-atomic.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
-import { namesIn } from '../../../files/names-in.ts';
+import { listFolder } from '../../../files/list-folder.ts';
 import { readRegularFile } from '../../../files/regular-file.ts';
 import {
   decodeLastGood,
@@ -216,7 +216,7 @@ export class LastGoodManifests {
   }
 
   private async listFolder(): Promise<Map<string, string[]>> {
-    const names = await namesIn(this.folder).catch((error: unknown) => {
+    const names = await listFolder(this.folder).catch((error: unknown) => {
       if (!hasCode(error, 'ENOTDIR')) throw error;
       // The path is not a folder, so no manifests are saved.
       this.deps.logger.warn({ err: error, path: this.folder }, 'Saved manifests cannot be read');
@@ -238,7 +238,7 @@ export async function readLastGood(rootDir: string): Promise<LastGood[]> {
   const folder = lastGoodFolder(rootDir);
   // The file was just replaced, or it is damaged. The agent logs damaged files when it needs them.
   const read = (name: string): Promise<LastGood | undefined> => readEntry(join(folder, name)).catch(() => undefined);
-  const origins = [...byKey(await namesIn(folder)).values()];
+  const origins = [...byKey(await listFolder(folder)).values()];
   const newest = await Promise.all(origins.map(async (names) => newestOf(await Promise.all(names.map(read)))));
   return newest.flatMap((entry) => (entry === undefined || entry.tornDown === true ? [] : [entry]));
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ifPresent } from '../../../files/if-present.ts';
-import { namesIn } from '../../../files/names-in.ts';
+import { listFolder } from '../../../files/list-folder.ts';
 import { readRegularFile } from '../../../files/regular-file.ts';
 import { CPUSet } from './cpu-set.ts';
 import type { DescribedMachine, DescribedNode } from './cpu-topology.ts';
@@ -50,7 +50,7 @@ async function describeCPU(folder: string, cpu: number): Promise<DescribedCPU> {
 }
 
 async function level3Cache(folder: string): Promise<number | undefined> {
-  for (const name of (await namesIn(folder)).filter((entry) => /^index\d+$/.test(entry))) {
+  for (const name of (await listFolder(folder)).filter((entry) => /^index\d+$/.test(entry))) {
     if ((await textOf(join(folder, name, 'level'))) !== '3') continue;
     const id = await textOf(join(folder, name, 'id'));
     return id === undefined ? undefined : Number(id);
@@ -62,7 +62,7 @@ async function nodesOf(
   sysDir: string,
   online: CPUSet,
 ): Promise<{ id: number; cpus: CPUSet; distances: number[] | undefined }[]> {
-  const names = (await namesIn(join(sysDir, 'node'))).filter((name) => /^node\d+$/.test(name));
+  const names = (await listFolder(join(sysDir, 'node'))).filter((name) => /^node\d+$/.test(name));
   if (names.length === 0) return [{ id: 0, cpus: online, distances: undefined }];
   const nodes = await Promise.all(
     names.map(async (name) => {

@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { namesIn } from '../../../files/names-in.ts';
+import { listFolder } from '../../../files/list-folder.ts';
 import { readRegularFile } from '../../../files/regular-file.ts';
 import type { NUMAMemory } from './machine-memory.ts';
 
@@ -13,7 +13,7 @@ const maxFileBytes = 64 * 1024;
  */
 export async function discoverMemory(sysDir = '/sys'): Promise<NUMAMemory[]> {
   const nodes = join(sysDir, 'devices/system/node');
-  const ids = (await namesIn(nodes))
+  const ids = (await listFolder(nodes))
     .filter((name) => /^node\d+$/.test(name))
     .map((name) => Number(name.slice('node'.length)));
   if (ids.length === 0) {
@@ -41,7 +41,7 @@ function totalBytes(meminfo: string, id: number): bigint {
 }
 
 async function hugePagesIn(folder: string): Promise<NUMAMemory['hugePages']> {
-  const names = (await namesIn(folder)).filter((name) => /^hugepages-\d+kB$/.test(name));
+  const names = (await listFolder(folder)).filter((name) => /^hugepages-\d+kB$/.test(name));
   const sizes = names.map((name) => Number(/\d+/.exec(name)?.[0])).sort((a, b) => a - b);
   return Promise.all(
     sizes.map(async (kibibytes) => ({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod, Volume } from '../../../src/api/types.ts';
 import { UserError } from '../../../src/errors.ts';
-import { volumePayload } from '../../../src/engine/volumes/volume-payload.ts';
+import { volumeContent } from '../../../src/engine/volumes/projected-content.ts';
 import { configObjectsOf, makeConfigMap, makeSecret } from '../../builders/config-objects.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 
@@ -21,19 +21,19 @@ const pod = makePod({
 
 /** Path to `mode content`, with the mode in octal. */
 function filesOf(volume: Omit<Volume, 'name'>, of: Pod = pod): Record<string, string> {
-  const payload = volumePayload(of, { name: 'v', ...volume }, sources);
+  const content = volumeContent(of, { name: 'v', ...volume }, sources);
   return Object.fromEntries(
-    [...payload].map(([path, { data, mode }]) => [path, `${mode.toString(8)} ${Buffer.from(data).toString()}`]),
+    [...content].map(([path, { data, mode }]) => [path, `${mode.toString(8)} ${Buffer.from(data).toString()}`]),
   );
 }
 
 describe('a ConfigMap or Secret', () => {
-  test('gives a file for every key, binary data included', () => {
+  test('has a file per key, binary data included', () => {
     expect(filesOf({ configMap: { name: 'settings' } })).toEqual({ logo: '644 PNG', mode: '644 blue', size: '644 3' });
     expect(filesOf({ secret: { secretName: 'login', defaultMode: 0o400 } })).toEqual({ password: '400 secret' });
   });
 
-  test('gives the files of items only, where and with the mode that they say', () => {
+  test('has only the files in items, with their paths and modes', () => {
     const items = [
       { key: 'mode', path: 'etc/color' },
       { key: 'mode', path: 'again', mode: 0o600 },
@@ -44,7 +44,7 @@ describe('a ConfigMap or Secret', () => {
     });
   });
 
-  test('is that of the namespace of the pod', () => {
+  test('is looked up in the namespace of the pod', () => {
     const other = makePod({ metadata: { namespace: 'other' } });
     expect(filesOf({ configMap: { name: 'settings' } }, other)).toEqual({ mode: '644 of another namespace' });
   });
@@ -65,7 +65,7 @@ describe('a ConfigMap or Secret', () => {
     expect(() => filesOf(volume)).toThrow(new UserError(message));
   });
 
-  test('that is optional gives what there is', () => {
+  test('that is optional has the keys that exist', () => {
     expect(filesOf({ configMap: { name: 'none', optional: true } })).toEqual({});
     const items = ['none', 'password'].map((key) => ({ key, path: key }));
     expect(filesOf({ secret: { secretName: 'login', optional: true, items } })).toEqual({ password: '644 secret' });
@@ -73,7 +73,7 @@ describe('a ConfigMap or Secret', () => {
 });
 
 describe('the downward API', () => {
-  test('gives fields of the pod, whole maps included, and resources of its containers', () => {
+  test('has fields of the pod, whole maps included, and resources of its containers', () => {
     const field = (path: string, fieldPath: string) => ({ path, fieldRef: { fieldPath } });
     const resource = (path: string, name: string, divisor = '1') => ({
       path,
@@ -96,14 +96,14 @@ describe('the downward API', () => {
     });
   });
 
-  test('refuses what it does not know', () => {
+  test('rejects unknown fields', () => {
     const file = { path: 'f', resourceFieldRef: { containerName: 'none', resource: 'limits.cpu' } };
     expect(() => filesOf({ downwardAPI: { items: [file] } })).toThrow('file "f": the pod has no container "none"');
   });
 });
 
 describe('a projected volume', () => {
-  test('has the files of all its sources, a later one in place of an earlier one', () => {
+  test('has the files of all sources; later sources win', () => {
     const projected = {
       defaultMode: 0o400,
       sources: [
@@ -121,7 +121,7 @@ describe('a projected volume', () => {
     });
   });
 
-  test('names everything that it lacks, once', () => {
+  test('lists each missing part once', () => {
     const sourcesOf = (...names: string[]) => names.map((name) => ({ secret: { name } }));
     expect(() => filesOf({ projected: { sources: sourcesOf('a', 'login', 'b', 'a') } })).toThrow(
       new UserError('[secret "a" not found, secret "b" not found]'),
@@ -131,7 +131,7 @@ describe('a projected volume', () => {
   });
 });
 
-test('files are readable for the group that the pod gives its volumes to', () => {
+test('the group of fsGroup can read the files', () => {
   const grouped = makePod({ spec: { securityContext: { fsGroup: 2000 } } });
   expect(filesOf({ secret: { secretName: 'login', defaultMode: 0o400 } }, grouped)).toEqual({ password: '440 secret' });
 });

@@ -3,30 +3,30 @@ import type { Pod, ResourceList, Volume } from '../../api/types.ts';
 import { type ByKind, byKind } from '../../api/values/by-kind.ts';
 import { UserError } from '../../errors.ts';
 import type { ConfigObjectLookup, ConfigData } from '../../api/values/config-object.ts';
-import type { FileProjection, Payload } from './payload.ts';
+import type { FileProjection, VolumeContent } from './volume-content.ts';
 import { metadataFieldValue } from '../../api/values/field-ref.ts';
 import { containerResourceValue } from '../../api/values/downward-api.ts';
 
-/** Sources of volume files besides the manifest. */
-export interface PayloadSources {
+/** Sources of volume content other than the manifest. */
+export interface ContentSources {
   configObjects: ConfigObjectLookup;
   /** Resources that pods may use. */
   allocatable: ResourceList;
 }
 
 /**
- * The current files of a configMap, secret, downwardAPI or projected volume. A later source replaces files of an
- * earlier one. Throws a `UserError` with the kubelet's event text that names every missing, non-optional part. kubelet:
+ * The current files of a configMap, secret, downwardAPI or projected volume. Files of a later source replace those of
+ * an earlier one. Throws a `UserError` with the kubelet's event text, which lists every missing required part. kubelet:
  * pkg/volume/projected collectData
  */
-export function volumePayload(pod: Pod, volume: Volume, sources: PayloadSources): Payload {
-  const payload = new Map<string, FileProjection>();
+export function volumeContent(pod: Pod, volume: Volume, sources: ContentSources): VolumeContent {
+  const content = new Map<string, FileProjection>();
   const missing = new Set<string>();
-  const { projections = [], defaultMode = 0o644 } = byKind(volume, payloadKinds) ?? {};
+  const { projections = [], defaultMode = 0o644 } = byKind(volume, contentKinds) ?? {};
   for (const projection of projections) {
     try {
       const files = byKind(projection, projectionKinds, { pod, defaultMode, sources }) ?? [];
-      for (const [path, file] of files) payload.set(path, withGroupBits(pod, file));
+      for (const [path, file] of files) content.set(path, withGroupBits(pod, file));
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       missing.add(error.message);
@@ -34,14 +34,14 @@ export function volumePayload(pod: Pod, volume: Volume, sources: PayloadSources)
   }
   const [first, ...others] = missing;
   if (first !== undefined) throw new UserError(others.length === 0 ? first : `[${[...missing].join(', ')}]`);
-  return payload;
+  return content;
 }
 
-type PayloadKind = 'configMap' | 'downwardAPI' | 'projected' | 'secret';
+type ContentKind = 'configMap' | 'downwardAPI' | 'projected' | 'secret';
 
-/** Every kind of volume made of files, as the sources of a projected volume. */
-const payloadKinds: ByKind<
-  Pick<Volume, PayloadKind>,
+/** Every kind of volume that consists of files, expressed as sources of a projected volume. */
+const contentKinds: ByKind<
+  Pick<Volume, ContentKind>,
   [],
   { projections?: VolumeProjection[] | undefined; defaultMode?: number | undefined }
 > = {
@@ -57,15 +57,15 @@ const payloadKinds: ByKind<
 interface ProjectionRequest {
   pod: Pod;
   defaultMode: number;
-  sources: PayloadSources;
+  sources: ContentSources;
 }
 
-/** One row a kind of source. */
-const projectionKinds: ByKind<VolumeProjection, [ProjectionRequest], Payload> = {
+/** One row per kind of source. */
+const projectionKinds: ByKind<VolumeProjection, [ProjectionRequest], VolumeContent> = {
   configMap: (source, { pod, defaultMode, sources: { configObjects } }) =>
-    configPayload('ConfigMap', pod.metadata.namespace, source, defaultMode, configObjects),
+    configContent('ConfigMap', pod.metadata.namespace, source, defaultMode, configObjects),
   secret: (source, { pod, defaultMode, sources: { configObjects } }) =>
-    configPayload('Secret', pod.metadata.namespace, source, defaultMode, configObjects),
+    configContent('Secret', pod.metadata.namespace, source, defaultMode, configObjects),
   serviceAccountToken: () => {
     throw new UserError('failed to fetch token: there is no API server');
   },
@@ -73,7 +73,7 @@ const projectionKinds: ByKind<VolumeProjection, [ProjectionRequest], Payload> = 
     throw new UserError('clusterTrustBundle: needs an API server');
   },
   downwardAPI: ({ items = [] }, { pod, defaultMode, sources: { allocatable } }) =>
-    downwardPayload({ pod, items, defaultMode, allocatable }),
+    downwardContent({ pod, items, defaultMode, allocatable }),
 };
 
 /** Lets the volume's group read every file. kubelet: pkg/volume/volume_linux.go changeFilePermission */
@@ -82,28 +82,28 @@ function withGroupBits({ spec }: Pod, { data, mode }: FileProjection): FileProje
 }
 
 /**
- * The files of a ConfigMap or Secret volume: those of `items`, or one for every key. Throws a `UserError` for a
- * missing, non-optional part. kubelet: pkg/volume/configmap/configmap.go MakePayload, pkg/volume/secret/secret.go
+ * The files of a ConfigMap or Secret volume: those in `items`, or one per key. Throws a `UserError` if a required
+ * object or key is missing. kubelet: pkg/volume/configmap/configmap.go MakePayload, pkg/volume/secret/secret.go
  * MakePayload
  */
-function configPayload(
+function configContent(
   kind: ConfigData['kind'],
   namespace: string,
   { name = '', items = [], optional = false }: ConfigMapProjection,
   defaultMode: number,
   configObjects: ConfigObjectLookup,
-): Payload {
+): VolumeContent {
   const object = configObjects.get(kind, namespace, name);
   if (object === undefined && !optional) throw new UserError(`${kind.toLowerCase()} "${name}" not found`);
   const values = new Map([...(object?.binaryData ?? []), ...(object?.data ?? [])]);
   if (items.length === 0) return new Map([...values].map(([key, data]) => [key, { data, mode: defaultMode }]));
-  const payload = new Map<string, FileProjection>();
+  const content = new Map<string, FileProjection>();
   for (const { key, path, mode = defaultMode } of items) {
     const data = values.get(key);
-    if (data !== undefined) payload.set(path, { data, mode });
+    if (data !== undefined) content.set(path, { data, mode });
     else if (!optional) throw new UserError(missingKey(kind, key));
   }
-  return payload;
+  return content;
 }
 
 function missingKey(kind: ConfigData['kind'], key: string): string {
@@ -121,7 +121,7 @@ interface DownwardProjection {
 }
 
 /** The files of the downward API. Throws if a reference is broken. kubelet: pkg/volume/downwardapi CollectData */
-function downwardPayload({ pod, items, defaultMode, allocatable }: DownwardProjection): Payload {
+function downwardContent({ pod, items, defaultMode, allocatable }: DownwardProjection): VolumeContent {
   return new Map(
     items.map((item) => {
       const data = Buffer.from(fileContent(pod, item, allocatable));

@@ -187,7 +187,7 @@ describe('volumes made of files', () => {
       failures: [...failures].map(([name, { message }]) => [name, message]),
     }).toEqual({
       mounted: ['secret', 'both', 'pod'],
-      failures: [['map', '"mode" is a file of the volume and a place where another volume is mounted']],
+      failures: [['map', '"mode" is both a file of the volume and the mount point of another volume']],
     });
   });
 
@@ -263,7 +263,7 @@ describe('fsGroup', () => {
       '755 0',
     ]);
     await setVolumeOwnership(join(volume, 'fixed'), { fsGroup: 2000, readOnly: false, logger });
-    const message = 'warn Parts of a volume do not belong to its fsGroup';
+    const message = 'warn Could not apply fsGroup to some entries of a volume';
     const err = 'EROFS: read-only file system, chown';
     expect(lines.map((line) => line.replaceAll(/ '\/proc\/\d+\/fd\/\d+'/g, ''))).toEqual([
       `${message} ${JSON.stringify({ err, path: volume, first: 'fixed', entries: 1 })}`,

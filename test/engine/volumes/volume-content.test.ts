@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Payload, validatePayload } from '../../../src/engine/volumes/payload.ts';
+import { type VolumeContent, validateContent } from '../../../src/engine/volumes/volume-content.ts';
 
-const payloadOf = (...paths: string[]): Payload =>
+const contentOf = (...paths: string[]): VolumeContent =>
   new Map(paths.map((path) => [path, { data: Buffer.of(), mode: 0o644 }]));
 
 test.each([
@@ -16,22 +16,22 @@ test.each([
   [`${'abc/'.repeat(1024)}d`, 'must not be longer than 4096 bytes'],
 ])('the path "%s" is refused', (path, message) => {
   expect(() => {
-    validatePayload(payloadOf('fine', path));
+    validateContent(contentOf('fine', path));
   }).toThrow(message);
 });
 
 test('a file cannot be a folder too', () => {
   expect(() => {
-    validatePayload(payloadOf('a/b/c', 'a/b'));
+    validateContent(contentOf('a/b/c', 'a/b'));
   }).toThrow('the volume cannot have both a file "a/b" and "a/b/c" below it');
 });
 
-test('a file cannot be a folder too, however their paths are written', () => {
+test('a file cannot be a folder too after their paths are normalized', () => {
   expect(() => {
-    validatePayload(payloadOf('a//b', './a/b/c'));
+    validateContent(contentOf('a//b', './a/b/c'));
   }).toThrow('the volume cannot have both a file "a/b" and "a/b/c" below it');
 });
 
 test.each(['a', 'a/b..c/d', '.hidden', 'a/...', 'a/..b'])('the path "%s" is fine', (path) => {
-  expect([...validatePayload(payloadOf(path)).keys()]).toEqual([path]);
+  expect([...validateContent(contentOf(path)).keys()]).toEqual([path]);
 });
