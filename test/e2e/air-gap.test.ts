@@ -72,7 +72,7 @@ test('without manifests a bundle has the images of the agent, in the forms of OC
   await connected.removeAll();
 });
 
-test.each(containerdReleases().slice(1))('containerd $release writes and reads a bundle', async (containerd) => {
+test.each(containerdReleases().slice(-1))('containerd $release writes and reads a bundle', async (containerd) => {
   const agent = await Agent.create({ containerd, images: [] });
   try {
     const archive = join(folder, `${containerd.release}.tar`);

@@ -17,6 +17,12 @@ export function containerdReleases(): ContainerdRelease[] {
   return [{ release: 'as installed', folder: undefined }, ...cachedRelease('1.7'), ...cachedRelease('2')];
 }
 
+/** The same without those between: for what no release in the middle does in a way of its own. */
+export function oldestAndNewest(): ContainerdRelease[] {
+  const releases = containerdReleases();
+  return [...releases.slice(0, 1), ...releases.slice(1).slice(-1)];
+}
+
 function cachedRelease(line: string): ContainerdRelease[] {
   try {
     const script = join(repository, 'scripts/fetch-program');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readCgroupMounts } from '../../src/engine/container-manager/cgroup-mounts.ts';
 import { Agent } from './agent.ts';
-import { containerdReleases, inTurn } from './containerd-releases.ts';
+import { inTurn, oldestAndNewest } from './containerd-releases.ts';
 import { busybox, makePod, serve, shell } from './manifests.ts';
 
 const otherImage = 'localhost/flock:1';
@@ -22,7 +22,7 @@ const web = (memory: string, image = busybox): object =>
 
 const mebibyte = 1024 ** 2;
 
-describe.concurrent.each(containerdReleases())('changes in place on containerd $release', (containerd) => {
+describe.concurrent.each(oldestAndNewest())('changes in place on containerd $release', (containerd) => {
   let agent: Agent;
   let uid: string;
 

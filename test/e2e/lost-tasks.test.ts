@@ -11,14 +11,14 @@ import { type Channel, openChannel } from '../../src/cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { Agent } from './agent.ts';
-import { containerdReleases, inTurn } from './containerd-releases.ts';
+import { inTurn, oldestAndNewest } from './containerd-releases.ts';
 import { busybox, hostFolder, makePod, serve, shell } from './manifests.ts';
 import { untilLines } from './until-lines.ts';
 
 const forGood = new AbortController().signal;
 const endingText = 'Stopping a container whose start was interrupted';
 
-describe.concurrent.each(containerdReleases())('containers that containerd $release lost sight of', (containerd) => {
+describe.concurrent.each(oldestAndNewest())('containers that containerd $release lost sight of', (containerd) => {
   let agent: Agent;
   let channel: Channel;
   let folder: string;

@@ -4,11 +4,11 @@ import { execa } from 'execa';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Container } from '../../src/api/types.ts';
 import { type Agent, startAgent } from './agent.ts';
-import { containerdReleases } from './containerd-releases.ts';
+import { oldestAndNewest } from './containerd-releases.ts';
 import { mountsBelow } from './leftovers.ts';
 import { hostFolder, makePod, serve, shell } from './manifests.ts';
 
-describe.each(containerdReleases())('mounts on containerd $release', (containerd) => {
+describe.each(oldestAndNewest())('mounts on containerd $release', (containerd) => {
   let agent: Agent;
   /** A shared mount of this machine, with another one in it. */
   let folder: string;

@@ -18,7 +18,7 @@ import type { Logger } from '../../src/logger.ts';
 import type { ProcessIdentity } from '../../src/process/process-identity.ts';
 import { Journal } from '../fakes/journal.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { containerdReleases, inTurn } from './containerd-releases.ts';
+import { inTurn, oldestAndNewest } from './containerd-releases.ts';
 import { mountsBelow } from './leftovers.ts';
 import { kill, processesOf } from './processes.ts';
 import { program } from './program.ts';
@@ -26,7 +26,7 @@ import { program } from './program.ts';
 const forGood = new AbortController().signal;
 const endedText = 'Stopped a shim that containerd did not list';
 
-describe.concurrent.each(containerdReleases())('orphan shims of containerd $release', ({ folder }) => {
+describe.concurrent.each(oldestAndNewest())('orphan shims of containerd $release', ({ folder }) => {
   let rootDir: string;
   let containerd: ManagedContainerd;
   let channel: Channel;

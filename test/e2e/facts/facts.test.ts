@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 import type { Container } from '../../../src/api/types.ts';
 import type { Agent } from '../agent.ts';
-import { containerdReleases, inTurn } from '../containerd-releases.ts';
+import { inTurn, oldestAndNewest } from '../containerd-releases.ts';
 import { makePod, serve, shell } from '../manifests.ts';
 import { environment } from './environment.ts';
 import { type FactNode, startFactNode } from './fact-node.ts';
@@ -13,7 +13,7 @@ import { resources } from './resources.ts';
 import { users } from './users.ts';
 import { volumes } from './volumes.ts';
 
-describe.concurrent.each(containerdReleases())('what a container sees on containerd $release', (containerd) => {
+describe.concurrent.each(oldestAndNewest())('what a container sees on containerd $release', (containerd) => {
   let node: FactNode;
 
   beforeAll(async () => {
