@@ -10,7 +10,8 @@ const shared = {
   isolate,
   maxWorkers: availableParallelism(),
   // For a test that hangs, not for one that is slow on a busy machine.
-  testTimeout: 60_000,
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
   globalSetup: ['test/support/own-temporary-folder.ts'],
 };
 
@@ -22,6 +23,8 @@ const alone = ['busy-screen', 'many-remains', 'memory', 'network', 'siege'].map(
 
 export default defineConfig({
   test: {
+    // The same for a worker that stops.
+    teardownTimeout: 120_000,
     reporters: ['default', './test/support/summary-reporter.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [

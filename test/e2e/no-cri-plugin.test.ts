@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, rm, watch, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
+import { waitForPath } from '../../src/containerd/wait-for-path.ts';
 import { Agent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -53,7 +54,7 @@ test('commands answer while containerd does not', async () => {
     expect((await run).exitCode).toBe(0);
     await agent.cleanUp();
   });
-  for await (const { filename } of watch(agent.rootDir)) if (filename === 'kubelet-ts.sock.holder') break;
+  await waitForPath(join(agent.rootDir, 'kubelet-ts.sock.holder'), new AbortController().signal);
   const warning =
     'warning: kubelet-ts starts: its containerd does not answer yet; the data is from the container runtime\n' +
     'hint: Ask again in a moment; kubelet-ts wait waits for it.\n';

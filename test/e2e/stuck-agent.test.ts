@@ -1,5 +1,6 @@
-import { watch } from 'node:fs/promises';
+import { watch } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Journal } from '../fakes/journal.ts';
 import { type Agent, type CommandResult, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
@@ -51,8 +52,13 @@ test('of an agent that is stopped commands say so, and go on without it', async 
 });
 
 test('a second agent is refused with the pid and the state of the first, and ends at once on SIGTERM before that', async () => {
+  const names = new Journal<string>();
+  const watcher = watch(agent.rootDir, (_event, name) => {
+    names.add(name ?? '');
+  });
   const second = agent.spawn(['run', agent.manifestsFolder, '--no-tui']);
-  for await (const { filename } of watch(agent.rootDir)) if (filename === `sock.${second.pid ?? 0}`) break;
+  await names.next((name) => name === `sock.${second.pid ?? 0}`);
+  watcher.close();
   second.kill('SIGTERM');
   const { exitCode, stdout, stderr } = await second;
   expect({ code: exitCode, stdout, errors: errorsIn(stderr) }).toEqual({ code: 0, stdout: '', errors: [] });

@@ -45,11 +45,20 @@ export class VirtualTerminal {
   /**
    * The first screen of which `isSo` is true, looked at now and after every change; without the blanks at line ends.
    */
-  async until(isSo: (screen: string) => boolean): Promise<string> {
+  until(isSo: (screen: string) => boolean): Promise<string> {
+    return this.#until(isSo, () => this.screen());
+  }
+
+  /** The same with the sequences of its colors. What a program writes may come to the terminal in pieces. */
+  untilColored(isSo: (colored: string) => boolean): Promise<string> {
+    return this.#until(isSo, () => this.colored());
+  }
+
+  async #until(isSo: (screen: string) => boolean, read: () => Promise<string>): Promise<string> {
     const deadline = AbortSignal.timeout(deadlineMs);
     for (;;) {
       const changed = once(this.#changes, 'change', { signal: deadline }).catch(() => undefined);
-      const screen = await this.screen();
+      const screen = await read();
       if (isSo(screen)) return screen;
       await changed;
       if (deadline.aborted) throw new Error(`the screen never was so: ${isSo.toString()}\n${screen}`);

@@ -6,7 +6,7 @@ import { call } from '../../../src/server/control/control-call.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Longer than a busy machine takes to hand a request to the server. */
-const timeoutMs = 1000;
+const timeoutMs = 3000;
 /** Without a bound, a server that never answers would hold this process up for ever. */
 const blockedMs = 30_000;
 
