@@ -9,8 +9,21 @@ async function loadedWith(module: string): Promise<string[]> {
   return (await startOf(module)).modules;
 }
 
+interface Start {
+  modules: string[];
+  scripts: string[];
+}
+
+const starts = new Map<string, Promise<Start>>();
+
 /** The modules that loading this module loads, and their scripts. */
-async function startOf(module: string): Promise<{ modules: string[]; scripts: string[] }> {
+function startOf(module: string): Promise<Start> {
+  const start = starts.get(module) ?? buildStart(module);
+  starts.set(module, start);
+  return start;
+}
+
+async function buildStart(module: string): Promise<Start> {
   const { metafile, outputFiles } = await build({
     entryPoints: [join(repository, module)],
     absWorkingDir: repository,

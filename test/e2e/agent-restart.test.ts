@@ -1,19 +1,29 @@
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { execa } from 'execa';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Agent, nodeName, startAgent } from './agent.ts';
 import { makePod, nothing, serve, shell } from './manifests.ts';
 import { untilGone } from './until-gone.ts';
 
 let agent: Agent;
 
-beforeEach(async () => {
-  agent = await startAgent({ manifests: { 'web.yaml': makePod('web', { containers: [shell('app', serve)] }) } });
-  await agent.untilReady('web');
+const web = makePod('web', { containers: [shell('app', serve)] });
+
+beforeAll(async () => {
+  agent = await startAgent();
 });
-afterEach(() => agent.cleanUp());
+beforeEach(async () => {
+  await agent.write('web.yaml', web);
+  await agent.untilReady('web');
+  await agent.until(({ pods }) => pods.length === 1);
+});
+afterEach(async () => {
+  for (const name of await readdir(agent.manifestsFolder)) if (name !== 'web.yaml') await agent.remove(name);
+});
+afterAll(() => agent.cleanUp());
 
 /** Lines of a stream, each awaited once. */
 function linesOf(stream: Readable): { until: (isSo: (line: string) => boolean) => Promise<void> } {
@@ -50,8 +60,8 @@ test('kill -9 in the middle of a start leaves nothing twice', async () => {
 });
 
 test('ps -w and events -w go on with the next agent, and say that they wait for it', async () => {
-  await agent.write('other.yaml', makePod('other', { containers: [shell('app', serve)] }));
-  await agent.untilReady('other');
+  await agent.write('early.yaml', makePod('early', { containers: [shell('app', serve)] }));
+  await agent.untilReady('early');
   const watches = [
     ['ps', '-w', '-o', 'name'],
     ['events', '-w', '-o', 'json'],
@@ -60,7 +70,7 @@ test('ps -w and events -w go on with the next agent, and say that they wait for 
     const child = execa(command, rest, { env: agent.environment, reject: false, buffer: { stderr: false } });
     return { child, out: linesOf(child.stdout), err: linesOf(child.stderr) };
   });
-  for (const { out } of watches) await out.until((line) => line.includes('other-edge1'));
+  for (const { out } of watches) await out.until((line) => line.includes('early-edge1'));
   await agent.kill9();
   for (const { err } of watches) await err.until((line) => line.includes('waits for the next one'));
   // The first lines are of the past, so what comes after them is of the next agent.
@@ -89,16 +99,28 @@ test('a second agent on the same root-dir is refused', async () => {
 });
 
 test('a pod whose manifest went while no agent ran is stopped by the next one', async () => {
-  await agent.write('other.yaml', makePod('other', { containers: [shell('app', serve)] }));
-  const { pod } = await agent.untilReady('other');
+  await agent.write('gone.yaml', makePod('gone', { containers: [shell('app', serve)] }));
+  const { pod } = await agent.untilReady('gone');
   const before = await agent.runningContainer('web');
   await agent.stop();
-  await agent.remove('other.yaml');
+  await agent.remove('gone.yaml');
   await agent.start();
   // Its folder goes last.
   await untilGone(join(agent.rootDir, 'pods', pod.metadata.uid));
   expect(await agent.findPod(pod.metadata.uid)).toEqual({ containers: [], sandboxes: [], folders: [] });
   expect(await agent.runningContainer('web')).toEqual(before);
+});
+
+test('a managed containerd that is killed comes back, and its pods never stop', async () => {
+  const before = await agent.runningContainer('web');
+  process.kill(await agent.containerdPid(), 'SIGKILL');
+  await agent.waitForLog(({ msg }) => msg === 'containerd answers again');
+  expect(await agent.cli(['ps', '-o', 'name'])).toEqual({ code: 0, stdout: 'pod/web-edge1\n', stderr: '' });
+  expect(await agent.runningContainer('web')).toEqual(before);
+  // The engine works on it as before.
+  await agent.write('next.yaml', makePod('next', { containers: [shell('app', serve)] }));
+  await agent.untilReady('next');
+  expect(await restarts()).toBe(0);
 });
 
 test('pods of somebody else in the same runtime are never touched', async () => {
@@ -147,24 +169,13 @@ test('pods of somebody else in the same runtime are never touched', async () => 
     ]);
     await runtime.stopPodSandbox({ podSandboxId });
     await runtime.removePodSandbox({ podSandboxId });
+    await agent.start();
   } finally {
     connection.close();
   }
 });
 
-test('a managed containerd that is killed comes back, and its pods never stop', async () => {
-  const before = await agent.runningContainer('web');
-  process.kill(await agent.containerdPid(), 'SIGKILL');
-  await agent.waitForLog(({ msg }) => msg === 'containerd answers again');
-  expect(await agent.cli(['ps', '-o', 'name'])).toEqual({ code: 0, stdout: 'pod/web-edge1\n', stderr: '' });
-  expect(await agent.runningContainer('web')).toEqual(before);
-  // The engine works on it as before.
-  await agent.write('other.yaml', makePod('other', { containers: [shell('app', serve)] }));
-  await agent.untilReady('other');
-  expect(await restarts()).toBe(0);
-});
-
-test('down stops pods and containerd of an agent that was killed together with its containerd', async () => {
+test('down stops pods and containerd of an agent that was killed with its containerd; commands then name the socket', async () => {
   const pid = await agent.containerdPid();
   await agent.kill9();
   process.kill(pid, 'SIGKILL');
@@ -173,10 +184,6 @@ test('down stops pods and containerd of an agent that was killed together with i
     stdout: 'pod default/web-edge1 removed\nmanaged containerd stopped\n',
     stderr: '',
   });
-});
-
-test('commands say so when no containerd runs', async () => {
-  await agent.down('--all');
   const said = await Promise.all(
     [['ps'], ['logs', 'web'], ['exec', 'web', '--', 'true'], ['images', 'list']].map((words) => agent.cli(words)),
   );

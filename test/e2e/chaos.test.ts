@@ -11,7 +11,7 @@ import { NetworkNamespace } from './network-namespace.ts';
 import { cache } from './program.ts';
 
 /** Set by scripts/chaos; a few rounds with the same seed otherwise. */
-const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 6);
+const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 4);
 const seed = Number(process.env['CHAOS_SEED'] ?? 1);
 const isLong = process.env['CHAOS_ROUNDS'] !== undefined;
 /** An orphan round takes three times as long as the others. */

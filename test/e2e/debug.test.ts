@@ -69,12 +69,9 @@ describe.each(containerdReleases().slice(-1))('debug on containerd $release', (c
     expect(pods.map(({ pod }) => pod.spec.ephemeralContainers)).toEqual([undefined, undefined]);
   });
 
-  test.each([
-    // The sets of containerd: its default one, with further ones, or all.
-    ['legacy', {}],
+  test.each<[string, Record<string, boolean>]>([
+    // The sets of containerd: its default one with a further one, or all.
     ['general', { SYS_PTRACE: true }],
-    ['baseline', {}],
-    ['netadmin', { NET_ADMIN: true }],
     ['sysadmin', { SYS_PTRACE: true, NET_ADMIN: true, SYS_ADMIN: true }],
   ])('--profile %s gives the privileges that kubectl debug gives', async (profile, added) => {
     const words = ['debug', '-i', '--rm', '--profile', profile, 'web', '--', 'grep', 'CapEff', '/proc/self/status'];

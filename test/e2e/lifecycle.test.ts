@@ -85,16 +85,7 @@ test('init containers run one after the other, then the app', async () => {
 });
 
 test.each([
-  { restartPolicy: 'Never', script: 'exit 0', phase: 'Succeeded', restartCount: 0, exitCode: 0, reason: 'Completed' },
   { restartPolicy: 'Never', script: 'exit 3', phase: 'Failed', restartCount: 0, exitCode: 3, reason: 'Error' },
-  {
-    restartPolicy: 'OnFailure',
-    script: 'exit 0',
-    phase: 'Succeeded',
-    restartCount: 0,
-    exitCode: 0,
-    reason: 'Completed',
-  },
   {
     restartPolicy: 'OnFailure',
     script: '[ -e /journal/log ] && exit 0; echo failed > /journal/log; exit 4',

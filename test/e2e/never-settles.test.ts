@@ -18,10 +18,7 @@ require('node:module').syncBuiltinESMExports();
 `;
 
 test.each([
-  ['validate', 'FOLDER'],
-  ['run-once', 'FOLDER'],
   ['ps', '--root-dir', 'FOLDER'],
-  ['wait', 'web', '--root-dir', 'FOLDER'],
   ['diff', 'FOLDER'],
 ])('%s is an error if it waits for what never comes', async (...words) => {
   const folder = await temporaryFolder();

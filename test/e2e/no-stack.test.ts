@@ -69,8 +69,6 @@ const argumentsOf: Record<string, string[][]> = {
 
 /** Ways in which a machine refuses what a command needs: how it is called, and its root-dir. */
 const refusals: [string, { shell?: string; rootDir: string }][] = [
-  ['a root-dir that cannot be made', { rootDir: '/proc/nonexistent/root' }],
-  ['a root-dir that is a file', { rootDir: 'FOLDER/file' }],
   ['a root-dir on a read-only file system', { rootDir: 'FOLDER/read-only/root' }],
   ['an output that takes nothing', { shell: 'exec "$@" >/dev/full', rootDir: 'FOLDER/root' }],
 ];
@@ -126,7 +124,6 @@ async function madeFolder(): Promise<string> {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'read-only'));
   await mkdir(join(folder, 'manifests'));
-  await writeFile(join(folder, 'file'), '');
   await writeFile(
     join(folder, 'manifests/pod.yaml'),
     'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main, image: x}]}\n',

@@ -116,7 +116,6 @@ test('a running agent needs no file of its package', async () => {
 });
 
 test.each([
-  ['ps', 1],
   ['run', 1],
   ['diff', 2],
 ])('on Node 18, %s names the release that it needs', async (command, code) => {

@@ -73,7 +73,6 @@ test('keeps nothing of dropped work', async () => {
   }
   const turns = new Semaphore(1);
   void turns.run(() => new Promise(() => undefined), never);
-  const before = queryObjects(Kept, { format: 'count' });
   for (let round = 0; round < 10; round += 1) {
     const stop = new AbortController();
     const held = new Kept();
@@ -82,5 +81,5 @@ test('keeps nothing of dropped work', async () => {
     await expect(dropped).rejects.toBe(gone);
   }
   await new Promise(setImmediate);
-  expect(queryObjects(Kept, { format: 'count' })).toBe(before);
+  expect(queryObjects(Kept, { format: 'count' })).toBe(0);
 });

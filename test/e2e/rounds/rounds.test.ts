@@ -8,7 +8,7 @@ import { nodeRemains } from './node-remains.ts';
 import { runRounds } from './run-rounds.ts';
 
 // `npm run rounds` sets these.
-const rounds = Number(process.env['ROUNDS'] ?? '20');
+const rounds = Number(process.env['ROUNDS'] ?? '12');
 const seed = Number(process.env['ROUNDS_SEED'] ?? '1');
 const wantedRelease = process.env['ROUNDS_CONTAINERD'] ?? 'as installed';
 
