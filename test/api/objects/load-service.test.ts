@@ -17,6 +17,11 @@ test('a Service names the pods of its selector', () => {
   });
 });
 
+test.each(['0', '""', 'null'])('targetPort: %s is the port of the Service, as the API server defaults it', (zero) => {
+  const text = service(`  selector: {app: db}\n  ports: [{port: 80, targetPort: ${zero}}]\n`);
+  expect(loadedManifests(text)).toEqual({ pods: [], configObjects: ['Service default/db'], problems: [] });
+});
+
 test.each([
   [
     'a port that it would have to forward',
