@@ -90,25 +90,15 @@ const podman: readonly Habit[] = [
   { typed: 'kube', use: 'run FILE' },
   { typed: 'play', use: 'run {args|FILE}' },
   { typed: 'up', use: 'run {args|FILE}' },
-  {
-    typed: 'compose',
+  ...['compose', 'docker-compose', 'podman-compose'].map((typed) => ({
+    typed,
     advice: 'Compose files are not manifests; docs/start/coming-from.md shows how to move.',
     use: 'run FILE',
-  },
-  {
-    typed: 'compose up',
-    advice: 'Compose files are not manifests; docs/start/coming-from.md shows how to move.',
-    use: 'run FILE',
-  },
+  })),
   ...['docker', 'podman', 'nerdctl'].map((name) => ({
     typed: `${name} run`,
     advice: manifestExample,
     use: 'run web.yaml',
-  })),
-  ...['docker-compose', 'podman-compose'].map((typed) => ({
-    typed,
-    advice: 'Compose files are not manifests; docs/migration.md shows how to move.',
-    use: 'run FILE',
   })),
   { typed: 'compose down', use: 'down' },
   { typed: 'compose ps', use: 'ps' },

@@ -61,12 +61,11 @@ test.each([
   ['kube play app.yaml', 'Use: kubelet-ts run app.yaml'],
   ['play kube app.yaml', 'Use: kubelet-ts run app.yaml'],
   ['kube down app.yaml', 'Stop the agent and all its pods: kubelet-ts down'],
-  [
-    'compose up -d',
+  ...['compose up -d', 'docker-compose up'].map((line) => [
+    line,
     'Compose files are not manifests; docs/start/coming-from.md shows how to move. kubelet-ts run FILE',
-  ],
+  ]),
   ['compose down', 'Use: kubelet-ts down'],
-  ['docker-compose up', 'Compose files are not manifests; docs/migration.md shows how to move. kubelet-ts run FILE'],
   [
     'helm install web ./chart',
     'helm template prints the manifests of a chart. Write them into a file, then kubelet-ts run FILE',
