@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { readRecordFile, writeRecordFile } from '../engine/host/record-file.ts';
+import type { Logger } from '../logger.ts';
 
 /** Where the agent of a root-dir has what lies outside of it. */
 export interface NodePaths {
@@ -12,8 +13,21 @@ export interface NodePaths {
 const maxBytes = 64 * 1024;
 const fileOf = (rootDir: string): string => join(rootDir, 'state', 'places.json');
 
-/** Records the paths for `down` after the agent has stopped. Rejects with the error of the file system. */
-export async function recordNodePaths(rootDir: string, { podLogsDir, cgroupRoot }: NodePaths): Promise<void> {
+/**
+ * Records the paths for `down` after the agent has stopped, and warns if the earlier agent had others. Rejects with the
+ * error of the file system.
+ */
+export async function recordNodePaths(
+  rootDir: string,
+  { podLogsDir, cgroupRoot }: NodePaths,
+  logger: Logger,
+): Promise<void> {
+  const earlier = await lastNodePaths(rootDir);
+  if (earlier && (earlier.podLogsDir !== podLogsDir || earlier.cgroupRoot !== cgroupRoot))
+    logger.warn(
+      earlier,
+      'The paths of logs or cgroups changed, and what earlier pods leave below these is not removed',
+    );
   await writeRecordFile(fileOf(rootDir), JSON.stringify({ podLogsDir, cgroupRoot }), { isDurable: false });
 }
 

@@ -231,7 +231,7 @@ async function openNodeRuntime(
     { rootDir, makesPods: true, logger, signal },
     { ...options, onCall: request.metrics.counts.called },
   );
-  await recordNodePaths(rootDir, options).catch((error: unknown) => {
+  await recordNodePaths(rootDir, options, logger).catch((error: unknown) => {
     logger.warn({ err: error }, 'Recording the flags failed: once this agent has stopped, pass them to down');
   });
   return { endpoint, connection, ...started };

@@ -13,6 +13,7 @@ import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Runs a command line in this process. */
@@ -94,7 +95,7 @@ test('down removes the logs where the last agent had them, unless a flag names a
   for (const path of [logsOf('noted', 'web'), logsOf('noted', 'db'), logsOf('named', 'db'), join(rootDir, 'state')]) {
     await mkdir(path, { recursive: true });
   }
-  await recordNodePaths(rootDir, { podLogsDir: join(folder, 'noted'), cgroupRoot: '/kubelet-ts-none' });
+  await recordNodePaths(rootDir, { podLogsDir: join(folder, 'noted'), cgroupRoot: '/kubelet-ts-none' }, silentLogger);
   const runtime = new FakeRuntime({ clock: new FakeClock() });
   runtime.addImage('app:1');
   const server = new FakeCriServer(runtime);
