@@ -67,9 +67,14 @@ async function evicted(first?: Pod): Promise<Running> {
   return one;
 }
 
-/** Ends the agent like SIGTERM, and starts the next one. */
-async function restartAgent(one: Running, declared: Pod): Promise<Running> {
+/** Ends the agent like SIGTERM, and starts the next one after `meanwhile`. */
+async function restartAgent(
+  one: Running,
+  declared: Pod,
+  meanwhile = (): Promise<void> => Promise.resolve(),
+): Promise<Running> {
   await one.engine.kill();
+  await meanwhile();
   const source = new ManualSource();
   const engine = await one.world.boot({ sources: [source] });
   source.setDerived(declared);
@@ -253,6 +258,22 @@ test('a stopped pod keeps its start time and those of its conditions over a rest
   const next = await restartAgent(one, cached());
   await next.world.until(() => reasonOf(next) === 'Stopped' && workerOf(next) === 'finished');
   expect(timesOf(next)).toEqual(before);
+});
+
+test('a stopped pod keeps its restart count when its dead containers are removed while no agent runs', async () => {
+  const one = await running();
+  one.world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+  await one.world.until(() => one.world.runtime.running().includes('web-edge1/main#1'));
+  await ask(one, 'stop');
+  await one.world.until(() => workerOf(one) === 'finished');
+  const next = await restartAgent(one, cached(), async () => {
+    const { containers } = await one.world.runtime.listContainers();
+    for (const { id } of containers) await one.world.runtime.removeContainer({ containerId: id });
+  });
+  await next.world.until(() => reasonOf(next) === 'Stopped' && workerOf(next) === 'finished');
+  expect(next.engine.pod('web-edge1')?.pod.status?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([
+    1,
+  ]);
 });
 
 test.each([

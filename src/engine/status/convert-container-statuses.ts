@@ -17,6 +17,8 @@ export interface ContainerStatusesInput {
   podStatus: RuntimePodStatus;
   /** Previous statuses of the same containers. */
   oldStatuses: readonly ContainerStatus[];
+  /** Restart counts of an earlier agent, by container name. They count without a previous status. */
+  restarts?: Readonly<Record<string, number>>;
   /** By container name. Containers started since are missing. */
   startFailures: ReadonlyMap<string, StartFailure>;
   /** Scheme of container ids, such as `containerd`. */
@@ -60,13 +62,13 @@ function withoutRuntime(
   container: Container,
   oldStatus: ContainerStatus | undefined,
   waitingReason: string,
-  { pod, podStatus, supportsRecursiveReadOnly }: ContainerStatusesInput,
+  { pod, podStatus, supportsRecursiveReadOnly, restarts = {} }: ContainerStatusesInput,
 ): ContainerStatus {
   if (oldStatus?.state?.terminated) return oldStatus;
   const isOver = isRegularInit(pod.spec, container.name) && hasRegularContainerCome(pod, podStatus);
 
   const lastState = oldStatus?.lastState ?? {};
-  const restartCount = oldStatus?.restartCount ?? 0;
+  const restartCount = oldStatus?.restartCount ?? restarts[container.name] ?? 0;
   const volumeMounts = volumeMountStatuses(container, supportsRecursiveReadOnly);
   const status: ContainerStatus = {
     name: container.name,

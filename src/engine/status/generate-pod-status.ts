@@ -23,6 +23,8 @@ export interface PodStatusInput {
   probeWorkers?: ProbeWorkers;
   /** Ids of containers whose postStart hook has not finished. They count as not started. */
   starting?: ReadonlySet<string>;
+  /** Restart counts of an earlier agent, by container name. They count without a previous status. */
+  restarts?: Readonly<Record<string, number>>;
   /** Failures of the last starts, by container name. kubelet: reason_cache.go */
   startFailures: ReadonlyMap<string, StartFailure>;
   /** True if no container of the pod will be started again. */

@@ -88,7 +88,7 @@ export class PodStatuses {
     const { nodeIPFamily, statusRecords } = this.deps;
     const { uid } = pod.metadata;
     const record = statusRecords.acknowledge(uid, clock.now());
-    const { acknowledgedAt, conditions, starting } = record;
+    const { acknowledgedAt, conditions, restarts, starting } = record;
     const oldStatus = statusManager.get(uid);
     const status = generatePodStatus({
       pod: this.deps.ephemeral.effective(pod),
@@ -106,6 +106,7 @@ export class PodStatuses {
       // Before the first status no probe workers exist, so those of the spec are assumed.
       ...(oldStatus !== undefined && { probeWorkers: prober.workersOf(uid) }),
       starting: new Set(Object.values(starting)),
+      restarts,
       startFailures: reasonCache.of(uid),
       podIsTerminal,
       now: clock.now(),

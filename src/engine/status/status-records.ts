@@ -21,6 +21,8 @@ export interface StatusRecord {
   containers: ProbedBefore[];
   /** Containers that have ended and do not start again, also once the runtime no longer has them. */
   done: DoneContainer[];
+  /** By name: the restart counts above zero. */
+  restarts: Readonly<Record<string, number>>;
   /** By name: the container whose postStart hook has begun and not finished. */
   starting: Readonly<Record<string, string>>;
   /** True if the pod runs anew: it starts once everything of its last run is removed. */
@@ -247,7 +249,7 @@ export class StatusRecords {
   }
 }
 
-const emptyRecord = { conditions: [], containers: [], done: [], starting: {}, runsAnew: false };
+const emptyRecord = { conditions: [], containers: [], done: [], restarts: {}, starting: {}, runsAnew: false };
 
 function isDoneWritten({ record, written }: Kept): boolean {
   return isDeepStrictEqual(record.done, written?.done ?? []);
@@ -261,9 +263,11 @@ export function readStatusRecord(podDir: string, logger?: Logger): Promise<Statu
   return readRecordFile(join(podDir, fileName), maxFileBytes, parseRecord, logger);
 }
 
-function lastingPart(status: PodStatus): Pick<StatusRecord, 'conditions' | 'containers'> {
+function lastingPart(status: PodStatus): Pick<StatusRecord, 'conditions' | 'containers' | 'restarts'> {
   const { conditions = [] } = status;
+  const counts = initAndRegularStatuses(status).map(({ name, restartCount }): [string, number] => [name, restartCount]);
   return {
+    restarts: Object.fromEntries(counts.filter(([, count]) => count > 0)),
     conditions: conditions
       .filter(({ type }) => kubeletConditionTypes.has(type))
       .map(({ type, status: value, lastTransitionTime = '' }) => ({ type, status: value, lastTransitionTime })),
@@ -276,7 +280,7 @@ function lastingPart(status: PodStatus): Pick<StatusRecord, 'conditions' | 'cont
 /** Returns undefined if it is no record of any release. */
 function parseRecord(bytes: Buffer): StatusRecord | undefined {
   const value = Object(JSON.parse(bytes.toString('utf8'))) as Record<keyof StatusRecord, unknown>;
-  const { acknowledgedAt, conditions, containers, done, starting, runsAnew } = value;
+  const { acknowledgedAt, conditions, containers, done, restarts, starting, runsAnew } = value;
   if (typeof acknowledgedAt !== 'number' || !Number.isFinite(new Date(acknowledgedAt).getTime())) return undefined;
   return {
     acknowledgedAt,
@@ -284,7 +288,8 @@ function parseRecord(bytes: Buffer): StatusRecord | undefined {
     containers: listOf(containers, isProbedBefore),
     // Earlier releases did not write these.
     done: listOf(done, isDoneContainer),
-    starting: Object.fromEntries(Object.entries(Object(starting) as Record<string, unknown>).filter(isNamedID)),
+    restarts: recordOf(restarts, isCount),
+    starting: recordOf(starting, isID),
     runsAnew: runsAnew === true,
   };
 }
@@ -303,9 +308,13 @@ function isProbedBefore(value: unknown): value is ProbedBefore {
   );
 }
 
-function isNamedID(entry: [string, unknown]): entry is [string, string] {
-  return typeof entry[1] === 'string';
+function recordOf<T>(value: unknown, isItem: (item: unknown) => item is T): Record<string, T> {
+  const entries = Object.entries(Object(value) as Record<string, unknown>);
+  return Object.fromEntries(entries.filter((entry): entry is [string, T] => isItem(entry[1])));
 }
+
+const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value);
+const isID = (value: unknown): value is string => typeof value === 'string';
 
 function isDoneContainer(value: unknown): value is DoneContainer {
   if (!isRecord(value)) return false;

@@ -43,6 +43,7 @@ test('what a status says is there for the next life', async () => {
     conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2025-01-01T00:00:00Z' }],
     containers: [],
     done: [],
+    restarts: {},
     starting: {},
     runsAnew: false,
   });
