@@ -6,7 +6,7 @@ import type { Pod } from '../../api/types.ts';
 import { initAndRegularContainers } from '../../api/values/containers.ts';
 import type { Clock } from '../../clock.ts';
 import { writeFully } from '../../cri/streaming/write-fully.ts';
-import { findWriters } from '../../engine/host/file-writers.ts';
+import { areOpenForWriting } from './are-open-for-writing.ts';
 import { containerLogsDirectory } from '../../engine/container/log-paths.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
@@ -90,7 +90,7 @@ export class RunOnceLogs {
     const paths = ended.map(({ pod, name, attempt }) =>
       join(containerLogsDirectory(podLogsDir, pod.metadata, name), `${String(attempt)}.log`),
     );
-    while (clock.monotonic() < untilMs && (await findWriters(paths)).size > 0) await clock.sleep(lookEveryMs);
+    while (clock.monotonic() < untilMs && (await areOpenForWriting(paths))) await clock.sleep(lookEveryMs);
     const all = ended.flatMap(({ pod, name }) => this.followed.get(keyOf(pod.metadata.uid, name)) ?? []);
     // Only the interrupt rejects.
     await unlessAborted(this.isTaken(finish(all), timedOut), interrupted).catch(() => undefined);

@@ -5,26 +5,22 @@ import { AsyncQueue } from '../../../flow/async-queue.ts';
 import { unlessAborted } from '../../../flow/unless-aborted.ts';
 import { untilTick } from '../../../flow/ticks.ts';
 import type { ManifestProblem } from '../../view/events.ts';
-import type { Writer } from '../../host/file-writers.ts';
 import { HungPathError, PathGuard } from '../../host/path-guard.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import type { PodSource, SourceUpdate } from '../pod-source.ts';
 import { ManifestFiles } from './manifest-files.ts';
-import { LastingErrors } from './lasting-errors.ts';
 import { hungHint, isAt, ManifestPaths } from './manifest-paths.ts';
-import { type FileChange, type Found, isLink, ManifestReader, settleMs } from './manifest-reader.ts';
+import { type FileChange, type Found, isLink, ManifestReader } from './manifest-reader.ts';
 import { type ManifestChange, ManifestWatch } from './manifest-watch.ts';
-import { everything, type Look, rescan, Schedule, type Waiting } from './schedule.ts';
+import { everything, type Look, Schedule } from './schedule.ts';
 import { loadNotes, notesOrigin, saveNotes, type SourceNotes } from './source-notes.ts';
 
-/** How long the first list waits for each kind of look, because a later revision would replace it at once. */
-const firstListMs: Record<Waiting, number> = { settling: 10_000, revising: 1000, held: 10_000, nothing: 0 };
+/** How long the first list waits for files and paths that are changing. */
+const firstListMs = 10_000;
 /** After so many changes between two looks everything is read again, because the kernel keeps only 16384 of them. */
 const maxChanges = 4096;
 /** Time between two looks at an unmounted path, because the watch does not report mounts. */
 const mountCheckMs = 1000;
-/** A file with such a time between two looks gets a problem that names its writer. */
-const longWaitMs = 300;
 /** A file or path that is renamed, moved, or written in several steps has errors for less time. */
 const errorsLastMs = 1500;
 /** Two threads for hung manifests. Hung volumes hold a third one, and the last one is for all else. */
@@ -122,8 +118,7 @@ export class FileSource implements PodSource {
           if (found === 'news') sink.onUpdate(update);
           else sink.onProblems(update.problems);
         }
-        if (this.errors.dueMs < Infinity) continue;
-        if (this.schedule.has((waiting) => waiting === 'settling' || waiting === 'revising')) continue;
+        if (this.errors.dueMs < Infinity || this.schedule.isAwaited) continue;
         for (const resolve of asked) resolve();
         asked = [];
       }
@@ -132,10 +127,7 @@ export class FileSource implements PodSource {
     }
   }
 
-  /**
-   * Looks at everything and resolves once the result was sent. A file that a process has open for writing keeps its
-   * known revision.
-   */
+  /** Looks at everything and resolves once the result was sent. Waits at most a second for a file in writing. */
   settle(): Promise<void> {
     return new Promise((resolve) => {
       this.asking.push(resolve);
@@ -153,7 +145,7 @@ export class FileSource implements PodSource {
     const sinceMs = clock.monotonic();
     this.lookSoon(everything);
     await this.look();
-    while (this.schedule.has((waiting) => clock.monotonic() - sinceMs < firstListMs[waiting])) {
+    while (this.schedule.isAwaited && clock.monotonic() - sinceMs < firstListMs) {
       await clock.sleep(Math.max(0, this.schedule.nextMs - clock.monotonic()), signal && { signal });
       await this.look();
     }
@@ -202,13 +194,12 @@ export class FileSource implements PodSource {
     const kept = this.paths.isIgnored(file) ? 'entry' : 'written';
     this.changes.set(file, this.changes.get(file) === kept ? kept : how);
     // A process that writes all the time must not keep the source busy.
-    const isAwaited = (this.schedule.at(file) ?? 0) > this.deps.clock.monotonic();
-    this.lookSoon(file, how === 'written' && isAwaited ? settleMs : 0);
+    if (how !== 'written' || !this.schedule.has(file)) this.lookSoon(file);
   }
 
-  private lookSoon(look: Look, inMs = 0): void {
+  private lookSoon(look: Look): void {
     const beforeMs = this.schedule.nextMs;
-    this.schedule.by(look, this.deps.clock.monotonic() + inMs, 'settling');
+    this.schedule.by(look, this.deps.clock.monotonic(), true);
     if (this.schedule.nextMs < beforeMs) this.wakeUp();
   }
 
@@ -220,7 +211,7 @@ export class FileSource implements PodSource {
   private async look(): Promise<'news' | 'everything is the same' | undefined> {
     const due = this.schedule.take(this.deps.clock.monotonic());
     this.changeCount = 0;
-    const isEverything = due.has(everything) || due.has(rescan);
+    const isEverything = due.has(everything);
     const isNews = await (isEverything ? this.lookAtEverything() : this.lookAtSome(due));
     this.save();
     if (isNews) return 'news';
@@ -239,7 +230,7 @@ export class FileSource implements PodSource {
     for (const path of paths) await this.unlessHung(path, async () => this.watch?.followPath(path));
     const arePathsNew = (await this.paths.look(() => true)) !== 'same';
     const rescanMs = this.paths.isUnmounted ? Math.min(mountCheckMs, fileCheckFrequencyMs) : fileCheckFrequencyMs;
-    this.schedule.by(rescan, clock.monotonic() + untilTick(clock, rescanMs), 'nothing');
+    this.schedule.by(everything, clock.monotonic() + untilTick(clock, rescanMs), false);
     if (!this.isFirstListComplete) await this.files.restore((file) => this.paths.mayHaveHad(file));
     for (const link of this.paths.links) await this.unlessHung(link, async () => this.watch?.followLink(link));
     const isNews = await this.lookAt(this.takeChanges([...this.paths.files, ...this.files.paths]));
@@ -316,13 +307,9 @@ export class FileSource implements PodSource {
       case 'read':
         await this.files.take(file, found.revision);
         return true;
-      case 'in writing': {
-        const { againInMs, by } = found;
-        const isNews = await this.files.wait(file, by && againInMs >= longWaitMs ? waitsFor(file, by) : undefined);
-        const waiting = this.files.declaresAnything(file) ? (by ? 'nothing' : 'revising') : by ? 'held' : 'settling';
-        this.schedule.by(file, this.deps.clock.monotonic() + againInMs, waiting);
-        return isNews;
-      }
+      case 'in writing':
+        this.schedule.by(file, this.deps.clock.monotonic() + found.againInMs, !found.isLong);
+        return this.files.wait(file, found.isLong ? inWriting(file) : undefined);
     }
   }
 
@@ -338,7 +325,7 @@ export class FileSource implements PodSource {
     if (!this.files.has(file)) return false;
     const goneAtMs = this.paths.goneAtMs(file);
     if (goneAtMs > this.deps.clock.monotonic()) {
-      this.schedule.by(everything, goneAtMs, 'settling');
+      this.schedule.by(everything, goneAtMs, true);
       return false;
     }
     this.files.remove(file);
@@ -364,7 +351,28 @@ const hungProblem = (file: string): ManifestProblem => ({
   hint: hungHint(file),
 });
 
-function waitsFor(file: string, { pid, command }: Writer): ManifestProblem {
-  const message = `process ${pid} (${command}) has it open for writing; it is read once the process closes it`;
-  return { origin: file, severity: 'warning', message };
+const inWriting = (file: string): ManifestProblem => ({
+  origin: file,
+  severity: 'warning',
+  message: 'is being written; it is read once it stays unchanged for 100 ms',
+});
+
+/** Holds back errors of files and paths that only just began to have some, because most of these go away at once. */
+class LastingErrors {
+  /** Time from which the errors of an origin are reported, by origin; monotonic. */
+  private readonly reportedFromMs = new Map<string, number>();
+  /** When the next held errors are to be reported; monotonic. Infinity if none are held. */
+  dueMs = Infinity;
+
+  /** The problems to report now: all but the errors of origins that have had errors for less than `afterMs`. */
+  lasting(problems: readonly ManifestProblem[], now: number, afterMs: number): ManifestProblem[] {
+    const failing = new Set(problems.filter(({ severity }) => severity === 'error').map(({ origin }) => origin));
+    for (const origin of this.reportedFromMs.keys()) if (!failing.has(origin)) this.reportedFromMs.delete(origin);
+    for (const origin of failing) {
+      this.reportedFromMs.set(origin, Math.min(this.reportedFromMs.get(origin) ?? Infinity, now + afterMs));
+    }
+    const isHeld = (origin: string): boolean => (this.reportedFromMs.get(origin) ?? 0) > now;
+    this.dueMs = Math.min(...[...this.reportedFromMs.values()].filter((ms) => ms > now));
+    return problems.filter(({ severity, origin }) => severity !== 'error' || !isHeld(origin));
+  }
 }

@@ -5,7 +5,6 @@ import type { Manifests } from '../../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import { errorMessage, hasCode } from '../../../errors.ts';
-import { findWriters, isStillWriting, type Writer } from '../../host/file-writers.ts';
 import { HungPathError, type PathGuard } from '../../host/path-guard.ts';
 import { readRegularFile } from '../../../files/regular-file.ts';
 import type { ManifestProblem } from '../../view/events.ts';
@@ -42,8 +41,8 @@ export type Found =
   | { is: 'unchanged' }
   /** Its file system does not answer. */
   | { is: 'hung' }
-  /** The file is possibly being written: look again after this time. `by`: the process that has it open. */
-  | { is: 'in writing'; againInMs: number; by?: Writer }
+  /** The file may be in writing: look again after this time. `isLong`: it has been so for over a second. */
+  | { is: 'in writing'; againInMs: number; isLong: boolean }
   | { is: 'read'; revision: Revision };
 
 /** A regular file, before it is read. */
@@ -57,30 +56,30 @@ interface Deps extends StaticPodNode {
   clock: Clock;
 }
 
-/** State at the last look of a file that is possibly being written. */
+/** State at the last look of a file that may be in writing. All times are monotonic. */
 interface Unsettled {
   fingerprint: string;
-  /** Time of the first look with this fingerprint; monotonic. */
   sinceMs: number;
-  change: FileChange;
-  writer?: Writer;
-  /** Number of looks that found a writer. */
-  times: number;
+  /** The content counts from then on, unless the file changes before. */
+  quietAtMs: number;
 }
 
-/** A file written in place is read after this time without changes. A missing file is removed after it. */
-export const settleMs = 10;
-/** Longest time between two looks at a file that a process has open. */
-const maxWaitMs = 1000;
+/** A file written in place is read after this time without changes. */
+const quietMs = 100;
+/** A file that the watch reported as new and empty is probably open for writing. */
+const emptyMs = 10_000;
+/** A missing file is removed after this time, because some programs remove a file before they write it again. */
+const missingMs = 10;
+/** A file whose writing takes longer is looked at once a second, and nobody waits for it. */
+const longMs = 1000;
 /** A file with an older last write counts as finished, unless the watch just reported a write. */
 const writtenLongAgoMs = 60_000;
 
 /**
- * Reads manifest files, and never returns one that is half-written.
+ * Reads manifest files, and avoids half-written ones.
  *
  * INVARIANTS: a file renamed into place is read at once. A file written in place is read once it stayed unchanged for
- * 10 ms. That content counts only if afterwards no process has the file open for writing and the file is unchanged. A
- * known file counts as missing after 10 ms, because some programs remove a file before they write it again.
+ * 100 ms. A known file counts as missing after 10 ms.
  */
 export class ManifestReader {
   private readonly unsettled = new Map<string, Unsettled>();
@@ -90,13 +89,11 @@ export class ManifestReader {
   /** Looks at each of these paths, one after the other. The results have the order of the requests. */
   async look(requests: readonly LookRequest[]): Promise<Map<string, Found>> {
     const found = new Map<string, Found>();
-    for (const request of requests)
-      found.set(request.path, await this.unlessHung(request.place, () => this.lookAt(request)));
-    const doubtful = requests.filter(({ path }) => this.isDoubtful(path, found.get(path)));
-    const writers = await this.findWriters(doubtful);
-    for (const { path, place } of doubtful)
-      found.set(path, await this.unlessHung(place, () => this.confirm(path, found.get(path), writers.get(path))));
-    for (const [path, { is }] of found) if (is === 'unchanged' || is === 'read') this.unsettled.delete(path);
+    for (const request of requests) {
+      const one = await this.unlessHung(request.place, () => this.lookAt(request));
+      if (one.is === 'unchanged' || one.is === 'read') this.unsettled.delete(request.path);
+      found.set(request.path, one);
+    }
     return found;
   }
 
@@ -112,73 +109,41 @@ export class ManifestReader {
     });
   }
 
-  private async findWriters(files: readonly LookRequest[]): Promise<ReadonlyMap<string, Writer>> {
-    const found = new Map<string, Writer>();
-    for (const place of new Set(files.map((file) => file.place))) {
-      const paths = files.filter((file) => file.place === place).map(({ path }) => path);
-      const writers = await this.deps.guard
-        .run(place, () => findWriters(paths))
-        .catch((error: unknown) => {
-          if (error instanceof HungPathError) return new Map<string, Writer>();
-          throw error;
-        });
-      for (const [path, writer] of writers) found.set(path, writer);
-    }
-    return found;
-  }
-
   private async lookAt({ path, known, change }: LookRequest): Promise<Found> {
     const seen = await seeManifest(path);
     if (seen?.fingerprint === known) return { is: seen === undefined ? 'missing' : 'unchanged' };
     if (seen !== undefined && 'problems' in seen) return { is: 'read', revision: seen };
-    const wait = await this.untilSettled(path, seen, change);
+    const wait = this.untilQuiet(path, seen, change);
     if (wait !== undefined) return wait;
     if (seen === undefined) return { is: 'missing' };
     const revision = await readManifest(path, seen, this.deps);
-    return revision === undefined ? this.unsettle(path, '', change) : { is: 'read', revision };
+    return revision === undefined ? this.unsettle(path, '', quietMs) : { is: 'read', revision };
   }
 
-  /** Returns undefined if no process seems to write to the file. Does not look at all processes. */
-  private async untilSettled(path: string, seen: Seen | undefined, news: FileChange): Promise<Found | undefined> {
+  /** Returns undefined if the content of the file counts now. */
+  private untilQuiet(path: string, seen: Seen | undefined, change: FileChange): Found | undefined {
     const before = this.unsettled.get(path);
-    const change = news ?? before?.change;
-    if (seen !== undefined && change !== 'written' && !seemsInWriting(seen.stats, this.deps.clock.now())) {
-      this.unsettled.delete(path);
-      return undefined;
-    }
+    const mayBeRenamed = change === 'entry' || (change === undefined && before === undefined);
+    if (seen !== undefined && mayBeRenamed && !seemsInWriting(seen.stats, this.deps.clock.now())) return undefined;
     const fingerprint = seen?.fingerprint ?? 'missing';
-    if (before?.fingerprint !== fingerprint) return this.unsettle(path, fingerprint, change);
-    before.change = change;
-    const leftMs = settleMs - (this.deps.clock.monotonic() - before.sinceMs);
-    if (leftMs > 0) return { is: 'in writing', againInMs: leftMs };
-    if (before.writer !== undefined && (await isStillWriting(path, before.writer)))
-      return this.waitFor(before, before.writer);
-    return undefined;
+    if (before?.fingerprint !== fingerprint) {
+      const isNewAndEmpty = seen?.stats.size === 0 && change !== undefined;
+      return this.unsettle(path, fingerprint, seen === undefined ? missingMs : isNewAndEmpty ? emptyMs : quietMs);
+    }
+    return before.quietAtMs > this.deps.clock.monotonic() ? this.inWriting(before) : undefined;
   }
 
-  private unsettle(path: string, fingerprint: string, change: FileChange): Found {
-    const { times = 0, ...before } = this.unsettled.get(path) ?? {};
-    const sinceMs = this.deps.clock.monotonic();
-    this.unsettled.set(path, { ...before, fingerprint, sinceMs, change, times });
-    return { is: 'in writing', againInMs: settleMs };
+  private unsettle(path: string, fingerprint: string, forMs: number): Found {
+    const now = this.deps.clock.monotonic();
+    const unsettled = { fingerprint, sinceMs: this.unsettled.get(path)?.sinceMs ?? now, quietAtMs: now + forMs };
+    this.unsettled.set(path, unsettled);
+    return this.inWriting(unsettled);
   }
 
-  private waitFor(unsettled: Unsettled, writer: Writer): Found {
-    unsettled.writer = writer;
-    unsettled.times += 1;
-    return { is: 'in writing', againInMs: Math.min(settleMs * 2 ** unsettled.times, maxWaitMs), by: writer };
-  }
-
-  /** True if the content may be only the beginning of a file. Its problems do not count then. */
-  private isDoubtful(path: string, found: Found | undefined): boolean {
-    return this.unsettled.has(path) && found?.is === 'read' && found.revision.bytes !== undefined;
-  }
-
-  private async confirm(path: string, found: Found | undefined, writer: Writer | undefined): Promise<Found> {
-    const unsettled = this.unsettled.get(path);
-    if (writer !== undefined && unsettled !== undefined) return this.waitFor(unsettled, writer);
-    const isSame = found?.is === 'read' && (await seeManifest(path))?.fingerprint === found.revision.fingerprint;
-    return isSame ? found : this.unsettle(path, '', unsettled?.change);
+  private inWriting({ sinceMs, quietAtMs }: Unsettled): Found {
+    const now = this.deps.clock.monotonic();
+    const isLong = now - sinceMs >= longMs;
+    return { is: 'in writing', againInMs: Math.min(quietAtMs - now, longMs), isLong };
   }
 }
 

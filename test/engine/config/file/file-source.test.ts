@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { appendFileSync, chmodSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { mkdir, open, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -66,21 +66,6 @@ describe('what settles', () => {
     await rm(join(folder, 'a.yaml'));
     await whileTimePasses(clock, source.settle());
     expect(lastPods(recorder)).toEqual([]);
-    await recorder.stop();
-  });
-
-  test('is not waited for while a process keeps a file open for writing', async () => {
-    await put('a.yaml', manifest('one'));
-    const source = sourceOf();
-    const recorder = new SourceRecorder(source);
-    await whileTimePasses(clock, source.settle());
-    const file = await open(join(folder, 'a.yaml'), 'w');
-    await file.writeFile(manifest('two'));
-    await whileTimePasses(clock, source.settle());
-    expect(lastPods(recorder)).toEqual(['one-edge1']);
-    await file.close();
-    await whileTimePasses(clock, source.settle());
-    expect(lastPods(recorder)).toEqual(['two-edge1']);
     await recorder.stop();
   });
 });
