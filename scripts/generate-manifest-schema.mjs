@@ -41,6 +41,7 @@ const roots = [
 
 /** Integers of 64 bits; every other number has 32. */
 const int64Fields = new Set([
+  'CSIDriverSpec.nodeAllocatableUpdatePeriodSeconds',
   'CronJobSpec.startingDeadlineSeconds',
   'DaemonSetStatus.observedGeneration',
   'DeploymentStatus.observedGeneration',
@@ -50,12 +51,14 @@ const int64Fields = new Set([
   'LinuxContainerUser.uid',
   'ObjectMeta.deletionGracePeriodSeconds',
   'ObjectMeta.generation',
+  'PodCondition.observedGeneration',
   'PodSecurityContext.fsGroup',
   'PodSecurityContext.runAsGroup',
   'PodSecurityContext.runAsUser',
   'PodSecurityContext.supplementalGroups',
   'PodSpec.activeDeadlineSeconds',
   'PodSpec.terminationGracePeriodSeconds',
+  'PodStatus.observedGeneration',
   'Probe.terminationGracePeriodSeconds',
   'ReplicaSetStatus.observedGeneration',
   'ReplicationControllerStatus.observedGeneration',
@@ -79,9 +82,12 @@ const pointerFields = new Set(
     CSIDriverSpec: [
       'attachRequired',
       'fsGroupPolicy',
+      'nodeAllocatableUpdatePeriodSeconds',
       'podInfoOnMount',
+      'preventPodSchedulingIfMissing',
       'requiresRepublish',
       'seLinuxMount',
+      'serviceAccountTokenInSecrets',
       'storageCapacity',
     ],
     CSIVolumeSource: ['fsType', 'readOnly'],
@@ -91,24 +97,29 @@ const pointerFields = new Set(
     ConfigMapProjection: ['optional'],
     ConfigMapVolumeSource: ['defaultMode', 'optional'],
     Container: ['restartPolicy'],
-    ContainerStatus: ['started'],
+    ContainerStatus: ['started', 'stopSignal'],
+    DeploymentStatus: ['terminatingReplicas'],
     DownwardAPIVolumeFile: ['mode'],
     DownwardAPIVolumeSource: ['defaultMode'],
     EmptyDirVolumeSource: ['sizeLimit'],
     EphemeralContainer: ['restartPolicy'],
     FCVolumeSource: ['lun'],
+    FileKeySelector: ['optional'],
     GRPCAction: ['service'],
     HostPathVolumeSource: ['type'],
     ISCSIVolumeSource: ['initiatorName'],
     KeyToPath: ['mode'],
+    Lifecycle: ['stopSignal'],
     LocalVolumeSource: ['fsType'],
     ObjectMeta: ['deletionGracePeriodSeconds'],
     OwnerReference: ['blockOwnerDeletion', 'controller'],
     PersistentVolumeClaimSpec: ['storageClassName', 'volumeAttributesClassName', 'volumeMode'],
     PersistentVolumeSpec: ['volumeAttributesClassName', 'volumeMode'],
+    PodCertificateProjection: ['maxExpirationSeconds'],
     PodDNSConfigOption: ['value'],
     PodResourceClaim: ['resourceClaimName', 'resourceClaimTemplateName'],
     PodResourceClaimStatus: ['resourceClaimName'],
+    PodSchedulingGroup: ['podGroupName'],
     PodSecurityContext: [
       'fsGroup',
       'fsGroupChangePolicy',
@@ -123,6 +134,7 @@ const pointerFields = new Set(
       'automountServiceAccountToken',
       'enableServiceLinks',
       'hostUsers',
+      'hostnameOverride',
       'preemptionPolicy',
       'priority',
       'runtimeClassName',
@@ -132,6 +144,8 @@ const pointerFields = new Set(
     ],
     Probe: ['terminationGracePeriodSeconds'],
     ProjectedVolumeSource: ['defaultMode', 'sources'],
+    ReplicaSetStatus: ['terminatingReplicas'],
+    ResourceHealth: ['message'],
     SeccompProfile: ['localhostProfile'],
     SecretEnvSource: ['optional'],
     SecretKeySelector: ['optional'],
@@ -170,7 +184,7 @@ const alwaysFields = new Set([
 /** Maps of bytes: base64 in the text. */
 const bytesFields = new Set(['ConfigMap.binaryData', 'Secret.data']);
 
-/** Fields of older releases that 1.32 no longer has. */
+/** Fields of older releases that 1.36 no longer has. */
 const removedFields = new Set(['PodResourceClaim.source']);
 
 const scalarKinds = { Time: 'time', MicroTime: 'time', Quantity: 'quantity', FieldsV1: 'any' };
@@ -208,6 +222,7 @@ function kindOf(type, field) {
   if (ts.isTypeLiteralNode(type)) return `map ${kindOf(type.members[0].type, field)}`;
   if (ts.isTypeReferenceNode(type)) {
     const name = type.typeName.text;
+    if (name === 'Record') return `map ${kindOf(type.typeArguments[1], field)}`;
     return name === 'Array' ? `[]${kindOf(type.typeArguments[0], field)}` : (scalarKinds[name] ?? name);
   }
   throw new Error(`${field}: no kind for ${type.getText()}`);

@@ -1,11 +1,50 @@
+import type {} from 'kubernetes-types/apps/v1.js';
 import type * as core from 'kubernetes-types/core/v1.js';
 import type { Quantity } from 'kubernetes-types/api/resource.js';
 
-/** Fields added to the Pod API by Kubernetes 1.31 and 1.32; the package kubernetes-types describes 1.30. */
+/** Fields added to the API by Kubernetes 1.31 to 1.36; the package kubernetes-types describes 1.30. */
 declare module 'kubernetes-types/core/v1.js' {
   interface PodSpec {
-    /** Resources of the whole pod (gate PodLevelResources, off). */
+    /** Hostname of the pod, in place of `hostname`, `subdomain` and the pod's name. */
+    hostnameOverride?: string;
+    /** Resources of the whole pod. */
     resources?: ResourceRequirements;
+    /** For schedulers only. */
+    schedulingGroup?: PodSchedulingGroup;
+  }
+  interface PodSchedulingGroup {
+    podGroupName?: string;
+  }
+  interface Container {
+    /** By the exit code, before `restartPolicy`. */
+    restartPolicyRules?: ContainerRestartRule[];
+  }
+  interface EphemeralContainer {
+    restartPolicyRules?: ContainerRestartRule[];
+  }
+  interface ContainerRestartRule {
+    /** `Restart` or `RestartAllContainers`. */
+    action?: string;
+    exitCodes?: ContainerRestartRuleOnExitCodes;
+  }
+  interface ContainerRestartRuleOnExitCodes {
+    /** `In` or `NotIn`. */
+    operator?: string;
+    values?: number[];
+  }
+  interface EnvVarSource {
+    /** A variable of a file in an emptyDir volume. */
+    fileKeyRef?: FileKeySelector;
+  }
+  interface FileKeySelector {
+    key: string;
+    optional?: boolean;
+    path: string;
+    volumeName: string;
+  }
+  interface Lifecycle {
+    /** Such as `SIGTERM` (gate ContainerStopSignals, off). */
+    stopSignal?: string;
   }
   interface PodSecurityContext {
     /** `Merge` or `Strict`. */
@@ -14,12 +53,25 @@ declare module 'kubernetes-types/core/v1.js' {
     seLinuxChangePolicy?: string;
   }
   interface Volume {
-    /** An OCI image or artifact as a volume (gate ImageVolume, off). */
+    /** An OCI image or artifact as a volume. */
     image?: ImageVolumeSource;
   }
   interface ImageVolumeSource {
     pullPolicy?: string;
     reference?: string;
+  }
+  interface VolumeProjection {
+    /** Needs an API server. */
+    podCertificate?: PodCertificateProjection;
+  }
+  interface PodCertificateProjection {
+    certificateChainPath?: string;
+    credentialBundlePath?: string;
+    keyPath?: string;
+    keyType?: string;
+    maxExpirationSeconds?: number;
+    signerName?: string;
+    userAnnotations?: Record<string, string>;
   }
   interface ResourceClaim {
     /** One request of the claim; all of them when absent. */
@@ -29,8 +81,17 @@ declare module 'kubernetes-types/core/v1.js' {
     resourceClaimName?: string;
     resourceClaimTemplateName?: string;
   }
+  interface PodStatus {
+    allocatedResources?: Record<string, Quantity>;
+    observedGeneration?: number;
+    resources?: ResourceRequirements;
+  }
+  interface PodCondition {
+    observedGeneration?: number;
+  }
   interface ContainerStatus {
     allocatedResourcesStatus?: ResourceStatus[];
+    stopSignal?: string;
     user?: ContainerUser;
   }
   interface ResourceStatus {
@@ -39,6 +100,7 @@ declare module 'kubernetes-types/core/v1.js' {
   }
   interface ResourceHealth {
     health?: string;
+    message?: string;
     resourceID: string;
   }
   interface ContainerUser {
@@ -48,6 +110,32 @@ declare module 'kubernetes-types/core/v1.js' {
     gid: number;
     supplementalGroups?: number[];
     uid: number;
+  }
+  interface VolumeMountStatus {
+    volumeStatus?: VolumeStatus;
+  }
+  interface VolumeStatus {
+    image?: ImageVolumeStatus;
+  }
+  interface ImageVolumeStatus {
+    imageRef?: string;
+  }
+}
+
+declare module 'kubernetes-types/storage/v1.js' {
+  interface CSIDriverSpec {
+    nodeAllocatableUpdatePeriodSeconds?: number;
+    preventPodSchedulingIfMissing?: boolean;
+    serviceAccountTokenInSecrets?: boolean;
+  }
+}
+
+declare module 'kubernetes-types/apps/v1.js' {
+  interface DeploymentStatus {
+    terminatingReplicas?: number;
+  }
+  interface ReplicaSetStatus {
+    terminatingReplicas?: number;
   }
 }
 

@@ -225,11 +225,11 @@ describe('a scrape', () => {
     ]);
     const gates = seriesOf(page, 'kubernetes_feature_enabled');
     expect(gates).toHaveLength(Object.keys(defaultFeatureGates).length);
-    expect(gates.filter((line) => /"(CPUManager|ImageVolume|KMSv1|NodeSwap)"/.test(line))).toEqual([
-      'kubernetes_feature_enabled{name="CPUManager",stage=""} 1',
-      'kubernetes_feature_enabled{name="ImageVolume",stage="ALPHA"} 0',
+    expect(gates.filter((line) => /"(EventedPLEG|ImageVolume|KMSv1|PodLevelResources)"/.test(line))).toEqual([
+      'kubernetes_feature_enabled{name="EventedPLEG",stage="ALPHA"} 0',
+      'kubernetes_feature_enabled{name="ImageVolume",stage=""} 1',
       'kubernetes_feature_enabled{name="KMSv1",stage="DEPRECATED"} 0',
-      'kubernetes_feature_enabled{name="NodeSwap",stage="BETA"} 1',
+      'kubernetes_feature_enabled{name="PodLevelResources",stage="BETA"} 1',
     ]);
   });
 

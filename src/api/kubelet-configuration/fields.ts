@@ -21,9 +21,11 @@ const webhook = 'asks an API server';
 const events = 'events go to the log and the screen, unlimited';
 const iptables = 'no iptables rules are made';
 const klog = 'an option of klog';
+const pullRecords = 'records of image pulls are not built yet';
+const memoryQoS = 'the gate MemoryQoS is not built yet';
 
 /**
- * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.32, and ours: controlGroup,
+ * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.36, and ours: controlGroup,
  * evictionPolicy and runtimeClasses. The types, the decoder, the defaults and docs/reference/configuration-fields.md are derived
  * from this table. When a field takes effect, give its row a `does`: that also shows its flag. kubelet:
  * k8s.io/kubelet/config/v1beta1 types.go, defaults.go
@@ -47,12 +49,15 @@ export const kubeletConfigurationFields = {
     tlsPrivateKeyFile: { kind: 'string', does: 'its key' },
     tlsCipherSuites: { kind: '[]string', does: 'cipher suites of TLS 1.2' },
     tlsMinVersion: { kind: 'string', does: 'VersionTLS12 or VersionTLS13' },
+    tlsCurvePreferences: { kind: '[]int32', does: 'curves of TLS by their numbers, such as 29 for X25519' },
     rotateCertificates: { kind: 'bool', without: apiServer },
     serverTLSBootstrap: { kind: 'bool', without: apiServer },
     authentication: { kind: 'KubeletAuthentication' },
     authorization: { kind: 'KubeletAuthorization' },
     registryPullQPS: { kind: '*int32', default: 5, does: 'image pulls started per second at most; 0: unlimited' },
     registryBurst: { kind: 'int32', default: 10, does: 'image pulls started at once at most' },
+    imagePullCredentialsVerificationPolicy: { kind: 'string', without: pullRecords },
+    preloadedImagesVerificationAllowlist: { kind: '[]string', without: pullRecords },
     eventRecordQPS: { kind: '*int32', default: 50, without: events },
     eventBurst: { kind: 'int32', default: 100, without: events },
     enableDebuggingHandlers: {
@@ -173,6 +178,11 @@ export const kubeletConfigurationFields = {
       default: 'byPriority',
       does: 'pods to evict: `byPriority`, all but critical ones, or `kubelet`, no static ones',
     },
+    mergeDefaultEvictionSettings: {
+      kind: '*bool',
+      default: false,
+      does: 'true: signals that evictionHard leaves out keep their defaults',
+    },
     podsPerCore: { kind: 'int32', does: 'limits maxPods to this number per CPU' },
     enableControllerAttachDetach: { kind: '*bool', default: true, without: apiServer },
     protectKernelDefaults: { kind: 'bool', does: 'requires settings of the kernel instead of setting them' },
@@ -241,13 +251,15 @@ export const kubeletConfigurationFields = {
     enableProfilingHandler: { kind: '*bool', default: true, does: 'profiles of this process over the HTTPS API' },
     enableDebugFlagsHandler: { kind: '*bool', default: true, does: 'the log level, set over the HTTPS API' },
     seccompDefault: { kind: '*bool', default: false, does: "the runtime's seccomp profile for containers without one" },
-    memoryThrottlingFactor: { kind: '*float64', default: 0.9, without: 'the gate MemoryQoS is not built yet' },
+    memoryThrottlingFactor: { kind: '*float64', default: 0.9, without: memoryQoS },
+    memoryReservationPolicy: { kind: 'string', default: 'None', without: memoryQoS },
     registerWithTaints: { kind: '[]Taint', without: apiServer },
     registerNode: { kind: '*bool', default: true, without: apiServer },
     tracing: { kind: '*TracingConfiguration', without: 'traces are not built yet' },
     localStorageCapacityIsolation: { kind: '*bool', default: true, does: 'limits of emptyDirs on disk are enforced' },
     containerRuntimeEndpoint: { kind: 'string', does: 'CRI socket; empty: a runtime is found or started' },
     imageServiceEndpoint: { kind: 'string', does: "CRI socket of the image service; empty: the runtime's" },
+    userNamespaces: { kind: '*UserNamespaces' },
     failCgroupV1: { kind: '*bool', default: false, does: 'refuses to start on cgroup v1' },
   },
   KubeletAuthentication: {
@@ -281,6 +293,7 @@ export const kubeletConfigurationFields = {
     swapBehavior: { kind: 'string', does: '`LimitedSwap`: Burstable pods may swap, on cgroup v2; `NoSwap`: none' },
   },
   CrashLoopBackOffConfig: { maxContainerRestartPeriod: { kind: '*duration', does: 'longest wait before a restart' } },
+  UserNamespaces: { idsPerPod: { kind: '*int64', without: 'a pod with hostUsers false has 65536 ids' } },
   LoggingConfiguration: {
     format: { kind: 'string', default: 'text', does: '`text` or `json`' },
     flushFrequency: { kind: 'durationOrNanoseconds', default: 5 * second, without: 'every line is written at once' },

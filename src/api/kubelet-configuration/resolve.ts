@@ -39,7 +39,7 @@ export function resolveKubeletConfiguration(layers: {
   if (flags) {
     const laid = layFlags(file || dropIns.length > 0 ? given : {}, flags.given);
     // A zero of a flag stays: the kubelet lays its flags over the defaults.
-    given = mergePatch(setDefaults(laid), flags.given);
+    given = layFlags(setDefaults(laid), flags.given);
   }
   const configuration = completeConfiguration(given);
   const all = [flags, ...dropIns.toReversed(), file].filter((layer) => layer !== undefined);

@@ -34,6 +34,13 @@ function dependentDefaults(given: GivenConfiguration): GivenConfiguration {
   if (featureGates.KubeletCrashLoopBackOffMax && isUnset(given.crashLoopBackOff?.maxContainerRestartPeriod)) {
     dependent.crashLoopBackOff = { maxContainerRestartPeriod: maxContainerBackOff };
   }
+  if (featureGates.KubeletEnsureSecretPulledImages && isZero(given.imagePullCredentialsVerificationPolicy)) {
+    dependent.imagePullCredentialsVerificationPolicy = 'NeverVerifyPreloadedImages';
+  }
+  if (given.mergeDefaultEvictionSettings === true) {
+    const { default: evictionHard } = kubeletConfigurationFields.KubeletConfiguration.evictionHard;
+    dependent.evictionHard = { ...evictionHard, ...given.evictionHard };
+  }
   return dependent;
 }
 

@@ -1,5 +1,7 @@
 import { formatDurationMs } from '../values/duration.ts';
 import { evictionPolicies } from '../values/eviction-policy.ts';
+import { parseImageName } from '../values/image-name.ts';
+import { previousKubernetesVersion } from '../values/kubernetes-version.ts';
 import { quantityAsInt64 } from '../values/quantity.ts';
 import { checkIP, checkLabelValue, checkQualifiedName, hasControlCharacter } from '../values/names.ts';
 import { type ConfigurationError, ConfigurationErrors } from './configuration-errors.ts';
@@ -39,6 +41,7 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, gates: Fe
   validateLogging(errors, kc, gates);
   validateServer(errors, kc, gates);
   validateTaints(errors, kc);
+  validateUserNamespaces(errors, kc);
   validateRuntimeClasses(errors, kc);
   for (const [name, value] of Object.entries(kc)) validateTexts(errors, name, value);
   if (kc.runOnce) errors.add('runOnce', 'was removed from the kubelet', 'Use kubelet-ts run-once.');
@@ -102,6 +105,7 @@ const words = {
   cgroupDriver: ['cgroupfs', 'systemd'],
   configMapAndSecretChangeDetectionStrategy: ['Get', 'Cache', 'Watch'],
   evictionPolicy: evictionPolicies,
+  memoryReservationPolicy: ['None', 'TieredReservation'],
   hairpinMode: ['none', 'hairpin-veth', 'promiscuous-bridge'],
   topologyManagerPolicy: ['none', 'best-effort', 'restricted', 'single-numa-node'],
   topologyManagerScope: ['container', 'pod'],
@@ -112,9 +116,10 @@ function validateWords(errors: ConfigurationErrors, kc: KubeletConfiguration, ga
     errors.addUnlessOneOf(name, kc[name as keyof typeof words], allowed);
   }
   errors.addUnlessOneOf('authorization.mode', kc.authorization.mode, ['AlwaysAllow', 'Webhook']);
-  const { swapBehavior } = kc.memorySwap;
-  if (gates.NodeSwap) errors.addUnlessOneOf('memorySwap.swapBehavior', swapBehavior, ['', 'LimitedSwap', 'NoSwap']);
-  else if (swapBehavior !== '') errors.add('memorySwap.swapBehavior', 'needs the feature gate NodeSwap');
+  errors.addUnlessOneOf('memorySwap.swapBehavior', kc.memorySwap.swapBehavior, ['', 'LimitedSwap', 'NoSwap']);
+  if (kc.memoryReservationPolicy === 'TieredReservation' && !gates.MemoryQoS) {
+    errors.add('memoryReservationPolicy', 'TieredReservation needs the feature gate MemoryQoS');
+  }
 }
 
 function validateImages(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
@@ -123,8 +128,6 @@ function validateImages(errors: ConfigurationErrors, kc: KubeletConfiguration, g
     errors.add('imageGCLowThresholdPercent', `${low} must be less than imageGCHighThresholdPercent ${high}`);
   }
   const { imageMinimumGCAge: minAge, imageMaximumGCAge: maxAge } = kc;
-  if (maxAge !== 0 && !gates.ImageMaximumGCAge)
-    errors.add('imageMaximumGCAge', 'needs the feature gate ImageMaximumGCAge');
   if (maxAge > 0 && maxAge <= minAge) {
     errors.add(
       'imageMaximumGCAge',
@@ -134,6 +137,35 @@ function validateImages(errors: ConfigurationErrors, kc: KubeletConfiguration, g
   if (kc.serializeImagePulls && (kc.maxParallelImagePulls ?? 1) > 1) {
     errors.add('maxParallelImagePulls', 'cannot be larger than 1 unless serializeImagePulls is false');
   }
+  validatePullVerification(errors, kc, gates);
+}
+
+const allowlistedImages = 'NeverVerifyAllowlistedImages';
+const verificationPolicies = ['NeverVerify', 'NeverVerifyPreloadedImages', allowlistedImages, 'AlwaysVerify'];
+
+function validatePullVerification(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
+  const { imagePullCredentialsVerificationPolicy: policy, preloadedImagesVerificationAllowlist: allowlist } = kc;
+  const listField = 'preloadedImagesVerificationAllowlist';
+  if (!gates.KubeletEnsureSecretPulledImages) {
+    const needed = 'needs the feature gate KubeletEnsureSecretPulledImages';
+    if (policy !== '') errors.add('imagePullCredentialsVerificationPolicy', needed);
+    if (allowlist.length > 0) errors.add(listField, needed);
+    return;
+  }
+  errors.addUnlessOneOf('imagePullCredentialsVerificationPolicy', policy, verificationPolicies);
+  if (allowlist.length > 0 && policy !== allowlistedImages) {
+    errors.add(listField, `needs imagePullCredentialsVerificationPolicy: ${allowlistedImages}`);
+  }
+  for (const [index, entry] of allowlist.entries()) {
+    if (isImageOrFolder(entry)) continue;
+    const message = `"${entry}" must be an image without tag and digest, or a folder of images that ends in "/*"`;
+    errors.add(`${listField}[${index}]`, message);
+  }
+}
+
+function isImageOrFolder(entry: string): boolean {
+  const name = entry.replace(/\/\*$/, '/any');
+  return !/[@*]|:[^/]*$/.test(name) && parseImageName(name) !== undefined;
 }
 
 /** Periods that must be greater than zero. */
@@ -168,7 +200,7 @@ function validateDurations(errors: ConfigurationErrors, kc: KubeletConfiguration
   const restartField = 'crashLoopBackOff.maxContainerRestartPeriod';
   if (restart === undefined) return;
   if (!gates.KubeletCrashLoopBackOffMax) errors.add(restartField, 'needs the feature gate KubeletCrashLoopBackOffMax');
-  else if (restart < second || restart > 300 * second) {
+  else if (Math.trunc(restart) < second || Math.trunc(restart) > 300 * second) {
     errors.add(restartField, `${formatDurationMs(restart)} must be between 1s and 300s, inclusive`);
   }
 }
@@ -222,22 +254,25 @@ function validateLogging(errors: ConfigurationErrors, { logging }: KubeletConfig
   }
 }
 
-/** The minor release before the one that we follow. */
-const previousMinorVersion = '1.31';
-
 function validateServer(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
   if (kc.serverTLSBootstrap && !gates.RotateKubeletServerCertificate) {
     errors.add('serverTLSBootstrap', 'needs the feature gate RotateKubeletServerCertificate');
   }
-  if (kc.enableSystemLogQuery && !gates.NodeLogQuery) {
-    errors.add('enableSystemLogQuery', 'needs the feature gate NodeLogQuery');
-  }
   if (kc.enableSystemLogQuery && !kc.enableSystemLogHandler) {
     errors.add('enableSystemLogQuery', 'needs enableSystemLogHandler');
   }
-  if (!['', previousMinorVersion].includes(kc.showHiddenMetricsForVersion)) {
-    errors.add('showHiddenMetricsForVersion', `must be left out or be ${previousMinorVersion}`);
+  if (!['', previousKubernetesVersion].includes(kc.showHiddenMetricsForVersion)) {
+    errors.add('showHiddenMetricsForVersion', `must be left out or be ${previousKubernetesVersion}`);
   }
+}
+
+/** Ids of a pod are a multiple of this. kubelet: validation_linux.go userNsUnitLength */
+const idRange = 65_536;
+
+function validateUserNamespaces(errors: ConfigurationErrors, { userNamespaces }: KubeletConfiguration): void {
+  const { idsPerPod = idRange } = userNamespaces ?? {};
+  if (idsPerPod >= idRange && idsPerPod % idRange === 0 && idsPerPod < 2 ** 32) return;
+  errors.add('userNamespaces.idsPerPod', `${idsPerPod} must be a multiple of ${idRange}, at least that and below 2^32`);
 }
 
 function validateTaints(errors: ConfigurationErrors, { registerWithTaints }: KubeletConfiguration): void {

@@ -44,7 +44,7 @@ function setSpecDefaults(spec: core.PodSpec, gates: FeatureGates): void {
   }
   if (spec.overhead) spec.overhead = roundResources(spec.overhead);
   if (spec.resources) spec.resources = defaultResources(spec.resources, false);
-  for (const volume of spec.volumes ?? []) setVolumeDefaults(volume, gates);
+  for (const volume of spec.volumes ?? []) setVolumeDefaults(volume);
   for (const container of initAndRegularContainers(spec)) {
     setContainerDefaults(container, spec.hostNetwork ?? false);
     if (container.resources) container.resources = defaultResources(container.resources, true);
@@ -119,7 +119,7 @@ export function roundResources(resources: ResourceList): ResourceList {
 
 const defaultMode = 0o644;
 
-function setVolumeDefaults(volume: core.Volume, gates: FeatureGates): void {
+function setVolumeDefaults(volume: core.Volume): void {
   const { configMap, downwardAPI, ephemeral, hostPath, image, projected, secret } = volume;
   if (Object.keys(volume).every((field) => field === 'name')) volume.emptyDir = {};
   setLegacyVolumeDefaults(volume);
@@ -130,7 +130,7 @@ function setVolumeDefaults(volume: core.Volume, gates: FeatureGates): void {
   }
   if (ephemeral?.volumeClaimTemplate) setClaimTemplateDefaults(ephemeral.volumeClaimTemplate);
   if (hostPath) hostPath.type ??= '';
-  if (image && gates.ImageVolume) image.pullPolicy ??= defaultImagePullPolicy(image.reference ?? '');
+  if (image) image.pullPolicy ??= defaultImagePullPolicy(image.reference ?? '');
   if (projected) {
     projected.defaultMode ??= defaultMode;
     for (const { downwardAPI: files, serviceAccountToken } of projected.sources ?? []) {

@@ -25,11 +25,9 @@ type Row = readonly [path: string, reason: string, gate?: FeatureGateName];
  * One row for each field of the pod's spec; `[]` stands for every item of a list. Delete a row when its field works.
  */
 const podFields: readonly Row[] = [
-  ['hostUsers', 'needs the feature gate UserNamespacesSupport: the pod will not start', 'UserNamespacesSupport'],
   ['resourceClaims', 'resource claims need an API server'],
   ['resources', 'ignored without the feature gate PodLevelResources', 'PodLevelResources'],
   ['volumes[].projected.sources[].serviceAccountToken', 'needs an API server: the pod will not start'],
-  ['volumes[].image', 'needs the feature gate ImageVolume: the pod will not start', 'ImageVolume'],
   ...Object.entries(unmountableVolumes).map(([kind, reason]): Row => [
     `volumes[].${kind}`,
     `${reason}: the pod will not start`,

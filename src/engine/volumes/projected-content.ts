@@ -72,6 +72,9 @@ const projectionKinds: ByKind<VolumeProjection, [ProjectionRequest], VolumeConte
   clusterTrustBundle: () => {
     throw new UserError('clusterTrustBundle: needs an API server');
   },
+  podCertificate: () => {
+    throw new UserError('podCertificate: needs an API server');
+  },
   downwardAPI: ({ items = [] }, { pod, defaultMode, sources: { allocatable } }) =>
     downwardContent({ pod, items, defaultMode, allocatable }),
 };

@@ -1,4 +1,4 @@
-import { getCiphers, type SecureVersion } from 'node:tls';
+import { createSecureContext, getCiphers, type SecureVersion } from 'node:tls';
 import { goQuote } from '../../api/values/go-quote.ts';
 import { UserError } from '../../errors.ts';
 
@@ -46,6 +46,45 @@ export interface TLSLimits {
   minVersion: SecureVersion;
   /** Absent for the default of Node. */
   ciphers?: string;
+  /** Absent for the default of Node. */
+  ecdhCurve?: string;
+}
+
+/** OpenSSL's names of the curves that Go knows, by their numbers at IANA. */
+const curveNames: Readonly<Record<number, string>> = {
+  23: 'P-256',
+  24: 'P-384',
+  25: 'P-521',
+  29: 'X25519',
+  4588: 'X25519MLKEM768',
+};
+
+/** Throws a `UserError` for a curve that is unknown, repeated, or not in this program's OpenSSL. */
+function curvesOf(numbers: readonly number[]): Pick<TLSLimits, 'ecdhCurve'> {
+  if (numbers.length === 0) return {};
+  const names = numbers.map((number, index) => {
+    const name = curveNames[number];
+    if (name === undefined || !isServed(name)) {
+      throw new UserError(`tlsCurvePreferences: curve ${number} is not supported`, {
+        hint: `Use ${Object.entries(curveNames)
+          .flatMap(([known, of]) => (isServed(of) ? `${known} (${of})` : []))
+          .join(', ')}.`,
+      });
+    }
+    if (numbers.indexOf(number) < index) throw new UserError(`tlsCurvePreferences: curve ${number} is repeated`);
+    return name;
+  });
+  return { ecdhCurve: names.join(':') };
+}
+
+function isServed(ecdhCurve: string): boolean {
+  try {
+    createSecureContext({ ecdhCurve });
+    return true;
+  } catch {
+    // OpenSSL does not know it.
+    return false;
+  }
 }
 
 /**
@@ -55,17 +94,20 @@ export interface TLSLimits {
 export function tlsLimits({
   tlsMinVersion,
   tlsCipherSuites,
+  tlsCurvePreferences = [],
 }: {
   tlsMinVersion: string;
   tlsCipherSuites: readonly string[];
+  tlsCurvePreferences?: readonly number[];
 }): TLSLimits {
+  const curves = curvesOf(tlsCurvePreferences);
   const minVersion = versions[tlsMinVersion];
   if (minVersion === undefined) {
     throw new UserError(`unknown tls version ${goQuote(tlsMinVersion)}`, {
       hint: 'Set tlsMinVersion (--tls-min-version) to VersionTLS12 or VersionTLS13.',
     });
   }
-  if (tlsCipherSuites.length === 0) return { minVersion };
+  if (tlsCipherSuites.length === 0) return { minVersion, ...curves };
   const older = tlsCipherSuites.flatMap((name) => {
     const known = openSSLNames[name];
     if (known !== undefined) return known;
@@ -81,5 +123,5 @@ export function tlsLimits({
       hint: 'RC4 and 3DES are broken. Name another suite in tlsCipherSuites (--tls-cipher-suites).',
     });
   }
-  return { minVersion, ciphers: [...tls13, ...usable].join(':') };
+  return { minVersion, ciphers: [...tls13, ...usable].join(':'), ...curves };
 }

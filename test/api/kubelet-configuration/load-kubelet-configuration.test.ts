@@ -97,7 +97,7 @@ describe('the file', () => {
         maxParallelImagePulls: 3,
         serializeImagePulls: false,
         allowedUnsafeSysctls: ['net.core.*'],
-        featureGates: { CustomCPUCFSQuotaPeriod: true, KubeletCrashLoopBackOffMax: true },
+        featureGates: { KubeletCrashLoopBackOffMax: true },
         crashLoopBackOff: { maxContainerRestartPeriod: 30_000 },
         shutdownGracePeriodByPodPriority: [
           { priority: 2_000_000_000, shutdownGracePeriodSeconds: 10 },
@@ -150,8 +150,12 @@ describe('a default', () => {
     ['podPidsLimit: -7', { podPidsLimit: -1 }],
     ['cgroupsPerQOS: false', { cgroupsPerQOS: false, enforceNodeAllocatable: [] }],
     [
-      'featureGates: {AllAlpha: true}',
-      { featureGates: { AllAlpha: true }, crashLoopBackOff: { maxContainerRestartPeriod: 300_000 } },
+      'featureGates: {KubeletCrashLoopBackOffMax: false}',
+      { featureGates: { KubeletCrashLoopBackOffMax: false }, crashLoopBackOff: {} },
+    ],
+    [
+      'featureGates: {KubeletEnsureSecretPulledImages: false}',
+      { featureGates: { KubeletEnsureSecretPulledImages: false }, imagePullCredentialsVerificationPolicy: '' },
     ],
     ['tracing: {}', { tracing: {} }],
   ])('follows what else is said: %s', (body, differs) => {

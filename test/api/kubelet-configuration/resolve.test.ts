@@ -31,6 +31,25 @@ describe('of a file, drop-ins and flags', () => {
   test.each<[string, Row]>([
     ['nothing is the defaults', { differs: {} }],
     [
+      'mergeDefaultEvictionSettings keeps the defaults of signals that evictionHard leaves out',
+      {
+        dropIns: ['evictionHard: {memory.available: 2Mi}\nmergeDefaultEvictionSettings: true'],
+        file: 'evictionHard: {pid.available: 5%}',
+        differs: {
+          mergeDefaultEvictionSettings: true,
+          evictionHard: { ...defaultConfiguration.evictionHard, 'memory.available': '2Mi', 'pid.available': '5%' },
+        },
+      },
+    ],
+    [
+      'a flag replaces evictionHard whole, also where defaults are merged',
+      {
+        file: 'mergeDefaultEvictionSettings: true',
+        flags: { evictionHard: { 'memory.available': '2Mi' } },
+        differs: { mergeDefaultEvictionSettings: true, evictionHard: { 'memory.available': '2Mi' } },
+      },
+    ],
+    [
       'the later says last',
       {
         file: 'maxPods: 10\npodsPerCore: 1\nport: 1',
@@ -85,16 +104,16 @@ describe('of a file, drop-ins and flags', () => {
     [
       'a flag replaces maps and lists, but sets feature gates one by one',
       {
-        file: 'kubeReserved: {cpu: "1"}\nclusterDNS: [10.0.0.1]\nfeatureGates: {ImageVolume: true, NodeSwap: false}',
+        file: 'kubeReserved: {cpu: "1"}\nclusterDNS: [10.0.0.1]\nfeatureGates: {EnvFiles: true, HostnameOverride: false}',
         flags: {
           kubeReserved: { memory: '1Gi' },
           clusterDNS: ['10.0.0.9'],
-          featureGates: { NodeSwap: true, EventedPLEG: true },
+          featureGates: { HostnameOverride: true, EventedPLEG: true },
         },
         differs: {
           kubeReserved: { memory: '1Gi' },
           clusterDNS: ['10.0.0.9'],
-          featureGates: { ImageVolume: true, NodeSwap: true, EventedPLEG: true },
+          featureGates: { EnvFiles: true, HostnameOverride: true, EventedPLEG: true },
         },
       },
     ],

@@ -24,10 +24,6 @@ describe('a configuration is refused for', () => {
     ],
     ['imageMaximumGCAge: 2m', 'imageMaximumGCAge: 2m0s must be greater than imageMinimumGCAge 2m0s'],
     ['imageMinimumGCAge: -1s', 'imageMinimumGCAge: -1s must not be negative'],
-    [
-      'imageMaximumGCAge: 1h\nfeatureGates: {ImageMaximumGCAge: false}',
-      'imageMaximumGCAge: needs the feature gate ImageMaximumGCAge',
-    ],
     ['healthzPort: 65536', 'healthzPort: 65536 must be between 0 and 65535, inclusive'],
     ['port: 70000', 'port: 70000 must be between 1 and 65535, inclusive'],
     ['readOnlyPort: -1', 'readOnlyPort: -1 must be between 0 and 65535, inclusive'],
@@ -56,11 +52,39 @@ describe('a configuration is refused for', () => {
     ['memoryThrottlingFactor: 0', 'memoryThrottlingFactor: 0 must be greater than 0 and at most 1'],
     ['memoryThrottlingFactor: 1.5', 'memoryThrottlingFactor: 1.5 must be greater than 0 and at most 1'],
     ['syncFrequency: -1m', 'syncFrequency: -1m0s must be positive'],
-    ['cpuCFSQuotaPeriod: 50ms', 'cpuCFSQuotaPeriod: 50ms needs the feature gate CustomCPUCFSQuotaPeriod'],
     [
-      'cpuCFSQuotaPeriod: 500us\nfeatureGates: {CustomCPUCFSQuotaPeriod: true}',
-      'cpuCFSQuotaPeriod: 500µs must be between 1ms and 1s, inclusive',
+      'cpuCFSQuotaPeriod: 50ms\nfeatureGates: {CustomCPUCFSQuotaPeriod: false}',
+      'cpuCFSQuotaPeriod: 50ms needs the feature gate CustomCPUCFSQuotaPeriod',
     ],
+    ['cpuCFSQuotaPeriod: 500us', 'cpuCFSQuotaPeriod: 500µs must be between 1ms and 1s, inclusive'],
+    [
+      'imagePullCredentialsVerificationPolicy: Sometimes',
+      'imagePullCredentialsVerificationPolicy: "Sometimes" must be one of: "NeverVerify", "NeverVerifyPreloadedImages", ' +
+        '"NeverVerifyAllowlistedImages", "AlwaysVerify"',
+    ],
+    [
+      'imagePullCredentialsVerificationPolicy: AlwaysVerify\nfeatureGates: {KubeletEnsureSecretPulledImages: false}',
+      'imagePullCredentialsVerificationPolicy: needs the feature gate KubeletEnsureSecretPulledImages',
+    ],
+    [
+      'preloadedImagesVerificationAllowlist: [registry.example/a]',
+      'preloadedImagesVerificationAllowlist: needs imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages',
+    ],
+    ...['registry.example/a:1', '*', '/*', 'registry.example/*/a', '', ' a', 'registry.example/A'].map(
+      (entry): [string, string] => [
+        `imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: ["${entry}"]`,
+        `preloadedImagesVerificationAllowlist[0]: "${entry}" must be an image without tag and digest, or a folder of images that ends in "/*"`,
+      ],
+    ),
+    [
+      'memoryReservationPolicy: TieredReservation',
+      'memoryReservationPolicy: TieredReservation needs the feature gate MemoryQoS',
+    ],
+    ['memoryReservationPolicy: Other', 'memoryReservationPolicy: "Other" must be one of: "None", "TieredReservation"'],
+    ...[0, 65_535, -65_536, 65_537, 2 ** 32].map((ids): [string, string] => [
+      `userNamespaces: {idsPerPod: ${ids}}`,
+      `userNamespaces.idsPerPod: ${ids} must be a multiple of 65536, at least that and below 2^32`,
+    ]),
     ['cgroupDriver: cgroupv2', 'cgroupDriver: "cgroupv2" must be one of: "cgroupfs", "systemd"'],
     [
       'hairpinMode: yes please',
@@ -75,10 +99,6 @@ describe('a configuration is refused for', () => {
     [
       'memorySwap: {swapBehavior: UnlimitedSwap}',
       'memorySwap.swapBehavior: "UnlimitedSwap" must be one of: "", "LimitedSwap", "NoSwap"',
-    ],
-    [
-      'memorySwap: {swapBehavior: NoSwap}\nfeatureGates: {NodeSwap: false}',
-      'memorySwap.swapBehavior: needs the feature gate NodeSwap',
     ],
     ['enforceNodeAllocatable: [pods, pods]', 'enforceNodeAllocatable: has "pods" twice'],
     [
@@ -143,7 +163,8 @@ describe('a configuration is refused for', () => {
       'shutdownGracePeriodCriticalPods: 20s must not be longer than shutdownGracePeriod 10s',
     ],
     [
-      'shutdownGracePeriod: 10s\nfeatureGates: {GracefulNodeShutdown: false}',
+      'shutdownGracePeriod: 10s\nfeatureGates: ' +
+        '{GracefulNodeShutdown: false, GracefulNodeShutdownBasedOnPodPriority: false, WindowsGracefulNodeShutdown: false}',
       'shutdownGracePeriod: needs the feature gate GracefulNodeShutdown',
     ],
     [
@@ -151,11 +172,11 @@ describe('a configuration is refused for', () => {
       'shutdownGracePeriodByPodPriority: cannot be set together with shutdownGracePeriod',
     ],
     [
-      'crashLoopBackOff: {maxContainerRestartPeriod: 10s}',
+      'crashLoopBackOff: {maxContainerRestartPeriod: 10s}\nfeatureGates: {KubeletCrashLoopBackOffMax: false}',
       'crashLoopBackOff.maxContainerRestartPeriod: needs the feature gate KubeletCrashLoopBackOffMax',
     ],
     [
-      'crashLoopBackOff: {maxContainerRestartPeriod: 301s}\nfeatureGates: {KubeletCrashLoopBackOffMax: true}',
+      'crashLoopBackOff: {maxContainerRestartPeriod: 301s}',
       'crashLoopBackOff.maxContainerRestartPeriod: 5m1s must be between 1s and 300s, inclusive',
     ],
     ['podLogsDir: logs', 'podLogsDir: "logs" must be an absolute path'],
@@ -163,16 +184,12 @@ describe('a configuration is refused for', () => {
     ['podLogsDir: /var/log/../pods', 'podLogsDir: "/var/log/../pods" must be a normal path'],
     ['podLogsDir: /var/log/påds', 'podLogsDir: "/var/log/påds" must have ASCII characters only'],
     ['runOnce: true', 'runOnce: was removed from the kubelet'],
-    ['enableSystemLogQuery: true', 'enableSystemLogQuery: needs the feature gate NodeLogQuery'],
-    [
-      'enableSystemLogQuery: true\nenableSystemLogHandler: false\nfeatureGates: {NodeLogQuery: true}',
-      'enableSystemLogQuery: needs enableSystemLogHandler',
-    ],
+    ['enableSystemLogQuery: true\nenableSystemLogHandler: false', 'enableSystemLogQuery: needs enableSystemLogHandler'],
     [
       'serverTLSBootstrap: true\nfeatureGates: {RotateKubeletServerCertificate: false}',
       'serverTLSBootstrap: needs the feature gate RotateKubeletServerCertificate',
     ],
-    ['showHiddenMetricsForVersion: "1.20"', 'showHiddenMetricsForVersion: must be left out or be 1.31'],
+    ['showHiddenMetricsForVersion: "1.20"', 'showHiddenMetricsForVersion: must be left out or be 1.35'],
     [
       'registerWithTaints: [{key: a b, effect: NoSchedule}]',
       'registerWithTaints[0]: invalid taint: must consist of letters, digits, "-", "_" and ".", and start and end with a letter or digit',
@@ -196,7 +213,11 @@ describe('a configuration is refused for', () => {
     ],
     [
       'featureGates: {AppArmor: false}',
-      'featureGates[AppArmor]: cannot set feature gate AppArmor to false, it is locked to true',
+      'featureGates[AppArmor]: feature gate AppArmor was removed: Kubernetes 1.36 does not know it',
+    ],
+    [
+      'featureGates: {NodeDeclaredFeatures: false, ExtendWebSocketsToKubelet: false, InPlacePodVerticalScalingInitContainers: false, InPlacePodLevelResourcesVerticalScaling: false}',
+      'featureGates[NodeDeclaredFeatures]: feature gate RestartAllContainersOnContainerExits is enabled but needs NodeDeclaredFeatures, which is disabled',
     ],
     [
       'runtimeClasses: [{name: kata, handler: Kata}]',
@@ -227,7 +248,9 @@ describe('a configuration is taken with', () => {
       'systemReservedCgroup: /system\nkubeReservedCgroup: /agent',
     'evictionHard: {memory.available: 0%, nodefs.available: 100%, pid.available: 12.5%}',
     'evictionMinimumReclaim: {memory.available: "0", nodefs.available: 500Mi}',
-    'featureGates: {AppArmor: true, ExecProbeTimeout: false}',
+    'featureGates: {ImageVolume: true, CustomCPUCFSQuotaPeriod: false}',
+    'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: [registry.example:5000/*, library/busybox, busybox]',
+    'userNamespaces: {idsPerPod: 131072}\nmemoryReservationPolicy: None\ntlsCurvePreferences: [29]',
     'logging: {options: {text: {splitStream: true}}}\nfeatureGates: {LoggingAlphaOptions: true}',
     'cpuCFSQuotaPeriod: 1s\nfeatureGates: {AllAlpha: true}',
     'reservedMemory: [{numaNode: 0, limits: {memory: 1Gi, hugepages-2Mi: 4Mi}}, {numaNode: 1, limits: {memory: 1Gi}}]',

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
 import { podUID, toStaticPod } from '../../../src/api/objects/static-pod.ts';
 import type { RawPod } from '../../../src/api/types.ts';
 import { decodeManifest, loadPod } from '../../builders/load-pod.ts';
@@ -74,13 +73,13 @@ describe('loadPod', () => {
     },
   );
 
-  test('gives an image volume a pull policy, as a container, where the feature gate says so', () => {
+  test('gives an image volume a pull policy, as a container', () => {
     const text = (tag: string): string =>
       `apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: a, image: b}]\n  volumes: [{name: v, image: {reference: "c:${tag}"}}]`;
-    const gated = { ...options, nodeName: 'edge1', featureGates: { ...defaultFeatureGates, ImageVolume: true } };
-    const policies = ['1', 'latest'].map((tag) => loadPod(text(tag), gated).pod?.spec.volumes?.[0]?.image?.pullPolicy);
+    const policies = ['1', 'latest'].map(
+      (tag) => loadPod(text(tag), { ...options, nodeName: 'edge1' }).pod?.spec.volumes?.[0]?.image?.pullPolicy,
+    );
     expect(policies).toEqual(['IfNotPresent', 'Always']);
-    expect(loadPod(text('1'), { ...options, nodeName: 'edge1' }).pod).toBeUndefined();
   });
 
   test('refuses an annotation of tolerations that are none', () => {

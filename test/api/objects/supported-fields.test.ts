@@ -34,21 +34,10 @@ test('has nothing to say about a pod that is carried out whole', () => {
 });
 
 test('names a field that waits for a feature gate only where the gate is off', () => {
-  const volumes = [{ name: 'v', image: { reference: 'a' } }];
-  const pod = { spec: { hostUsers: false, resources: { limits: { cpu: '1' } }, containers: [], volumes } };
-  expect(unsupportedFields(pod)).toEqual([
-    {
-      field: 'spec.hostUsers',
-      message: 'needs the feature gate UserNamespacesSupport: the pod will not start',
-      severity: 'warning',
-    },
+  const pod = { spec: { hostUsers: false, resources: { limits: { cpu: '1' } }, containers: [] } };
+  const off = { ...defaultFeatureGates, PodLevelResources: false };
+  expect(unsupportedFields(pod, off)).toEqual([
     { field: 'spec.resources', message: 'ignored without the feature gate PodLevelResources', severity: 'warning' },
-    {
-      field: 'spec.volumes[0].image',
-      message: 'needs the feature gate ImageVolume: the pod will not start',
-      severity: 'warning',
-    },
   ]);
-  const gates = { ...defaultFeatureGates, ImageVolume: true, PodLevelResources: true, UserNamespacesSupport: true };
-  expect(unsupportedFields(pod, gates)).toEqual([]);
+  expect(unsupportedFields(pod)).toEqual([]);
 });

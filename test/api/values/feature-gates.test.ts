@@ -2,29 +2,31 @@ import { describe, expect, test } from 'vitest';
 import { defaultFeatureGates, gatesWithoutEffect, resolveFeatureGates } from '../../../src/api/values/feature-gates.ts';
 
 describe('feature gates', () => {
-  test('are at the defaults of 1.32 when none is set', () => {
+  test('are at the defaults of 1.36 when none is set', () => {
     const { featureGates, problems } = resolveFeatureGates();
     expect(problems).toEqual([]);
     expect(featureGates).toEqual(defaultFeatureGates);
     expect(featureGates).toMatchObject({
       AllAlpha: false,
-      AppArmor: true,
+      ContainerRestartRules: true,
+      ContainerStopSignals: false,
       EventedPLEG: false,
-      ImageVolume: false,
+      GitRepoVolumeDriver: false,
+      ImageVolume: true,
       NodeSwap: true,
-      PodLevelResources: false,
-      ProcMountType: false,
+      PodLevelResources: true,
+      ProcMountType: true,
       RecursiveReadOnlyMounts: true,
       SidecarContainers: true,
-      UserNamespacesSupport: false,
-      WindowsHostNetwork: true,
+      UserNamespacesSupport: true,
+      WindowsHostNetwork: false,
     });
   });
 
   test('are set by name', () => {
-    const { featureGates, problems } = resolveFeatureGates({ ImageVolume: true, NodeSwap: false });
+    const { featureGates, problems } = resolveFeatureGates({ EventedPLEG: true, EnvFiles: false });
     expect(problems).toEqual([]);
-    expect(featureGates).toEqual({ ...defaultFeatureGates, ImageVolume: true, NodeSwap: false });
+    expect(featureGates).toEqual({ ...defaultFeatureGates, EventedPLEG: true, EnvFiles: false });
   });
 
   test('of a stage are set together, but for those that are named', () => {
@@ -32,11 +34,10 @@ describe('feature gates', () => {
     expect(featureGates).toMatchObject({
       AllAlpha: true,
       EventedPLEG: false,
+      ContainerStopSignals: true,
+      EnvFiles: false,
       ImageVolume: true,
-      NodeSwap: false,
-      ProcMountType: false,
-      AppArmor: true,
-      ExecProbeTimeout: true,
+      CustomCPUCFSQuotaPeriod: true,
       KMSv1: false,
     });
   });
@@ -56,21 +57,44 @@ describe('feature gates', () => {
       {
         name: 'Whatever',
         message: 'unrecognized feature gate: Whatever',
-        hint: 'Use a gate of Kubernetes 1.32, or leave it out.',
-        severity: 'error',
-      },
-    ],
-    [
-      { AppArmor: false },
-      {
-        name: 'AppArmor',
-        message: 'cannot set feature gate AppArmor to false, it is locked to true',
+        hint: 'Use a gate of Kubernetes 1.36, or leave it out.',
         severity: 'error',
       },
     ],
     [
       { AppArmor: true },
-      { name: 'AppArmor', message: 'GA feature gate AppArmor will be removed by a later release', severity: 'warning' },
+      {
+        name: 'AppArmor',
+        message: 'feature gate AppArmor was removed: Kubernetes 1.36 does not know it',
+        hint: 'Delete it.',
+        severity: 'error',
+      },
+    ],
+    [
+      { NodeSwap: false },
+      {
+        name: 'NodeSwap',
+        message: 'cannot set feature gate NodeSwap to false, it is locked to true',
+        severity: 'error',
+      },
+    ],
+    [
+      { PodLevelResources: false },
+      {
+        name: 'PodLevelResources',
+        message:
+          'feature gate InPlacePodLevelResourcesVerticalScaling is enabled but needs PodLevelResources, which is disabled',
+        hint: 'Also set InPlacePodLevelResourcesVerticalScaling to false, or enable PodLevelResources.',
+        severity: 'error',
+      },
+    ],
+    [
+      { ImageVolume: true },
+      {
+        name: 'ImageVolume',
+        message: 'GA feature gate ImageVolume will be removed by a later release',
+        severity: 'warning',
+      },
     ],
     [
       { KMSv1: true },
@@ -85,7 +109,7 @@ describe('feature gates', () => {
   });
 
   test('say which of those that were changed nothing here asks', () => {
-    const set = { EventedPLEG: true, NodeSwap: true, KubeletCrashLoopBackOffMax: true, JobManagedBy: false };
+    const set = { EventedPLEG: true, NodeSwap: true, KubeletCrashLoopBackOffMax: false, JobManagedBy: false };
     expect(gatesWithoutEffect(set)).toEqual(['EventedPLEG', 'JobManagedBy']);
   });
 });

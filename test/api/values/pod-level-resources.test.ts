@@ -11,7 +11,7 @@ import { makeNodeResources } from '../../engine/kuberuntime/node-resources.ts';
 
 type Resources = NonNullable<PodSpec['resources']>;
 
-const gates = { ...defaultFeatureGates, PodLevelResources: true };
+const off = { ...defaultFeatureGates, PodLevelResources: false };
 
 /** A pod with these resources as a whole, of one container for each of the others. */
 function podOf(resources: Resources | undefined, ...ofContainers: (Resources | undefined)[]) {
@@ -43,15 +43,15 @@ describe('the requests of a pod as a whole', () => {
       { cpu: '2', memory: '10Mi' },
     ],
   ])('%s', (_title, resources, containers, requests) => {
-    const { spec } = applyDefaults(podOf(resources, ...containers), gates);
+    const { spec } = applyDefaults(podOf(resources, ...containers));
     expect(spec.resources).toEqual({ ...resources, requests });
   });
 
   test('are nobody’s business without limits of it, or without the gate', () => {
     const requested = podOf({ requests: { cpu: '1' } }, { requests: { memory: '1Gi' } });
-    expect(applyDefaults(requested, gates).spec.resources).toEqual({ requests: { cpu: '1' } });
+    expect(applyDefaults(requested).spec.resources).toEqual({ requests: { cpu: '1' } });
     const limited = podOf({ limits: { cpu: '1' } }, {});
-    expect(applyDefaults(limited).spec.resources).toEqual({ limits: { cpu: '1' } });
+    expect(applyDefaults(limited, off).spec.resources).toEqual({ limits: { cpu: '1' } });
   });
 });
 
@@ -103,6 +103,6 @@ test('a pod that is limited as a whole is held to it, and so is a container that
 
 test('the engine does not see them without the gate', () => {
   const pod = podOf({ requests: { cpu: '1' } }, {});
-  expect(withoutDisabledFields(pod, gates)).toBe(pod);
-  expect(withoutDisabledFields(pod, defaultFeatureGates)).toEqual(podOf(undefined, {}));
+  expect(withoutDisabledFields(pod, defaultFeatureGates)).toBe(pod);
+  expect(withoutDisabledFields(pod, off)).toEqual(podOf(undefined, {}));
 });

@@ -418,8 +418,8 @@ describe('the command line of a kubelet', () => {
     ['--eviction-policy=kubelet', { evictionPolicy: 'kubelet' }],
     ['--eviction-minimum-reclaim=nodefs.available=1Gi', { evictionMinimumReclaim: { 'nodefs.available': '1Gi' } }],
     [
-      '--feature-gates=ImageVolume=true,NodeSwap=false',
-      { featureGates: { ...defaultFeatureGates, ImageVolume: true, NodeSwap: false } },
+      '--feature-gates=EventedPLEG=true,EnvFiles=false',
+      { featureGates: { ...defaultFeatureGates, EventedPLEG: true, EnvFiles: false } },
     ],
     ['--register-with-taints=a=b:NoSchedule', { registerWithTaints: [{ key: 'a', value: 'b', effect: 'NoSchedule' }] }],
     [

@@ -27,3 +27,13 @@ test('an unknown suite is a mistake', () => {
     "Cipher suite AES128-SHA not supported or doesn't exist",
   );
 });
+
+test('curves are named by their numbers, in the order of preference', () => {
+  const limitsOf = (...tlsCurvePreferences: number[]) =>
+    tlsLimits({ tlsMinVersion: '', tlsCipherSuites: [], tlsCurvePreferences });
+  const limits = limitsOf(29, 23);
+  expect(limits).toEqual({ minVersion: 'TLSv1.2', ecdhCurve: 'X25519:P-256' });
+  expect(() => createSecureContext(limits)).not.toThrow();
+  expect(() => limitsOf(99)).toThrow('tlsCurvePreferences: curve 99 is not supported');
+  expect(() => limitsOf(29, 23, 29)).toThrow('tlsCurvePreferences: curve 29 is repeated');
+});
