@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { ownWords } from './commands/habits/command-first.ts';
+import { ownArgs } from './commands/habits/command-first.ts';
 import { endFileCalls } from './process/end-file-calls.ts';
 import { errorMessage } from './errors.ts';
 
@@ -10,7 +10,7 @@ const lastWriteMs = 5000;
 /** The arguments as the commands parse them. Under the kubelet's name, flags without a command are those of `run`. */
 function parsedArguments([node = '', program = '', ...words]: readonly string[]): string[] {
   const isKubelet = basename(program) === 'kubelet' && !/^[^-]/.test(words[0] ?? '');
-  return [node, program, ...ownWords([...(isKubelet ? ['run'] : []), ...words])];
+  return [node, program, ...ownArgs([...(isKubelet ? ['run'] : []), ...words])];
 }
 
 /** Exits once all output is written. Calls to the runtime that are in flight may be cut. */

@@ -19,20 +19,20 @@ interface ApplyFlags {
 
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('apply'))
-    .description('Run the pods of manifests from now on, also after a restart of the machine')
+    .description('Apply manifests; their pods also start when the machine boots')
     .argument('[manifests...]', 'files or folders of manifests, - for stdin')
     .option('-f, --filename <path>', 'file or folder of manifests, as an argument; repeatable', collect)
     .option('-k, --kustomize <folder>', 'build this folder with kustomize, and apply the result (repeatable)', collect)
     .option('-n, --namespace <namespace>', 'namespace of objects that name none (default: default)')
     .addOption(dryRunOption())
-    .option('--hostname-override <name>', 'node name without a running agent, in place of the host name')
+    .option('--hostname-override <name>', 'node name to use if no agent runs (default: the host name)')
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: ApplyFlags) => {
       await apply(manifests, flags, deps);
     });
 }
 
-/** As by kubectl: `--dry-run`, `--dry-run=client` and `--dry-run=server` change nothing. */
+/** As in kubectl: `--dry-run`, `--dry-run=client` and `--dry-run=server` change nothing. */
 export function dryRunOption(): Option {
   const choices = ['none', 'client', 'server'];
   return new Option('--dry-run [mode]', 'report the changes without making them')
@@ -41,7 +41,7 @@ export function dryRunOption(): Option {
     .default('none');
 }
 
-/** True if nothing must change. */
+/** True if nothing may change. */
 export const isDryRun = (dryRun: string): boolean => dryRun !== 'none';
 
 async function apply(manifests: readonly string[], flags: ApplyFlags, deps: CommandDeps): Promise<void> {
@@ -68,10 +68,8 @@ async function apply(manifests: readonly string[], flags: ApplyFlags, deps: Comm
     const file = target.declaredBefore(object);
     if (file === undefined) continue;
     const name = visible(appliedName(object));
-    deps.stderr.write(`warning: ${visible(file)} declared ${name} too, when kubelet-ts ran last\n`);
-    deps.stderr.write(
-      `hint: Start the next one without that file, or take the object back: kubelet-ts delete ${name}\n`,
-    );
+    deps.stderr.write(`warning: ${visible(file)} declared ${name} too when kubelet-ts last ran\n`);
+    deps.stderr.write(`hint: Start the next one without that file, or delete the object: kubelet-ts delete ${name}\n`);
   }
   if (!target.hasAgent && !dryRun) {
     deps.stderr.write('No kubelet-ts runs on this root-dir, so nothing runs yet. Start it: kubelet-ts run\n');
@@ -79,8 +77,8 @@ async function apply(manifests: readonly string[], flags: ApplyFlags, deps: Comm
 }
 
 const help = `
-The objects are kept in <root-dir>/applied until kubelet-ts delete. If one document is broken, nothing is applied.
-What a file or URL of the node declares is not overwritten. Without a running agent they are used at its next start.
+Objects stay in <root-dir>/applied until kubelet-ts delete removes them. If one document is broken, nothing is applied.
+Objects that a file or URL of the node declares are not overwritten. If no agent runs, the next one applies the objects.
 
 Examples:
   kubelet-ts apply web.yaml

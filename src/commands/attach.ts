@@ -15,13 +15,13 @@ interface AttachFlags extends PodFlags {
 
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('attach'))
-    .description('Show the output of a running container from now on, and type into it')
+    .description('Attach to a running container')
     .argument('<pod>', 'name, name without the node, or namespace/name')
     .option('-c, --container <name>', 'container (default: the default container of the pod)')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
-    .option('-i, --stdin', 'pass stdin to the container, whose spec needs stdin: true')
-    .option('-t, --tty', 'pass the terminal on, together with -i, to a container with tty: true')
-    .option('--detach-keys <keys>', 'keys that leave a terminal without ending the container', defaultDetachKeys)
+    .option('-i, --stdin', 'pass stdin to the container, which needs stdin: true in its spec')
+    .option('-t, --tty', 'with -i, pass the terminal to a container with tty: true')
+    .option('--detach-keys <keys>', 'keys that detach and leave the container running', defaultDetachKeys)
     .addHelpText('after', examples)
     .action(async (podName: string, flags: AttachFlags) => {
       deps.setExitCode(await attach(deps, podName, flags));
@@ -33,7 +33,7 @@ Examples:
   kubelet-ts attach web              shows what pod web prints from now on; Ctrl-C leaves
   kubelet-ts attach -it tool -c app  types into a container; ctrl-p ctrl-q leaves it running
 
-Exit codes: 0 when the container has ended or is left, 1 if it cannot be attached to.`;
+Exit codes: 0 when the container exits or you detach, 1 if attaching fails.`;
 
 async function attach(deps: CommandDeps, podName: string, flags: AttachFlags): Promise<number> {
   const [{ withPod }, { runningContainer }, { attachInTerminal }, { parseDetachKeys }] = await Promise.all([
@@ -55,7 +55,10 @@ async function declaredContainer({ declaredPod }: OpenPod, name: string): Promis
   return pod && findContainer(pod.spec, name);
 }
 
-/** The streams that this container has, with a note for each that it lacks. kubectl: attach.go AttachOptions.Run */
+/**
+ * The streams that this container has. Prints a warning for each one that it lacks. kubectl: attach.go
+ * AttachOptions.Run
+ */
 function usableStreams(
   { stderr }: Pick<CommandDeps, 'stderr'>,
   { stdin = false, tty = false }: AttachFlags,

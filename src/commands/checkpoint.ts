@@ -16,11 +16,11 @@ const defaultTimeoutMs = 120_000;
 
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('checkpoint'))
-    .description('Write the state of a running container into an archive, and print its path. The container runs on')
+    .description('Save the state of a running container to an archive and print its path')
     .argument('<pod>', 'name, name without the node, or namespace/name')
     .option('-c, --container <name>', 'container (default: the default container of the pod)')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
-    .option('--timeout <duration>', 'longest time that it may take (default: 2m)', duration)
+    .option('--timeout <duration>', 'maximum duration (default: 2m)', duration)
     .addHelpText('after', examples)
     .action(async (podName: string, flags: CheckpointFlags) => {
       deps.stdout.write(`${await checkpoint(deps, podName, flags)}\n`);
@@ -31,7 +31,7 @@ const examples = `
 Examples:
   kubelet-ts checkpoint web -c app   writes <root-dir>/checkpoints/checkpoint-web-NODE_default-app-TIME.tar
 
-The archive holds the memory of the container, also its secrets. Only root can read it.`;
+The container keeps running. The archive holds its memory, including its secrets. Only root can read it.`;
 
 async function checkpoint(deps: CommandDeps, podName: string, flags: CheckpointFlags): Promise<string> {
   const [{ withPod }, { runningContainer }, { writeCheckpoint }] = await Promise.all([
@@ -47,20 +47,20 @@ async function checkpoint(deps: CommandDeps, podName: string, flags: CheckpointF
   });
 }
 
-/** Rejects with a `UserError` if the runtime wrote none. */
+/** Rejects with a `UserError` if the runtime wrote no checkpoint. */
 async function written({ runtime }: OpenPod, containerId: string, location: string, timeoutMs: number): Promise<void> {
   const timeout = BigInt(Math.max(1, Math.ceil(timeoutMs / 1000)));
   try {
     await runtime.checkpointContainer({ containerId, location, timeout }, { deadlineMs: timeoutMs });
   } catch (cause) {
     if (isUnimplemented(cause)) {
-      throw new UserError('the container runtime has no checkpoints', {
-        hint: 'containerd has them from 2.0 on, and needs CRIU on this machine.',
+      throw new UserError('the container runtime does not support checkpoints', {
+        hint: 'Use containerd 2.0 or newer, and install CRIU on this machine.',
         cause,
       });
     }
     throw new UserError(`the container runtime wrote no checkpoint: ${errorMessage(cause)}`, {
-      hint: 'It needs CRIU on this machine; "criu check" reports what is missing.',
+      hint: 'Install CRIU on this machine; "criu check" reports what is missing.',
       cause,
     });
   }

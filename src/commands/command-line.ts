@@ -1,6 +1,6 @@
 import { debugVariable, describeFailure, failureText } from '../node/failure-text.ts';
 import { runProgram } from './program.ts';
-import { endWithScreen } from './run/end-with-screen.ts';
+import { stopWithScreen } from './run/stop-with-screen.ts';
 import { outputGuard } from './run-once/github-guard.ts';
 
 /**
@@ -9,7 +9,7 @@ import { outputGuard } from './run-once/github-guard.ts';
  */
 export async function runCommandLine(argv: readonly string[], failedCode: number): Promise<number> {
   try {
-    endWithScreen(process.env);
+    stopWithScreen(process.env);
     return await runProgram(argv);
   } catch (error) {
     process.stderr.write(uncaughtErrorText(error));

@@ -4,8 +4,8 @@ import type { CommandDeps } from './io/deps.ts';
 export function register(program: Command, deps: CommandDeps): void {
   program
     .command('completion')
-    .description('Print the completion script of a shell')
-    .addArgument(new Argument('<shell>', 'shell that completes').choices(['bash', 'zsh', 'fish']))
+    .description('Print a shell completion script')
+    .addArgument(new Argument('<shell>', 'name of the shell').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', examples)
     .action(async (shell: 'bash' | 'zsh' | 'fish') => {
       const { completionScripts } = await import('./completion/scripts.ts');

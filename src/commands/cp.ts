@@ -12,7 +12,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .description('Copy files and folders into a container or out of it')
     .usage('[options] POD:PATH PATH | PATH POD:PATH')
     .argument('<from>', 'file or folder; PATH/. for the content of a folder')
-    .argument('<to>', 'new name, or a folder that gets the copy')
+    .argument('<to>', 'new name, or an existing folder to copy into')
     .option('-c, --container <name>', 'container (default: the default container of the pod)')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .addHelpText('after', examples)

@@ -40,29 +40,25 @@ export function register(program: Command, deps: CommandDeps): void {
     .description('Add a debug container with its own image to a running pod')
     .usage('[options] POD [--] [COMMAND [ARG...]]')
     .argument('<pod>', 'name, name without the node, or namespace/name')
-    .argument('[command...]', 'in place of that of the image, after --')
-    .option('--image <image>', 'its image (default: that of the target, or of the first container of the pod)')
+    .argument('[command...]', 'command to run instead of that of the image, after --')
+    .option('--image <image>', 'image (default: that of the target or of the first container of the pod)')
     .option('--target <container>', 'share the processes of this container')
-    .option('-c, --container <name>', 'its name (default: a new one)')
+    .option('-c, --container <name>', 'name of the debug container (default: a generated one)')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
-    .option('-i, --stdin', 'attach to it, and pass stdin')
-    .option('-t, --tty', 'with a terminal, together with -i')
-    .option('--env <name=value>', 'a variable; may be repeated', addVariable)
+    .option('-i, --stdin', 'attach to it and pass stdin')
+    .option('-t, --tty', 'with -i, run it with a terminal')
+    .option('--env <name=value>', 'set an environment variable; repeatable', addVariable)
     .addOption(
-      new Option('--image-pull-policy <policy>', 'when its image is pulled').choices([
-        'Always',
-        'IfNotPresent',
-        'Never',
-      ]),
+      new Option('--image-pull-policy <policy>', 'when to pull the image').choices(['Always', 'IfNotPresent', 'Never']),
     )
     .addOption(
-      new Option('--profile <profile>', 'its privileges, as those of kubectl debug')
+      new Option('--profile <profile>', 'privileges, as for kubectl debug')
         .choices(Object.keys(debugProfiles))
         .default('legacy'),
     )
-    .option('--rm', 'remove it at the end of the session, or ten seconds after it has ended')
-    .option('--remove <name>', 'end and remove this container of an earlier debug')
-    .option('--detach-keys <keys>', 'keys that leave a terminal without ending the container', defaultDetachKeys)
+    .option('--rm', 'remove it when the session closes, or ten seconds after it exits')
+    .option('--remove <name>', 'stop and remove this debug container')
+    .option('--detach-keys <keys>', 'keys that detach and leave the container running', defaultDetachKeys)
     .showHelpAfterError('(put -- before a command with flags: kubelet-ts debug POD -- COMMAND; see --help)')
     .addHelpText('after', examples)
     .action(async (podName: string, command: string[], flags: DebugFlags) => {
@@ -71,8 +67,8 @@ export function register(program: Command, deps: CommandDeps): void {
 }
 
 const examples = `
-Without -i it prints the name of the container. logs, exec and attach take it with -c. It never restarts, has no probes
-and no resources, and ends with its pod. It survives restarts of kubelet-ts.
+Without -i, prints the name of the container, for logs, exec and attach -c. The container never restarts, has no probes
+and no resources, and stops with its pod. It keeps running while kubelet-ts restarts.
 
 Examples:
   kubelet-ts debug -it web --image busybox --target app --rm  opens a shell that sees the processes of app
@@ -80,7 +76,7 @@ Examples:
   kubelet-ts debug -it web --image busybox --profile netadmin opens a shell that may change the network of the pod
   kubelet-ts debug web --remove trace                         removes it
 
-Exit codes: 0 when the container was started, or its session has ended, 1 otherwise.`;
+Exit codes: 0 if the container started or its session closed, 1 otherwise.`;
 
 function addVariable(text: string, earlier: EnvVar[] = []): EnvVar[] {
   const at = text.indexOf('=');
@@ -103,7 +99,7 @@ async function debug(deps: CommandDeps, podName: string, command: string[], flag
   const declared = (await fetchSnapshot(socket))?.pods.findLast(
     ({ pod: { metadata } }) => metadata.name === pod.name && metadata.namespace === pod.namespace,
   );
-  // Without a terminal to pass on, the container has none, and sees the end of stdin.
+  // If stdin is not a terminal, the container gets none either, and sees the end of stdin.
   const tty = flags.tty === true && deps.stdin.isTTY === true;
   const container = ephemeralContainer(answered(declared).pod, command, { ...flags, tty });
   const name = answered(await addEphemeralContainer(socket, pod, container, flags.rm === true));
@@ -116,7 +112,7 @@ async function debug(deps: CommandDeps, podName: string, command: string[], flag
   try {
     return await attach(deps, { socket, pod, name, flags, session });
   } finally {
-    // The agent may have removed it already, or have ended; then it removes the container once that has ended.
+    // The agent may have removed it already. If the agent exited, its next start removes the container.
     if (flags.rm === true && !session.isDetached) {
       await removeEphemeralContainer(socket, pod, name).catch(() => undefined);
     }
@@ -128,7 +124,7 @@ interface Session {
   pod: { namespace: string; name: string };
   name: string;
   flags: DebugFlags;
-  /** Set if the user leaves the container running. */
+  /** True if the user detached and left the container running. */
   session: { isDetached: boolean };
 }
 
@@ -181,13 +177,13 @@ function ephemeralContainer({ spec }: Pod, command: readonly string[], flags: De
   };
 }
 
-/** As in names of Kubernetes: without vowels and digits that look like letters. */
+/** As in generated names of Kubernetes: without vowels, and without digits that look like letters. */
 function suffix(): string {
-  const letters = 'bcdfghjklmnpqrstvwxz2456789';
-  return Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
+  const characters = 'bcdfghjklmnpqrstvwxz2456789';
+  return Array.from({ length: 5 }, () => characters[randomInt(characters.length)]).join('');
 }
 
 function answered<T>(answer: T | undefined): T {
   if (answer !== undefined) return answer;
-  throw new UserError('kubelet-ts ended', { hint: 'Start it again, then look at the pod: kubelet-ts describe POD' });
+  throw new UserError('kubelet-ts exited', { hint: 'Start it again, then check the pod: kubelet-ts describe POD' });
 }

@@ -12,7 +12,7 @@ import { dryRunOption, isDryRun } from './apply.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addWaitOptions } from './operate.ts';
 import { patientSocket } from './io/patient-socket.ts';
-import { isEnding, waitForExit } from './pod/wait-for-exit.ts';
+import { isStopping, waitForExit } from './pod/wait-for-exit.ts';
 
 interface DeleteFlags {
   rootDir: string;
@@ -31,21 +31,21 @@ interface DeleteFlags {
 
 export function register(program: Command, deps: CommandDeps): void {
   const command = addRuntimeOptions(program.command('delete'))
-    .description('Remove applied objects, and end their pods')
+    .description('Delete applied objects and stop their pods')
     .argument('[objects...]', 'pods, as NAME or NAMESPACE/NAME, and other objects, as KIND/NAME or KIND/NAMESPACE/NAME')
-    .option('-f, --filename <path>', 'file or folder whose objects are removed, - for stdin; repeatable', collect)
+    .option('-f, --filename <path>', 'file or folder with the objects to delete, - for stdin; repeatable', collect)
     .option(
       '-k, --kustomize <folder>',
-      'build this folder with kustomize, and remove its objects (repeatable)',
+      'build this folder with kustomize, and delete its objects (repeatable)',
       collect,
     )
-    .option('--all', 'remove all applied pods and workloads, or those of the named kind')
-    .option('--force', 'do not wait until the pods have ended')
+    .option('--all', 'delete all applied pods and workloads, or all objects of the named kind')
+    .option('--force', 'do not wait for the pods to stop')
     .addOption(new Option('--grace-period <seconds>').hideHelp())
     .addOption(new Option('--now').hideHelp())
     .option('-n, --namespace <namespace>', 'namespace of the objects (default: default)')
     .addOption(dryRunOption())
-    .option('--hostname-override <name>', 'node name without a running agent, in place of the host name')
+    .option('--hostname-override <name>', 'node name to use if no agent runs (default: the host name)')
     .addHelpText('after', help)
     .action(async (names: string[], flags: DeleteFlags) => {
       await remove(names, flags, deps);
@@ -53,7 +53,7 @@ export function register(program: Command, deps: CommandDeps): void {
   addWaitOptions(command);
 }
 
-/** Each object is removed by itself. A failure of one leaves the next ones as asked. */
+/** Deletes each object separately, so that a failure does not keep the others. */
 async function remove(names: readonly string[], flags: DeleteFlags, deps: CommandDeps): Promise<void> {
   const { filename: paths = [], kustomize: kustomizations = [], namespace, all = false } = flags;
   const dryRun = isDryRun(flags.dryRun);
@@ -85,9 +85,9 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
       deps.setExitCode(1);
     }
   }
-  const hint = 'They are deleted, and end by themselves. kubelet-ts ps shows their state.';
-  const meant = [...before].map(([uid, name]) => ({ name, isPod: ({ metadata }: Pod) => metadata.uid === uid }));
-  if (meant.length > 0) await waitForExit(meant, socket, { timeoutMs: flags.timeout, hint, stderr: deps.stderr });
+  const hint = 'They are deleted and keep stopping. Check them: kubelet-ts ps';
+  const stopping = [...before].map(([uid, name]) => ({ name, isPod: ({ metadata }: Pod) => metadata.uid === uid }));
+  if (stopping.length > 0) await waitForExit(stopping, socket, { timeoutMs: flags.timeout, hint, stderr: deps.stderr });
 }
 
 /** The applied pods and workloads, or those of the kind that is named. */
@@ -115,21 +115,21 @@ const podKinds: Readonly<Partial<Record<AppliedObject['kind'], true>>> = {
   StatefulSet: true,
 };
 
-/** The pod keeps its own grace period, because it may write its data then. */
+/** Pods keep their own grace period, because they may write data while they stop. */
 function warnOfForce({ force, gracePeriod, now }: DeleteFlags, { stderr }: CommandDeps): void {
   if (force !== true && gracePeriod === undefined && now !== true) return;
-  const what = 'the terminationGracePeriodSeconds of each pod applies, so that it can write its data';
-  stderr.write(`warning: ${what}${force === true ? '; --force only does not wait for that' : ''}\n`);
+  const what = 'each pod keeps its terminationGracePeriodSeconds, so that it can write its data';
+  stderr.write(`warning: ${what}${force === true ? '; --force only skips the wait' : ''}\n`);
 }
 
-/** Names of the pods of applied manifests that run, by UID. */
+/** Names of the running pods of applied manifests, by UID. */
 async function appliedPods(socket: AgentSocket): Promise<Map<string, string>> {
   const { pods = [] } = (await fetchSnapshot(socket)) ?? {};
-  const running = pods.filter((pod) => pod.source === 'applied' && !isEnding(pod));
+  const running = pods.filter((pod) => pod.source === 'applied' && !isStopping(pod));
   return new Map(running.map(({ pod: { metadata } }) => [metadata.uid, metadata.name]));
 }
 
-/** The objects that words name: `web`, `pod/web`, `pod web db`, `deployment/web`, `namespace/web`. */
+/** The objects that these args name: `web`, `pod/web`, `pod web db`, `deployment/web`, `namespace/web`. */
 export function objectsNamed(words: readonly string[], namespace = 'default'): AppliedObject[] {
   const [first = '', ...others] = words;
   const kind = kindMeant(first);
@@ -149,7 +149,7 @@ function objectNamed(word: string, namespace: string): AppliedObject {
 }
 
 const help = `
-Only what kubelet-ts apply added can be deleted. A pod that a file or URL declares is removed there.
+Deletes only objects of kubelet-ts apply. To delete a pod that a file or URL declares, remove it there.
 
 Examples:
   kubelet-ts delete web

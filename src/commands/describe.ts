@@ -12,20 +12,20 @@ interface DescribeFlags extends PodFlags {
 
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('describe'))
-    .description('Show a pod, its events, and the ends of its containers')
+    .description('Show a pod, its events and past container exits')
     .usage('[options] [POD...]')
-    .argument('[pods...]', 'names of pods; the word `pod` may stand before them (default: all that the node has now)')
+    .argument('[pods...]', 'names of pods, also after the word `pod` (default: all current pods)')
     .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
     .option('-A, --all-namespaces', 'pods of all namespaces (default)')
     .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
     .addHelpText('after', examples)
     .action(async (words: string[], flags: DescribeFlags) => {
-      const { resolveObjects: objectsMeant, listObjects } = await import('./get-objects.ts');
-      const meant = objectsMeant(words);
-      if (meant !== undefined && !meant.pods && !meant.events) {
+      const { resolveObjects, listObjects } = await import('./get-objects.ts');
+      const objects = resolveObjects(words);
+      if (objects !== undefined && !objects.pods && !objects.events) {
         const { output = 'yaml' } = flags;
-        await listObjects(meant, { ...flags, output: 'wide', headers: true }, deps);
-        await listObjects(meant, { ...flags, output, headers: true }, deps);
+        await listObjects(objects, { ...flags, output: 'wide', headers: true }, deps);
+        await listObjects(objects, { ...flags, output, headers: true }, deps);
         return;
       }
       const { findPods } = await import('./describe/find-pod.ts');
@@ -35,7 +35,7 @@ export function register(program: Command, deps: CommandDeps): void {
     });
 }
 
-/** Leaves out the resource of kubectl: `describe pod web`. */
+/** Drops the resource that kubectl expects: `describe pod web`. */
 function podNames(words: readonly string[]): readonly string[] {
   const [first = '', ...rest] = words;
   if (['pod', 'pods', 'po'].includes(first)) return rest;
@@ -47,7 +47,7 @@ function podNames(words: readonly string[]): readonly string[] {
 }
 
 const examples = `
-The past outlives restarts of the agent, the runtime and the machine, and the pod itself.
+Events and exits are kept across restarts of agent, runtime and machine, and after the pod is deleted.
 
 Examples:
   kubelet-ts describe web

@@ -26,7 +26,7 @@ interface DiffFlags extends ConfigurationFiles {
   output: 'text' | 'json';
 }
 
-/** As by `kubectl diff`: a code above 1 is a failure. */
+/** As in `kubectl diff`: a code above 1 is a failure. */
 const exitCodes = { changes: 1, failed: 2 };
 
 export function register(program: Command, deps: CommandDeps): void {
@@ -35,7 +35,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .argument('[manifests...]', 'all manifests of the node: files or folders, - for stdin (default: those of --config)')
     .option('-f, --filename <path>', 'file or folder of manifests, as an argument; repeatable', collect)
     .option('--hostname-override <name>', "node name, in place of the agent's or the host name")
-    .addOption(new Option('-o, --output <format>', 'form of the report').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-o, --output <format>', 'format of the report').choices(['text', 'json']).default('text'))
     .addHelpText('after', help)
     .exitOverride(({ exitCode, code, message }) => {
       throw new CommanderError(exitCode === 0 ? 0 : exitCodes.failed, code, message);
@@ -90,9 +90,9 @@ function failed(error: UserError): UserError {
 }
 
 const help = `
-The manifests are compared with the pods that the agent reports. If no agent runs, they are compared with our pods in the
-container runtime. The manifests replace all manifests of files: a pod that is missing in them would stop. Pods of URLs stay,
-and pods that a start would keep.
+Compares the manifests with the pods that the agent reports or, if no agent runs, with its pods in the container runtime.
+The manifests replace all manifest files of the node: a pod that they do not declare would stop. Pods of URLs stay, and
+pods that the agent would keep when it starts.
 Without an argument, diff reads staticPodPath and staticPodURL of --config, and compares the pods of that URL too.
 Values of Secrets are never printed.
 

@@ -20,8 +20,8 @@ export function register(program: Command, deps: CommandDeps): void {
   withUsageCode(addFlagsOfRun(program.command('doctor')))
     .description('Check this machine and suggest fixes')
     .argument('[manifests...]', 'files or folders of manifests, as for run')
-    .option('--registry <host>', 'ask this image registry too, for 5 s at most')
-    .addOption(new Option('-o, --output <format>', 'form of the report').choices(['text', 'json']).default('text'))
+    .option('--registry <host>', 'check this image registry too, for at most 5 s')
+    .addOption(new Option('-o, --output <format>', 'format of the report').choices(['text', 'json']).default('text'))
     .addHelpText('after', help)
     .exitOverride(({ exitCode, code, message }) => {
       throw new CommanderError(exitCode === 0 ? 0 : exitCodes.usage, code, message);
@@ -32,14 +32,14 @@ export function register(program: Command, deps: CommandDeps): void {
 }
 
 const help = `
-Changes nothing. Give doctor the same flags and manifests as run. A user without root sees less.
+Changes nothing. Give doctor the same flags and manifests as run. Without root, it checks less.
 
-Exit codes: 0 no problems, 1 problems, 2 a wrong flag.
+Exit codes: 0 no problems, 1 problems, 2 an invalid flag.
 
 Examples:
-  kubelet-ts doctor                             examines this machine
+  kubelet-ts doctor                             checks this machine
   kubelet-ts doctor --config kubelet.yaml       with the configuration of the node
-  kubelet-ts doctor --registry registry.example asks that registry too
+  kubelet-ts doctor --registry registry.example checks that registry too
   kubelet-ts doctor -o json                     for scripts`;
 
 async function doctor(manifests: readonly string[], flags: DoctorFlags, deps: CommandDeps): Promise<void> {
@@ -54,7 +54,7 @@ async function doctor(manifests: readonly string[], flags: DoctorFlags, deps: Co
   if (counts.problem > 0) deps.setExitCode(exitCodes.problems);
 }
 
-/** Gives a wrong flag its exit code, because 1 means problems. */
+/** Gives an invalid flag another exit code, because 1 means problems. */
 function withUsageCode(command: Command): Command {
   const parse = command.parseOptions.bind(command);
   command.parseOptions = (argv) => {

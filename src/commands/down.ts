@@ -8,7 +8,7 @@ import { addConfigurationFlags, flagsLayer } from '../node/options/add-configura
 import type { CommandDeps } from './io/deps.ts';
 import { fetchRuntimeEndpoint } from '../server/control/control-client.ts';
 import { reportWait } from './io/report-wait.ts';
-import { endAgent } from './run/end-agent.ts';
+import { stopAgent } from './run/stop-agent.ts';
 import { outputGuard } from './run-once/github-guard.ts';
 import type { OutputGuard } from './run-once/github-guard.ts';
 import { guardedLog } from './run-once/guarded-log.ts';
@@ -43,7 +43,7 @@ const examples = `
 Examples:
   kubelet-ts down            stops the agent and its pods, gracefully; your manifests stay
   kubelet-ts down --all      stops the managed containerd too: nothing of kubelet-ts keeps running
-  kubelet-ts down --volumes  deletes the data of PersistentVolumeClaims too, which stay otherwise
+  kubelet-ts down --volumes  deletes the data of PersistentVolumeClaims too, which is kept otherwise
 
 If the agent does not answer within 2 s, down ends it with SIGTERM and SIGCONT, and with SIGKILL once it has done
 nothing for 5 s. An agent that is only busy has a minute.
@@ -59,19 +59,19 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
   const { configuration, isGiven } = await readConfiguration(flags, flagsLayer(flags));
   const { stderr } = deps;
   const socket = rootSocketPath(flags.rootDir);
-  // Its configuration alone may name it. An agent that does not answer is ended without it.
+  // Only the agent's configuration may name the runtime. An agent that does not answer is stopped without it.
   const runtimeOfAgent = await fetchRuntimeEndpoint(socket).catch(() => undefined);
-  if (await endAgent(socket, { clock: systemClock, stderr })) out.print('kubelet-ts stopped');
+  if (await stopAgent(socket, { clock: systemClock, stderr })) out.print('kubelet-ts stopped');
   const [{ tearDownNode }, { removeAbandonedRuns }, { createLogger }] = await Promise.all([
     import('../node/tear-down-node.ts'),
     import('../node/run-once/isolated-run.ts'),
     import('../node/log/create-logger.ts'),
   ]);
   const logger = guardedLog((await createLogger('text', 'warn')).logger, guard);
-  const places = await lastNodePaths(flags.rootDir);
-  const placeOf = (name: keyof NodePaths): string =>
-    isGiven(name) ? configuration[name] : (places?.[name] ?? configuration[name]);
-  const left = new Set<string>();
+  const lastPaths = await lastNodePaths(flags.rootDir);
+  const pathOf = (name: keyof NodePaths): string =>
+    isGiven(name) ? configuration[name] : (lastPaths?.[name] ?? configuration[name]);
+  const remaining = new Set<string>();
   const node = {
     rootDir: flags.rootDir,
     runtimeRootDir: flags.rootDir,
@@ -80,20 +80,20 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
       runtimeNamedBy: 'containerRuntimeEndpoint in the configuration' as const,
     }),
     runtimeOfAgent,
-    podLogsDir: placeOf('podLogsDir'),
-    cgroupRoot: placeOf('cgroupRoot') || '/',
+    podLogsDir: pathOf('podLogsDir'),
+    cgroupRoot: pathOf('cgroupRoot') || '/',
     deletesClaims: flags.volumes,
     logger,
     onFound: (pods: string[]): void => {
-      for (const pod of pods) left.add(pod);
+      for (const pod of pods) remaining.add(pod);
     },
     onRemoved: (pod: string): void => {
-      left.delete(pod);
+      remaining.delete(pod);
       out.print(`pod ${pod} removed`);
     },
   };
-  const endReports = reportWait(stderr, () => (left.size === 0 ? undefined : stoppingText([...left])));
-  const tornDown = await tearDownNode(node).finally(endReports);
+  const stopReports = reportWait(stderr, () => (remaining.size === 0 ? undefined : stoppingText([...remaining])));
+  const tornDown = await tearDownNode(node).finally(stopReports);
   reportFailures(tornDown, out);
   reportClaims(tornDown.claims, flags, out);
   const runs = await removeAbandonedRuns({ ...node, containerRuntimeEndpoint: node.runtimeEndpoint }, logger);
@@ -101,7 +101,7 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
   if (!flags.all) return;
   if (runs.live.length > 0) {
     out.fail(`the managed containerd keeps running, because run-once --isolated uses it: ${runs.live.join(', ')}`);
-    out.hint('Wait for its end, or end it by Ctrl-C.');
+    out.hint('Wait until it finishes, or stop it with Ctrl-C.');
     return;
   }
   if ([...tornDown.failures, ...runs.failed].some(({ mayRun }) => mayRun)) {
@@ -135,7 +135,7 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
 const stoppingText = (pods: readonly string[]): string =>
   `waiting for ${pods.join(', ')} to stop, at most for the terminationGracePeriodSeconds of each pod`;
 
-/** Prints lines that have no meaning for a terminal or a CI service, because runtimes write some of their texts. */
+/** Prints lines without terminal escapes or CI commands, because some messages come from runtimes. */
 interface Printer {
   /** True once it has printed a text. */
   readonly hasWritten: boolean;
@@ -169,17 +169,17 @@ function reportClaims({ names, areDeleted, reason }: ClaimsLeft, { rootDir, volu
   for (const name of names) out.print(`claim ${name} ${areDeleted ? 'deleted' : 'keeps its data'}`);
   if (reason !== undefined) out.fail(`the data of the claims could not be deleted: ${reason}`);
   if (!volumes && names.length > 0 && !areDeleted)
-    out.hint(`The data are in ${join(rootDir, 'volumes')}; down --volumes deletes them.`);
+    out.hint(`The data is in ${join(rootDir, 'volumes')}; delete it: kubelet-ts down --volumes`);
 }
 
 /** Prints each pod that could not be removed, and sets the exit code. */
-function reportFailures({ failures, keptManifests: unforgotten, stillMounted }: TornDownNode, out: Printer): void {
-  if (unforgotten !== undefined) {
-    out.fail(`${unforgotten.folder} could not be emptied: ${unforgotten.reason}`);
-    out.hint('Remove it, or the next run starts what it holds while the manifests are away.');
+function reportFailures({ failures, keptManifests, stillMounted }: TornDownNode, out: Printer): void {
+  if (keptManifests !== undefined) {
+    out.fail(`${keptManifests.folder} could not be emptied: ${keptManifests.reason}`);
+    out.hint('Remove it, or the next run starts its pods if the manifests are unavailable.');
   }
   for (const { pod, reason } of failures) out.fail(`pod ${pod} could not be removed: ${reason}`);
-  if (failures.length > 0) out.hint('The next run tries it again, and so does the next down.');
+  if (failures.length > 0) out.hint('The next run or down tries again.');
   if (stillMounted !== undefined) out.fail(`volumes of CSI drivers are still mounted: ${stillMounted}`);
 }
 
@@ -187,7 +187,7 @@ function reportFailures({ failures, keptManifests: unforgotten, stillMounted }: 
 function reportRuns({ removed, live, failed }: RunsLeft, { all }: DownFlags, out: Printer): void {
   for (const name of removed) out.print(`isolated run ${name} removed`);
   // With --all it is an error.
-  if (!all) for (const name of live) out.print(`isolated run ${name} goes on`);
+  if (!all) for (const name of live) out.print(`isolated run ${name} keeps running`);
   for (const { name, reason } of failed) out.fail(`the isolated run ${name} could not be removed: ${reason}`);
-  if (failed.length > 0) out.hint('The next run-once --isolated tries it again, and so does the next down.');
+  if (failed.length > 0) out.hint('The next run-once --isolated or down tries again.');
 }

@@ -22,7 +22,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .argument('[pod]', 'name, name without the node, or namespace/name (default: all pods)')
     .option('-n, --namespace <namespace>', 'list only events of this namespace')
     .option('-A, --all-namespaces', 'list events of all namespaces (default)')
-    .option('-w, --watch', 'then print new events, until stopped, also those of the next agent')
+    .option('-w, --watch', 'then print new events until stopped, even after the agent restarts')
     .option('--for <pod>', 'list only events of this pod, such as pod/web; the same as POD')
     .addOption(new Option('--types <type>', 'list only events of this type').choices(['Normal', 'Warning']))
     .addOption(new Option('-o, --output <format>', 'json: one object a line').choices(['json']))
@@ -35,7 +35,7 @@ export function register(program: Command, deps: CommandDeps): void {
 }
 
 const examples = `
-The past outlives restarts of the agent, the runtime and the machine.
+Past events are kept across restarts of the agent, the runtime and the machine.
 
 Examples:
   kubelet-ts events                    lists the events of all pods
@@ -52,17 +52,13 @@ export async function listEvents(
 }
 
 async function events(deps: CommandDeps, pod: string | undefined, flags: EventsFlags): Promise<void> {
-  const [
-    { pastEvents },
-    { eventsTable, isWanted },
-    { openWatch, PrintedEvents, printNew },
-    { waitForNextAgent: untilNextAgent },
-  ] = await Promise.all([
-    import('./events/past-events.ts'),
-    import('./events/events-table.ts'),
-    import('./events/watch-events.ts'),
-    import('./pod/wait-for-next-agent.ts'),
-  ]);
+  const [{ pastEvents }, { eventsTable, isWanted }, { openWatch, PrintedEvents, printNew }, { waitForNextAgent }] =
+    await Promise.all([
+      import('./events/past-events.ts'),
+      import('./events/events-table.ts'),
+      import('./events/watch-events.ts'),
+      import('./pod/wait-for-next-agent.ts'),
+    ]);
   const { stdout, stderr } = deps;
   const text = async (shown: readonly ListedEvent[], headers: boolean): Promise<string> =>
     flags.output === 'json'
@@ -90,5 +86,5 @@ async function events(deps: CommandDeps, pod: string | undefined, flags: EventsF
     if (watch === undefined) return;
     const wanted = { ...flags, printed, ...(past.pod && { pod: past.pod }) };
     await printNew(deps, watch, wanted, (event) => text([event], false));
-  } while (!signal.aborted && (await untilNextAgent(socket, { stderr, signal })));
+  } while (!signal.aborted && (await waitForNextAgent(socket, { stderr, signal })));
 }

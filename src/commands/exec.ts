@@ -19,7 +19,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-c, --container <name>', 'container (default: the default container of the pod)')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .option('-i, --stdin', 'pass stdin to the command')
-    .option('-t, --tty', 'run the command with a terminal, together with -i')
+    .option('-t, --tty', 'with -i, run the command with a terminal')
     .showHelpAfterError('(put -- before a command with flags: kubelet-ts exec POD -- COMMAND; see --help)')
     .addHelpText('after', examples)
     .action(async (podName: string, command: string[], flags: ExecFlags) => {

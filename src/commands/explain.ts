@@ -25,10 +25,10 @@ export function register(program: Command, deps: CommandDeps): void {
     });
 }
 
-/** `explain` of kubectl describes fields of the API. */
+/** kubectl's `explain` describes fields of the API. */
 function refuseFields(word: string): void {
   if (!/^(pods|services|deployments|(pods?|deploy(ments?)?|services?|jobs?)\.[\w.]+)$/i.test(word)) return;
-  throw new UserError('explain tells why a pod is not Ready, and describes no fields', {
+  throw new UserError('explain says why a pod is not Ready; it does not describe fields', {
     hint: 'Name a pod: kubelet-ts explain POD. docs/use/manifests.md lists the fields of manifests.',
   });
 }

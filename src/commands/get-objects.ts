@@ -20,7 +20,7 @@ export interface ResolvedObjects {
   names: string[];
 }
 
-/** The objects that the words of `get` mean. Returns undefined for pods alone and for unknown words. */
+/** The objects that the args of `get` name. Returns undefined if they name only pods or contain unknown words. */
 export function resolveObjects(words: readonly string[]): ResolvedObjects | undefined {
   const [first = '', ...rest] = words;
   const [kindWord = '', ownName] = first.split('/');
@@ -39,7 +39,7 @@ export function resolveObjects(words: readonly string[]): ResolvedObjects | unde
 
 const isEvents = (word: string): boolean => ['events', 'event', 'ev'].includes(word);
 
-/** Kinds of objects that are no pods and that the agent holds. */
+/** Kinds other than pods that the agent holds. */
 function configKind(word: string): ConfigObject['kind'] | undefined {
   const kind = kindMeant(word);
   return configKinds.find((known) => known === kind);
@@ -104,6 +104,6 @@ async function objectsText(
       return formatTable([...(headers ? [['NAMESPACE', 'NAME', 'DECLARED BY']] : []), ...rows]);
     }
     default:
-      throw new UserError(`-o ${visible(output)} is for pods alone`, { hint: 'Use -o json, yaml or name.' });
+      throw new UserError(`-o ${visible(output)} works only for pods`, { hint: 'Use -o json, yaml or name.' });
   }
 }

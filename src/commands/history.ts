@@ -14,15 +14,15 @@ interface HistoryFlags {
 
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('history'))
-    .description('List the revisions of a pod that were taken')
+    .description('List the revisions of a pod')
     .argument('<pod>', 'name, name-node or namespace/name')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
-    .addHelpText('after', '\nThe last ten are kept. * marks the one that runs.\n\nExample:\n  kubelet-ts history web')
+    .addHelpText('after', '\nThe last ten are kept. * marks the running one.\n\nExample:\n  kubelet-ts history web')
     .action(async (name: string, flags: HistoryFlags) => {
       const socket = patientSocket(controlSocketPath(flags.rootDir), deps.stderr);
       const [pod] = await podsOfAgent(flags.rootDir, [name], flags, deps.stderr);
       const revisions = pod && (await fetchRevisions(socket, pod));
-      if (revisions === undefined) throw new UserError('kubelet-ts ended');
+      if (revisions === undefined) throw new UserError('kubelet-ts exited');
       const { formatTable } = await import('../text/format-table.ts');
       const rows = revisions.map(({ revision, takenAt, wasReady, isCurrent, from, images }, index) => [
         `${revision}${isCurrent ? '*' : ''}`,
@@ -31,11 +31,11 @@ export function register(program: Command, deps: CommandDeps): void {
         imageChanges(images, revisions[index - 1]?.images),
         from,
       ]);
-      deps.stdout.write(await formatTable([['REVISION', 'TAKEN', 'READY', 'IMAGES', 'SOURCE'], ...rows]));
+      deps.stdout.write(await formatTable([['REVISION', 'APPLIED', 'READY', 'IMAGES', 'SOURCE'], ...rows]));
     });
 }
 
-/** The images that differ from the revision before, all of the first one. */
+/** The images that changed since the previous revision; all images of the first one. */
 function imageChanges(images: Readonly<Record<string, string>>, before: Readonly<Record<string, string>> = {}): string {
   const changed = Object.entries(images).filter(([container, image]) => before[container] !== image);
   return changed.map(([container, image]) => `${container}=${image}`).join(',') || '<same>';

@@ -13,12 +13,10 @@ export function register(program: Command, deps: CommandDeps): void {
     .command('images')
     .description('List, pull, load, bundle, tag and remove images')
     .addHelpText('after', examples);
-  addMovers(images, deps);
+  addTransferCommands(images, deps);
   addRuntimeOptions(images.command('list').alias('ls'))
     .description('List the images in the container runtime')
-    .addOption(
-      new Option('-o, --output <format>', 'form of the list').choices(['table', 'wide', 'json']).default('table'),
-    )
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['table', 'wide', 'json']).default('table'))
     .option('-q, --quiet', 'print only image ids')
     .addOption(new Option('-a, --all', 'no effect: all images are listed').hideHelp())
     .action(async (flags: ListFlags) => {
@@ -38,14 +36,14 @@ export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(images.command('prune'))
     .description('Remove the images that no container and no declared pod uses')
     .option('--dry-run', 'only list them', false)
-    .option('-y, --yes', 'remove them without a question', false)
+    .option('-y, --yes', 'remove them without asking', false)
     .action(async (flags: PruneFlags) => {
       await (await import('./images/prune-images.ts')).pruneImages(flags, deps);
     });
 }
 
-/** The commands that bring images to a machine. */
-function addMovers(images: Command, deps: CommandDeps): void {
+/** The commands that bring images to a machine or archive. */
+function addTransferCommands(images: Command, deps: CommandDeps): void {
   addRuntimeOptions(images.command('load <files...>'))
     .description('Load OCI or Docker image archives into the container runtime. - is stdin')
     .action(async (files: string[], flags: ImageFlags) => {
@@ -54,16 +52,16 @@ function addMovers(images: Command, deps: CommandDeps): void {
   addRuntimeOptions(images.command('pull [images...]'))
     .description('Pull images into the container runtime')
     .option('-f, --filename <manifest>', 'pull the images of this file or folder, - for stdin; repeatable', collect)
-    .option('--parallel <count>', 'number of images that are pulled at a time', positive, 3)
+    .option('--parallel <count>', 'number of images to pull in parallel', positive, 3)
     .option('--image-credential-provider-config <path>', 'file that lists the programs for registry credentials')
     .option('--image-credential-provider-bin-dir <path>', 'folder of these programs')
     .action(async (names: string[], flags: PullFlags) => {
       await (await import('./images/pull-images.ts')).pullImages(names, flags, deps);
     });
   addRuntimeOptions(images.command('bundle [manifests...]'))
-    .description('Write all images of manifests into one archive, with a checksum beside it')
-    .requiredOption('-o, --output <file>', 'the archive, such as app.tar')
-    .option('--pause', 'include the pause image, for a runtime of your own', false)
+    .description('Write all images of manifests to one archive, with a checksum file')
+    .requiredOption('-o, --output <file>', 'archive to write, such as app.tar')
+    .option('--pause', 'include the pause image, for a runtime that kubelet-ts does not manage', false)
     .action(async (manifests: string[], flags: BundleFlags) => {
       await (await import('./images/bundle-images.ts')).bundleImages(manifests, flags, deps);
     });
@@ -72,7 +70,7 @@ function addMovers(images: Command, deps: CommandDeps): void {
 function positive(text: string): number {
   const count = wholeNumber(text);
   if (count > 0) return count;
-  throw new InvalidArgumentError('Write a whole number from 1.');
+  throw new InvalidArgumentError('Write a whole number of at least 1.');
 }
 
 const examples = `
@@ -84,8 +82,8 @@ Examples:
   kubelet-ts images load app.tar              loads an archive of docker save, podman save or images bundle
   docker save localhost/app:1 | kubelet-ts images load -
   kubelet-ts images tag localhost/app:1 localhost/app:2
-  kubelet-ts images rm localhost/app:1        removes that name, and with the last one the image, unless a pod uses it
+  kubelet-ts images rm localhost/app:1        removes this name, or the image if it has no other name, unless a pod uses it
   kubelet-ts images prune --dry-run           lists the images that nothing uses
 
 load and pull start the containerd of kubelet-ts if no container runtime runs. It keeps running.
-kubelet-ts run loads the archives in <root-dir>/images/ at its start.`;
+kubelet-ts run loads the archives in <root-dir>/images/ when it starts.`;

@@ -30,11 +30,11 @@ interface InstallFlags extends ServiceFlags {
 interface Service {
   file: string;
   mode: number;
-  /** The folder is for relative paths in the words. */
-  text: (program: string, words: readonly string[], name: string, folder?: string) => string;
+  /** `folder` is the base of relative paths in the args. */
+  text: (program: string, args: readonly string[], name: string, folder?: string) => string;
   enable: readonly (readonly string[])[];
   start: string;
-  /** Before the file goes, and after. */
+  /** Commands to run before the file is removed, and after. */
   disable: readonly (readonly string[])[];
   afterRemoval: readonly (readonly string[])[];
 }
@@ -69,11 +69,11 @@ const serviceOf = async ({ init, name }: ServiceFlags): Promise<Service> =>
   services[init ?? (await initOfMachine())](name);
 
 export function register(program: Command, deps: CommandDeps): void {
-  addServiceOptions(program.command('install-service'), 'print the file, and change nothing')
+  addServiceOptions(program.command('install-service'), 'print the service file and change nothing')
     .description('Install a service that runs kubelet-ts at boot')
-    .argument('[arguments...]', 'arguments of run, after -- (default: /etc/kubernetes/manifests)')
+    .argument('[arguments...]', 'args of run, after -- (default: /etc/kubernetes/manifests)')
     .option('--program <path>', 'program that the service runs', ownProgram())
-    .showHelpAfterError('(put -- before arguments of run: kubelet-ts install-service -- ARGUMENTS; see --help)')
+    .showHelpAfterError('(put -- before the args of run: kubelet-ts install-service -- ARGS; see --help)')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: InstallFlags) => {
       refuseCommandName(words);
@@ -93,8 +93,8 @@ export function register(program: Command, deps: CommandDeps): void {
 }
 
 export function registerUninstall(program: Command, deps: CommandDeps, ofPackages = packageFolders): void {
-  addServiceOptions(program.command('uninstall-service'), 'print the commands, and change nothing')
-    .description('Stop and remove the service. Pods keep running, and all data stays')
+  addServiceOptions(program.command('uninstall-service'), 'print the commands and change nothing')
+    .description('Stop and remove the service. Pods keep running and all data is kept')
     .addHelpText('after', uninstallExamples)
     .action(async (flags: ServiceFlags) => {
       const service = await serviceOf(flags);
@@ -113,25 +113,25 @@ const addServiceOptions = (command: Command, dryRun: string): Command =>
 const examples = `
 Examples:
   kubelet-ts install-service                               runs the pods of /etc/kubernetes/manifests
-  kubelet-ts install-service -- /srv/pods --max-pods 20    the same with other arguments of run
-  kubelet-ts install-service --name kubelet                the name that drop-ins of kubeadm are for
+  kubelet-ts install-service -- /srv/pods --max-pods 20    passes these args to run
+  kubelet-ts install-service --name kubelet                uses the name that the drop-ins of kubeadm expect
   kubelet-ts install-service --dry-run                     prints the unit
 
-The service does not start before the next boot, or before systemctl start kubelet-ts.`;
+The service starts at the next boot. To start it now: systemctl start kubelet-ts`;
 
 const uninstallExamples = `
 Examples:
   kubelet-ts uninstall-service                  removes the service of install-service
-  kubelet-ts uninstall-service --name kubelet   the one that was installed with that name
+  kubelet-ts uninstall-service --name kubelet   removes the service with this name
   kubelet-ts uninstall-service --dry-run        prints the commands that remove it`;
 
-/** Letters and marks that systemd, OpenRC and file names take. */
+/** Characters that systemd, OpenRC and file names all accept. */
 function serviceName(name: string): string {
   if (/^[A-Za-z0-9][\w.-]*$/.test(name)) return name;
-  throw new InvalidArgumentError('It has letters, digits, dots, dashes and underscores.');
+  throw new InvalidArgumentError('Use letters, digits, dots, dashes and underscores.');
 }
 
-/** The command `run`, to parse with. Its messages come as errors alone. */
+/** The command `run`, for parsing. Its parser reports mistakes only as errors. */
 async function runCommand(deps: CommandDeps): Promise<Command> {
   const { register: registerRun } = await import('./run.ts');
   const program = new Command().configureOutput({ writeErr: () => undefined });
@@ -142,8 +142,8 @@ async function runCommand(deps: CommandDeps): Promise<Command> {
 }
 
 /**
- * Rejects with a `UserError` for values that `run` would refuse. A configuration file may come later, and decides which
- * values fit. So they are not checked then.
+ * Rejects with a `UserError` for values that `run` would refuse. Skips the check if a configuration file is named,
+ * because it may be created later and decides which values are valid.
  */
 async function refuseWrongValues(words: readonly string[], command: Command): Promise<void> {
   const { operands } = command.parseOptions([...words]);
@@ -153,20 +153,20 @@ async function refuseWrongValues(words: readonly string[], command: Command): Pr
   await nodeOptions({ ...flags, hostnameOverride: given(flags.hostnameOverride) ?? 'node' }, operands);
 }
 
-/** Throws a `UserError` if the command `run` comes before its arguments, where it would name a folder. */
+/** Throws a `UserError` if the args start with `run`, which would name a folder. */
 function refuseCommandName([first]: readonly string[]): void {
   if (first !== 'run') return;
-  throw new UserError('the arguments begin with the word run, which the service adds itself', {
+  throw new UserError('the args start with run, which the service adds itself', {
     hint: 'Leave it out. For a file or folder of that name, write ./run.',
   });
 }
 
-/** Every user of a machine can read the command line of a service. */
+/** Throws a `UserError` for secrets, because every user of a machine can read the command line of a service. */
 function refuseSecrets(words: readonly string[]): void {
   const shown = shownArguments(words);
   if (words.every((word, index) => word === shown[index])) return;
-  throw new UserError('the arguments hold a secret, which every user of this machine could read in the service', {
-    hint: 'Put it into the configuration that --config names, and make that file readable for root alone.',
+  throw new UserError('the args contain a secret, which every user of this machine could read in the service file', {
+    hint: 'Put it into the configuration that --config names, and make that file readable only for root.',
   });
 }
 
@@ -174,7 +174,7 @@ async function initOfMachine(): Promise<Init> {
   if (await exists('/run/systemd/system')) return 'systemd';
   if (await exists('/run/openrc')) return 'openrc';
   throw new UserError('neither systemd nor OpenRC runs on this machine', {
-    hint: 'Name one with --init. With --dry-run its file is printed.',
+    hint: 'Name one with --init. To only print its file, add --dry-run.',
   });
 }
 
@@ -193,25 +193,25 @@ async function install({ file, mode, enable, start }: Service, text: string): Pr
 }
 
 interface Removal {
-  /** Changes nothing, and returns the commands. */
+  /** True to change nothing and return the commands. */
   isDryRun: boolean;
   /** Folders for the units of packages. */
   ofPackages: readonly string[];
 }
 
 async function uninstall(service: Service, { isDryRun, ofPackages }: Removal): Promise<string> {
-  const { file, disable, afterRemoval: forget } = service;
+  const { file, disable, afterRemoval } = service;
   if (!(await exists(file))) await refusePackaged(basename(file), ofPackages);
   if (!(await exists(file))) return `no service is installed: there is no ${file}\n`;
   await refuseOthers(file);
   if (isDryRun) return uninstallText(service);
   for (const words of disable) await execute(words);
   await rm(file, { force: true });
-  for (const words of forget) await execute(words);
-  return `removed ${file}. Pods keep running; kubelet-ts down ends them\n`;
+  for (const words of afterRemoval) await execute(words);
+  return `removed ${file}. Pods keep running; stop them: kubelet-ts down\n`;
 }
 
-/** Rejects with a `UserError` if the file is of another program, such as the unit of a kubelet. */
+/** Rejects with a `UserError` if the file belongs to another program, such as the unit of a kubelet. */
 async function refuseOthers(file: string): Promise<void> {
   if (!(await exists(file)) || (await readFile(file, 'utf8')).includes(serviceMark)) return;
   throw new UserError(`${file} was not written by kubelet-ts`, {
@@ -219,13 +219,15 @@ async function refuseOthers(file: string): Promise<void> {
   });
 }
 
-const uninstallText = ({ file, disable, afterRemoval: forget }: Service): string =>
-  [...disable, ['rm', file], ...forget].map((words) => `${words.join(' ')}\n`).join('');
+const uninstallText = ({ file, disable, afterRemoval }: Service): string =>
+  [...disable, ['rm', file], ...afterRemoval].map((words) => `${words.join(' ')}\n`).join('');
 
 async function execute([command = '', ...words]: readonly string[]): Promise<void> {
   const { execa } = await import('execa');
   const { failed, stderr } = await execa(command, words, { reject: false, timeout: 120_000, stdin: 'ignore' });
   if (!failed) return;
   const why = stderr === '' ? '' : `: ${stderr}`;
-  throw new UserError(`${[command, ...words].join(' ')} failed${why}`, { hint: 'Mend that, then repeat the command.' });
+  throw new UserError(`${[command, ...words].join(' ')} failed${why}`, {
+    hint: 'Fix that, then run the command again.',
+  });
 }

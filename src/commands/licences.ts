@@ -11,7 +11,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .addHelpText('after', examples)
     .action(({ sbom = false }: { sbom?: boolean }) => {
       if (!isSea()) {
-        throw new UserError('only the executable has all licences inside', {
+        throw new UserError('only the standalone executable contains all licences', {
           hint: 'See the LICENSE files of this package and of Node.',
         });
       }

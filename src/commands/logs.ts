@@ -36,7 +36,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-c, --container <name>', 'container (default: the default container of the pod)')
     .option('--all-containers', 'print the logs of all containers of the pod')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
-    .option('-f, --follow', 'print new lines too, across restarts, until the container has finished')
+    .option('-f, --follow', 'keep printing new lines, across restarts, until the container completes')
     .option('-p, --previous', 'print the log of the previous instance')
     .option('--tail <lines>', 'print only the last lines; -1: all (default: all; 10 with -l)', tailLines)
     .option('--since <duration>', 'print only lines newer than this, such as 5m; 0: all', duration)
@@ -55,13 +55,13 @@ Examples:
   kubelet-ts logs web                         prints the log of the default container of pod web
   kubelet-ts logs -f --tail 10 web -c app     prints the last 10 lines, then new ones
   kubelet-ts logs --all-containers --prefix web
-  kubelet-ts logs -f -l app=web               follows all containers of the pods with this label, as they are now
+  kubelet-ts logs -f -l app=web               follows all containers of the current pods with this label
   kubelet-ts logs -p web                      prints the log of the crashed instance`;
 
 /** kubectl: logs.go selectorTail */
 const defaultTailOfSelected = 10;
 
-/** The reader's options from the flags. Throws a `UserError` if they contradict each other. */
+/** Converts the flags to options of the log reader. Throws a `UserError` if they contradict each other. */
 export function readOptions(flags: LogsFlags, now: number): Omit<ReadLogsOptions, 'path'> {
   const { follow = false, timestamps = false, since = 0, sinceTime, limitBytes = 0 } = flags;
   const { tail = flags.selector === undefined ? -1 : defaultTailOfSelected } = flags;
@@ -81,7 +81,7 @@ export function readOptions(flags: LogsFlags, now: number): Omit<ReadLogsOptions
   };
 }
 
-/** Throws a `UserError` if the container is named twice, and differently. */
+/** Throws a `UserError` if the arg and the flag name different containers. */
 function withContainer(flags: LogsFlags, container: string | undefined): LogsFlags {
   if (container === undefined) return flags;
   if (flags.container !== undefined && flags.container !== container) {
@@ -120,12 +120,12 @@ interface Source {
   prefix: string;
 }
 
-/** The logs of one pod that the flags choose. Rejects with a `UserError` if the pod has no such log yet. */
+/** The logs of one pod that the flags select. Rejects with a `UserError` if the pod has no such log yet. */
 async function sourcesOf(deps: CommandDeps, opened: OpenPod, flags: LogsFlags): Promise<Source[]> {
   const { runtime, pod } = opened;
   const sources: Source[] = [];
-  for (const container of await chosenContainers(deps, pod, flags)) {
-    const attempt = chosenAttempt(container.attempts, flags);
+  for (const container of await selectedContainers(deps, pod, flags)) {
+    const attempt = selectedAttempt(container.attempts, flags);
     if (attempt === undefined) {
       const error = noAttempt(opened, container.name, flags);
       if (flags.selector === undefined) await showAwaitedInit(deps, opened, container.name);
@@ -138,7 +138,7 @@ async function sourcesOf(deps: CommandDeps, opened: OpenPod, flags: LogsFlags): 
   return sources;
 }
 
-/** The same for several pods. A pod without a log has a warning, unless none has one. */
+/** Like `sourcesOf`, for several pods. Warns about a pod without a log, and rejects if no pod has one. */
 async function sourcesOfAll(deps: CommandDeps, pods: readonly OpenPod[], flags: LogsFlags): Promise<Source[]> {
   const sources: Source[] = [];
   const failures: UserError[] = [];
@@ -191,15 +191,15 @@ async function printLog(
   options: Omit<ReadLogsOptions, 'path'>,
   wholeLines: boolean,
 ): Promise<void> {
-  const [{ readLogs }, { writeFully }, { LinePrefixer }, { watchContainerEnd }] = await Promise.all([
+  const [{ readLogs }, { writeFully }, { LinePrefixer }, { watchContainerExit }] = await Promise.all([
     import('../engine/logs/read-logs.ts'),
     import('../cri/streaming/write-fully.ts'),
     import('../engine/logs/line-prefixer.ts'),
-    import('./pod/watch-container-end.ts'),
+    import('./pod/watch-container-exit.ts'),
   ]);
   const lines = prefix === '' && !wholeLines ? undefined : new LinePrefixer(prefix);
   const done = new AbortController();
-  const finished = options.follow === true ? watchContainerEnd(opened, container.name, done.signal) : undefined;
+  const finished = options.follow === true ? watchContainerExit(opened, container.name, done.signal) : undefined;
   try {
     const onProblem = (problem: string): void => {
       stderr.write(`warning: ${visible(problem)}\n`);
@@ -213,15 +213,15 @@ async function printLog(
   }
 }
 
-async function chosenContainers(
+async function selectedContainers(
   deps: CommandDeps,
   pod: SelectedPod,
   flags: LogsFlags,
 ): Promise<readonly PodContainer[]> {
   const { defaultContainer, namedContainer } = await import('./pod/select-pod.ts');
   if (flags.allContainers === true) {
-    const begun = pod.containers.filter(({ attempts }) => chosenAttempt(attempts, flags) !== undefined);
-    return begun.length > 0 ? begun : pod.containers.slice(0, 1);
+    const started = pod.containers.filter(({ attempts }) => selectedAttempt(attempts, flags) !== undefined);
+    return started.length > 0 ? started : pod.containers.slice(0, 1);
   }
   if (flags.container !== undefined) return [namedContainer(pod, flags.container)];
   const { container, note } = defaultContainer(pod);
@@ -230,12 +230,16 @@ async function chosenContainers(
 }
 
 /** kubelet: kubelet_pods.go validateContainerLogStatus, as far as the runtime's data allows */
-function chosenAttempt(attempts: PodContainer['attempts'], { previous = false }: LogsFlags): Container | undefined {
+function selectedAttempt(attempts: PodContainer['attempts'], { previous = false }: LogsFlags): Container | undefined {
   const started = attempts.filter(({ state }) => state !== 'CONTAINER_CREATED');
   return previous ? started.find(({ state }) => state === 'CONTAINER_EXITED') : started[0];
 }
 
-function noAttempt({ pod, why, awaitedInit }: OpenPod, name: string, { previous = false }: LogsFlags): UserError {
+function noAttempt(
+  { pod, notStartedBecause, awaitedInit }: OpenPod,
+  name: string,
+  { previous = false }: LogsFlags,
+): UserError {
   const init = awaitedInit(name);
   const hint =
     init === undefined
@@ -245,7 +249,7 @@ function noAttempt({ pod, why, awaitedInit }: OpenPod, name: string, { previous 
     const message = `previous terminated container "${name}" in pod "${pod.name}" not found`;
     return new UserError(message, init === undefined ? {} : { hint });
   }
-  const reason = why(name);
+  const reason = notStartedBecause(name);
   const because = reason === undefined ? '' : `: ${reason}`;
   return new UserError(`container "${name}" in pod "${pod.name}" is waiting to start${because}`, { hint });
 }

@@ -11,11 +11,11 @@ import { visible } from '../text/visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { readBareFlags } from './io/bare-flags.ts';
 import { patientSocket } from './io/patient-socket.ts';
-import { type PodChoice, podsOfAgent } from './pod/pods-of-agent.ts';
+import { type PodSelection, podsOfAgent } from './pod/pods-of-agent.ts';
 import { waitForExit } from './pod/wait-for-exit.ts';
 import { waitForRestart } from './pod/wait-for-restart.ts';
 
-interface OperateFlags extends PodChoice {
+interface OperateFlags extends PodSelection {
   rootDir: string;
   container?: string;
   to?: number;
@@ -30,9 +30,9 @@ interface Verb {
 
 const verbs: Record<OperationAction, Verb> = {
   restart: {
-    description: 'Stop containers of pods gracefully, and start them again',
+    description: 'Restart the containers of pods gracefully',
     help: `
-The pod keeps its UID, its address and its volumes. Restart counts rise by one. Init containers do not run again.
+The pod keeps its UID, its address and its volumes. Restart counts increase by one. Init containers do not run again.
 The command returns once new containers have started.
 
 Examples:
@@ -41,11 +41,11 @@ Examples:
   kubelet-ts restart web --wait=false   returns at once, for scripts`,
   },
   stop: {
-    description: 'Stop pods until they are started',
+    description: 'Stop pods until you start them again',
     help: `
 A stopped pod stays down across restarts of kubelet-ts, of the runtime and of the machine. Its volumes stay.
-Changes of its manifest are taken, and run once it is started.
-The command returns once the pods have ended.
+Changes of its manifest are accepted, and apply once it is started.
+The command returns once the pods have stopped.
 
 Examples:
   kubelet-ts stop web db
@@ -53,21 +53,21 @@ Examples:
   },
   start: { description: 'Start stopped pods', help: '\nExample:\n  kubelet-ts start web' },
   retry: {
-    description: 'Try failing pods now, without their back-off',
-    help: '\nForgets the back-off of containers, image pulls and volumes.\n\nExample:\n  kubelet-ts retry web',
+    description: 'Retry failing pods now, without waiting for their back-off',
+    help: '\nResets the back-off of containers, image pulls and volumes.\n\nExample:\n  kubelet-ts retry web',
   },
   hold: {
-    description: 'Pin pods to their current revision, and hold back updates of their manifests',
-    help: '\nkubelet-ts ps shows an update that waits.\n\nExample:\n  kubelet-ts hold web',
+    description: 'Pin pods to their current revision',
+    help: '\nUpdates of their manifests wait; kubelet-ts ps shows them.\n\nExample:\n  kubelet-ts hold web',
   },
   unhold: {
-    description: 'Let pods follow their manifest again',
-    help: '\nEnds a hold and a rollback.\n\nExample:\n  kubelet-ts unhold web',
+    description: 'Unpin pods, so that they follow their manifests again',
+    help: '\nUndoes hold and rollback.\n\nExample:\n  kubelet-ts unhold web',
   },
   rollback: {
     description: 'Run an earlier revision of a pod',
     help: `
-Without --to it is the last earlier revision that was Ready. It runs until the manifest changes, or kubelet-ts unhold.
+Without --to, runs the last earlier revision that was Ready. It runs until the manifest changes or until kubelet-ts unhold.
 
 Examples:
   kubelet-ts rollback web
@@ -82,16 +82,16 @@ export function registerOperation(action: OperationAction): (program: Command, d
     const command = addRuntimeOptions(program.command(action))
       .description(description)
       .usage('[options] [POD...]')
-      .argument('[pods...]', 'names of pods: name, name-node or namespace/name; the word `pod` may stand before them')
+      .argument('[pods...]', 'names of pods: name, name-node or namespace/name, also after the word `pod`')
       .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
-      .option('--all', 'all pods that are declared now')
+      .option('--all', 'all currently declared pods')
       .option('-l, --selector <selector>', 'all pods with these labels, such as app=web')
       .addHelpText('after', help)
       .action(async (names: string[], flags: OperateFlags) => {
         await operateAll(action, names, flags, deps);
       });
     if (waitingActions.includes(action)) addWaitOptions(command, action);
-    if (action === 'restart') command.option('-c, --container <name>', 'restart this container alone');
+    if (action === 'restart') command.option('-c, --container <name>', 'restart only this container');
     if (action === 'rollback') command.option('--to <revision>', 'number of the revision', parseRevision);
   };
 }
@@ -99,18 +99,18 @@ export function registerOperation(action: OperationAction): (program: Command, d
 /** Actions whose command waits until they are done. */
 const waitingActions: readonly OperationAction[] = ['stop', 'restart'];
 
-/** Options of commands that end pods or restart them. */
+/** Options of commands that stop or restart pods. */
 export function addWaitOptions(command: Command, action: OperationAction = 'stop'): Command {
   return readBareFlags(command)
     .addOption(
-      new Option('--wait [boolean]', `wait until the pods have ${action === 'restart' ? 'restarted' : 'ended'}`)
+      new Option('--wait [boolean]', `wait until the pods have ${action === 'restart' ? 'restarted' : 'stopped'}`)
         .choices(['true', 'false'])
         .preset('true')
         .default('true'),
     )
     .option(
       '--timeout <duration>',
-      'wait at most this long, 0: without a limit; a bare number is in seconds (default: 0)',
+      'wait at most this long; 0 means no limit, a bare number is in seconds (default: 0)',
       seconds,
     );
 }
@@ -118,7 +118,7 @@ export function addWaitOptions(command: Command, action: OperationAction = 'stop
 function parseRevision(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new UserError(`--to must be the number of a revision, not "${text}"`, {
-    hint: 'kubelet-ts history lists them.',
+    hint: 'List them: kubelet-ts history POD',
   });
 }
 
@@ -138,7 +138,7 @@ async function operateAll(
   const asked: (PodName & { message: string })[] = [];
   for (const pod of pods) {
     const message = await operate(socket, pod, action, options);
-    if (message === undefined) throw endedBefore(podKey(pod));
+    if (message === undefined) throw exitedBefore(podKey(pod));
     asked.push({ ...pod, message });
     if (!isWaiting) print(message);
   }
@@ -151,31 +151,31 @@ async function operateAll(
         print(didRestart ? `pod/${name} restarted` : message);
       },
     });
-  } else await untilStopped(pods, socket, { timeoutMs: flags.timeout, stderr: deps.stderr, print });
+  } else await waitUntilStopped(pods, socket, { timeoutMs: flags.timeout, stderr: deps.stderr, print });
 }
 
-async function untilStopped(
+async function waitUntilStopped(
   pods: readonly PodName[],
   socket: AgentSocket,
-  { print, ...how }: { timeoutMs: number | undefined; stderr: Writable; print: (text: string) => void },
+  { print, ...options }: { timeoutMs: number | undefined; stderr: Writable; print: (text: string) => void },
 ): Promise<void> {
-  const meant = pods.map(({ namespace, name }) => ({
+  const stopping = pods.map(({ namespace, name }) => ({
     name,
     isPod: ({ metadata }: Pod) => metadata.namespace === namespace && metadata.name === name,
   }));
-  await waitForExit(meant, socket, {
-    ...how,
+  await waitForExit(stopping, socket, {
+    ...options,
     hint:
       pods.length === 1
-        ? 'It ends by itself, and stays stopped. kubelet-ts ps shows its state.'
-        : 'They end by themselves, and stay stopped. kubelet-ts ps shows their state.',
+        ? 'It keeps stopping, and stays stopped. Check it: kubelet-ts ps'
+        : 'They keep stopping, and stay stopped. Check them: kubelet-ts ps',
     onEnded: ({ name }) => {
       print(`pod/${name} stopped`);
     },
   });
 }
 
-const endedBefore = (pod: string): UserError =>
-  new UserError(`kubelet-ts ended before it reported on ${pod}`, {
-    hint: `Start it again, then see what happened: kubelet-ts describe ${pod}`,
+const exitedBefore = (pod: string): UserError =>
+  new UserError(`kubelet-ts exited before it reported on ${pod}`, {
+    hint: `Start it again, then check the pod: kubelet-ts describe ${pod}`,
   });

@@ -24,12 +24,12 @@ export function register(program: Command, deps: CommandDeps): void {
 const examples = `
 Examples:
   kubelet-ts port-forward web 8080                      port 8080 of this machine and of the pod
-  kubelet-ts port-forward web 18080:80 :metrics         port 80, and port metrics from any free one
-  kubelet-ts port-forward --address 0.0.0.0 web 80:80   for other machines too
+  kubelet-ts port-forward web 18080:80 :metrics         port 80 from 18080, and port metrics from a free port
+  kubelet-ts port-forward --address 0.0.0.0 web 80:80   for other machines as well
 
 Runs until Ctrl-C. Continues with the new pod if the pod is replaced.`;
 
-/** Resolves only if listening is impossible to continue; else runs until this program is ended. */
+/** Never resolves. Runs until this program is stopped. Rejects if it cannot listen on the ports. */
 async function portForward(
   deps: CommandDeps,
   podName: string,
@@ -43,20 +43,20 @@ async function portForward(
     import('./forward/port-listeners.ts'),
   ]);
   const asked = parsePorts(portTexts);
-  const note = (text: string): void => void deps.stdout.write(`${text}\n`);
+  const print = (text: string): void => void deps.stdout.write(`${text}\n`);
   const warn = (text: string): void => void deps.stderr.write(`${text}\n`);
-  // A reader of the output that left does not end the forwarding.
+  // Keeps forwarding after a reader closes the output.
   for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
   await withPod(deps, podName, flags, async ({ runtime, pod, declaredPod }) => {
     if (pod.sandbox.state !== 'SANDBOX_READY') {
       const title = podKey(pod);
-      throw new UserError(`pod ${title} does not run`, { hint: `Its state: kubelet-ts describe ${title}` });
+      throw new UserError(`pod ${title} is not running`, { hint: `Show its state: kubelet-ts describe ${title}` });
     }
     const declared = asked.some(({ remote }) => typeof remote === 'string') ? await declaredPod() : undefined;
     const ports = asked.map(({ local, remote }) => ({ local, remote: portNumberIn(declared, remote) }));
-    const podPorts = new PodPorts({ runtime, note: warn }, pod, pod.sandbox.id);
+    const podPorts = new PodPorts({ runtime, print: warn }, pod, pod.sandbox.id);
     const open = podPorts.open.bind(podPorts);
-    await listenOnPorts({ open, note, warn }, flags.address.split(','), ports);
+    await listenOnPorts({ open, print, warn }, flags.address.split(','), ports);
     await new Promise<never>(() => undefined);
   });
 }

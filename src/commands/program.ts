@@ -19,7 +19,7 @@ const operation = (action: OperationAction) => async () => ({
   register: (await import('./operate.ts')).registerOperation(action),
 });
 
-/** All commands in the order of the help. Only the used one is loaded. */
+/** All commands in the order of the help. Loads only the command that is used. */
 const commands: Record<string, CommandEntry> = {
   run: { summary: 'Run the pods of manifests until stopped', load: () => import('./run.ts') },
   'run-once': { summary: 'Run pods once and exit with their result', load: () => import('./run-once.ts') },
@@ -29,27 +29,24 @@ const commands: Record<string, CommandEntry> = {
   ps: { summary: 'List the pods of this node', load: () => import('./ps.ts') },
   ui: { summary: 'Show the screen of a running kubelet-ts', load: () => import('./ui.ts') },
   top: { summary: 'Show the CPU and memory that pods or the node use', load: () => import('./top.ts') },
-  describe: { summary: 'Show a pod and its past', load: () => import('./describe.ts') },
+  describe: { summary: 'Show a pod, its events and past exits', load: () => import('./describe.ts') },
   explain: { summary: 'Explain why a pod is not Ready, and what to do', load: () => import('./explain.ts') },
   logs: { summary: 'Print the logs of a pod', load: () => import('./logs.ts') },
   exec: { summary: 'Run a command in a container', load: () => import('./exec.ts') },
-  attach: { summary: 'Show the output of a running container, and type into it', load: () => import('./attach.ts') },
+  attach: { summary: 'Attach to a running container', load: () => import('./attach.ts') },
   debug: { summary: 'Add a debug container to a running pod', load: () => import('./debug.ts') },
   cp: { summary: 'Copy files and folders into a container or out of it', load: () => import('./cp.ts') },
   'port-forward': { summary: 'Forward local ports to ports of a pod', load: () => import('./port-forward.ts') },
-  checkpoint: {
-    summary: 'Write the state of a running container into an archive',
-    load: () => import('./checkpoint.ts'),
-  },
+  checkpoint: { summary: 'Save the state of a running container to an archive', load: () => import('./checkpoint.ts') },
   events: { summary: 'List the events of pods', load: () => import('./events.ts') },
-  apply: { summary: 'Run the pods of manifests from now on', load: () => import('./apply.ts') },
-  delete: { summary: 'Remove applied objects, and end their pods', load: () => import('./delete.ts') },
+  apply: { summary: 'Apply manifests; their pods also start at boot', load: () => import('./apply.ts') },
+  delete: { summary: 'Delete applied objects and stop their pods', load: () => import('./delete.ts') },
   restart: { summary: 'Restart the containers of pods', load: operation('restart') },
-  stop: { summary: 'Stop pods until they are started', load: operation('stop') },
+  stop: { summary: 'Stop pods until you start them again', load: operation('stop') },
   start: { summary: 'Start stopped pods', load: operation('start') },
-  retry: { summary: 'Try failing pods now', load: operation('retry') },
-  hold: { summary: 'Keep pods from updates', load: operation('hold') },
-  unhold: { summary: 'Let pods follow their manifest again', load: operation('unhold') },
+  retry: { summary: 'Retry failing pods now', load: operation('retry') },
+  hold: { summary: 'Pin pods to their current revision', load: operation('hold') },
+  unhold: { summary: 'Unpin pods, so that they follow their manifests again', load: operation('unhold') },
   rollback: { summary: 'Run an earlier revision of a pod', load: operation('rollback') },
   history: { summary: 'List the revisions of a pod', load: () => import('./history.ts') },
   images: { summary: 'List, pull, load, bundle, tag and remove images', load: () => import('./images.ts') },
@@ -69,7 +66,7 @@ const commands: Record<string, CommandEntry> = {
     load: async () => ({ register: (await import('./install-service.ts')).registerUninstall }),
   },
   licences: { summary: 'Print the licences of the software in this executable', load: () => import('./licences.ts') },
-  completion: { summary: 'Print the completion script of a shell', load: () => import('./completion.ts') },
+  completion: { summary: 'Print a shell completion script', load: () => import('./completion.ts') },
 };
 
 /** Registers every command. */
@@ -83,7 +80,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   let exitCode = 0;
   const deps: CommandDeps = {
     connect: async (options) => (await import('../node/runtime-connection.ts')).connectToRuntime(options),
-    // Made by Node when it is read, which takes 2 ms.
+    // Node opens stdin when it is first read, which takes 2 ms.
     get stdin() {
       return process.stdin;
     },
@@ -116,7 +113,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   const typed = argv.slice(argv[2] === 'help' ? 3 : 2);
   if (typed.length > 0 && argv[2] === named[0]) await refuseForeign(typed);
   const wanted = aliases[word ?? ''] ?? word ?? '';
-  // Only help and mistakes need the others.
+  // Only help and suggestions need the other commands.
   const isAlone = argv[2] === word && wanted in commands;
   for (const [name, { summary, load }] of Object.entries(commands)) {
     if (name === wanted) (await load()).register(program, deps);
@@ -131,13 +128,15 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** True for the name of a group of commands alone, such as `images`, and for no word at all. Help is printed then. */
+/** True for only the name of a group of commands, such as `images`, and for no arg at all. Both print help. */
 function isGroup(program: Command, [name, ...more]: readonly string[]): boolean {
   const command = name === undefined ? program : program.commands.find((known) => known.name() === name);
   return more.length === 0 && command !== undefined && command.commands.length > 0;
 }
 
-/** A mistake in a command line in the form of all errors, in words of the help, with its suggestion as their hints. */
+/**
+ * A mistake on a command line in the format of all errors, in the terms of the help, with its suggestion as the hint.
+ */
 const withHint = (text: string): string =>
   text
     .replace(
@@ -154,7 +153,7 @@ const aliases: Record<string, string> = { get: 'ps' };
 /** The names of all commands. */
 export const commandNames: readonly string[] = [...Object.keys(commands), ...Object.keys(aliases), 'help'];
 
-/** The hidden command of the completion scripts. It is not parsed, because its words may be unfinished. */
+/** The hidden command of the completion scripts. Its args are not parsed, because they may be incomplete. */
 const completeCommand = '__complete';
 
 async function printCandidates(words: readonly string[], deps: CommandDeps): Promise<number> {
@@ -172,7 +171,7 @@ async function printCandidates(words: readonly string[], deps: CommandDeps): Pro
   return 0;
 }
 
-/** The hidden command that packages use: prints the page of a command, or the names of all pages. */
+/** The hidden command that packages use: prints the man page of a command, or the names of all pages. */
 const manCommand = '__man';
 
 async function printManPage(program: Command, words: readonly string[], deps: CommandDeps): Promise<number> {
@@ -188,7 +187,7 @@ async function printManPage(program: Command, words: readonly string[], deps: Co
   return 0;
 }
 
-/** Rejects with a `UserError` for a command line that is meant for another program, or mistyped. */
+/** Rejects with a `UserError` for a command line of another program, or a mistyped one. */
 async function refuseForeign(words: readonly string[]): Promise<void> {
   const [name = ''] = words;
   const isKnown = name === 'help' || Object.hasOwn(commands, aliases[name] ?? name);
@@ -198,6 +197,6 @@ async function refuseForeign(words: readonly string[]): Promise<void> {
   ]);
   const hint = habitHint(words, commandNames);
   if (hint === undefined) return;
-  const message = isKnown ? `kubelet-ts ${name} has other flags` : `there is no command "${visible(name)}"`;
+  const message = isKnown ? `kubelet-ts ${name} does not have these flags` : `there is no command "${visible(name)}"`;
   throw new UserError(message, { hint });
 }

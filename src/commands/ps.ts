@@ -12,7 +12,7 @@ import type { CommandDeps } from './io/deps.ts';
 import { objectText } from './io/json-text.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
 import { otherResourceHint } from './pod/other-resources.ts';
-import type { ChoiceFlags } from './ps/chosen-pods.ts';
+import type { ChoiceFlags } from './ps/pod-selector.ts';
 import { tableText } from './ps/table-text.ts';
 
 interface PsFlags extends ChoiceFlags {
@@ -31,7 +31,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .alias('get')
     .description('List the pods of this node')
     .usage('[options] [POD...]')
-    .argument('[pods...]', 'names of pods; the word `pods` may stand before them (default: all)')
+    .argument('[pods...]', 'names of pods, also after the word `pods` (default: all)')
     .option('-n, --namespace <namespace>', 'list only this namespace')
     .option('-A, --all-namespaces', 'list all namespaces (default)')
     .option('-l, --selector <selector>', 'list only pods with these labels, such as app=web,tier!=test')
@@ -43,15 +43,15 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--no-headers', 'leave out the line of column names')
     .option('-q, --quiet', 'print only namespace/name of each pod')
     .addOption(new Option('-a, --all', 'no effect: all pods are listed').hideHelp())
-    .option('-w, --watch', 'then print each pod that changes, until stopped')
+    .option('-w, --watch', 'then print each pod that changes until stopped')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: PsFlags) => {
-      const { resolveObjects: objectsMeant, listObjects } = await import('./get-objects.ts');
-      const meant = objectsMeant(words);
-      if (meant !== undefined) {
-        if (meant.pods) await listPods(meant.names, flags, deps);
-        if (meant.kinds.length > 0) await listObjects(meant, flags, deps);
-        if (meant.events) await (await import('./events.ts')).listEvents(deps, meant.names[0], flags);
+      const { resolveObjects, listObjects } = await import('./get-objects.ts');
+      const objects = resolveObjects(words);
+      if (objects !== undefined) {
+        if (objects.pods) await listPods(objects.names, flags, deps);
+        if (objects.kinds.length > 0) await listObjects(objects, flags, deps);
+        if (objects.events) await (await import('./events.ts')).listEvents(deps, objects.names[0], flags);
         return;
       }
       await listPods(words, flags, deps);
@@ -61,7 +61,7 @@ export function register(program: Command, deps: CommandDeps): void {
 async function listPods(words: readonly string[], flags: PsFlags, deps: CommandDeps): Promise<void> {
   const names = podNames(words);
   const print = await printerFor(flags, names.length === 1, deps);
-  const choose = await chooserFor(names, flags);
+  const choose = await selectorFor(names, flags);
   if (flags.watch === true) {
     const { watchPods } = await import('./ps/watch-pods.ts');
     await watchPods(flags, deps, async (snapshot, isFirst) => {
@@ -76,15 +76,15 @@ async function listPods(words: readonly string[], flags: PsFlags, deps: CommandD
   if (snapshot === undefined && all.length === 0) deps.stderr.write(await waitingApplied(flags.rootDir));
   const pods = await choose(all, snapshot);
   deps.stdout.write(await print(pods, snapshot, flags.headers));
-  // A value without a line end would stand in one line with the first problem.
+  // A value without a line end would share its line with the first problem.
   if (flags.quiet !== true && !/^(name|jsonpath|custom-columns)/.test(flags.output)) {
     deps.stderr.write(warnings(snapshot, flags.output === 'wide'));
   }
 }
 
-/** The choices are for the help and the completion. `printerFor` takes the formats with an argument. */
+/** The choices are for the help and the completion. `printerFor` accepts the formats with an argument. */
 function outputOption(): Option {
-  return new Option('-o, --output <format>', 'form of the list, also jsonpath=TEMPLATE or custom-columns=SPEC')
+  return new Option('-o, --output <format>', 'output format, also jsonpath=TEMPLATE or custom-columns=SPEC')
     .choices(['wide', 'json', 'yaml', 'name', 'jsonpath=', 'custom-columns='])
     .argParser((text) => text)
     .default('table');
@@ -103,8 +103,8 @@ Examples:
   kubelet-ts ps -o jsonpath='{.items[*].status.podIP}'
   kubelet-ts ps -o custom-columns=NAME:.metadata.name,IP:.status.podIP
 
-Problems of manifests go to stderr. -o name, jsonpath and custom-columns leave them out. More than three are counted by file;
--o wide prints each. kubelet-ts explain POD explains a reason.`;
+Problems of manifests go to stderr, except with -o name, jsonpath or custom-columns. More than three are counted per file;
+-o wide prints each. To see why a pod is not Ready: kubelet-ts explain POD`;
 
 /** Keys may be separated by commas too. */
 const labelKeys = (text: string, earlier: readonly string[] = []): string[] => [
@@ -115,7 +115,7 @@ const labelKeys = (text: string, earlier: readonly string[] = []): string[] => [
     .filter((key) => key !== ''),
 ];
 
-/** Leaves out the resource of kubectl: `get pods`, `get pod web`. */
+/** Drops the resource that kubectl expects: `get pods`, `get pod web`. */
 export function podNames(words: readonly string[]): string[] {
   const [first = '', ...rest] = words;
   if (['pod', 'pods', 'po'].includes(first)) return rest;
@@ -124,15 +124,15 @@ export function podNames(words: readonly string[]): string[] {
   return [...words];
 }
 
-type Chooser = (pods: readonly ListedPod[], node: EngineSnapshot | undefined) => Promise<readonly ListedPod[]>;
+type PodSelector = (pods: readonly ListedPod[], node: EngineSnapshot | undefined) => Promise<readonly ListedPod[]>;
 
-/** Prepares the choice of pods. Rejects with a `UserError` if the value of a flag is wrong. */
-async function chooserFor(names: readonly string[], flags: PsFlags): Promise<Chooser> {
+/** Prepares the selection of pods. Rejects with a `UserError` if the value of a flag is invalid. */
+async function selectorFor(names: readonly string[], flags: PsFlags): Promise<PodSelector> {
   const { namespace, selector, fieldSelector, sortBy } = flags;
   const isChoice = [namespace, selector, fieldSelector, sortBy].some((flag) => flag !== undefined);
   if (names.length === 0 && !isChoice) return (pods) => Promise.resolve(pods);
-  const { podChooser } = await import('./ps/chosen-pods.ts');
-  return podChooser(names, flags);
+  const { podSelector } = await import('./ps/pod-selector.ts');
+  return podSelector(names, flags);
 }
 
 async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedPod[]> {
@@ -141,7 +141,7 @@ async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedP
   return pods.map((pod) => ({ pod }));
 }
 
-/** Names what was applied and runs once an agent starts. Empty if there is nothing or this user may not read it. */
+/** Names the applied objects that run once an agent starts. Empty if there are none or this user may not read them. */
 async function waitingApplied(rootDir: string): Promise<string> {
   const [{ appliedObjects }, { appliedName }] = await Promise.all([
     import('./applied/applied-target.ts'),
@@ -149,12 +149,12 @@ async function waitingApplied(rootDir: string): Promise<string> {
   ]);
   const kept = await appliedObjects(rootDir).catch(() => []);
   if (kept.length === 0) return '';
-  return `${visible(`applied, and not run before an agent starts: ${kept.map(appliedName).join(', ')}`)}\n`;
+  return `${visible(`applied, but waiting for an agent to start: ${kept.map(appliedName).join(', ')}`)}\n`;
 }
 
 type Printer = (pods: readonly ListedPod[], node: EngineSnapshot | undefined, headers: boolean) => Promise<string>;
 
-/** Prepares the output. Throws a `UserError` for a format that does not exist. */
+/** Prepares the output. Throws a `UserError` for an unknown format. */
 async function printerFor(
   { output, quiet = false, labelColumns = [], showLabels = false }: PsFlags,
   isSingle: boolean,
@@ -207,14 +207,14 @@ function splitOnce(output: string): string[] {
 
 const toObject = ({ pod }: ListedPod): object => ({ apiVersion: 'v1', kind: 'Pod', ...pod });
 
-/** The pod itself if one was named, as by kubectl, else a List. */
+/** The pod itself if one was named, as in kubectl, otherwise a List. */
 function objectOf(pods: readonly ListedPod[], isSingle: boolean): object {
   const [first] = pods;
   if (isSingle && first !== undefined && pods.length === 1) return toObject(first);
   return { apiVersion: 'v1', kind: 'List', items: pods.map(toObject) };
 }
 
-/** Before the table, on stderr, because scripts read the table. */
+/** Printed before the table, on stderr, because scripts read the table. */
 function versionLine({ version = 'of an earlier release', nodeName, runtime }: EngineSnapshot): string {
   return `${visible(`node ${nodeName}: kubelet-ts ${version}, ${runtime.name} ${runtime.version}`)}\n`;
 }

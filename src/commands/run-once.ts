@@ -53,19 +53,16 @@ export function register(program: Command, deps: CommandDeps): void {
     .argument('[manifests...]', 'files or folders of pod manifests, or kustomizations, - for stdin')
     .option('-f, --filename <path>', 'file or folder of manifests, as an argument; repeatable', collect)
     .addOption(
-      new Option('--until <state>', 'a pod is done when it has completed, when it is Ready, or as its kind says')
+      new Option('--until <state>', 'when a pod is done: completed, Ready, or auto by its restart policy')
         .choices(untilWords)
         .default('auto'),
     )
-    .option('--exit-code-from <pod/container>', 'stop when this one has ended, and exit with its exit code')
+    .option('--exit-code-from <pod/container>', 'stop when this one exits, and exit with its exit code')
     .option('--timeout <duration>', 'give up after this long (default: 10m)', duration)
     .option('--rm', 'stop and remove the pods at the end', false)
-    .option('--isolated', 'a root-dir and names of its own, for runs side by side; implies --rm', false)
+    .option('--isolated', 'use a separate root-dir and names, for parallel runs; implies --rm', false)
     .addOption(
-      new Option('--keep', 'keep the pods at the end (default without --rm and --isolated)').conflicts([
-        'rm',
-        'isolated',
-      ]),
+      new Option('--keep', 'keep the pods (default without --rm and --isolated)').conflicts(['rm', 'isolated']),
     )
     .option('-e, --env <name=value>', 'set a variable in every container (repeatable)', collect)
     .option('--env-file <file>', 'set the variables of a file in every container (repeatable)', collect)
@@ -74,9 +71,9 @@ export function register(program: Command, deps: CommandDeps): void {
       'run another image; image=IMAGE for the only container (repeatable)',
       imageOverride,
     )
-    .option('--strict', 'treat warnings about manifests as errors, such as a misspelt field', false)
+    .option('--strict', 'treat warnings about manifests, such as a misspelt field, as errors', false)
     .addOption(new Option('-o, --output <format>', 'print the result as one object').choices(['json']))
-    .option('--junit <file>', 'write the result as JUnit XML, with a test case for each container')
+    .option('--junit <file>', 'write the result as JUnit XML, with one test case per container')
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: RunOnceFlags) => {
       await runOnceWithReport([...manifests, ...(flags.filename ?? [])], flags, deps);
@@ -102,7 +99,7 @@ async function runOnceWithReport(manifests: readonly string[], flags: RunOnceFla
   try {
     await runAndReport({ manifests, flags, interrupted, junit }, deps);
   } catch (error) {
-    // The first error matters more than that of the report.
+    // The first error matters more than an error of the report.
     await junit.fail(error, systemClock.now()).catch(() => undefined);
     throw error;
   }
@@ -149,7 +146,7 @@ async function runAndReport({ manifests, flags, interrupted, junit }: ReportedRu
     },
     onStop: ({ pods, seconds }) => {
       const names = pods.map(({ metadata }) => podKey(metadata));
-      // With -o json the output of the pods stands alone there.
+      // With -o json, stdout has only the JSON.
       if (flags.output !== 'json') deps.stderr.write(`Stopping ${visible(names.join(', '))} (up to ${seconds} s)…\n`);
     },
   });
@@ -171,14 +168,17 @@ async function runAndReport({ manifests, flags, interrupted, junit }: ReportedRu
   deps.setExitCode(exitCode);
   const summary = ci === undefined ? '' : (env['GITHUB_STEP_SUMMARY'] ?? '');
   const areWritten = await Promise.all([
-    isWritten(flags.junit ?? '', () => junit?.write(results, systemClock.now()), deps),
-    isWritten(summary, () => (summary === '' ? undefined : appendFile(summary, summaryMarkdown(results))), deps),
+    writeReport(flags.junit ?? '', () => junit?.write(results, systemClock.now()), deps),
+    writeReport(summary, () => (summary === '' ? undefined : appendFile(summary, summaryMarkdown(results))), deps),
   ]);
   if (exitCode === 0 && areWritten.includes(false)) deps.setExitCode(1);
 }
 
-/** Writes a report. A report that cannot be written is an error, but neither hides the result nor changes a failure. */
-async function isWritten(path: string, write: () => Promise<void> | undefined, deps: CommandDeps): Promise<boolean> {
+/**
+ * Writes a report. Returns false and prints an error if that fails; the results are still shown, and a failed run keeps
+ * its exit code.
+ */
+async function writeReport(path: string, write: () => Promise<void> | undefined, deps: CommandDeps): Promise<boolean> {
   try {
     await write();
     return true;
@@ -199,7 +199,7 @@ function unremovedText({ unremoved }: RunOnceResult, flags: RunOnceFlags): strin
   if (unremoved.length === 0) return '';
   const errors = unremoved.map(({ pod, reason }) => visible(`error: pod ${pod} could not be removed: ${reason}`));
   const remover = flags.isolated ? 'the next run-once --isolated' : 'kubelet-ts down';
-  return [...errors, `hint: ${remover} removes what is left.`, ''].join('\n');
+  return [...errors, `hint: ${remover} removes the rest.`, ''].join('\n');
 }
 
 function imageOverride(text: string, before: ImageOverride[] = []): ImageOverride[] {
@@ -224,15 +224,15 @@ function withoutFailedSyncs(logger: Logger): Logger {
 }
 
 const help = `
-With --until auto a pod is done when it has completed (restartPolicy Never or OnFailure), or when it is Ready (Always).
-A CronJob runs once, at once. Each run of a pod that completes is a new one.
-The output of containers goes to stdout and stderr as they write it, the results go to stderr.
+With --until auto, a pod is done when it has completed (restartPolicy Never or OnFailure) or is Ready (Always).
+A CronJob runs once, immediately. Every run starts clean.
+The output of containers goes to stdout and stderr, the results go to stderr.
 
 Exit codes:
   0    all pods completed or are Ready
   N    the exit code of the failed pod that comes first in the manifests; 127: command not found, 126: command cannot be executed
-  1    a wrong flag, no root, no runtime, or an agent on this root-dir; see stderr
-  1    all went well, but a pod could not be removed, or a report was not written
+  1    an invalid flag, no root, no runtime, or an agent on this root-dir; see stderr
+  1    the pods succeeded, but a pod could not be removed or a report was not written
   2    a manifest is broken, or has a warning and --strict is set; nothing was started
   124  the timeout passed
   125  a pod could not be started
@@ -241,7 +241,7 @@ Exit codes:
 Examples:
   kubelet-ts run-once job.yaml              exits with the result of the job
   kubelet-ts run-once --rm - < pod.yaml     reads stdin, leaves nothing behind
-  kubelet-ts run-once overlays/ci           builds a kustomization, and runs its pods
-  kubelet-ts run-once -o json ci/           runs a folder of pods, prints the result as JSON
+  kubelet-ts run-once overlays/ci           builds a kustomization and runs its pods
+  kubelet-ts run-once -o json ci/           runs a folder of pods and prints the result as JSON
   kubelet-ts run-once --rm --exit-code-from test --junit report.xml ci/
-                                            ends with the pod test, and reports to the CI service`;
+                                            stops when the pod test exits, and reports to the CI service`;

@@ -31,7 +31,7 @@ import { Reload } from '../node/reload.ts';
 import { ServiceManager } from '../node/service-manager.ts';
 import { nodeSources } from '../node/sources/node-sources.ts';
 import { claimScreenAgent } from './run/screen-agent.ts';
-import { endedByDownCode } from './service/systemd-unit.ts';
+import { stoppedByDownCode } from './service/systemd-unit.ts';
 import { notifyWatchdog } from '../node/watchdog.ts';
 import { ShutdownRequest, withAgent } from '../node/with-agent.ts';
 
@@ -44,8 +44,8 @@ interface RunFlags extends NodeFlags, LogFlags {
 export function register(program: Command, deps: CommandDeps): void {
   const command = addOwnOptionsOfRun(addNodeOptions(program.command('run')));
   addShortHelp(command, commonFlags)
-    .description('Run the pods of manifests until stopped. Stopping leaves the pods running')
-    .argument('[manifests...]', 'files or folders of pod manifests, beside --pod-manifest-path')
+    .description('Run the pods of manifests until stopped. The pods keep running after that')
+    .argument('[manifests...]', 'files or folders of pod manifests, in addition to --pod-manifest-path')
     // A flag of the kubelet that kubeadm uses.
     .addOption(new Option('--version [boolean]').argParser(boolean).hideHelp())
     .addHelpText('after', examples)
@@ -76,7 +76,7 @@ async function run(manifests: readonly string[], flags: RunFlags, { stderr }: Co
   const isNamed = options.manifestPaths.length + options.manifestURLs.length > 0;
   if (!isNamed && !existsSync(appliedFolder(options.rootDir))) {
     throw new UserError('nothing to run: no manifest was named or applied', {
-      hint: 'Give a manifest file or folder, --manifest-url URL, or a --config with staticPodPath; or kubelet-ts apply.',
+      hint: 'Name a manifest file or folder, --manifest-url URL, or a --config with staticPodPath; or use kubelet-ts apply.',
     });
   }
   requireRoot();
@@ -100,17 +100,18 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
   const stopped = once(stopping.signal, 'abort').then(() => service.stopping('Stopping, pods keep running'));
   const ending = new AgentEnd({ logger, stop });
   const onSignal = (signal: NodeJS.Signals): void => {
-    // The next signal ends the process. Later, because execa ends it at once when no other listener is left.
+    // The next signal stops the process at once. The handlers are removed later, because execa stops the process if no
+    // listener is left.
     if (ending.signalled(signal)) setImmediate(() => process.off('SIGTERM', onSignal).off('SIGINT', onSignal));
     else void service.stopping('Stopping after the pods', endOfPodsMs(options) + stopMarginMs);
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   const guard = newPathGuard();
   const read = (): Promise<NodeOptions> => nodeOptions(flags, manifests, guard);
-  // A level of the command line stays.
+  // A log level on the command line takes precedence over the reloaded one.
   const setLevel = flags.logLevel === undefined ? setVerbosity : (): void => undefined;
   const reload = new Reload({ options, read, setVerbosity: setLevel, service, logger });
-  // A closed terminal sends this too. The agent does not stop for it.
+  // A closed terminal sends SIGHUP too. The agent does not stop for it.
   process.on('SIGHUP', () => void reload.request());
   const faults = new Faults({ clock: systemClock, logger });
   const sources = (): PodSource[] => nodeSources(options, logger, { hasApplied: true });
@@ -124,7 +125,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
     void service.status(`Waiting for the container runtime: ${message}`);
   };
   const onStarting: OnStarting = async (doing) => {
-    health.because(() => `starting: ${doing() ?? 'the runtime is there'}`);
+    health.because(() => `starting: ${doing() ?? 'the runtime is ready'}`);
     await health.open();
   };
   try {
@@ -150,7 +151,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
         void service.ready('Running');
         if (options.featureGates.SystemdWatchdog) {
           const watchdog = { service, stuckBecause: () => kubelet.stuckBecause(), clock: systemClock, logger };
-          // Ends with the agent.
+          // Stops with the agent.
           notifyWatchdog(watchdog, stopping.signal).catch(() => undefined);
         }
         await withLog(kubelet, ended, logger);
@@ -159,17 +160,17 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
       }
     });
   } catch (error) {
-    // A stop during the start is no failure.
+    // A stop during startup is not a failure.
     if (!stopping.signal.aborted) throw error;
   } finally {
     if (stopping.signal.aborted) await stopped;
     await health.close();
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   }
-  return service.isThere && stopping.signal.reason instanceof ShutdownRequest ? endedByDownCode : 0;
+  return service.isThere && stopping.signal.reason instanceof ShutdownRequest ? stoppedByDownCode : 0;
 }
 
-/** Longest time of a stop besides the ends of the pods, in milliseconds. */
+/** Maximum time to stop apart from the pods, in milliseconds. */
 const stopMarginMs = 30_000;
 
 async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): Promise<void> {

@@ -26,7 +26,7 @@ interface TopFlags {
   interactive?: true;
 }
 
-/** The table of the node, or of pods: all, or those that a name means. */
+/** The table of the node, or of pods: all, or those that a name matches. */
 type Subject =
   { kind: 'node' } | { kind: 'pods'; name: string | undefined; isSelected: ((labels: Labels) => boolean) | undefined };
 
@@ -36,7 +36,7 @@ export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('top [what] [pod]'))
     .description('Show the CPU and memory that pods or the node use')
     .option('-n, --namespace <namespace>', 'show only this namespace')
-    .option('-A, --all-namespaces', 'show all namespaces, which is the default')
+    .option('-A, --all-namespaces', 'show all namespaces (default)')
     .option('-l, --selector <labels>', 'show only pods with these labels, such as app=web')
     .option('--containers', 'show each container')
     .addOption(new Option('--sort-by <column>', 'cpu or memory, largest first').choices(['cpu', 'memory']))
@@ -45,7 +45,7 @@ export function register(program: Command, deps: CommandDeps): void {
         .choices(['table', 'wide', 'json', 'yaml'])
         .default('table'),
     )
-    .option('-i, --interactive', 'show the screen, as kubelet-ts ui')
+    .option('-i, --interactive', 'show the screen, like kubelet-ts ui')
     .option('--no-headers', 'leave out the line of column names')
     .addHelpText('after', examples)
     .action(async (what: string | undefined, pod: string | undefined, flags: TopFlags) => {
@@ -74,16 +74,16 @@ Examples:
   kubelet-ts top node                  shows the node
   kubelet-ts top -o json               prints all statistics, in the form of the kubelet's /stats/summary
 
-CPU is the average since the sample before, which is about ten seconds old.`;
+CPU is the average since the previous sample, about ten seconds ago.`;
 
-/** Throws a `UserError` for several pods, and for a wrong selector. */
+/** Throws a `UserError` for several pods, and for an invalid selector. */
 function subjectOf(what: string | undefined, pod: string | undefined, { selector }: TopFlags): Subject {
   const isSelected = selector === undefined ? undefined : parseLabelSelector(selector);
   const isPods = what === undefined || ['pod', 'pods', 'po'].includes(what);
   if (isPods) return { kind: 'pods', name: pod, isSelected };
   if (pod === undefined)
     return ['node', 'nodes', 'no'].includes(what) ? { kind: 'node' } : { kind: 'pods', name: what, isSelected };
-  throw new UserError(`top takes one pod, not "${what} ${pod}"`, { hint: 'Name it as in kubelet-ts top web.' });
+  throw new UserError(`top accepts one pod, not "${what} ${pod}"`, { hint: 'Name it as in kubelet-ts top web.' });
 }
 
 /** Samples of the agent, or of the runtime and the machine while no agent answers. */
@@ -96,7 +96,7 @@ interface StatsSource {
 
 /** Samples of an agent are ten seconds apart. */
 const maxAgeMs = 15_000;
-/** Time between two samples that are taken for this command alone. */
+/** Milliseconds between two samples that only this command takes. */
 const windowMs = 500;
 
 async function statsSource(flags: TopFlags, deps: CommandDeps): Promise<StatsSource> {
@@ -133,7 +133,7 @@ async function runtimeSource(flags: TopFlags, deps: CommandDeps): Promise<StatsS
   };
 }
 
-/** The statistics of the subject alone. Samples again if there is no CPU usage yet, which takes two samples. */
+/** The statistics of only the subject. Takes a second sample if there is no CPU usage yet, because that needs two. */
 async function currentSummary(source: StatsSource, subject: Subject, flags: TopFlags): Promise<Summary> {
   const found = await select(await source.summary(maxAgeMs), source, subject, flags);
   if (found !== undefined && hasUsage(found, subject)) return found;
@@ -141,7 +141,7 @@ async function currentSummary(source: StatsSource, subject: Subject, flags: TopF
   const again = await select(await source.summary(0), source, subject, flags);
   if (again !== undefined) return again;
   throw new UserError(`no pod "${subject.kind === 'pods' ? (subject.name ?? '') : ''}" runs`, {
-    hint: 'Only running pods use anything. List all: kubelet-ts ps',
+    hint: 'Only running pods have usage. List all: kubelet-ts ps',
   });
 }
 

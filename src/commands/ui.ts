@@ -13,9 +13,9 @@ interface UIFlags {
 
 export function register(program: Command, _deps: CommandDeps): void {
   addThemeOption(addRuntimeOptions(program.command('ui')))
-    .description('Show the screen of a running kubelet-ts. Leaving it stops nothing')
-    .option('--read-only', 'let no key change a pod')
-    .option('--line-mode', 'plain lines for a screen reader, as with TERM=dumb')
+    .description('Show the screen of a running kubelet-ts')
+    .option('--read-only', 'disable keys and commands that change pods')
+    .option('--line-mode', 'print plain lines, for a screen reader or TERM=dumb')
     .addHelpText('after', examples)
     .action(async (flags: UIFlags) => {
       const { showUI } = await import('./run/show-ui.ts');
@@ -26,5 +26,5 @@ export function register(program: Command, _deps: CommandDeps): void {
 const examples = `
 Examples:
   kubelet-ts ui                       shows the screen of this machine
-  kubelet-ts ui --read-only           only looks
+  kubelet-ts ui --read-only           shows it without the keys that change pods
   ssh -t edge1 sudo kubelet-ts ui     shows the screen of another machine`;

@@ -44,12 +44,12 @@ export function register(program: Command, deps: CommandDeps): void {
     .argument('[manifests...]', 'files or folders of manifests, - for stdin (default: those of --config and flags)')
     .option('-f, --filename <path>', 'file or folder of manifests, as an argument; repeatable', collect)
     .addOption(
-      new Option('-o, --output <format>', 'form of the report').choices(['text', 'json', 'yaml']).default('text'),
+      new Option('-o, --output <format>', 'format of the report').choices(['text', 'json', 'yaml']).default('text'),
     )
-    .option('-k, --kustomize <folder>', 'build this folder with kustomize, and check the result (repeatable)', collect)
-    .option('--defaulted', 'print the pods with all defaults, and with their names on this node', false)
+    .option('-k, --kustomize <folder>', 'build this folder with kustomize and check the result (repeatable)', collect)
+    .option('--defaulted', 'print the pods with all defaults and their names on this node', false)
     .addOption(
-      new Option('--cri', 'print the requests to the container runtime that the pods would cause on this node')
+      new Option('--cri', 'print the requests that the pods would send to the container runtime on this node')
         .default(false)
         .conflicts('defaulted'),
     )
@@ -89,7 +89,7 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   if (problems.some(({ severity }) => severity === 'error')) deps.setExitCode(brokenManifestExitCode);
   const objects = await objectsToPrint(checked, flags, options, deps);
   if (objects !== undefined) {
-    // Machine-readable output stands alone on stdout.
+    // Machine-readable output is the only output on stdout.
     deps.stderr.write(reportText(checked, stdin, false));
     deps.stdout.write(await listText(objects, flags.output));
   } else if (flags.output === 'text') {
@@ -99,7 +99,7 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   }
 }
 
-/** A configuration that names no manifests is checked alone. */
+/** If a configuration names no manifests, only the configuration is checked. */
 function sourcesOf(
   manifests: readonly string[],
   kustomizations: readonly string[],
@@ -107,13 +107,13 @@ function sourcesOf(
   options: NodeOptions,
 ): ReturnType<typeof namedManifests> {
   const { manifestPaths, manifestURLs } = options;
-  const isConfigurationAlone = manifestPaths.length + manifestURLs.length === 0 && (config ?? configDir) !== undefined;
-  return manifests.length + kustomizations.length > 0 || isConfigurationAlone
+  const isOnlyConfiguration = manifestPaths.length + manifestURLs.length === 0 && (config ?? configDir) !== undefined;
+  return manifests.length + kustomizations.length > 0 || isOnlyConfiguration
     ? { paths: manifests, urls: [] }
     : namedManifests([], options);
 }
 
-/** Throws a `UserError` for mistakes. A configuration file that is wrong counts as a manifest that is. */
+/** Throws a `UserError` for mistakes. A broken configuration file exits with the code of a broken manifest. */
 async function checkedOptions(flags: NodeFlags): Promise<NodeOptions> {
   try {
     return await nodeOptions(flags, []);
@@ -149,7 +149,7 @@ function reportText(update: SourceUpdate, stdin: Uint8Array | undefined, coloure
   return [...reports, `${validationSummary(update)}\n`].join('');
 }
 
-/** The file's current content, to show a line of it. Returns undefined if it is missing. */
+/** The file's current content, to show one of its lines. Returns undefined if the file is missing. */
 function fileText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -159,16 +159,16 @@ function fileText(path: string): string | undefined {
 }
 
 const help = `
-Folders and flags have the same meaning as for kubelet-ts run. validate needs no runtime and no root.
-With --offline an image that the container runtime does not have is an error.
+Folders and flags mean the same as in kubelet-ts run. validate needs neither a runtime nor root.
+With --offline, an image that the container runtime does not have is an error.
 Values of Secrets are never printed.
 
-Exit codes: 0 no errors, there may be warnings; 2 errors, in the files of --config too; 1 a wrong flag.
+Exit codes: 0 no errors, perhaps warnings; 2 errors, also in the files of --config; 1 an invalid flag.
 
 Examples:
   kubelet-ts validate --config kubelet.yaml checks the pods of its staticPodPath and staticPodURL
-  kubelet-ts validate pods/                 reports each problem with file, line, field and remedy
+  kubelet-ts validate pods/                 reports each problem with file, line, field and fix
   kubelet-ts validate --strict -o json -    reads stdin, reports as JSON, treats warnings as errors
-  kubelet-ts validate -k overlays/edge      builds a kustomization, and checks its pods
+  kubelet-ts validate -k overlays/edge      builds a kustomization and checks its pods
   kubelet-ts validate --defaulted web.yaml  prints the pod with all defaults, as YAML
   kubelet-ts validate --cri web.yaml        prints the requests to the container runtime`;

@@ -19,7 +19,7 @@ interface VersionFlags {
 interface RuntimeVersion {
   name: string;
   version: string;
-  /** Absent if it is asked without an agent. */
+  /** Absent if the runtime was queried without an agent. */
   endpoint?: string;
 }
 
@@ -47,7 +47,7 @@ export function register(program: Command, deps: CommandDeps): void {
 }
 
 const examples = `
-After an upgrade, the agent runs its earlier version until it is restarted; its pods keep running meanwhile.
+After an upgrade, the agent runs its earlier version until you restart it. Its pods keep running meanwhile.
 
 Examples:
   kubelet-ts version

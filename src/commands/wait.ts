@@ -31,8 +31,8 @@ import { brokenManifests } from './pod/why-not-started.ts';
 import { snapshotsAtEvents } from '../server/control/snapshots-at-events.ts';
 
 const defaultTimeoutMs = 60_000;
-/** For a last look at an agent, which is stuck if it takes longer. */
-const lastLookMs = 2000;
+/** For the last request to an agent, which is stuck if it takes longer. */
+const lastRequestMs = 2000;
 
 interface WaitFlags {
   rootDir: string;
@@ -48,14 +48,14 @@ export function register(program: Command, deps: CommandDeps): void {
     .description('Wait until pods are Ready, completed, updated or deleted')
     .usage('[options] [POD...]')
     .argument('[pods...]', 'names of pods: name, name-node or namespace/name')
-    .option('--all', 'wait for all pods that are declared at the time')
-    .option('-l, --selector <selector>', 'wait for all of these pods with these labels, such as app=web')
+    .option('--all', 'wait for all pods declared at that time')
+    .option('-l, --selector <selector>', 'wait for all pods with these labels, such as app=web')
     .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
     .option('-A, --all-namespaces', 'pods of all namespaces (default)')
     .addOption(conditionOption())
     .option(
       '--timeout <duration>',
-      'give up after this long, 0: look once; a bare number is in seconds (default: 1m)',
+      'give up after this long; 0 checks once, a bare number is in seconds (default: 1m)',
       seconds,
     )
     .addHelpText('after', examples)
@@ -66,14 +66,14 @@ export function register(program: Command, deps: CommandDeps): void {
 }
 
 const examples = `
-The condition concerns the manifests now on disk, also right after an edit:
+The condition concerns the current manifests on disk, even right after an edit:
   ready      the pod of the edited manifest is Ready, or has completed as a job does
-  updated    the edited manifest runs, Ready or not, and the previous one has ended
+  updated    the edited manifest runs, Ready or not, and the previous one has stopped
   completed  the pod has completed
-  deleted    the pod is gone
-The forms of kubectl condition=TYPE[=VALUE] and jsonpath={PATH}[=VALUE] are known too, and names such as deployment/web.
-wait also waits for a pod that is not declared yet, and for an agent that does not run yet. Exits with 1 at the timeout.
-Exits with 1 at once if nothing of the pod runs because its manifest has an error, and with --for updated if the edited
+  deleted    the pod is deleted
+Also accepts kubectl's forms condition=TYPE[=VALUE] and jsonpath={PATH}[=VALUE], and names such as deployment/web.
+Also waits for a pod that is not declared yet, and for an agent that does not run yet. Exits with 1 at the timeout.
+Exits with 1 at once if the pod does not run because its manifest has an error and, with --for updated, if the edited
 manifest has an error or was rolled back.
 
 Examples:
@@ -102,10 +102,10 @@ function conditionOption(): Option {
 
 const formsOfKubectl = ['condition=TYPE[=VALUE]', 'jsonpath={PATH}[=VALUE]'] as const;
 
-/** The names of the pods that are meant, in a state of the agent if it is known. */
+/** Returns the names of the pods to wait for, given the state of the agent if it is known. */
 type ResolvedPods = (snapshot: EngineSnapshot | undefined) => readonly string[];
 
-/** Throws a `UserError` unless either names or one of `--all` and `--selector` choose the pods. */
+/** Throws a `UserError` unless either names or one of `--all` and `--selector` select the pods. */
 async function resolvePods(words: readonly string[], { namespace, all, selector }: WaitFlags): Promise<ResolvedPods> {
   const isOfAll = all === true || selector !== undefined;
   const isKind = words.length === 1 && isPodKind(words[0]);
@@ -131,8 +131,8 @@ async function resolvePods(words: readonly string[], { namespace, all, selector 
 const isPodKind = (word = ''): boolean => ['pod', 'pods', 'po'].includes(word);
 
 /**
- * A name in the form `name` or `namespace/name`, from a word such as `pod/web`. That of a workload, such as
- * `deployment/web`, is the name of its pod, unless there is a namespace of that name.
+ * A name in the form `name` or `namespace/name`, from an arg such as `pod/web`. The name of a workload, such as
+ * `deployment/web`, is the name of its pod, unless a namespace has the name of that kind.
  */
 function podName(word: string, namespace: string | undefined, snapshot?: EngineSnapshot): string {
   const ofWorkload = workloadNamed(word);
@@ -143,24 +143,24 @@ function podName(word: string, namespace: string | undefined, snapshot?: EngineS
 }
 
 /**
- * Checks the manifests now on disk at once, and again at every event of the agent. Resolves with the names of the pods.
- * Without a pod only `deleted` is met. Rejects on a timeout or if the agent ends.
+ * Checks the current manifests on disk at once, and again at every event of the agent. Resolves with the names of the
+ * pods. Without a pod, only `deleted` is met. Rejects on a timeout or if the agent exits.
  */
-async function waitForPods(meant: ResolvedPods, flags: WaitFlags, stderr: Writable): Promise<readonly string[]> {
+async function waitForPods(resolve: ResolvedPods, flags: WaitFlags, stderr: Writable): Promise<readonly string[]> {
   let waitsFor = `waiting for kubelet-ts to run on ${flags.rootDir}`;
-  const endReports = reportWait(stderr, () => waitsFor);
+  const stopReports = reportWait(stderr, () => waitsFor);
   const onWaiting = (text: string): void => {
     waitsFor = text;
   };
   try {
-    return await untilMet(meant, flags, onWaiting);
+    return await waitUntilMet(resolve, flags, onWaiting);
   } finally {
-    endReports();
+    stopReports();
   }
 }
 
-async function untilMet(
-  meant: ResolvedPods,
+async function waitUntilMet(
+  resolve: ResolvedPods,
   flags: WaitFlags,
   onWaiting: (text: string) => void,
 ): Promise<readonly string[]> {
@@ -170,11 +170,11 @@ async function untilMet(
     if (error instanceof UserError) throw error;
     throw noAgent(flags.rootDir, { cause: error });
   });
-  const everMeant = new Set<string>();
+  const everNamed = new Set<string>();
   let last: EngineSnapshot | undefined;
   for await (const snapshot of snapshotsUntil(timeout, socket)) {
-    for (const name of meant(snapshot)) everMeant.add(name);
-    const names = flags.for === 'deleted' ? [...everMeant] : meant(snapshot);
+    for (const name of resolve(snapshot)) everNamed.add(name);
+    const names = flags.for === 'deleted' ? [...everNamed] : resolve(snapshot);
     const isAny = names.length > 0 || flags.for === 'deleted';
     if (isAny && names.every((name) => isConditionMet(name, flags.for, snapshot))) return names;
     for (const name of names) {
@@ -186,10 +186,10 @@ async function untilMet(
     const waiting = waitingPods(names, flags.for, snapshot);
     onWaiting(waiting === '' ? 'waiting for a pod to be declared' : `waiting for ${waiting}`);
   }
-  throw notMet(meant(last), flags, { snapshot: last, ...(!timeout.aborted && { why: 'kubelet-ts ended' }) });
+  throw notMet(resolve(last), flags, { snapshot: last, ...(!timeout.aborted && { why: 'kubelet-ts exited' }) });
 }
 
-/** The snapshots of the agent at its events. One also if the time is over before the first. */
+/** The snapshots of the agent at its events. Yields one even if the time is over before the first event. */
 async function* snapshotsUntil(timeout: AbortSignal, socket: string): AsyncGenerator<EngineSnapshot, void> {
   let isFirst = true;
   for await (const snapshot of snapshotsAtEvents(socket, timeout)) {
@@ -197,8 +197,8 @@ async function* snapshotsUntil(timeout: AbortSignal, socket: string): AsyncGener
     isFirst = false;
   }
   if (!isFirst || !timeout.aborted) return;
-  // Without an answer the time is over.
-  const only = await unlessAborted(fetchSnapshot(socket, { settled: true }), timeLimit(lastLookMs)).catch(
+  // Waits a little for an answer, although the time is over.
+  const only = await unlessAborted(fetchSnapshot(socket, { settled: true }), timeLimit(lastRequestMs)).catch(
     () => undefined,
   );
   if (only !== undefined) yield only;
@@ -211,8 +211,8 @@ function rolledBack(name: string, because: string): UserError {
 }
 
 /**
- * Rejects with a `UserError` if the manifest of a pod has an error, and the condition needs that manifest. The agent
- * reports an error only once the file is quiet, so the wait would last until someone corrects the file.
+ * Rejects with a `UserError` if the manifest of a pod has an error and the condition needs that manifest. The agent
+ * reports an error only once the file stops changing, so the wait would otherwise last until someone fixes the file.
  */
 async function failIfRefused(
   name: string,
@@ -251,7 +251,7 @@ function waitingPods(
   return waiting.map((name) => `${name} (${waitingText(name, snapshot)})`).join(', ');
 }
 
-/** The files with errors if one of these pods is not declared, because one of them may declare it. */
+/** The hint about files with errors if one of these pods is not declared, because one of the files may declare it. */
 function brokenManifestsOf(names: readonly string[], snapshot: EngineSnapshot | undefined): string | undefined {
   if (snapshot === undefined || names.every((name) => isDeclared(name, snapshot))) return undefined;
   return brokenManifests(snapshot.sources.flatMap(({ problems }) => problems));

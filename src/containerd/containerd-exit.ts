@@ -13,7 +13,7 @@ export interface ContainerdExit extends ContainerdEnd {
 /** Describes how a containerd that we started exited. */
 export function describeExit({ code, signal }: ContainerdEnd): string {
   if (code !== undefined) return `it ended with exit code ${String(code)}`;
-  return signal === undefined ? 'it could not be executed' : `it was ended by ${signal}`;
+  return signal === undefined ? 'it could not be executed' : `it was stopped by ${signal}`;
 }
 
 /** The reason from the last line of its log. A killed containerd logs none. */

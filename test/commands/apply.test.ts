@@ -50,8 +50,8 @@ test.each([
   expect(await applyAfter(file, ...words(file))).toEqual({
     stdout: 'pod/web created\n',
     stderr:
-      `warning: ${file} declared pod/web too, when kubelet-ts ran last\n` +
-      `hint: Start the next one without that file, or take the object back: kubelet-ts delete pod/web\n${start}`,
+      `warning: ${file} declared pod/web too when kubelet-ts last ran\n` +
+      `hint: Start the next one without that file, or delete the object: kubelet-ts delete pod/web\n${start}`,
   });
   expect(await applyAfter(undefined, ...words(file))).toEqual({ stdout: 'pod/web created\n', stderr: start });
 });

@@ -79,7 +79,7 @@ test('Ctrl-C reaches the container, the detach keys leave it, and the terminal i
   );
   expect(printed).toEqual({
     stdout: '',
-    stderr: 'Attached to container app. ctrl-p,ctrl-q leaves it. Enter may show a prompt.\n',
+    stderr: 'Attached to container app. ctrl-p,ctrl-q detaches. Press Enter to see a prompt.\n',
     exitCode: 0,
   });
   expect({ received, modes }).toEqual({ received: 'ls\x03\r', modes: [true, false] });

@@ -44,7 +44,7 @@ test("a checkpoint is written under the kubelet's name, for root alone, and its 
 });
 
 test.each([
-  [unimplemented, 'the container runtime has no checkpoints'],
+  [unimplemented, 'the container runtime does not support checkpoints'],
   [unknown, 'the container runtime wrote no checkpoint: no criu'],
 ])('a runtime that answers with status %i makes a clear error', async (code, message) => {
   const refusing = (): Promise<never> => Promise.reject(new RpcError('CheckpointContainer', code, 'no criu'));

@@ -70,7 +70,7 @@ test('profiles set what those of kubectl debug set', () => {
 test('flags that could be of the command are refused', async () => {
   await expect(debug('/nowhere', 'web', '--env', 'A=1', 'sleep', '-c', '1')).rejects.toMatchObject({
     name: 'UserError',
-    message: '-c stands after the command without --, so it is unclear which program it is for',
+    message: '-c follows the command without --, so it could be for either program',
     hint:
       'If it is for the command: kubelet-ts debug --root-dir /nowhere web --env A=1 -- sleep -c 1. ' +
       'Otherwise write it before the command.',

@@ -23,7 +23,7 @@ test.each([
     stdout: '',
     error: expect.stringContaining(`error: the isolated run run-0000000a could not be removed: `) as string,
     stderr: [
-      'hint: The next run-once --isolated tries it again, and so does the next down.',
+      'hint: The next run-once --isolated or down tries again.',
       ...(more.length === 0
         ? []
         : ['hint: The managed containerd keeps running, because containers of these pods may still run.']),

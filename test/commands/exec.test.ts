@@ -87,7 +87,7 @@ describe('exec', () => {
     const deps = await makeExecDeps(() => undefined);
     await expect(exec(deps, ...words)).rejects.toMatchObject({
       name: 'UserError',
-      message: `${flag} stands after the command without --, so it is unclear which program it is for`,
+      message: `${flag} follows the command without --, so it could be for either program`,
       hint: `If it is for the command: ${line.replace('ROOT', rootDir)}. Otherwise write it before the command.`,
     });
   });

@@ -42,7 +42,7 @@ async function warningOnPort(): Promise<string> {
   const warned = new Promise<string>((resolve) => (warn = resolve));
   const deps = {
     open,
-    note: () => undefined,
+    print: () => undefined,
     warn: (text: string) => {
       warn(text);
     },

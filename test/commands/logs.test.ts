@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
 import type { CommandDeps } from '../../src/commands/io/deps.ts';
 import { readOptions, register as registerLogs, type LogsFlags } from '../../src/commands/logs.ts';
-import { willRestart } from '../../src/commands/pod/watch-container-end.ts';
+import { willRestart } from '../../src/commands/pod/watch-container-exit.ts';
 import type { Container } from '../../src/cri/types.ts';
 import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';

@@ -44,7 +44,7 @@ test.each([[[]], [['--timeout', '0']], [['--timeout', '1000.0000005s']], [['--ti
   async (words) => {
     await expect(stop('terminating', 'web', ...words)).rejects.toMatchObject({
       name: 'UserError',
-      message: 'kubelet-ts ended before these pods had ended: web-edge1',
+      message: 'kubelet-ts exited before these pods had stopped: web-edge1',
     });
   },
 );
@@ -67,8 +67,8 @@ test('restart does not return while the old container runs, unless told so', asy
   const restarting = { restarting: ['main'] };
   await expect(restart(restarting, 'web')).rejects.toMatchObject({
     name: 'UserError',
-    message: 'kubelet-ts ended before these pods had restarted: web-edge1',
-    hint: 'They restart by themselves. kubelet-ts ps shows their state.',
+    message: 'kubelet-ts exited before these pods had restarted: web-edge1',
+    hint: 'They keep restarting. Check them: kubelet-ts ps',
   });
   expect(await restart(restarting, 'web', '--wait=false')).toBe('pod/web-edge1 restarts\n');
   expect(await restart({}, '--all')).toBe('pod/web-edge1 restarts\n');
@@ -96,7 +96,7 @@ test('an agent that ends before its answer is started again first', async () => 
   registerOperation('stop')(program, makeDeps(makeRuntime([], [])));
   await expect(program.parseAsync(['stop', '--root-dir', rootDir, 'web'], { from: 'user' })).rejects.toMatchObject({
     name: 'UserError',
-    message: 'kubelet-ts ended before it reported on default/web-edge1',
-    hint: 'Start it again, then see what happened: kubelet-ts describe default/web-edge1',
+    message: 'kubelet-ts exited before it reported on default/web-edge1',
+    hint: 'Start it again, then check the pod: kubelet-ts describe default/web-edge1',
   });
 });

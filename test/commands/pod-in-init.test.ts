@@ -80,7 +80,7 @@ describe('logs of a pod in init is an error that shows what the init container s
     [
       'it failed',
       { state: crashed, attempts: ['CONTAINER_EXITED'] },
-      'PodInitializing: init container wait ended with exit code 3',
+      'PodInitializing: init container wait exited with code 3',
       readInit,
       said,
     ],
@@ -97,7 +97,7 @@ describe('logs of a pod in init is an error that shows what the init container s
     [
       'its next instance was created and has not started',
       { state: crashed, attempts: ['CONTAINER_CREATED', 'CONTAINER_EXITED'] },
-      'PodInitializing: init container wait ended with exit code 3',
+      'PodInitializing: init container wait exited with code 3',
       readInit,
       said,
     ],
@@ -111,7 +111,7 @@ describe('logs of a pod in init is an error that shows what the init container s
     [
       'it has not started',
       { attempts: [] },
-      'PodInitializing: init container wait is being started',
+      'PodInitializing: init container wait is starting',
       readEvents,
       'Defaulted container "app" out of: app, wait (init)\n',
     ],

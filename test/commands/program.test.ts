@@ -14,7 +14,7 @@ test('a command that reads no input leaves stdin alone', async () => {
   };
   Object.defineProperty(process, 'stdin', { configurable: true, enumerable: true, get });
   await expect(runProgram(['node', 'kubelet-ts', 'top', 'web', 'db'])).rejects.toThrow(
-    'top takes one pod, not "web db"',
+    'top accepts one pod, not "web db"',
   );
   expect(reads).toBe(0);
 });

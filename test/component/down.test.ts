@@ -66,7 +66,7 @@ test('down keeps the data of claims and its containerd while a pod could not be 
     stdout: 'claim default/data keeps its data\n',
     stderr: [
       expect.stringMatching(/^error: pod default\/web could not be removed: .*deadline exceeded/) as string,
-      'hint: The next run tries it again, and so does the next down.',
+      'hint: The next run or down tries again.',
       'hint: The managed containerd keeps running, because containers of these pods may still run.',
       '',
     ],
@@ -83,7 +83,7 @@ test('no text of the runtime is a command to GitHub', async () => {
   const { stderr } = await run(['down', ...flags]);
   expect(stderr.split('\n')).toEqual([
     String.raw`error: pod default/web could not be removed: ##\[error]deadline exceeded`,
-    'hint: The next run tries it again, and so does the next down.',
+    'hint: The next run or down tries again.',
     '',
   ]);
 });

@@ -75,7 +75,7 @@ test('ps -w and events -w go on with the next agent, and say that they wait for 
   for (const { err } of watches) await err.until((line) => line.includes('waits for the next one'));
   // The first lines are of the past, so what comes after them is of the next agent.
   await agent.start();
-  for (const { err } of watches) await err.until((line) => line === 'kubelet-ts runs again');
+  for (const { err } of watches) await err.until((line) => line === 'kubelet-ts is running again');
   await agent.write('late.yaml', makePod('late', { containers: [shell('app', serve)] }));
   for (const { out, child } of watches) {
     await out.until((line) => line.includes('late-edge1'));

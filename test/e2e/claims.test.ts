@@ -62,7 +62,7 @@ test('the data of a claim outlive its pods, kill -9, its manifest and down, and 
   expect(await agent.down()).toEqual({
     code: 0,
     stdout: 'kubelet-ts stopped\npod default/b-edge1 removed\nclaim default/data keeps its data\n',
-    stderr: `hint: The data are in ${join(agent.rootDir, 'volumes')}; down --volumes deletes them.\n`,
+    stderr: `hint: The data is in ${join(agent.rootDir, 'volumes')}; delete it: kubelet-ts down --volumes\n`,
   });
   expect(existsSync(join(folder, 'lines'))).toBe(true);
   expect(await agent.down('--volumes')).toEqual({ code: 0, stdout: 'claim default/data deleted\n', stderr: '' });
@@ -101,7 +101,7 @@ test('the data of claims and the volume of one outlive a power cut and down --al
   const lines = 'cat /data/lines /disk/lines';
   expect(await look('a', whenLong('/disk/lines', 2, lines))).toBe('0\n2\n0\n2\n');
 
-  const hint = `hint: The data are in ${join(agent.rootDir, 'volumes')}; down --volumes deletes them.\n`;
+  const hint = `hint: The data is in ${join(agent.rootDir, 'volumes')}; delete it: kubelet-ts down --volumes\n`;
   expect(await agent.down('--all')).toEqual({
     code: 0,
     stdout:

@@ -80,7 +80,7 @@ describe('describe', () => {
     expect(stdout).toMatch(/^Host Network: +true$/m);
     expect(stdout).toMatch(/^ {4}Restart Count: +1$/m);
     expect(stdout).toMatch(/^ {4} {2}Exit Code: +3$/m);
-    expect(stdout).toMatch(/^Ends:$/m);
+    expect(stdout).toMatch(/^Exits:$/m);
     expect(stdout).toMatch(/^ {2}app#0 +Error +3 /m);
     expect(stdout).toMatch(/^ {2}Normal +Started +\S+ \(x2 over \S+\) +app +Started container app$/m);
   });

@@ -179,7 +179,7 @@ case $1 in enable) exec /usr/bin/systemctl --root=/ "$@" ;; disable) exec /usr/b
   expect(await mounts.run('readlink', wanted)).toBe(unit);
   expect(await mounts.run('cat', unit)).toContain(`ExecStart=${installed} run --no-tui "/srv/my pods" `);
   expect(await mounts.run(installed, 'uninstall-service')).toBe(
-    `removed ${unit}. Pods keep running; kubelet-ts down ends them`,
+    `removed ${unit}. Pods keep running; stop them: kubelet-ts down`,
   );
   await expect(mounts.run('ls', wanted)).rejects.toThrow();
   const again = mounts.run(installed, 'uninstall-service');

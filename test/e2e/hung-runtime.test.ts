@@ -28,8 +28,8 @@ test('while containerd is stopped, commands record what they are asked, answer, 
     code: 1,
     stdout: '',
     stderr:
-      'error: timed out before these pods had ended: web-edge1\n' +
-      'hint: It ends by itself, and stays stopped. kubelet-ts ps shows its state.\n',
+      'error: timed out before these pods had stopped: web-edge1\n' +
+      'hint: It keeps stopping, and stays stopped. Check it: kubelet-ts ps\n',
     isInTime,
   });
   await agent.until(({ runtime }) => runtime.error !== undefined);
@@ -57,7 +57,7 @@ test('while containerd is stopped, commands record what they are asked, answer, 
   expect({ exitCode, stdout, lines }).toEqual({
     exitCode: 0,
     stdout: 'pod/db-edge1 stopped\n',
-    lines: [expect.stringMatching(/^warning: this waits for the container runtime: .*does not answer$/) as string],
+    lines: [expect.stringMatching(/^warning: waiting for the container runtime: .*does not answer$/) as string],
   });
   await agent.until(({ pods }) => pods.every(({ pod: { status } }) => status?.reason === 'Stopped'));
 });

@@ -272,7 +272,7 @@ test('images rm refuses an image that a declared pod uses, and names the pod', a
     stdout: '',
     stderr:
       `error: image ${image} is used by pod default/rm-edge1\n` +
-      'hint: No image was removed. --force removes it nevertheless.\n',
+      'hint: No image was removed. Remove it anyway with --force.\n',
   });
   // Several names here are of this image.
   const { code, stdout } = await agent.cli(['images', 'rm', '--force', image]);
@@ -295,7 +295,7 @@ test('images rm of one of several names removes that name alone, unless a declar
     stdout: '',
     stderr:
       `error: image ${one} is used by pod default/names-edge1\n` +
-      'hint: No image was removed. --force removes it nevertheless.\n',
+      'hint: No image was removed. Remove it anyway with --force.\n',
   });
   expect(await agent.cli(['images', 'rm', two])).toEqual({ code: 0, stdout: `Untagged: ${two}\n`, stderr: '' });
   const { stdout } = await agent.cli(['images', 'list', '-o', 'json']);

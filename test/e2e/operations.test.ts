@@ -58,8 +58,8 @@ describe('operating a declared pod', () => {
     await agent.untilReady('slow');
     expect(await run('stop', 'slow', '--timeout', '5s')).toBe(
       'waiting for slow-edge1 to stop\n' +
-        'error: timed out before these pods had ended: slow-edge1\n' +
-        'hint: It ends by itself, and stays stopped. kubelet-ts ps shows its state.\n1',
+        'error: timed out before these pods had stopped: slow-edge1\n' +
+        'hint: It keeps stopping, and stays stopped. Check it: kubelet-ts ps\n1',
     );
     expect(await run('ps', 'slow', '--no-headers')).toMatch(/^default +slow-edge1 +1\/1 +Terminating /);
     expect(await run('stop', 'slow', '--wait=false')).toBe('pod/slow-edge1 stopped\n');

@@ -287,7 +287,7 @@ describe.concurrent('failures and their ends', () => {
       expect(await node.agent.cli(['down', '--all'])).toEqual({
         code: 1,
         stdout: '',
-        stderr: `${error}\nhint: Wait for its end, or end it by Ctrl-C.\n`,
+        stderr: `${error}\nhint: Wait until it finishes, or stop it with Ctrl-C.\n`,
       });
       run.kill('SIGKILL');
       await run;
@@ -378,7 +378,7 @@ describe.concurrent('failures and their ends', () => {
     const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', `echo begun; ${serve}`)] });
     const run = node.agent.spawn(['run-once', '--rm', '--junit', report, '-'], { input: JSON.stringify(job) });
     await once(run.stdout, 'data');
-    expect(await readFile(report, 'utf8')).toContain('the run was killed before its end');
+    expect(await readFile(report, 'utf8')).toContain('the run was killed before it finished');
     run.kill('SIGTERM');
     const { exitCode, stderr } = await run;
     expect({ exitCode, stderr }).toEqual({

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { endedByDownCode } from '../../src/commands/service/systemd-unit.ts';
+import { stoppedByDownCode } from '../../src/commands/service/systemd-unit.ts';
 import { NotifySocket } from '../fakes/notify-socket.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startAgent } from './agent.ts';
@@ -58,7 +58,7 @@ test('down ends the agent of a service with the exit code after which systemd do
   onTestFinished(() => agent.cleanUp());
   const exit = agent.exit();
   expect(await agent.down()).toEqual({ code: 0, stdout: 'kubelet-ts stopped\n', stderr: '' });
-  expect(await exit).toEqual({ code: endedByDownCode, signal: null });
+  expect(await exit).toEqual({ code: stoppedByDownCode, signal: null });
   await socket.journal.next(({ text }) => text.startsWith('STOPPING'));
   // Without the feature gate nothing puts the watchdog off, not even at the start.
   expect(socket.journal.items.slice(1).map(({ text }) => text.split('=')[0])).toEqual(['READY', 'STOPPING']);

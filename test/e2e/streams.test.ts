@@ -94,7 +94,8 @@ describe.each(containerdReleases().slice(-1))('commands inside pods on container
     expect(await agent.cli(['port-forward', 'ended', ':80'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'error: pod default/ended-edge1 does not run\nhint: Its state: kubelet-ts describe default/ended-edge1\n',
+      stderr:
+        'error: pod default/ended-edge1 is not running\nhint: Show its state: kubelet-ts describe default/ended-edge1\n',
     });
   });
 
@@ -138,7 +139,7 @@ describe.each(containerdReleases().slice(-1))('commands inside pods on container
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        'error: the tar of the container sent etc/passwd, which is not in the source\nhint: The copy was ended there. The container may want to write elsewhere on this machine.\n',
+        'error: the tar of the container sent etc/passwd, which is not in the source\nhint: The copy was stopped. The container may be trying to write elsewhere on this machine.\n',
     });
     await expect(readFile(join(agent.rootDir, 'evil'))).rejects.toMatchObject({ code: 'ENOENT' });
   });

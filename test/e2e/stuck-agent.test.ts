@@ -79,6 +79,6 @@ test('down says that it ends the agent by a signal, and takes the pods down', as
   expect(await agent.down()).toEqual({
     code: 0,
     stdout: 'kubelet-ts stopped\npod default/web-edge1 removed\n',
-    stderr: `warning: kubelet-ts (pid ${pid}, stopped) does not answer; it is ended by a signal\n`,
+    stderr: `warning: kubelet-ts (pid ${pid}, stopped) does not answer; stopping it with a signal\n`,
   });
 });

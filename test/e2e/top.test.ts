@@ -115,7 +115,7 @@ describe.each(['with a running agent', 'without an agent'])('top %s', (condition
     expect(await agent.cli(['top', 'missing'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'error: no pod "missing" runs\nhint: Only running pods use anything. List all: kubelet-ts ps\n',
+      stderr: 'error: no pod "missing" runs\nhint: Only running pods have usage. List all: kubelet-ts ps\n',
     });
   });
 });

@@ -21,9 +21,8 @@ export interface DecodeFinding {
 }
 
 /**
- * Decodes one object of a schema, as Go's decoder does. Names must match exactly, and null counts as absent. Drops
- * unknown fields with a warning; a value of the wrong type is an error. Durations become milliseconds. No message
- * contains a value of a Secret.
+ * A screen sets this environment variable for a command whose output it shows. The command stops when the other end of
+ * `screenFD` closes, because a killed screen cannot stop it.
  */
 export function decodeObject(
   schema: ObjectSchema,

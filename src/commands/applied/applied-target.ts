@@ -11,14 +11,16 @@ import { applyManifests, deleteApplied, fetchSnapshot } from '../../server/contr
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { patientSocket } from '../io/patient-socket.ts';
 
-/** Takes the requests of `apply` and `delete`: the agent, or without one the folder of applied manifests. */
+/**
+ * Where `apply` and `delete` send their requests: to the agent, or, if none runs, to the folder of applied manifests.
+ */
 export interface AppliedTarget {
   nodeName: string;
-  /** False: changes have an effect at the next start of the agent. */
+  /** False if changes take effect only when the agent starts next. */
   hasAgent: boolean;
   /**
-   * The file or URL that declared an object when the last agent ran, which the next one may read too. Always undefined
-   * with an agent, which refuses such objects.
+   * The file or URL that declared an object when the last agent ran. The next agent may read it too. Always undefined
+   * if an agent runs, because it refuses such objects.
    */
   declaredBefore: (object: AppliedObject) => string | undefined;
   apply: (body: Uint8Array) => Promise<AppliedResult[]>;
@@ -31,7 +33,7 @@ interface Request {
   dryRun: boolean;
 }
 
-/** Rejects with a `UserError` if an agent is there and does not answer. */
+/** Rejects with a `UserError` if an agent runs but does not answer. */
 export async function appliedTarget(request: Request, stderr: Writable): Promise<AppliedTarget> {
   const socket = patientSocket(controlSocketPath(request.rootDir), stderr);
   const snapshot = await fetchSnapshot(socket);
@@ -48,7 +50,7 @@ export async function appliedTarget(request: Request, stderr: Writable): Promise
 
 function answered<T>(answer: T | undefined): T {
   if (answer !== undefined) return answer;
-  throw new UserError('kubelet-ts ended before it answered', { hint: 'Repeat the command; nothing is done twice.' });
+  throw new UserError('kubelet-ts exited before it answered', { hint: 'Run the command again; repeating it is safe.' });
 }
 
 /** All applied objects, in the order of their files. */
@@ -60,7 +62,7 @@ export async function appliedObjects(rootDir: string): Promise<AppliedObject[]> 
 async function folderTarget({ rootDir, hostnameOverride, dryRun }: Request): Promise<AppliedTarget> {
   const nodeName = nodeNameOf(hostnameOverride ?? hostname());
   const declared = await declaredBefore(rootDir, { nodeName });
-  // The agent logs the state of the folder at its start.
+  // The agent logs the state of the folder when it starts.
   const applied = new AppliedManifests({ rootDir, nodeName, clock: systemClock, logger: silent });
   const declarerOf = (key: string): string | undefined => declared.get(key);
   return {

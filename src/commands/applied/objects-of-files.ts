@@ -12,15 +12,15 @@ interface Request {
   /** Folders that kustomize builds. */
   kustomizations?: readonly string[];
   nodeName: string;
-  /** Of objects that name none; undefined: default. */
+  /** The namespace of objects that name none. Undefined means default. */
   namespace: string | undefined;
-  /** What did not happen if a manifest is broken. */
+  /** The consequence to report if a manifest is broken, such as `nothing was applied`. */
   consequence: string;
 }
 
 /**
- * The objects of manifest files. Prints every problem with its line. Rejects with a `UserError` if one is an error, or
- * if an object is of another namespace.
+ * The objects of manifest files. Prints every problem with its line. Rejects with a `UserError` if a problem is an
+ * error or an object belongs to another namespace.
  */
 export async function objectsOfFiles(request: Request, deps: CommandDeps): Promise<ObjectText[]> {
   const { paths, kustomizations = [], nodeName, namespace, consequence } = request;
@@ -42,7 +42,7 @@ export async function objectsOfFiles(request: Request, deps: CommandDeps): Promi
   const objects = texts.flatMap(({ bytes, origin }) => objectTexts(bytes, origin, namespace));
   const other = objects.find((object) => namespace !== undefined && ![namespace, ''].includes(object.namespace));
   if (other === undefined) return objects;
-  throw new UserError(`${other.kind} ${other.name} is of namespace ${other.namespace}, not ${namespace ?? ''}`, {
+  throw new UserError(`${other.kind} ${other.name} is in namespace ${other.namespace}, not ${namespace ?? ''}`, {
     hint: `Leave out -n, or give -n ${other.namespace}.`,
   });
 }

@@ -28,7 +28,7 @@ export async function completionText(words: readonly string[], known: KnownComma
     .join('');
 }
 
-/** Words that may stand in the place of the last one. Empty if the shell is to complete a file. */
+/** Words that can replace the last one. Empty if the shell should complete a file name. */
 export async function complete(words: readonly string[], deps: CompletionDeps): Promise<Candidate[]> {
   const typed = joined(words);
   const current = typed.at(-1) ?? '';
@@ -81,7 +81,7 @@ const namedOptions: readonly string[] = ['--namespace', '--container', '--target
 /** True for `--for <pod>`. */
 const isPod = (option: Option | undefined): boolean => option?.flags.endsWith('<pod>') ?? false;
 
-/** Values of a flag. Empty if they are not known, such as those of a path. */
+/** Candidates for the value of a flag. Empty if they are unknown, as for a path. */
 async function valuesOf(
   option: Option | undefined,
   before: readonly string[],

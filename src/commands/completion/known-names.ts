@@ -3,13 +3,13 @@ import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { resolvePods } from '../pod/resolve-pods.ts';
 
-/** A word that may stand at the cursor, with a description. */
+/** A completion candidate with its description. */
 export interface Candidate {
   word: string;
   description?: string;
 }
 
-/** Names of pods without that of the node. With the namespace if two pods have the same name. */
+/** Pod names without the node name, or with the namespace if two pods have the same name. */
 export function podNames({ pods }: EngineSnapshot, namespace: string | undefined): Candidate[] {
   const own = pods.filter(({ pod }) => namespace === undefined || pod.metadata.namespace === namespace);
   const described = new Map(own.map(({ pod, worker }) => [manifestKey(pod), podStatusText(pod, worker)]));
@@ -36,7 +36,7 @@ export function containerNames(snapshot: EngineSnapshot, reference: string | und
   return [...new Set(names)].map((word) => ({ word }));
 }
 
-/** The same for containers of `debug`. */
+/** Like `containerNames`, for debug containers. */
 export function ephemeralNames(snapshot: EngineSnapshot, reference: string | undefined): Candidate[] {
   const names = podsOf(snapshot, reference).flatMap(({ pod: { spec } }) =>
     (spec.ephemeralContainers ?? []).map(({ name }) => name),

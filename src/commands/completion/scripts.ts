@@ -1,6 +1,6 @@
 /**
- * Completion scripts. Each asks the hidden command `__complete` for candidates, one a line, with a description after a
- * tab. Its last argument is the word under the cursor. Without candidates the shell completes files.
+ * Completion scripts. Each asks the hidden command `__complete` for candidates, one per line, with a description after
+ * a tab. Its last argument is the word under the cursor. Without candidates the shell completes files.
  */
 export const completionScripts: Readonly<Record<'bash' | 'zsh' | 'fish', string>> = {
   bash: `# bash completion of kubelet-ts

@@ -7,14 +7,15 @@ import type { Source } from './parse-endpoints.ts';
 import { tarEnd, tarHeader, tarPadding } from './tar-header.ts';
 
 const chunkBytes = 256 * 1024;
-/** Each level holds a descriptor. */
+/** Each level keeps one file descriptor open. */
 const maxDepth = 256;
-/** Bits for the user and group of a program do not travel: they mean another user there. */
+/** Set-user-ID and set-group-ID bits are not copied, because the IDs mean other users there. */
 const permissionBits = 0o777;
 
 /**
- * An archive of a local file, folder or link as bytes. `name` is its name in the archive; undefined for the content of
- * the folder alone. Follows no link inside. Skips devices, pipes and sockets. Holds one chunk of one file.
+ * Yields an archive of a local file, folder or link as bytes. `name` is its name in the archive; undefined archives
+ * only the content of the folder. Follows no link inside. Skips devices, pipes and sockets. Holds one chunk of one file
+ * in memory.
  */
 export async function* archiveLocalTree(
   source: Source,
@@ -72,7 +73,7 @@ async function* archiveFolder(
   }
 }
 
-/** A file that changes meanwhile keeps the size that it had: cut, or filled with zeros. */
+/** A file that changes during the copy keeps its original size: it is cut off or filled with zeros. */
 async function* archiveFile(path: Buffer, name: string, report: CopyReport): AsyncGenerator<Buffer, void> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

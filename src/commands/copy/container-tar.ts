@@ -16,7 +16,7 @@ export interface CopiedContainer {
 
 const maxErrorBytes = 4096;
 
-/** Copies out of a container by its `tar`. Rejects with a `UserError` if that fails or sends other files. */
+/** Copies out of a container with its `tar`. Rejects with a `UserError` if `tar` fails or sends other files. */
 export async function copyFromContainer(
   container: CopiedContainer,
   source: Source,
@@ -39,7 +39,7 @@ export async function copyFromContainer(
   broken.signal.throwIfAborted();
 }
 
-/** Copies into a container by its `tar`, which gets root as the owner of all files. */
+/** Copies into a container with its `tar`. Root owns the copied files. */
 export async function copyToContainer(
   container: CopiedContainer,
   source: Source,
@@ -65,7 +65,7 @@ export async function isFolderIn({ runtime, id }: CopiedContainer, path: string)
     const streams = { stdout: discarded(), stderr: discarded() };
     return (await execInContainer(runtime, { containerID: id, command, ...streams })) === 0;
   } catch (error) {
-    // An image may have tar and no test.
+    // An image may have tar but not test.
     if (error instanceof UserError && error.exitCode === 127) return false;
     throw error;
   }
@@ -73,18 +73,18 @@ export async function isFolderIn({ runtime, id }: CopiedContainer, path: string)
 
 async function runTar(
   { runtime, id, name }: CopiedContainer,
-  words: readonly string[],
+  args: readonly string[],
   streams: { stdin?: Readable; stdout: Writable; signal: AbortSignal },
 ): Promise<void> {
   const stderr = new LastBytes();
   const exitCode = await execInContainer(runtime, {
     containerID: id,
-    command: ['tar', ...words],
+    command: ['tar', ...args],
     ...streams,
     stderr,
   }).catch((error: unknown) => {
     if (!(error instanceof UserError) || error.exitCode !== 127) throw error;
-    throw new UserError(`container ${name} has no tar, which copies need`, {
+    throw new UserError(`container ${name} has no tar, which cp needs`, {
       hint: 'Copy through a volume, or use an image with tar.',
       cause: error,
     });
@@ -99,7 +99,7 @@ const discarded = (): Writable =>
     },
   });
 
-/** Keeps the end of an output of any length. */
+/** Keeps the last bytes of an output of any length. */
 class LastBytes extends Writable {
   #kept: Buffer = Buffer.alloc(0);
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import { visible } from '../../text/visible-text.ts';
 import type { OutputStream } from '../io/deps.ts';
 
-/** Milliseconds between two pictures of the progress. */
+/** Milliseconds between two updates of the progress. */
 const periodMs = 200;
 const barWidth = 20;
 const maxNamed = 5;
@@ -12,7 +12,7 @@ interface Deps {
   clock: Pick<Clock, 'monotonic'>;
 }
 
-/** Counts a copy, draws its progress on a terminal, and prints warnings about entries. Names are bytes. */
+/** Counts copied entries and bytes, shows the progress on a terminal, and prints warnings. Names are bytes. */
 export class CopyReport {
   readonly #deps: Deps;
   readonly #startedMonotonic: number;
@@ -28,35 +28,35 @@ export class CopyReport {
     this.#startedMonotonic = deps.clock.monotonic();
   }
 
-  /** A file, folder or link begins. */
+  /** Reports that the next file, folder or link starts. */
   entry(name: string, sizeBytes = 0): void {
     this.#entries += 1;
     this.#file = { name, doneBytes: 0, totalBytes: sizeBytes };
     this.#draw();
   }
 
-  /** Bytes of the current file were copied. */
+  /** Reports copied bytes of the current file. */
   bytes(count: number): void {
     this.#bytes += count;
     this.#file.doneBytes += count;
     this.#draw();
   }
 
-  /** A device, pipe or socket was left out. */
+  /** Reports a device, pipe or socket that was left out. */
   skipped(name: string): void {
     this.#warn(`skipped ${shownName(name)}: only files, folders and links are copied`);
   }
 
   changed(name: string): void {
-    this.#warn(`${shownName(name)} became shorter while it was copied`);
+    this.#warn(`${shownName(name)} shrank while it was copied`);
   }
 
-  /** A link was copied that leads out of the copy. */
+  /** Reports a copied link that points outside the copy. */
   outside(name: string, target: string): void {
-    this.#warn(`${shownName(name)} is a link out of the copy, to ${shownName(target)}`);
+    this.#warn(`${shownName(name)} is a link to a path outside the copy: ${shownName(target)}`);
   }
 
-  /** Removes the picture, and prints the number of warnings that were left out. */
+  /** Erases the progress, and prints how many warnings were not shown. */
   end(): void {
     this.#erase();
     const more = this.#warnings - maxNamed;
@@ -89,7 +89,7 @@ export class CopyReport {
   }
 }
 
-/** A bar for the current file, if it takes a while. */
+/** A bar for the current file, if the file is large. */
 function bar({ doneBytes, totalBytes }: { doneBytes: number; totalBytes: number }): string {
   if (totalBytes < 1_000_000) return '';
   const part = Math.min(1, doneBytes / totalBytes);

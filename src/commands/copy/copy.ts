@@ -4,7 +4,10 @@ import { type CopiedContainer, copyFromContainer, copyToContainer, isFolderIn } 
 import type { CopyReport } from './copy-report.ts';
 import { type CopyRequest, sourceOf, targetOf } from './parse-endpoints.ts';
 
-/** Copies between this machine and a container. Rejects with a `UserError` if a path is missing or of another kind. */
+/**
+ * Copies between this machine and a container. Rejects with a `UserError` if a path is missing or is neither a file nor
+ * a folder.
+ */
 export async function copy(container: CopiedContainer, request: CopyRequest, report: CopyReport): Promise<void> {
   const { podPath, localPath } = request;
   if (request.direction === 'toPod') {
@@ -29,7 +32,7 @@ async function isLocalFolder(path: string): Promise<boolean> {
     if (hasCode(error, 'ENOENT')) return false;
     throw error;
   }
-  throw new UserError(`${path} is no file or folder`);
+  throw new UserError(`${path} is neither a file nor a folder`);
 }
 
 const rethrowMissing =

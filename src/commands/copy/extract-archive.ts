@@ -7,20 +7,20 @@ import type { CopyReport } from './copy-report.ts';
 import type { Source, Target } from './parse-endpoints.ts';
 import { TargetTree } from './target-tree.ts';
 
-/** How much is copied between two looks at the free space. */
-const bytesPerLook = 64 * 1024 * 1024;
-const entriesPerLook = 1000;
-/** A part of the file system that stays free, because a full node cannot run pods. */
-const freePart = 0.05;
+/** How much is copied between two checks of the free space. */
+const bytesPerCheck = 64 * 1024 * 1024;
+const entriesPerCheck = 1000;
+/** The part of the file system that stays free, because a full node cannot run pods. */
+const minFreeFraction = 0.05;
 
 type Entry = Extract extends AsyncIterable<infer E> ? E : never;
 
-/** Names as bytes, because they need not be text. The types of the library leave this option out. */
+/** Reads names as bytes, because a name may be invalid UTF-8. The types of the library lack this option. */
 const byteNames = { highWaterMark: 64 * 1024, filenameEncoding: 'latin1' };
 
 /**
- * Makes the entries of an archive of `source` below `target`. Rejects at the first entry that is hostile or cannot be
- * made, and if there is none; the caller then destroys `archive`.
+ * Extracts an archive of `source` below `target`. Rejects at the first hostile entry, if an entry cannot be created,
+ * and if the archive is empty; the caller then destroys `archive`.
  */
 export async function extractArchive(
   archive: Readable,
@@ -40,8 +40,8 @@ export async function extractArchive(
     for await (const entry of entries) {
       isEmpty = false;
       await space.check(entry.header.size);
-      await place(tree, entry, { source, target, report });
-      // Content of an entry that has none, or was left out.
+      await extractEntry(tree, entry, { source, target, report });
+      // Discards the content of a skipped entry.
       entry.resume();
     }
     if (isEmpty) throw new UserError('the tar of the container sent nothing');
@@ -54,40 +54,40 @@ export async function extractArchive(
   }
 }
 
-interface Place {
+interface ExtractContext {
   source: Source;
   target: Target;
   report: CopyReport;
 }
 
-async function place(tree: TargetTree, entry: Entry, where: Place): Promise<void> {
+async function extractEntry(tree: TargetTree, entry: Entry, where: ExtractContext): Promise<void> {
   const { header } = entry;
   const { report } = where;
-  const names = placeOf(nameOf(header), where);
+  const names = targetNames(nameOf(header), where);
   const name = names.join('/');
   const { mode, mtime, size } = header;
   switch (header.type) {
     case 'directory':
       report.entry(name);
-      await tree.makeFolder(names, mode);
+      await tree.createFolder(names, mode);
       return;
     case 'file':
     case 'contiguous-file': {
       report.entry(name, size);
       const modifiedSeconds = Math.max(0, mtime.getTime() / 1000 || 0);
-      await tree.makeFile(names, { mode, modifiedSeconds }, counted(entry, report));
+      await tree.createFile(names, { mode, modifiedSeconds }, counted(entry, report));
       return;
     }
     case 'symlink': {
       report.entry(name);
       const linkName = linkNameOf(header);
-      await tree.makeLink(names, linkName);
-      if (leadsOut(names.slice(where.target.name === undefined ? 0 : 1), linkName)) report.outside(name, linkName);
+      await tree.createLink(names, linkName);
+      if (pointsOutside(names.slice(where.target.name === undefined ? 0 : 1), linkName)) report.outside(name, linkName);
       return;
     }
     case 'link':
       report.entry(name);
-      await tree.makeHardLink(names, placeOf(linkNameOf(header), where));
+      await tree.createHardLink(names, targetNames(linkNameOf(header), where));
       return;
     case 'character-device':
     case 'block-device':
@@ -99,21 +99,21 @@ async function place(tree: TargetTree, entry: Entry, where: Place): Promise<void
   }
 }
 
-/** The names below the target of an entry. Throws a `UserError` if it is not one of the source. */
-function placeOf(entryName: string, { source, target }: Place): string[] {
+/** The names of an entry below the target. Throws a `UserError` if the entry is not part of the source. */
+function targetNames(entryName: string, { source, target }: ExtractContext): string[] {
   const parts = entryName.split('/').filter((part) => part !== '' && part !== '.');
   const wanted = source.name === undefined ? [] : [Buffer.from(source.name).toString('latin1')];
   if (parts.includes('..') || wanted.some((name) => parts[0] !== name)) {
     const shown = visible(entryName.slice(0, 200));
     throw new UserError(`the tar of the container sent ${shown}, which is not in the source`, {
-      hint: 'The copy was ended there. The container may want to write elsewhere on this machine.',
+      hint: 'The copy was stopped. The container may be trying to write elsewhere on this machine.',
     });
   }
   const below = parts.slice(wanted.length);
   return [...(target.name === undefined ? [] : [Buffer.from(target.name).toString('latin1')]), ...below];
 }
 
-/** Names of pax are text, others are bytes. */
+/** Names in pax records are text, others are bytes. */
 function nameOf({ name, pax }: Header): string {
   return hasRecord(pax, 'path') ? Buffer.from(name).toString('latin1') : name;
 }
@@ -126,8 +126,8 @@ function linkNameOf(header: Header): string {
 const hasRecord = (pax: unknown, key: string): boolean =>
   typeof pax === 'object' && pax !== null && Object.hasOwn(pax, key);
 
-/** True if a link leads out of the copy. `names` are those of the link in the copy. */
-export function leadsOut(names: readonly string[], linkName: string): boolean {
+/** True if a link points outside the copy. `names` is the path of the link in the copy. */
+export function pointsOutside(names: readonly string[], linkName: string): boolean {
   if (linkName.startsWith('/')) return true;
   let depth = names.length - 1;
   for (const part of linkName.split('/')) {
@@ -145,7 +145,7 @@ async function* counted(entry: Entry, report: CopyReport): AsyncGenerator<Buffer
   }
 }
 
-/** Ends a copy before it fills the file system. */
+/** Stops a copy before it fills the file system. */
 class FreeSpace {
   readonly #folder: string;
   #bytes = Infinity;
@@ -158,14 +158,15 @@ class FreeSpace {
   async check(nextBytes: number): Promise<void> {
     this.#bytes += nextBytes;
     this.#entries += 1;
-    if (this.#bytes < bytesPerLook && this.#entries < entriesPerLook) return;
+    if (this.#bytes < bytesPerCheck && this.#entries < entriesPerCheck) return;
     this.#bytes = 0;
     this.#entries = 0;
     const { bavail, blocks, bsize, ffree, files } = await statfs(this.#folder);
-    const isShort = bavail * bsize - nextBytes < blocks * bsize * freePart || (files > 0 && ffree < files * freePart);
+    const isShort =
+      bavail * bsize - nextBytes < blocks * bsize * minFreeFraction || (files > 0 && ffree < files * minFreeFraction);
     if (isShort) {
       throw new UserError(
-        `the copy would leave less than ${freePart * 100} % of the file system of ${this.#folder} free`,
+        `the copy would leave less than ${minFreeFraction * 100} % of the file system of ${this.#folder} free`,
       );
     }
   }

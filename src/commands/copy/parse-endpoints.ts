@@ -11,7 +11,7 @@ export interface CopyRequest {
 
 const hint = 'Write POD:PATH for one of the two, such as: kubelet-ts cp web:/etc/hosts ./hosts';
 
-/** Which of the two paths is in a pod. A path that begins with `/`, `.` or `~` is local, even with a colon in it. */
+/** Finds the path that is in a pod. A path that starts with `/`, `.` or `~` is local, even if it contains a colon. */
 export function parseEndpoints(from: string, to: string): CopyRequest {
   const [fromPod, toPod] = [inPod(from), inPod(to)];
   if (fromPod !== undefined && toPod !== undefined) throw new UserError('both paths are in pods', { hint });
@@ -28,14 +28,14 @@ function inPod(text: string): { pod: string; podPath: string } | undefined {
 
 function nonEmpty(path: string): string {
   if (path === '') throw new UserError('a path is empty', { hint });
-  if (path.includes('\0')) throw new UserError('a path has a NUL character in it');
+  if (path.includes('\0')) throw new UserError('a path contains a NUL character');
   return path;
 }
 
-/** A file, folder or link to copy, as an archive names it: below `folder`. */
+/** A file, folder or link to copy. */
 export interface Source {
   folder: string;
-  /** Its name in the folder. Undefined for the content of the folder alone, which a path ending in `/.` asks for. */
+  /** Its name in the folder. Undefined to copy only the content of the folder, for a path that ends in `/.`. */
   name: string | undefined;
 }
 
@@ -45,7 +45,7 @@ export function sourceOf(path: string): Source {
   return { folder: dirname(path), name };
 }
 
-/** The place of a copy. */
+/** The destination of a copy. */
 export interface Target {
   /** An existing folder. */
   folder: string;
@@ -53,7 +53,7 @@ export interface Target {
   name: string | undefined;
 }
 
-/** Where `source` goes, as `cp -R` does it: into an existing folder under its own name, else to that path itself. */
+/** Where `source` goes, as with `cp -R`: into an existing folder under its own name, else to that path itself. */
 export function targetOf({ name }: Source, path: string, isFolder: boolean): Target {
   if (isFolder) return { folder: path, name };
   if (path.endsWith('/') && name !== undefined) {

@@ -1,6 +1,6 @@
 /*
- * Headers of GNU's format, because the tar of busybox knows no names of pax, which libraries write. Names and targets
- * of links are bytes, one character a byte.
+ * Headers in GNU's format, because busybox's tar does not read the pax names that libraries write. Names and link
+ * targets are bytes, one character per byte.
  */
 const blockBytes = 512;
 /** Larger sizes are binary: 11 octal digits. */
@@ -19,7 +19,7 @@ export interface TarEntry {
 
 const typeFlags = { file: '0', directory: '5', symlink: '2' } as const;
 
-/** The header of an entry of root, with records before it for a long name and target. */
+/** The header of an entry that root owns, after the records for a long name and link target. */
 export function tarHeader({ name, linkName = '', ...entry }: TarEntry): Buffer {
   return Buffer.concat([
     ...(linkName.length > 100 ? longRecord('K', linkName) : []),

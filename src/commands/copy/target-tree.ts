@@ -5,28 +5,30 @@ import { hasCode, UserError } from '../../errors.ts';
 import { visible } from '../../text/visible-text.ts';
 
 /*
- * INVARIANTS: an archive of a container is hostile. Each folder is opened inside the one before it and none may be a
- * link, so nothing is made outside of the target, even if it changes meanwhile. What is in the way of a file or link
- * is removed, never written into. Names are bytes, one character a byte.
+ * INVARIANTS: an archive from a container is hostile. Each folder is opened inside its parent and must not be a link,
+ * so nothing is created outside the target, even if the tree changes meanwhile. An entry in the way of a file or link
+ * is removed, never written into. Names are bytes, one character per byte.
  */
 
-/** Each level holds a descriptor. */
+/** Each level keeps one file descriptor open. */
 const maxDepth = 256;
-/** Bits for the user and group of a program would give the container's program the rights of this user. */
+/**
+ * Without set-user-ID and set-group-ID bits, which would run a program of the container with the rights of this user.
+ */
 const permissionBits = 0o777;
 const smallestHoleBytes = 4096;
 
 interface Level {
   name: string;
   folder: OpenFolder;
-  /** Permissions to set when all of the folder is there. */
+  /** Permissions to set once the folder is complete. */
   mode: number | undefined;
 }
 
-/** Makes files, folders and links below a folder. The caller closes it. */
+/** Creates files, folders and links below a folder. The caller closes it. */
 export class TargetTree {
   readonly #root: OpenFolder;
-  /** The open folders on the way to the last entry. Archives have the entries of a folder together. */
+  /** The open folders on the path of the last entry. Archives list the entries of a folder together. */
   readonly #levels: Level[] = [];
 
   private constructor(root: OpenFolder) {
@@ -47,15 +49,15 @@ export class TargetTree {
     }
   }
 
-  /** Makes a folder, unless it exists. An existing one keeps its permissions. */
-  async makeFolder(names: readonly string[], mode: number): Promise<void> {
+  /** Creates a folder, unless it exists. An existing one keeps its permissions. */
+  async createFolder(names: readonly string[], mode: number): Promise<void> {
     await this.#enter(names);
     const level = this.#levels.at(-1);
     if (level?.mode !== undefined) level.mode = mode & permissionBits;
   }
 
-  /** Makes a file of these bytes. Long runs of zeros become holes. Removes it again if the content breaks off. */
-  async makeFile(
+  /** Creates a file with these bytes. Long runs of zeros become holes. Removes the file if its content breaks off. */
+  async createFile(
     names: readonly string[],
     { mode, modifiedSeconds }: { mode: number; modifiedSeconds: number },
     content: AsyncIterable<Buffer>,
@@ -75,13 +77,13 @@ export class TargetTree {
     }
   }
 
-  /** Makes a symbolic link as it is. It is never followed. */
-  async makeLink(names: readonly string[], target: string): Promise<void> {
+  /** Creates a symbolic link with this target, which is never followed. */
+  async createLink(names: readonly string[], target: string): Promise<void> {
     await symlink(Buffer.from(target, 'latin1'), await this.#clear(names));
   }
 
-  /** Makes a second name of a file that is in the target. */
-  async makeHardLink(names: readonly string[], existing: readonly string[]): Promise<void> {
+  /** Creates a hard link to a file in the target. */
+  async createHardLink(names: readonly string[], existing: readonly string[]): Promise<void> {
     const { folder, path } = await this.#existing(existing);
     try {
       await link(path, await this.#clear(names));
@@ -90,12 +92,13 @@ export class TargetTree {
     }
   }
 
-  /** Path of a new entry, whose folder exists then and has no entry of that name. */
+  /** Prepares the path of a new entry: creates its folder, and removes an old entry of that name. */
   async #clear(names: readonly string[]): Promise<Buffer> {
     await this.#enter(names.slice(0, -1));
     const path = this.#folder.at(names.at(-1) ?? '');
     try {
-      if ((await lstat(path)).isDirectory()) throw new UserError(`${shown(names)} is a folder here, not in the source`);
+      if ((await lstat(path)).isDirectory())
+        throw new UserError(`${shown(names)} is a folder here but not in the source`);
       await unlink(path);
     } catch (error) {
       if (!hasCode(error, 'ENOENT')) throw error;
@@ -122,7 +125,7 @@ export class TargetTree {
     return this.#levels.at(-1)?.folder ?? this.#root;
   }
 
-  /** Opens the folder of these names, and makes those that are missing. */
+  /** Opens the folder of these names, and creates the missing ones. */
   async #enter(names: readonly string[]): Promise<void> {
     if (names.length > maxDepth) throw new UserError(`folders are nested more than ${maxDepth} deep: ${shown(names)}`);
     const shared = this.#levels.findIndex(({ name }, index) => name !== names[index]);

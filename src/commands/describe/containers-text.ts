@@ -5,7 +5,7 @@ import { visible } from '../../text/visible-text.ts';
 import { exitText } from '../../node/log/exit-text.ts';
 import { fields, timeText } from './field-text.ts';
 
-/** One block per container: its settings, its state and the end of its last run. */
+/** One block per container: its settings, its state and its last exit. */
 export function containersText(
   title: string,
   containers: readonly Container[],
@@ -99,7 +99,7 @@ function amounts(resources: object | undefined): string {
     .join(', ');
 }
 
-/** A probe in one line, as by kubectl. Empty if there is none. kubectl: pkg/describe DescribeProbe */
+/** A probe in one line, as kubectl prints it. Empty if there is none. kubectl: pkg/describe DescribeProbe */
 function probeText(probe: Container['livenessProbe']): string {
   if (probe === undefined) return '';
   const { initialDelaySeconds = 0, timeoutSeconds = 1, periodSeconds = 10, successThreshold = 1 } = probe;
@@ -107,7 +107,7 @@ function probeText(probe: Container['livenessProbe']): string {
   return `${byKind(probe, actionTexts) ?? 'unknown'} ${times} #success=${successThreshold} #failure=${probe.failureThreshold ?? 3}`;
 }
 
-/** One row a kind of probe. */
+/** One row per kind of probe. */
 const actionTexts: ByKind<ProbeHandlers, [], string> = {
   exec: ({ command = [] }) => `exec [${command.join(' ')}]`,
   httpGet: ({ scheme = 'HTTP', host = '', port, path = '/' }) =>

@@ -13,15 +13,15 @@ export async function descriptionText(found: FoundPod, now: number): Promise<str
   const { namespace, name, pods, history, runtimeError } = found;
   const pressures = (found.pressures ?? []).map((pressure) => pressureText(pressure, now)).join('\n');
   const manifest = (found.manifestProblems ?? []).map((problem) => problemText(problem, now)).join('\n');
-  const gone = fields(0, [
+  const removed = fields(0, [
     ['Name', name],
     ['Namespace', namespace],
     ['Manifest', manifest],
-    ['Status', runtimeError === undefined ? 'gone' : `unknown: ${runtimeError}`],
+    ['Status', runtimeError === undefined ? 'removed' : `unknown: ${runtimeError}`],
   ]);
   const shown =
     pods.length === 0
-      ? [gone]
+      ? [removed]
       : pods.map((pod) => podText(pod, { problems: found.manifestProblems ?? [], pressures, now }));
   return `${shown.join('\n')}${await historyText(history, now)}`;
 }
@@ -77,14 +77,14 @@ function podText(
   ].join('');
 }
 
-/** Parts of the newest manifest that are not carried out in place yet. Returns undefined if nothing is left. */
+/** Changes of the newest manifest that are not applied yet. Returns undefined if there are none. */
 function updateText({
   waitingUpdate,
   outdatedContainers = [],
 }: Pick<FoundPod['pods'][number], 'waitingUpdate' | 'outdatedContainers'>): string | undefined {
-  if (waitingUpdate !== undefined) return `waits: ${waitingUpdate.reason}: ${waitingUpdate.message}`;
+  if (waitingUpdate !== undefined) return `waiting: ${waitingUpdate.reason}: ${waitingUpdate.message}`;
   if (outdatedContainers.length === 0) return undefined;
-  return `image or resources of an earlier manifest: ${outdatedContainers.join(', ')}`;
+  return `containers with an earlier image or resources: ${outdatedContainers.join(', ')}`;
 }
 
 /** Such as `2000001000 (system-node-critical)`. */

@@ -1,8 +1,8 @@
 import { printable } from '../../text/visible-text.ts';
 
 /**
- * Labelled values in two columns, one a line. Leaves out undefined and empty ones. A value of several lines continues
- * below.
+ * Labelled values in two columns, one per line. Leaves out undefined and empty values. A value with several lines
+ * continues below.
  */
 export function fields(indent: number, rows: readonly (readonly [string, string | number | undefined])[]): string {
   const shown = rows.filter(([, value]) => value !== undefined && value !== '');

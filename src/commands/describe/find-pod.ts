@@ -22,17 +22,17 @@ export interface FoundPod {
   name: string;
   /** Its current revisions. Several while one replaces another. Empty if it was removed. */
   pods: (Pick<PodSnapshot, 'pod'> & Partial<Omit<PodSnapshot, 'pod' | 'events'>>)[];
-  /** Past of all its revisions. */
+  /** Past events and container exits of all its revisions. */
   history: HistoryEntry[];
   /** Problems of its manifest while an earlier good revision is kept. Absent if there are none. */
   manifestProblems?: ManifestProblem[];
-  /** Conditions of pressure of the node. Absent without pressure. */
+  /** Pressure conditions of the node. Absent if there are none. */
   pressures?: NodePressureSnapshot[];
   /** Why the runtime could not be read. Set only without an agent. */
   runtimeError?: string;
 }
 
-/** A pod from the snapshot of the agent, or without one from the runtime and the disk. Rejects as `findPods`. */
+/** A pod from the agent's snapshot or, if no agent runs, from the runtime and the disk. Rejects like `findPods`. */
 export async function findPod(
   deps: CommandDeps,
   reference: string,
@@ -43,8 +43,8 @@ export async function findPod(
 }
 
 /**
- * The same for several references. Without one, all pods that there are now. Rejects then with the error of a runtime
- * that cannot be read, because an empty list would mean "no pods".
+ * Like `findPod`, for several references. Without any, returns all current pods, and rejects if the runtime cannot be
+ * read, because an empty list would mean "no pods".
  */
 export async function findPods(
   deps: CommandDeps,
@@ -110,7 +110,7 @@ async function knownPods(
   }
 }
 
-/** Problems of the file that declares the pod, while its last good revision is kept or nothing of it runs. */
+/** Problems of the file that declares the pod, if its last good revision is kept or the pod does not run at all. */
 async function manifestProblems(
   snapshot: EngineSnapshot | undefined,
   pod: PodName,
@@ -147,14 +147,14 @@ function choose(
   return undefined;
 }
 
-/** Rejects with a `UserError` if the reference matches no pod. `cause` is its hint if there are no pods at all. */
+/** Rejects with a `UserError` if the reference matches no pod. `cause` is the hint if there are no pods at all. */
 async function unknown(
   pods: readonly PodName[],
   reference: PodReference,
   { cause, snapshot }: { cause: string | undefined; snapshot: EngineSnapshot | undefined },
 ): Promise<never> {
   const { nodeName } = reference;
-  // A pod is also named without the node. The hint has its whole name.
+  // A pod may be named without the node. The hint shows its whole name.
   const written = new Map(
     pods.flatMap((pod) => {
       const short = pod.name.endsWith(`-${nodeName}`) ? pod.name.slice(0, -nodeName.length - 1) : pod.name;

@@ -4,14 +4,14 @@ import { printable } from '../../text/visible-text.ts';
 import { formatTable } from '../../text/format-table.ts';
 import { exitText } from '../../node/log/exit-text.ts';
 
-/** Ends of containers and events, newest last. `now` is in milliseconds since the epoch. */
+/** Container exits and events, newest last. `now` is in milliseconds since the epoch. */
 export async function historyText(history: readonly HistoryEntry[], now: number): Promise<string> {
   const ends = history.filter((entry) => entry.kind === 'end').sort((a, b) => a.finishedAt - b.finishedAt);
   const events = history.filter((entry) => entry.kind === 'event').sort((a, b) => a.lastAt - b.lastAt);
-  return (await endsText(ends, now)) + (await eventsText(events, now));
+  return (await exitsText(ends, now)) + (await eventsText(events, now));
 }
 
-async function endsText(ends: readonly EndEntry[], now: number): Promise<string> {
+async function exitsText(ends: readonly EndEntry[], now: number): Promise<string> {
   if (ends.length === 0) return '';
   const rows = ends.map(({ containerName, restartCount, reason, exitCode, startedAt, finishedAt, message }) => [
     `${containerName}#${restartCount}`,
@@ -21,7 +21,7 @@ async function endsText(ends: readonly EndEntry[], now: number): Promise<string>
     ago(finishedAt, now),
     firstLine(message),
   ]);
-  return `Ends:\n${await indented([['Container', 'Reason', 'Exit Code', 'Ran', 'Age', 'Message'], ...rows])}`;
+  return `Exits:\n${await indented([['Container', 'Reason', 'Exit Code', 'Ran', 'Age', 'Message'], ...rows])}`;
 }
 
 async function eventsText(events: readonly EventEntry[], now: number): Promise<string> {

@@ -4,7 +4,7 @@ import type { NodeDiff, PodChange } from '../../node/diff/compute-node-diff.ts';
 import type { ConfigObjectChange } from '../../node/diff/config-object-changes.ts';
 import type { FieldDifference } from '../../node/diff/field-differences.ts';
 
-/** One line per pod, below it the fields with changes, and at the end the counts. */
+/** One line per pod, its changed fields below, and the counts at the end. */
 export function nodeDiffText({ pods, configObjects }: NodeDiff, isColoured: boolean): string {
   const lines = [
     ...pods.flatMap((pod) => podLines(pod, isColoured)),
@@ -79,7 +79,7 @@ function summary(pods: readonly PodChange[], configObjects: readonly ConfigObjec
       amount: pods.filter((pod) => pod.action === action).length,
       text: `to ${action}`,
     })),
-    { amount: configObjects.length, text: 'of ConfigMaps, Secrets, classes and storage to change' },
+    { amount: configObjects.length, text: 'ConfigMaps, Secrets, classes or storage objects to change' },
   ].filter(({ amount }) => amount > 0);
   return counts.length === 0 ? 'no pods' : counts.map(({ amount, text }) => `${amount} ${text}`).join(', ');
 }

@@ -15,7 +15,7 @@ const marks = {
   unseen: { unicode: '?', ascii: '?', colour: 'gray' },
 } as const;
 
-/** A line for each finding, its way out below it, and a summary. */
+/** A line per finding, its fixes below it, and a summary. */
 export function findingsText(findings: readonly Finding[], form: Form): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   return [...findings.flatMap((finding) => findingLines(finding, width, form)), summaryLine(findings), ''].join('\n');
@@ -36,7 +36,7 @@ const oneLine = (text: string): string => visible(text.replaceAll('\n', '; '));
 function summaryLine(findings: readonly Finding[]): string {
   const { problem, warning, ok, unseen } = countLevels(findings);
   const parts = [plural(problem, 'problem'), plural(warning, 'warning'), `${ok} ok`];
-  return [...parts, ...(unseen > 0 ? [`${unseen} not seen`] : [])].join(', ');
+  return [...parts, ...(unseen > 0 ? [`${unseen} not checked`] : [])].join(', ');
 }
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;

@@ -10,7 +10,7 @@ export function isWanted(
   return (types === undefined || event.type === types) && (namespace === undefined || event.namespace === namespace);
 }
 
-/** Events as by `kubectl get events`. `now` is in milliseconds since the epoch. */
+/** Events as `kubectl get events` prints them. `now` is in milliseconds since the epoch. */
 export async function eventsTable(
   events: readonly ListedEvent[],
   { headers, now }: { headers: boolean; now: number },

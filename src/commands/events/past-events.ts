@@ -6,7 +6,7 @@ import { agentSnapshot } from '../pod/agent-snapshot.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { pastOf, recordedPods } from '../pod/recorded-pods.ts';
 
-/** An event with its object, once for all its repeats. Times are in milliseconds since the epoch. */
+/** An event with its object. One entry counts all repeats. Times are in milliseconds since the epoch. */
 export interface ListedEvent {
   /** Absent for an event of the node. */
   namespace?: string;
@@ -21,7 +21,9 @@ export interface ListedEvent {
   lastAt: number;
 }
 
-/** The recorded events of a pod, or of all pods, oldest first. With the whole name of the pod if one is meant. */
+/**
+ * The recorded events of a pod, or of all pods, oldest first. With the whole name of the pod if `reference` names one.
+ */
 export async function pastEvents(
   deps: CommandDeps,
   reference: string | undefined,

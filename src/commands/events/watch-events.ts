@@ -14,7 +14,7 @@ interface Wanted {
 }
 
 /**
- * New events of an agent, from the moment this resolves until it ends or the signal is aborted. Rejects with a
+ * New events of an agent, from the moment this resolves until the agent exits or the signal is aborted. Rejects with a
  * `UserError` if no agent runs.
  */
 export async function openWatch(
@@ -39,31 +39,31 @@ async function* startingWith(
   yield* rest;
 }
 
-/** A watch may run for months, and each message of a container is a kind of its own. */
+/** A watch may run for months, and each distinct message of a container is another kind. */
 const maxPrintedKinds = 10_000;
 
-/** The newest time of each kind of event that was printed. Forgets the kinds that were printed longest ago. */
+/** The newest time of each kind of event that was printed. Drops the kinds that were printed longest ago. */
 export class PrintedEvents {
   readonly #lastAt = new Map<string, number>();
-  /** Of kinds in the past that happened after the watch was opened: the times of their repeats that it has, too. */
+  /** Kinds whose past events happened after the watch was opened, with the times of the repeats that it also has. */
   readonly #inBoth = new Map<string, { from: number; to: number }>();
 
   /**
-   * Of past events those that were not printed yet, from now on printed. The watch was opened at `watchedFrom`, in
-   * milliseconds since the epoch.
+   * Returns the past events that were not printed yet, and records them as printed. The watch was opened at
+   * `watchedFrom`, in milliseconds since the epoch.
    */
   filterNew(events: readonly ListedEvent[], watchedFrom = Infinity): ListedEvent[] {
     const fresh = events.filter((event) => event.lastAt > (this.#lastAt.get(kindOf(event)) ?? -1));
     for (const event of fresh) {
-      this.#note(kindOf(event), event.lastAt);
+      this.#record(kindOf(event), event.lastAt);
       if (event.lastAt >= watchedFrom) this.#inBoth.set(kindOf(event), { from: watchedFrom, to: event.lastAt });
     }
     return fresh;
   }
 
   /**
-   * True for an event of a watch, from now on printed, unless the past had it already. Its time may be any, because the
-   * clock may have been set back.
+   * True if the past did not have this event of a watch, which is then recorded as printed. Its time may be any,
+   * because the clock may have been set back.
    */
   isNewLive(event: ListedEvent): boolean {
     const kind = kindOf(event);
@@ -72,11 +72,11 @@ export class PrintedEvents {
     // Later ones come after the clock was set back.
     this.#inBoth.delete(kind);
     if (this.#lastAt.get(kind) === event.lastAt) return false;
-    this.#note(kind, event.lastAt);
+    this.#record(kind, event.lastAt);
     return true;
   }
 
-  #note(kind: string, lastAt: number): void {
+  #record(kind: string, lastAt: number): void {
     this.#lastAt.delete(kind);
     this.#lastAt.set(kind, lastAt);
     const [oldest = ''] = this.#lastAt.keys();

@@ -15,20 +15,20 @@ import { runtimeContainerID } from '../../api/values/container-statuses.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import { lastLines } from '../pod/last-lines.ts';
 
-const ofEnded: readonly Stage[] = ['back-off', 'finished'];
-const ofRunning: readonly Stage[] = ['start', 'probe'];
+const exitStages: readonly Stage[] = ['back-off', 'finished'];
+const runStages: readonly Stage[] = ['start', 'probe'];
 
-/** The place of the field at fault. Lines and columns count from 1. */
+/** The position of the faulty field. Lines and columns count from 1. */
 export interface ManifestPosition {
   file: string;
   line: number;
   column: number;
 }
 
-/** An explanation, where its fault is in a manifest, and the warnings about the object that declares the pod. */
+/** An explanation, the position of its fault in a manifest, and the warnings about the object that declares the pod. */
 export type LocatedExplanation = Explanation & { place?: ManifestPosition; text?: string; warnings?: Evidence[] };
 
-/** Explains a pod that an agent, the runtime, the history or a broken manifest knows. Rejects for an unknown name. */
+/** Explains a pod that the agent, the runtime, the history or a broken manifest names. Rejects for an unknown name. */
 export async function explainedPod(deps: CommandDeps, reference: string, flags: PodFlags): Promise<LocatedExplanation> {
   const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
   const undeclared = snapshot && (await explainUndeclared(snapshot, reference, flags));
@@ -40,10 +40,10 @@ export async function explainedPod(deps: CommandDeps, reference: string, flags: 
   const tail = await logTail(deps, flags, subject.pod, first);
   const explanation = tail === undefined ? first : explainPod({ ...subject, logTails: tail });
   if (snapshot === undefined) return explanation;
-  return withPlace(explanation, subject.pod, snapshot);
+  return withPosition(explanation, subject.pod, snapshot);
 }
 
-/** The revision that is declared now, else the last one that ends. */
+/** The revision that is declared now, or else the last one that is stopping. */
 function subjectOf(found: FoundPod, snapshot: EngineSnapshot | undefined): Subject | undefined {
   const revision = found.pods.find(({ replacedBy }) => replacedBy === undefined) ?? found.pods.at(-1);
   if (revision === undefined) return undefined;
@@ -63,7 +63,7 @@ async function explainUndeclared(
   const [first] = problems;
   if (first === undefined) return undefined;
   const wanted = parseReference({ pod, namespace });
-  const finding = manifestFinding(first, problems, 'Its manifest has an error, so nothing of it runs.');
+  const finding = manifestFinding(first, problems, 'Its manifest has an error, so the pod does not run.');
   return { namespace: wanted.namespace ?? 'default', name: wanted.name, ...finding };
 }
 
@@ -79,8 +79,10 @@ function explainRemoved({ namespace, name, history }: FoundPod): Explanation {
   };
 }
 
-/** Adds the line of the field at fault, and the warnings. They are no evidence: the pod may be well with them. */
-async function withPlace(explanation: Explanation, pod: Pod, snapshot: EngineSnapshot): Promise<LocatedExplanation> {
+/**
+ * Adds the position of the faulty field, and the warnings. Warnings are not evidence: the pod may run well with them.
+ */
+async function withPosition(explanation: Explanation, pod: Pod, snapshot: EngineSnapshot): Promise<LocatedExplanation> {
   const { namespace, name } = pod.metadata;
   const names = namesOf(name, snapshot.nodeName);
   const declaring = await findDeclaringObject(snapshot.sources, { namespace, names });
@@ -92,12 +94,12 @@ async function withPlace(explanation: Explanation, pod: Pod, snapshot: EngineSna
     .filter(({ line }) => line === undefined || isWithin(object, line))
     .slice(0, maxWarnings)
     .map(problemEvidence);
-  return { ...explanation, ...placeOf(explanation, declaring), text, ...(warnings.length > 0 && { warnings }) };
+  return { ...explanation, ...positionOf(explanation, declaring), text, ...(warnings.length > 0 && { warnings }) };
 }
 
 const maxWarnings = 5;
 
-function placeOf(
+function positionOf(
   { field, stage }: Explanation,
   { file, object, prefix }: DeclaringObject,
 ): { place?: ManifestPosition } {
@@ -126,7 +128,7 @@ async function logTail(
       return { [name]: await lastLines(status?.logPath ?? '') };
     });
   } catch {
-    // The explanation is as good without it: the way out names the command that prints the log.
+    // The explanation is as good without it: a fix names the command that prints the log.
     return undefined;
   }
 }
@@ -134,6 +136,6 @@ async function logTail(
 /** The id of the instance whose output may explain this stage. */
 function explainingID(stage: Stage, { status }: Part): string | undefined {
   const { state, lastState } = status ?? {};
-  if (ofEnded.includes(stage)) return (state?.terminated ?? lastState?.terminated)?.containerID;
-  return ofRunning.includes(stage) && state?.running ? status?.containerID : undefined;
+  if (exitStages.includes(stage)) return (state?.terminated ?? lastState?.terminated)?.containerID;
+  return runStages.includes(stage) && state?.running ? status?.containerID : undefined;
 }

@@ -33,12 +33,14 @@ function remotePort(text: string, whole: string): number | string {
 function portNumber(text: string, whole: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65535) {
     const place = whole === text ? '' : `"${whole}": `;
-    throw new UserError(`${place}"${text}" is not a port of 1 to 65535`, { hint });
+    throw new UserError(`${place}"${text}" is not a port from 1 to 65535`, { hint });
   }
   return Number(text);
 }
 
-/** The number of a port. `pod` is the declared one with the names. Throws a `UserError` if it has no such name. */
+/**
+ * The number of a port. `pod` is the declared pod with the port names. Throws a `UserError` if no port has this name.
+ */
 export function portNumberIn(pod: Pod | undefined, remote: number | string): number {
   if (typeof remote === 'number') return remote;
   if (pod === undefined) {

@@ -6,11 +6,11 @@ import { UserError } from '../../errors.ts';
 
 interface Deps {
   runtime: Pick<RuntimeService, 'listPodSandbox' | 'portForward'>;
-  /** Called with a sentence about a change of the pod. */
-  note: (text: string) => void;
+  /** Prints a line about a change of the pod. */
+  print: (text: string) => void;
 }
 
-/** Opens ports of a pod by its name, also after the pod was replaced. */
+/** Opens ports of a pod by its name, even after the pod was replaced. */
 export class PodPorts {
   readonly #deps: Deps;
   readonly #pod: { namespace: string; name: string };
@@ -22,7 +22,7 @@ export class PodPorts {
     this.#sandboxID = sandboxID;
   }
 
-  /** Opens a port in the sandbox of before, else in a newer one. */
+  /** Opens a port in the known sandbox or, if that fails, in a newer one. */
   async open(port: number, signal: AbortSignal): Promise<StreamConnection> {
     const { runtime } = this.#deps;
     const sandboxID = this.#sandboxID;
@@ -32,8 +32,8 @@ export class PodPorts {
       if (signal.aborted) throw error;
       const newest = await this.#newestSandbox(signal);
       if (newest === sandboxID) throw error;
-      // Of several connections that find the change, one reports it.
-      if (this.#sandboxID !== newest) this.#deps.note(`Pod ${this.#title} restarted, forwarding to its new sandbox`);
+      // If several connections find the change, one reports it.
+      if (this.#sandboxID !== newest) this.#deps.print(`Pod ${this.#title} restarted, forwarding to its new sandbox`);
       this.#sandboxID = newest;
       return openPort(runtime, { sandboxID: newest, port }, signal);
     }
@@ -47,7 +47,7 @@ export class PodPorts {
       { signal },
     );
     const [newest] = items.toSorted((a, b) => Number(b.createdAt - a.createdAt));
-    if (newest === undefined) throw new UserError(`pod ${this.#title} does not run now`);
+    if (newest === undefined) throw new UserError(`pod ${this.#title} is not running`);
     return newest.id;
   }
 

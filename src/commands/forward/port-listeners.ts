@@ -4,13 +4,13 @@ import type { StreamConnection } from '../../cri/streaming/stream-connection.ts'
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { visible } from '../../text/visible-text.ts';
 
-/** Connections of one port at a time. Further ones are closed at once. */
+/** Maximum connections of one port. More are closed at once. */
 const maxConnections = 512;
 
 interface Deps {
   open: (port: number, signal: AbortSignal) => Promise<StreamConnection>;
-  /** Prints a line about what goes on. */
-  note: (text: string) => void;
+  /** Prints a line about the progress. */
+  print: (text: string) => void;
   /** Prints a line about a failure. The text is safe for a terminal. */
   warn: (text: string) => void;
 }
@@ -33,7 +33,7 @@ export async function listenOnPorts(
   const ended = new AbortController();
   const localPorts: number[] = [];
   const close = (): void => {
-    ended.abort(new Error('the forwarding has ended'));
+    ended.abort(new Error('port forwarding has stopped'));
   };
   try {
     for (const port of ports) localPorts.push(await listenOnPort(deps, addresses, port, ended.signal));
@@ -60,7 +60,7 @@ async function listenOnPort(
       localPort = (server.address() as AddressInfo).port;
       serve(deps, server, { local: localPort, remote }, ended);
       isOpen = true;
-      deps.note(`Forwarding from ${isIP(address) === 6 ? `[${address}]` : address}:${localPort} -> ${remote}`);
+      deps.print(`Forwarding from ${isIP(address) === 6 ? `[${address}]` : address}:${localPort} -> ${remote}`);
     } catch (error) {
       if (!isOptional || !hasCode(error, 'EADDRNOTAVAIL', 'EAFNOSUPPORT')) throw listenFailure(error, local);
       unavailable = error;
@@ -100,7 +100,7 @@ function serve(deps: Deps, server: Server, ports: { local: number; remote: numbe
     deps.warn(visible(`accepting a connection to ${ports.local}: ${errorMessage(error)}`));
   });
   server.on('connection', (socket) => {
-    deps.note(`Handling connection for ${ports.local}`);
+    deps.print(`Handling connection for ${ports.local}`);
     forward(deps, socket, ports.remote, ended).catch((error: unknown) => {
       socket.resetAndDestroy();
       if (ended.aborted || isOfClient(error)) return;
@@ -110,7 +110,7 @@ function serve(deps: Deps, server: Server, ports: { local: number; remote: numbe
 }
 
 async function forward({ open }: Deps, socket: Socket, port: number, ended: AbortSignal): Promise<void> {
-  // An error before the forwarding begins ends it there.
+  // `forwardSocket` handles an error that happens before it starts.
   socket.on('error', () => undefined);
   const connection = await open(port, ended);
   const close = (): void => {
@@ -124,7 +124,7 @@ async function forward({ open }: Deps, socket: Socket, port: number, ended: Abor
   }
 }
 
-/** True if the local program ended the connection, which is its right. */
+/** True if the local program closed the connection, which is no fault. */
 function isOfClient(error: unknown): boolean {
   return hasCode(error, 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED');
 }

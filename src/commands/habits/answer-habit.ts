@@ -7,8 +7,8 @@ import type { Habit } from './habit.ts';
 type HabitArgs = readonly string[];
 
 /**
- * The hint for a command line that another program would understand, or that is mistyped. Returns undefined if the
- * words begin with a command of ours and with flags that it may have.
+ * The hint for a command line of another program, or for a mistyped one. Returns undefined if it starts with one of our
+ * commands and flags of that command.
  */
 export function habitHint(typed: HabitArgs, commands: readonly string[]): string | undefined {
   const words = commandFirst(typed);
@@ -32,7 +32,7 @@ function droppedHint(first: string, rest: HabitArgs, commands: readonly string[]
 
 const commandWord = (words: HabitArgs): string | undefined => words.find((word) => !word.startsWith('-'));
 
-/** The most specific habit that these words have. */
+/** The most specific habit that matches these args. */
 function habitOf(words: HabitArgs): Habit | undefined {
   const before = words.slice(0, words.includes('--') ? words.indexOf('--') : words.length);
   const { words: plain } = splitFlags(before);
@@ -57,19 +57,19 @@ function leadingFlags(words: HabitArgs): string[] {
 /** Flags of exec and run that never have a value. */
 const isSwitch = /^(-[it]+|--(stdin|tty|interactive|rm|detach))$/;
 
-function habitText({ typed, use, advice: say }: Habit, words: HabitArgs): string {
+function habitText({ typed, use, advice }: Habit, words: HabitArgs): string {
   const args = argumentsIn(withoutWords(words, typed.split(' ')));
   const command = use === undefined ? undefined : filled(use, args);
-  if (command === undefined) return say ?? '';
-  return `${say ?? 'Use:'} kubelet-ts ${command}`;
+  if (command === undefined) return advice ?? '';
+  return `${advice ?? 'Use:'} kubelet-ts ${command}`;
 }
 
 function filled(use: string, { words, flags }: Arguments): string {
   const values = { args: [...words, ...flags], pod: [...words.slice(0, 1), ...flags] };
-  const isNamed = words.length > 0 || flags.some((flag) => ['-f', '--filename', '-l', '--selector'].includes(flag));
+  const hasNames = words.length > 0 || flags.some((flag) => ['-f', '--filename', '-l', '--selector'].includes(flag));
   return use
     .replace(/\{(args|pod)(?:\|([^}]*))?\}/g, (_match, name: 'args' | 'pod', otherwise = '') =>
-      isNamed || otherwise === '' ? shellLine(values[name]) : [otherwise, shellLine(flags)].join(' ').trim(),
+      hasNames || otherwise === '' ? shellLine(values[name]) : [otherwise, shellLine(flags)].join(' ').trim(),
     )
     .trim();
 }
@@ -89,7 +89,7 @@ const commonFlags: HabitArgs = [
   ...['-n', '--namespace', '-c', '--container', '-l', '--selector', '-f', '--filename'],
   ...['--root-dir', '--container-runtime-endpoint'],
 ];
-/** Flags of other programs whose value is a word of its own, which is dropped with them. */
+/** Flags of other programs whose value is the next arg. Both are dropped. */
 const otherFlags: HabitArgs = [
   ...['-o', '--output', '--context', '--kubeconfig', '--cluster', '--user', '--server', '--tail', '--since'],
   ...['--to-revision', '--revision', '--replicas', '--timeout', '--grace-period', '--field-manager'],
@@ -124,9 +124,9 @@ function splitFlags(typed: HabitArgs): Arguments {
   return { words, flags };
 }
 
-/** The words without the first appearance of each of these. */
-function withoutWords(words: HabitArgs, taken: HabitArgs): string[] {
+/** The args without the first occurrence of each of these. */
+function withoutWords(words: HabitArgs, dropped: HabitArgs): string[] {
   const left = [...words];
-  for (const word of taken) left.splice(left.indexOf(word), 1);
+  for (const word of dropped) left.splice(left.indexOf(word), 1);
   return left;
 }

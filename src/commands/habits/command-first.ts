@@ -2,17 +2,17 @@
 const withValue: readonly string[] = ['-n', '--namespace', '--root-dir', '--container-runtime-endpoint'];
 
 /** A command line of kubectl as this program parses it: flags after the command, and without the word `pod`. */
-export function ownWords(words: readonly string[]): string[] {
+export function ownArgs(words: readonly string[]): string[] {
   return withList(withWorkload(withoutKind(commandFirst(words))));
 }
 
-/** Commands that name pods alone, so that the kind before a name says nothing. */
-const ofPods: readonly string[] = [
+/** Commands that accept only pods, so that the kind before a name can be dropped. */
+const podCommands: readonly string[] = [
   ...['attach', 'checkpoint', 'debug', 'events', 'explain', 'history', 'hold', 'logs', 'restart', 'retry', 'rollback'],
   ...['start', 'stop', 'unhold'],
 ];
 
-/** `images` with flags alone lists images, as by docker. */
+/** `images` with only flags lists images, as in docker. */
 function withList(words: readonly string[]): string[] {
   const [command, next = '-'] = words;
   const isList = command === 'images' && next.startsWith('-') && !['-h', '--help'].includes(next);
@@ -22,7 +22,7 @@ function withList(words: readonly string[]): string[] {
 function withoutKind(words: readonly string[]): string[] {
   const { command, at, kind, next } = firstArguments(words);
   const isKind = ['pod', 'pods', 'po'].includes(kind) && !next.startsWith('-');
-  return ofPods.includes(command) && isKind ? words.toSpliced(at, 1) : [...words];
+  return podCommands.includes(command) && isKind ? words.toSpliced(at, 1) : [...words];
 }
 
 /** `describe deploy web` means `describe deploy/web`. `job` may be the name of a pod. */
@@ -30,7 +30,7 @@ function withWorkload(words: readonly string[]): string[] {
   const { command, at, kind, next } = firstArguments(words);
   const isKind =
     /^(deploy|deployments?|sts|statefulsets?|ds|daemonsets?)(\.apps)?$/.test(kind) && !next.startsWith('-');
-  const namesPods = [...ofPods, 'describe', 'get', 'top', 'wait'].includes(command);
+  const namesPods = [...podCommands, 'describe', 'get', 'top', 'wait'].includes(command);
   return namesPods && isKind ? words.toSpliced(at, 2, `${kind}/${next}`) : [...words];
 }
 
@@ -44,8 +44,8 @@ function firstArguments(words: readonly string[]): { command: string; at: number
 }
 
 /**
- * A command line whose flags stand after the command: `get -n kube-system pods` for `-n kube-system get pods`. Flags
- * that all of the program has, such as `--help`, stay. `groups` are commands that have commands.
+ * Moves flags after the command: `-n kube-system get pods` becomes `get -n kube-system pods`. Flags of the whole
+ * program, such as `--help`, stay. `groups` are commands with subcommands.
  */
 export function commandFirst(words: readonly string[], groups: readonly string[] = ['images']): string[] {
   let at = 0;

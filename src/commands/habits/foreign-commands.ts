@@ -1,7 +1,7 @@
 import type { Habit } from './habit.ts';
 
-const noAPIServer = 'There is no API server here; the agent is asked on its socket. Check this machine:';
-const editTheFile = 'Edit the file that declares it; the running agent follows. To find the file:';
+const noAPIServer = 'There is no API server here; commands ask the agent. Check this machine:';
+const editTheFile = 'Edit the file that declares it; the agent applies the change. To find the file:';
 const writeAManifest = 'Write it as a manifest, then';
 const otherTool = 'Build and push images with another tool, such as buildah. Load one:';
 
@@ -20,7 +20,11 @@ const kubectl: readonly Habit[] = [
   { typed: 'rollout resume', use: 'unhold {args|POD}' },
   { typed: 'rollout', advice: 'Show the revisions of a pod:', use: 'history POD' },
   { typed: 'undo', use: 'rollback {args|POD}' },
-  { typed: 'scale', advice: 'A workload runs as one pod here. Stop it until it is started:', use: 'stop {pod|POD}' },
+  {
+    typed: 'scale',
+    advice: 'A workload runs as one pod here. Stop it until you start it again:',
+    use: 'stop {pod|POD}',
+  },
   { typed: 'autoscale', advice: 'A workload runs as one pod here. Show its usage:', use: 'top {pod|POD}' },
   { typed: 'edit', advice: editTheFile, use: 'describe {pod|POD}' },
   { typed: 'label', advice: editTheFile, use: 'describe {pod|POD}' },
@@ -59,18 +63,26 @@ const kubectl: readonly Habit[] = [
   { typed: 'certificate', advice: noAPIServer, use: 'doctor' },
   {
     typed: 'api-resources',
-    advice: 'Manifests may have the kinds of docs/use/manifests.md. Check yours:',
+    advice: 'docs/use/manifests.md lists the supported kinds. Check a manifest:',
     use: 'validate FILE',
   },
   {
     typed: 'api-versions',
-    advice: 'Manifests may have the kinds of docs/use/manifests.md. Check yours:',
+    advice: 'docs/use/manifests.md lists the supported kinds. Check a manifest:',
     use: 'validate FILE',
   },
-  { typed: 'cordon', advice: 'There is no scheduler here. Stop all pods until they are started:', use: 'stop --all' },
-  { typed: 'drain', advice: 'There is no scheduler here. Stop all pods until they are started:', use: 'stop --all' },
+  {
+    typed: 'cordon',
+    advice: 'There is no scheduler here. Stop all pods until you start them again:',
+    use: 'stop --all',
+  },
+  {
+    typed: 'drain',
+    advice: 'There is no scheduler here. Stop all pods until you start them again:',
+    use: 'stop --all',
+  },
   { typed: 'uncordon', advice: 'There is no scheduler here. Start stopped pods:', use: 'start --all' },
-  { typed: 'taint', advice: 'There is no scheduler here. Stop a pod until it is started:', use: 'stop POD' },
+  { typed: 'taint', advice: 'There is no scheduler here. Stop a pod until you start it again:', use: 'stop POD' },
   { typed: 'pods', use: 'ps {args}' },
   { typed: 'po', use: 'ps {args}' },
   { typed: 'node', use: 'top node' },
@@ -106,18 +118,18 @@ const podman: readonly Habit[] = [
   { typed: 'volume', advice: 'Claims are volumes of pods. List them:', use: 'get pvc' },
   { typed: 'network', advice: 'Show the addresses of pods:', use: 'ps -o wide' },
   { typed: 'system prune', use: 'images prune' },
-  { typed: 'system df', advice: 'Show what images take:', use: 'images list' },
+  { typed: 'system df', advice: 'Show the sizes of images:', use: 'images list' },
   { typed: 'system', advice: 'Check this machine:', use: 'doctor' },
   { typed: 'save', use: 'images bundle -o FILE' },
   { typed: 'export', advice: 'Copy files out of a container:', use: 'cp POD:PATH PATH' },
   {
     typed: 'login',
-    advice: 'docs/use/images.md shows where credentials of registries belong. Then',
+    advice: 'docs/use/images.md shows where to put registry credentials. Then',
     use: 'images pull IMAGE',
   },
   {
     typed: 'logout',
-    advice: 'docs/use/images.md shows where credentials of registries belong. Then',
+    advice: 'docs/use/images.md shows where to put registry credentials. Then',
     use: 'images pull IMAGE',
   },
   { typed: 'build', advice: otherTool, use: 'images load FILE' },
@@ -161,10 +173,13 @@ const systemd: readonly Habit[] = [
   { typed: 'journal', use: 'logs {args|POD}' },
   { typed: 'enable', use: 'install-service' },
   { typed: 'disable', use: 'uninstall-service' },
-  { typed: 'reload', advice: 'The agent follows its manifests. For its configuration: systemctl reload kubelet-ts' },
+  {
+    typed: 'reload',
+    advice: 'The agent reloads changed manifests itself. To reload its configuration: systemctl reload kubelet-ts',
+  },
   {
     typed: 'daemon-reload',
-    advice: 'The agent follows its manifests. For its configuration: systemctl reload kubelet-ts',
+    advice: 'The agent reloads changed manifests itself. To reload its configuration: systemctl reload kubelet-ts',
   },
   { typed: 'try-restart', use: 'restart {args|POD}' },
   { typed: 'is-active', use: 'wait {args|POD} --timeout 0' },
@@ -206,32 +221,37 @@ const flags: readonly Habit[] = [
   {
     typed: 'exec',
     flags: ['-u', '--user'],
-    advice: 'exec runs as the user of the container. For another one, with tools of another image:',
+    advice: 'exec runs as the user of the container. For another user or other tools:',
     use: 'debug POD --image IMAGE',
   },
   {
     typed: 'exec',
     flags: ['-w', '--workdir'],
-    advice: 'exec starts in the folder of the container. Change it there:',
+    advice: 'exec starts in the working directory of the container. Change it in the command:',
     use: "exec POD -- sh -c 'cd FOLDER && COMMAND'",
   },
-  { typed: 'exec', flags: ['-e', '--env'], advice: 'Set variables there:', use: 'exec POD -- env NAME=VALUE COMMAND' },
+  {
+    typed: 'exec',
+    flags: ['-e', '--env'],
+    advice: 'Set variables in the command:',
+    use: 'exec POD -- env NAME=VALUE COMMAND',
+  },
   {
     typed: 'exec',
     flags: ['-d', '--detach'],
-    advice: 'Run it in the background there:',
+    advice: 'Run it in the background:',
     use: "exec POD -- sh -c 'COMMAND &'",
   },
   {
     typed: 'stop',
     flags: ['-t', '--time'],
-    advice: 'terminationGracePeriodSeconds of the pod says when it is killed. To wait no longer than that:',
+    advice: 'terminationGracePeriodSeconds of the pod decides when it is killed. To limit the wait:',
     use: 'stop POD --timeout SECONDS',
   },
   {
     typed: 'restart',
     flags: ['-t', '--time'],
-    advice: 'terminationGracePeriodSeconds of the pod says when it is killed. To wait no longer than that:',
+    advice: 'terminationGracePeriodSeconds of the pod decides when it is killed. To limit the wait:',
     use: 'restart POD --timeout SECONDS',
   },
   { typed: 'ps', flags: ['--format'], use: 'ps -o custom-columns=NAME:.metadata.name,IP:.status.podIP' },
@@ -244,10 +264,10 @@ const flags: readonly Habit[] = [
   { typed: 'ps', flags: ['--no-trunc'], use: 'ps -o wide' },
 ];
 
-/** What hands type that know other programs, and what to do here. */
+/** Commands that users of other programs type, and what to use here. */
 export const habits: readonly Habit[] = [...kubectl, ...podman, ...crictl, ...systemd, ...others, ...flags];
 
-/** Words that name a program or a kind of object before a command. What follows them is meant. */
+/** Words that name a program or a kind of object before a command. Only the words after them count. */
 export const droppedWords: readonly string[] = [
   ...['kubelet-ts', 'kubectl', 'k', 'oc', 'podman', 'docker', 'nerdctl', 'crictl', 'systemctl', 'sudo'],
   ...['container', 'containers', 'pod'],

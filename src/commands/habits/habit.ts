@@ -5,8 +5,8 @@ export interface Habit {
   /** Absent: anything may follow. Otherwise one of these flags, such as `-it`, must be among the first words. */
   flags?: readonly string[];
   /**
-   * The command to use instead. `{args}` stands for the words that were typed after `typed`, with the flags that our
-   * commands have too. `{pod}` stands for the first of these words. `{args|POD}` is `POD` if none was typed.
+   * The command to use instead. `{args}` stands for the args after `typed`, with the flags that our commands have too.
+   * `{pod}` stands for the first of these args. `{args|POD}` is `POD` if there are none.
    */
   use?: string;
   /** What to do, or why another command is used. */

@@ -17,7 +17,7 @@ import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { resolvePods } from './declared-images.ts';
 import { sizeText } from './list-images.ts';
-import { type ImageFlags, openStore, untilSignalled } from './open-images.ts';
+import { type ImageFlags, openStore, abortOnSignal } from './open-images.ts';
 
 export interface BundleFlags extends ImageFlags {
   /** The archive to write. */
@@ -43,7 +43,7 @@ export async function bundleImages(paths: readonly string[], flags: BundleFlags,
   const names = bundledNames(needed, images);
   const store = await openStore(flags, 'bundling images');
   const isShown = deps.stderr.isTTY === true;
-  const { bytes, sha256 } = await untilSignalled((signal) =>
+  const { bytes, sha256 } = await abortOnSignal((signal) =>
     exportImageArchive(store, names, file, {
       clock: systemClock,
       signal,
@@ -63,7 +63,7 @@ export function bundledNames(needed: readonly NeededImage[], images: readonly Im
   if (needed.length === 0) throw new UserError('the manifests need no image', { hint: 'Name manifests with pods.' });
   const missing = missingImages(needed, images);
   if (missing.length > 0) {
-    throw new UserError(`nothing was written, the runtime does not have these images:\n${neededText(missing)}`, {
+    throw new UserError(`nothing was written, because the runtime lacks these images:\n${neededText(missing)}`, {
       hint: `Pull them: kubelet-ts images pull ${missing.map(({ image }) => image).join(' ')}`,
     });
   }

@@ -17,7 +17,7 @@ export async function manifestsOf(paths: readonly string[], deps: CommandDeps): 
   const update = await readManifests({
     manifests: paths,
     nodeName: nodeNameOf(hostname()),
-    // Images of volumes count wherever the manifests will run.
+    // Counts images of volumes too, whichever node will run the manifests.
     featureGates: { ...defaultFeatureGates, ImageVolume: true },
     stdin,
   });

@@ -7,14 +7,15 @@ import { UserError } from '../../errors.ts';
 import { readFailure } from '../../files/file-failure.ts';
 import { visible } from '../../text/visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { type ImageFlags, openStore, startManaged, untilSignalled } from './open-images.ts';
+import { type ImageFlags, openStore, startManaged, abortOnSignal } from './open-images.ts';
 
-/** Imports an archive from a file or an input of that name. Resolves to the names of its images. */
+/** Imports an archive from a file, or from an input with that name. Resolves to the names of its images. */
 type ImportArchive = (file: string, input: Readable | undefined) => Promise<string[]>;
 
 /**
- * Imports archives into the containerd that the flags mean, and prints the names of their images. `-` is stdin. Rejects
- * with a `UserError` for another runtime, because the CRI has no import. Starts no containerd if a file cannot be read.
+ * Imports archives into the containerd that the flags select, and prints the names of their images. `-` is stdin.
+ * Rejects with a `UserError` for another runtime, because the CRI has no import. Does not start containerd if a file
+ * cannot be read.
  */
 export async function loadImages(files: readonly string[], flags: ImageFlags, deps: CommandDeps): Promise<void> {
   const loadAll = async (importArchive: ImportArchive): Promise<void> => {
@@ -25,13 +26,13 @@ export async function loadImages(files: readonly string[], flags: ImageFlags, de
       for (const name of names) deps.stdout.write(`Loaded image: ${visible(name)}\n`);
     }
   };
-  // For another user the missing right is the error to report, and nothing is started.
+  // Without root, the missing permission is the error to report, and nothing is started.
   const paths = process.getuid?.() === 0 ? files.filter((file) => file !== '-') : [];
   for (const path of paths) await requireReadable(resolve(path));
-  await untilSignalled((signal) => withImporter(flags, signal, loadAll));
+  await abortOnSignal((signal) => withImporter(flags, signal, loadAll));
 }
 
-/** Does not open the file, because a named pipe can be read once. */
+/** Does not open the file, because a named pipe can be read only once. */
 async function requireReadable(file: string): Promise<void> {
   const failed = `Could not import the image archive ${file}`;
   try {
@@ -45,7 +46,7 @@ async function requireReadable(file: string): Promise<void> {
 
 function pipedStdin({ stdin }: CommandDeps): Readable {
   if (stdin.isTTY !== true) return stdin;
-  throw new UserError('stdin is a terminal, and an image archive is no text', {
+  throw new UserError('stdin is a terminal, not an image archive', {
     hint: 'Name a file, or pipe the archive: docker save IMAGE | kubelet-ts images load -',
   });
 }

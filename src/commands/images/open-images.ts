@@ -12,14 +12,14 @@ export interface ImageFlags {
   containerRuntimeEndpoint?: string;
 }
 
-/** The images of the runtime that these flags mean. `task` is the subject of the error for another runtime. */
+/** The images of the runtime that these flags select. `task` is the subject of the error for another runtime. */
 export async function openStore(flags: ImageFlags, task: string): Promise<ImageStore> {
   const { rootDir, containerRuntimeEndpoint: flag } = flags;
   const { endpoint } = await findRuntimeOfAgent({ rootDir, flag });
   return imageStoreOf(endpoint, task);
 }
 
-/** The managed containerd if the flags mean it, started if it does not run. It keeps running after its release. */
+/** The managed containerd, if the flags select it. Starts it if it does not run. It keeps running after its release. */
 export async function startManaged(flags: ImageFlags, signal?: AbortSignal): Promise<ManagedContainerd | undefined> {
   const { rootDir, containerRuntimeEndpoint: flag } = flags;
   const { managed } = await findRuntimeOfAgent({ rootDir, flag });
@@ -40,10 +40,10 @@ export async function startManaged(flags: ImageFlags, signal?: AbortSignal): Pro
 const interruptedExitCode = 130;
 
 /** Aborts at the first SIGINT or SIGTERM during `use`, so that it can clean up. */
-export async function untilSignalled<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function abortOnSignal<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
-    abort.abort(new UserError(`ended by ${signal}`, { exitCode: interruptedExitCode }));
+    abort.abort(new UserError(`stopped by ${signal}`, { exitCode: interruptedExitCode }));
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {

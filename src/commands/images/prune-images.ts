@@ -22,7 +22,7 @@ export interface PruneFlags extends ImageFlags {
 
 /**
  * Removes the images that no container of any owner and no pod of the agent uses. Keeps pinned images, pause images and
- * images of the archives in the root-dir. Asks before, on a terminal.
+ * images of the archives in the root-dir. Asks for confirmation on a terminal.
  */
 export async function pruneImages(flags: PruneFlags, deps: CommandDeps): Promise<void> {
   await withRuntime(deps.connect(flags), async (connection) => {
@@ -45,7 +45,7 @@ export async function pruneImages(flags: PruneFlags, deps: CommandDeps): Promise
   });
 }
 
-/** The images that are unused after the confirmation too, because a container may have started meanwhile. */
+/** The images that are still unused after the confirmation, because a container may have started meanwhile. */
 async function stillUnused(
   confirmed: readonly Image[],
   flags: PruneFlags,
@@ -54,7 +54,7 @@ async function stillUnused(
 ): Promise<Image[]> {
   const ids = new Set((await findUnused(flags, connection)).map(({ id }) => id));
   for (const image of confirmed.filter(({ id }) => !ids.has(id))) {
-    stderr.write(`Skipped image, which is used or gone now: ${visible(nameOf(image))}\n`);
+    stderr.write(`Skipped image, because it was used or removed meanwhile: ${visible(nameOf(image))}\n`);
   }
   return confirmed.filter(({ id }) => ids.has(id));
 }
@@ -102,7 +102,7 @@ async function isConfirmed(images: readonly Image[], total: string, { stdin, std
   }
 }
 
-/** Removes what it can. Rejects with a `UserError` that lists the images that stayed. */
+/** Removes as many as possible. Rejects with a `UserError` that lists the images that could not be removed. */
 async function removeAll(unused: readonly Image[], { images }: RuntimeConnection, deps: CommandDeps): Promise<void> {
   const failed: string[] = [];
   let reclaimed = 0n;

@@ -21,19 +21,19 @@ import { visible } from '../../text/visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { PullsLine } from './pulls-line.ts';
 import { manifestsOf } from './declared-images.ts';
-import { type ImageFlags, startManaged, untilSignalled } from './open-images.ts';
+import { type ImageFlags, startManaged, abortOnSignal } from './open-images.ts';
 
 export interface PullFlags extends ImageFlags {
   /** Manifests whose images are pulled. */
   filename?: string[];
-  /** Number of images that are pulled at a time. */
+  /** Number of images to pull in parallel. */
   parallel: number;
   imageCredentialProviderConfig?: string;
   imageCredentialProviderBinDir?: string;
 }
 
-/** An image, and the pods whose credentials are tried for it in turn. No two have the same. */
-interface Wanted {
+/** An image, and the pods whose credentials are tried for it in order. No two pods have the same credentials. */
+interface WantedImage {
   image: string;
   pods: Pod[];
 }
@@ -56,7 +56,7 @@ export async function pullImages(images: readonly string[], flags: PullFlags, de
   const credentials = await openCredentials(flags, configObjects);
   (await startManaged(flags))?.release();
   const failures = await withRuntime(deps.connect(flags), (connection) =>
-    untilSignalled((signal) => pullAll(wanted, { connection, credentials, parallel: flags.parallel, deps, signal })),
+    abortOnSignal((signal) => pullAll(wanted, { connection, credentials, parallel: flags.parallel, deps, signal })),
   );
   const failed = wanted.flatMap(({ image }) => {
     const failure = failures.get(image);
@@ -70,15 +70,18 @@ export async function pullImages(images: readonly string[], flags: PullFlags, de
 }
 
 /**
- * The named images, then those of the pods, each once. `never`: images that no pod lets the agent pull. Throws a
- * `UserError` for a name that is not valid.
+ * The named images, then those of the pods, each once. `never` lists the images that only pods with imagePullPolicy
+ * Never use. Throws a `UserError` for an invalid name.
  */
-export function wantedImages(images: readonly string[], pods: readonly Pod[]): { wanted: Wanted[]; never: string[] } {
+export function wantedImages(
+  images: readonly string[],
+  pods: readonly Pod[],
+): { wanted: WantedImage[]; never: string[] } {
   const all = [
     ...images.map((image) => ({ image, pod: noPod, pullPolicy: undefined })),
     ...pods.flatMap((pod) => imageUses(pod).map((use) => ({ ...use, pod }))),
   ];
-  const wanted = new Map<string, Wanted>();
+  const wanted = new Map<string, WantedImage>();
   const never = new Map<string, string>();
   for (const { image, pod, pullPolicy } of all) {
     const reference = pullReference(image);
@@ -93,17 +96,17 @@ export function wantedImages(images: readonly string[], pods: readonly Pod[]): {
   return { wanted: [...wanted.values()], never: unwanted.map(([, image]) => image) };
 }
 
-const withPod = ({ image, pods }: Wanted, pod: Pod): Wanted => ({
+const withPod = ({ image, pods }: WantedImage, pod: Pod): WantedImage => ({
   image,
   pods: pods.some((known) => secretsKey(known) === secretsKey(pod)) ? pods : [...pods, pod],
 });
 
-/** The same for two pods that name the same Secrets. */
+/** The same key for two pods that name the same Secrets. */
 function secretsKey({ metadata: { namespace }, spec: { imagePullSecrets = [] } }: Pod): string {
   return imagePullSecrets.length === 0 ? '' : JSON.stringify([namespace, imagePullSecrets]);
 }
 
-/** Images of the command line have the credentials of the node alone. */
+/** Images named on the command line use only the credentials of the node. */
 const noPod: Pod = { metadata: { name: '', namespace: '', uid: '' }, spec: { containers: [] } };
 
 async function openCredentials(flags: PullFlags, configObjects: ConfigObjects): Promise<PullCredentials> {
@@ -120,14 +123,17 @@ async function openCredentials(flags: PullFlags, configObjects: ConfigObjects): 
 interface PullRequest {
   connection: RuntimeConnection;
   credentials: PullCredentials;
-  /** Number of images that are pulled at a time. */
+  /** Number of images to pull in parallel. */
   parallel: number;
   deps: Pick<CommandDeps, 'stdout' | 'stderr'>;
   signal: AbortSignal;
 }
 
-/** Pulls the images and prints each that is done. Resolves with the errors by image. Rejects when the signal aborts. */
-async function pullAll(wanted: readonly Wanted[], request: PullRequest): Promise<Map<string, string>> {
+/**
+ * Pulls the images and prints each one when it is pulled. Resolves with the errors by image. Rejects when the signal
+ * aborts.
+ */
+async function pullAll(wanted: readonly WantedImage[], request: PullRequest): Promise<Map<string, string>> {
   const { connection, credentials, deps, signal } = request;
   const { stdout, stderr } = deps;
   const store = contentStore(connection.runtime);
@@ -143,7 +149,7 @@ async function pullAll(wanted: readonly Wanted[], request: PullRequest): Promise
   const warning = (_reason: string, message: string): void => {
     stderr.write(`warning: ${visible(message)}\n`);
   };
-  const pull = async ({ image, pods }: Wanted): Promise<void> => {
+  const pull = async ({ image, pods }: WantedImage): Promise<void> => {
     const one = (auth: RegistryCredentials | undefined): Promise<unknown> =>
       unlessStalled(
         (bounded) =>
@@ -159,7 +165,7 @@ async function pullAll(wanted: readonly Wanted[], request: PullRequest): Promise
   };
   const failures = new Map<string, string>();
   const limit = pLimit(request.parallel);
-  const pullAndReport = async (one: Wanted): Promise<void> => {
+  const pullAndReport = async (one: WantedImage): Promise<void> => {
     if (signal.aborted) return;
     try {
       await pull(one);

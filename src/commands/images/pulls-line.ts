@@ -1,7 +1,7 @@
 import { type PrintedPull, pullText } from '../../api/values/pod-printer.ts';
 import type { Clock } from '../../clock.ts';
 
-/** Beside a terminal, for the log of a CI job or of a script. */
+/** For the log of a CI job or a script, which is not a terminal. */
 const logPeriodMs = 10_000;
 
 interface Output {
@@ -9,7 +9,7 @@ interface Output {
   write(text: string): unknown;
 }
 
-/** How far several pulls are together: one line that changes on a terminal, else a line every ten seconds. */
+/** The progress of several pulls: one changing line on a terminal, else a line every ten seconds. */
 export class PullsLine {
   private readonly output: Output;
   private readonly count: number;
@@ -27,13 +27,13 @@ export class PullsLine {
     if (output.isTTY !== true) void this.writeEachPeriod(clock, ended.signal);
   }
 
-  /** `figures` are those of all layers since the first pull began. */
-  progressed(figures: PrintedPull): void {
-    this.progress = figures;
+  /** `pull` has the totals of all layers since the first pull began. */
+  progressed(pull: PrintedPull): void {
+    this.progress = pull;
     this.paint();
   }
 
-  /** Runs `write`, which writes lines, above the line. */
+  /** Clears the line, runs `write`, which prints lines, and draws the line again. */
   ended(write: () => void): void {
     this.done += 1;
     this.clear();

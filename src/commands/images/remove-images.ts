@@ -23,7 +23,7 @@ export interface RemoveFlags extends ImageFlags {
   force: boolean;
 }
 
-/** What uses images. */
+/** The pods, containers and sandboxes that use images. */
 interface Users {
   needed: readonly NeededImage[];
   containers: readonly Container[];
@@ -31,35 +31,35 @@ interface Users {
   pauseImages: readonly string[];
 }
 
-/** An image that a word of the command line names. */
+/** An image that an arg names. */
 interface ResolvedImage {
   word: string;
   image: Image;
-  /** The one of several names of the image that goes alone. Undefined if the image goes. */
+  /** The name to remove if the image has other names. Undefined to remove the whole image. */
   tag: string | undefined;
 }
 
 /**
- * Removes images by name or id. Of an image with further names only the given names go, unless `force` is set. Without
- * `force` it removes nothing if one of the images or names is in use.
+ * Removes images by name or id. If an image has other names, only the given names are removed, unless `force` is set.
+ * Without `force`, removes nothing if one of the images or names is in use.
  */
 export async function removeImages(words: readonly string[], flags: RemoveFlags, deps: CommandDeps): Promise<void> {
   await withRuntime(deps.connect(flags), async (connection) => {
     const { images } = await connection.images.listImages({});
     const named = words.map((word) => ({ word, image: imageNamed(word, images) }));
-    const meant = named.map(({ word, image }): ResolvedImage => {
-      return { word, image, tag: flags.force ? undefined : tagAlone(word, image, named) };
+    const resolved = named.map(({ word, image }): ResolvedImage => {
+      return { word, image, tag: flags.force ? undefined : onlyTag(word, image, named) };
     });
     if (!flags.force) {
       const users = await usersOf(connection, flags, deps);
-      const refusals = meant.flatMap((one) => whyKept(one, users) ?? []);
+      const refusals = resolved.flatMap((one) => keptBecause(one, users) ?? []);
       if (refusals.length > 0) {
-        throw new UserError(refusals.join('\n'), { hint: 'No image was removed. --force removes it nevertheless.' });
+        throw new UserError(refusals.join('\n'), { hint: 'No image was removed. Remove it anyway with --force.' });
       }
     }
-    const tags = [...new Set(meant.flatMap(({ tag }) => tag ?? []))];
+    const tags = [...new Set(resolved.flatMap(({ tag }) => tag ?? []))];
     if (tags.length > 0) await untagImages(tags, connection, flags, deps);
-    for (const image of new Set(meant.flatMap((one) => (one.tag === undefined ? [one.image] : [])))) {
+    for (const image of new Set(resolved.flatMap((one) => (one.tag === undefined ? [one.image] : [])))) {
       try {
         await connection.images.removeImage({ image: { image: image.id } });
       } catch (cause) {
@@ -70,8 +70,8 @@ export async function removeImages(words: readonly string[], flags: RemoveFlags,
   });
 }
 
-/** The tag that a word names, if the image has tags that no word names, and no word is the image itself. */
-function tagAlone(
+/** The tag that an arg names, if the image has tags that no arg names and no arg names the image itself. */
+function onlyTag(
   word: string,
   image: Image,
   all: readonly Pick<ResolvedImage, 'word' | 'image'>[],
@@ -83,18 +83,18 @@ function tagAlone(
   return hasOthers && !isWholeNamed ? repoTags.find((tag) => imageKey(tag) === imageKey(word)) : undefined;
 }
 
-/** Shortest start of an id that is taken for one. */
-const minIDLength = 6;
+/** Shortest prefix that is accepted as an id. */
+const minIDPrefixLength = 6;
 
-/** Finds an image by name, digest, id or start of an id. Throws a `UserError` unless exactly one image has it. */
+/** Finds an image by name, digest, id or id prefix. Throws a `UserError` unless exactly one image matches. */
 function imageNamed(name: string, images: readonly Image[]): Image {
   const key = imageKey(name);
   const named = images.find((image) => imageKeys(image).includes(key));
   if (named !== undefined) return named;
   const start = name.replace(/^sha256:/, '');
-  const isStart = new RegExp(`^[0-9a-f]{${minIDLength},64}$`).test(start);
+  const isStart = new RegExp(`^[0-9a-f]{${minIDPrefixLength},64}$`).test(start);
   const [first, ...others] = isStart ? images.filter(({ id }) => id.replace(/^sha256:/, '').startsWith(start)) : [];
-  if (others.length > 0) throw new UserError(`${others.length + 1} images have an id that begins with ${name}`);
+  if (others.length > 0) throw new UserError(`${others.length + 1} images have an id that starts with ${name}`);
   if (first !== undefined) return first;
   const near = nearestName(
     shortName(key),
@@ -105,7 +105,7 @@ function imageNamed(name: string, images: readonly Image[]): Image {
   });
 }
 
-/** Without the parts that most names share, because those make all names alike. */
+/** Without the common parts of image names, which would make all names similar. */
 const shortName = (name: string): string => name.replace(/^docker\.io\/(library\/)?/, '').replace(/:latest$/, '');
 
 async function usersOf(
@@ -127,15 +127,15 @@ async function usersOf(
   return { needed: neededImages(pods ?? []), containers, pauseImages: pauseImages.map(imageKey) };
 }
 
-/** Why the image or its name is kept. Returns undefined if nothing uses it. */
-function whyKept({ word, image, tag }: ResolvedImage, users: Users): string | undefined {
+/** Why the image or its name is kept. Returns undefined if it is unused. */
+function keptBecause({ word, image, tag }: ResolvedImage, users: Users): string | undefined {
   const keys = new Set(tag === undefined ? imageKeys(image) : [imageKey(tag)]);
   const isUsed = (key: string): boolean => keys.has(key);
   const declaring = users.needed.filter((needed) => isUsed(imageKey(needed.image))).flatMap(({ pods }) => pods);
   if (declaring.length > 0) return `image ${word} is used by ${counted('pod', [...new Set(declaring)])}`;
   const running = users.containers.filter((container) => [...usedImageKeys([container])].some(isUsed));
   if (running.length > 0) return `image ${word} is used by ${counted('container', running.map(containerTitle))}`;
-  if (users.pauseImages.some(isUsed)) return `image ${word} is kept for the sandboxes of all pods`;
+  if (users.pauseImages.some(isUsed)) return `image ${word} is used by the sandboxes of all pods`;
   return undefined;
 }
 
@@ -149,7 +149,7 @@ const counted = (what: string, names: readonly string[]): string =>
   `${what}${names.length === 1 ? '' : 's'} ${names.join(', ')}`;
 
 /**
- * Removes names of images that have others. Resolves when the CRI does not list them. It needs ctr, because
+ * Removes names of images that have other names. Resolves when the CRI no longer lists them. Needs ctr, because
  * containerd's CRI removes an image with all its names.
  */
 async function untagImages(

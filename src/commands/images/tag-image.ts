@@ -34,7 +34,7 @@ export async function tagImage(source: string, target: string, flags: ImageFlags
   });
 }
 
-/** The full name, because containerd knows no short ones. */
+/** The full name, because containerd accepts no short ones. */
 function targetName(target: string): string {
   const name = parseImageName(target);
   if (name?.digest === '') return imageKey(target);

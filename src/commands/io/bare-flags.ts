@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 
 /**
- * Parses flags with an optional value as kubectl does: the next word is the value only if it is one of the choices. So
- * `stop --wait web` names the pod web. A flag without a value has its preset.
+ * Parses flags with an optional value as kubectl does: the next arg is the value only if it is one of the choices, so
+ * `stop --wait web` names the pod web. A flag without a value gets its preset.
  */
 export function readBareFlags(command: Command): Command {
   command.parseOptions = (argv) => {

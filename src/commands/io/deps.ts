@@ -7,7 +7,7 @@ export interface CommandDeps {
   stdin: InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
-  /** Sets the exit code of a command that ends without an error. */
+  /** Sets the exit code of a command that finishes without an error. */
   setExitCode(exitCode: number): void;
 }
 

@@ -4,7 +4,7 @@ import { UserError } from '../../errors.ts';
 /** As in docker and podman; kubectl has none. */
 export const defaultDetachKeys = 'ctrl-p,ctrl-q';
 
-/** Bytes of a sequence of keys such as `ctrl-p,ctrl-q`, which may be empty. Throws a `UserError` if it is invalid. */
+/** The bytes of a key sequence such as `ctrl-p,ctrl-q`, which may be empty. Throws a `UserError` if it is invalid. */
 export function parseDetachKeys(text: string): Buffer {
   if (text === '') return Buffer.alloc(0);
   return Buffer.from(text.split(',').map((key) => parseKey(key, text)));
@@ -19,11 +19,14 @@ function parseKey(key: string, text: string): number {
   });
 }
 
-/** Passes keys on. Calls `detach` once at `keys`, and passes nothing on from there. A beginning of `keys` waits. */
+/**
+ * Passes input on. Calls `detach` once `keys` are typed, and passes nothing on from there. Holds back a prefix of
+ * `keys` until it is clear.
+ */
 export class DetachFilter extends Transform {
   readonly #keys: Buffer;
   readonly #detach: () => void;
-  /** Number of bytes of `keys` that have arrived and wait. */
+  /** Number of bytes of `keys` that have arrived and are held back. */
   #matched = 0;
   #isDetached = false;
 
@@ -35,7 +38,7 @@ export class DetachFilter extends Transform {
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     const passed: number[] = [];
-    for (const byte of chunk) if (!this.#isDetached) this.#take(byte, passed);
+    for (const byte of chunk) if (!this.#isDetached) this.#pass(byte, passed);
     done(null, passed.length > 0 ? Buffer.from(passed) : undefined);
   }
 
@@ -43,7 +46,7 @@ export class DetachFilter extends Transform {
     done(null, this.#isDetached ? undefined : this.#keys.subarray(0, this.#matched));
   }
 
-  #take(byte: number, passed: number[]): void {
+  #pass(byte: number, passed: number[]): void {
     if (this.#keys.length === 0) {
       passed.push(byte);
       return;

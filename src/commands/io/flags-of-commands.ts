@@ -3,19 +3,19 @@ import { UserError } from '../../errors.ts';
 import { shellLine } from '../../text/shell-word.ts';
 
 /**
- * Refuses flags after the first word of a command in a container, unless `--` comes before. They could be meant for
+ * Refuses flags after the first arg of a command in a container, unless `--` comes before, because they could be for
  * either program.
  */
 export function refuseFlagsOfCommands(command: Command): Command {
   command.parseOptions = (argv) => {
     const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
-    const words = argv.slice(0, end);
-    const at = commandIndex(command, words);
-    const flag = words.slice(at).find((word) => isFlag(word));
+    const args = argv.slice(0, end);
+    const at = commandIndex(command, args);
+    const flag = args.slice(at).find((word) => isFlag(word));
     if (flag !== undefined) {
-      const meant = ['kubelet-ts', command.name(), ...argv.slice(0, at), '--', ...argv.slice(at)];
-      throw new UserError(`${flag} stands after the command without --, so it is unclear which program it is for`, {
-        hint: `If it is for the command: ${shellLine(meant)}. Otherwise write it before the command.`,
+      const separated = ['kubelet-ts', command.name(), ...argv.slice(0, at), '--', ...argv.slice(at)];
+      throw new UserError(`${flag} follows the command without --, so it could be for either program`, {
+        hint: `If it is for the command: ${shellLine(separated)}. Otherwise write it before the command.`,
       });
     }
     return Command.prototype.parseOptions.call(command, argv);
@@ -25,17 +25,17 @@ export function refuseFlagsOfCommands(command: Command): Command {
 
 const isFlag = (word: string): boolean => word.startsWith('-') && word !== '-';
 
-/** The index of the second word that is neither a flag nor its value. The first one is the pod. */
+/** The index of the second arg that is neither a flag nor a flag's value. The first one is the pod. */
 function commandIndex(command: Command, words: readonly string[]): number {
-  const isValue = (index: number): boolean => takesNext(command, words[index - 1] ?? '');
+  const isValue = (index: number): boolean => hasValueNext(command, words[index - 1] ?? '');
   const [, second = words.length] = words.flatMap((word, index) => (isFlag(word) || isValue(index) ? [] : [index]));
   return second;
 }
 
-/** True if the next word is the value of this flag, or of the last one in a group such as `-itc`. */
-function takesNext({ options }: Command, word: string): boolean {
+/** True if the next arg is the value of this flag, or of the last one in a group such as `-itc`. */
+function hasValueNext({ options }: Command, word: string): boolean {
   if (word.startsWith('--')) return options.some(({ long, required }) => required && long === word);
-  const takesValue = (letter: string): boolean =>
+  const hasValue = (letter: string): boolean =>
     options.some(({ short, required }) => required && short === `-${letter}`);
-  return isFlag(word) && Array.from(word.slice(1)).findIndex(takesValue) === word.length - 2;
+  return isFlag(word) && Array.from(word.slice(1)).findIndex(hasValue) === word.length - 2;
 }

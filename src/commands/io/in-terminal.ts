@@ -3,12 +3,12 @@ import type { SessionStreams } from '../../cri/streaming/container-session.ts';
 import type { CommandDeps } from './deps.ts';
 import { openTerminal } from './terminal.ts';
 
-/** A shell's exit code for a process killed by SIGPIPE, which kubectl is too. */
+/** A shell's exit code for a process killed by SIGPIPE, as kubectl is. */
 const brokenPipeExitCode = 141;
 
 /**
  * Runs a session on the streams of this program, with its terminal if `tty` is wanted and stdin is one. Resolves with
- * the exit code of `session`, or the one for a signal or a closed output that ended it. Restores the terminal.
+ * the exit code of `session`, or that of the signal or closed output that stopped it. Restores the terminal.
  */
 export async function inTerminal(
   deps: CommandDeps,

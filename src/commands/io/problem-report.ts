@@ -15,7 +15,7 @@ export interface ReportOptions {
 const severityStyles = { error: 'red', warning: 'yellow', note: 'cyan' } as const;
 
 /**
- * A problem in the form of compilers, on several lines: `file:line:column: error: field: message`, its line with a
+ * A problem in the format of compilers, on several lines: `file:line:column: error: field: message`, its line with a
  * mark, and the hint.
  */
 export function problemReport(problem: ManifestProblem, { textOf, folder, isColoured }: ReportOptions): string {

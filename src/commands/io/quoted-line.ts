@@ -7,13 +7,13 @@ export interface QuotedLine {
   mark: string;
 }
 
-/** Length of the shown part of a long line, and of its part before the mark. */
+/** Maximum length of the shown part of a line, and of its part before the mark. */
 const maxShown = 100;
 const shownBefore = 40;
 
 /**
  * Matches a document that may be a Secret: the word, a field that only a Secret has, the kind with a wrong case, and a
- * value in base64.
+ * base64 value.
  */
 const ofSecret = /\bSecret|\bstringData\b|\b[Kk]ind\W{1,20}(?:secret|SECRET)|!!binary\b/;
 
@@ -58,7 +58,7 @@ function lineStart(text: string, line: number): number | undefined {
 }
 
 /**
- * True if the document at an offset may be a Secret. A document without a kind may be a piece of any other one, which a
+ * True if the document at an offset may be a Secret. A document without a kind may be part of any other document that a
  * `---` or `...` inside a value cuts.
  */
 function mayHoldSecret(text: string, offset: number): boolean {
@@ -69,7 +69,7 @@ function mayHoldSecret(text: string, offset: number): boolean {
   return ofSecret.test(withoutEscapes(/\bkind\b/i.test(own) ? own : text));
 }
 
-/** The text with the letters behind its escapes. */
+/** Decodes the escapes of printable characters in the text. */
 function withoutEscapes(text: string): string {
   return text
     .replaceAll(/\\(?:\r\n|[\n\r\u0085])[ \t]*/g, '')

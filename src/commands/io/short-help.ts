@@ -1,8 +1,8 @@
 import { type Command, Help, type Option } from 'commander';
 
 /**
- * Groups the flags that most users need. --help shows these alone, and --help-all shows the others too. Changes no
- * other behaviour of the flags.
+ * Groups the flags that most users need. --help shows only these, and --help-all also shows the others. Does not change
+ * how flags are parsed.
  */
 export function addShortHelp(command: Command, groups: Readonly<Record<string, readonly string[]>>): Command {
   let isAll = false;

@@ -6,18 +6,18 @@ import type { CommandDeps, OutputStream } from './deps.ts';
 export interface Terminal {
   /** The terminal as streams of a session. */
   readonly sessionStreams: Pick<SessionStreams, 'tty' | 'resize' | 'signal'>;
-  /** Exit code. Set if a signal ended the session. */
+  /** Exit code. Set if a signal stopped the session. */
   readonly exitCode: number | undefined;
   /** Restores the terminal. */
   close(): void;
 }
 
-/** Signals that end the session, so that the terminal does not stay raw. ^C and ^\ are input of the command then. */
-const endingSignals = ['SIGHUP', 'SIGTERM'] as const;
+/** Signals that stop the session, so that the terminal does not stay raw. The command gets ^C and ^\ as input. */
+const stopSignals = ['SIGHUP', 'SIGTERM'] as const;
 
 /**
  * Connects the user's terminal with the command: every key and every change of size. Does nothing without `tty`,
- * without `stdin`, or if stdin is no terminal. kubectl: StreamOptions.SetupTTY
+ * without `stdin`, or if stdin is not a terminal. kubectl: StreamOptions.SetupTTY
  */
 export function openTerminal(
   { stdin, stdout, stderr }: CommandDeps,
@@ -33,7 +33,7 @@ export function openTerminal(
   let exitCode: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     exitCode = 128 + constants.signals[signal];
-    session.abort(new Error(`ended by ${signal}`));
+    session.abort(new Error(`stopped by ${signal}`));
   };
   const restore = (): void => {
     stdin.setRawMode?.(false);
@@ -41,7 +41,7 @@ export function openTerminal(
   const sizes = new AbortController();
   stdin.setRawMode?.(true);
   process.on('exit', restore);
-  for (const signal of endingSignals) process.on(signal, onSignal);
+  for (const signal of stopSignals) process.on(signal, onSignal);
   return {
     sessionStreams: { tty: true, resize: sizesOf(stdout, sizes.signal), signal: session.signal },
     get exitCode() {
@@ -51,7 +51,7 @@ export function openTerminal(
       sizes.abort();
       restore();
       process.off('exit', restore);
-      for (const signal of endingSignals) process.off(signal, onSignal);
+      for (const signal of stopSignals) process.off(signal, onSignal);
     },
   };
 }
@@ -69,7 +69,7 @@ async function* sizesOf(stdout: OutputStream, signal: AbortSignal): AsyncGenerat
   }
 }
 
-/** True for a terminal without NO_COLOR: https://no-color.org, by which an empty NO_COLOR is ignored. */
+/** True for a terminal without NO_COLOR. An empty NO_COLOR is ignored: https://no-color.org */
 export function isColoured({ isTTY }: Pick<OutputStream, 'isTTY'>): boolean {
   return isTTY === true && (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb';
 }

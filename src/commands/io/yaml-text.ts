@@ -2,8 +2,8 @@ import { stringify } from 'yaml';
 import { visibleLines } from '../../text/visible-text.ts';
 
 /**
- * A value as YAML. Keys of API objects are sorted, as by kubectl. A module of its own, because the bundle can load a
- * CommonJS library on demand only this way.
+ * A value as YAML. Keys of API objects are sorted, as kubectl does. In a separate module, because only this way the
+ * bundle loads a CommonJS library on demand.
  */
 export function yamlText(value: object): string {
   return visibleLines(stringify(value, { sortMapEntries: 'apiVersion' in value }));

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 
-/** The page of section 8 for a command, in roff, from the descriptions that --help shows. */
+/** The man page (section 8) of a command, in roff, from the descriptions that --help shows. */
 export function manPage(command: Command, { name, version }: { name: string; version: string }): string {
   const title = name.replaceAll(' ', '-');
   const options = command.options.filter(({ hidden }) => !hidden);
-  const examples = helpAfter(command);
+  const examples = trailingHelp(command);
   const help = command.createHelp();
   return lines(
     `.TH ${quoted(title.toUpperCase())} 8 "" ${quoted(`kubelet-ts ${version}`)} "kubelet-ts"`,
@@ -31,7 +31,7 @@ export function manPage(command: Command, { name, version }: { name: string; ver
   );
 }
 
-/** The names of all pages, as typed: of the program, its commands and their commands. */
+/** The names of all pages, as typed: the program, its commands and their subcommands. */
 export function pageNames(program: Command, name = 'kubelet-ts'): string[] {
   const commands = program.commands.filter((command) => command.name() !== 'help');
   return [name, ...commands.flatMap((command) => pageNames(command, `${name} ${command.name()}`))];
@@ -44,8 +44,8 @@ const section = (title: string, entries: readonly string[]): string[] =>
 
 const entry = (term: string, meaning: string): string => `.TP\n.B ${text(term)}\n${text(meaning)}`;
 
-/** The text that addHelpText put after the options. */
-function helpAfter(command: Command): string {
+/** The text that addHelpText added after the options. */
+function trailingHelp(command: Command): string {
   let written = '';
   command.configureOutput({
     writeOut: (part) => {
@@ -58,7 +58,7 @@ function helpAfter(command: Command): string {
 
 const firstSentence = (description: string): string => description.split(/\.\s/)[0] ?? '';
 
-/** Text that roff prints as it is. A line must not look like a request. */
+/** Escapes text so that roff prints it unchanged. A line must not start like a request. */
 const text = (plain: string): string =>
   plain
     .replaceAll('\\', '\\e')

@@ -3,7 +3,7 @@ import { formatTable } from '../../text/format-table.ts';
 import { parseJSONPath, valuesAt, valueText } from './json-path.ts';
 
 /**
- * Prepares columns such as `NAME:.metadata.name,IP:.status.podIP`. Returns a function that makes their table. Throws a
+ * Parses columns such as `NAME:.metadata.name,IP:.status.podIP`. Returns a function that formats their table. Throws a
  * `UserError` if the text describes no columns. kubectl: pkg/cmd/get/customcolumn.go
  */
 export function parseColumns(text: string): (items: readonly unknown[], headers: boolean) => Promise<string> {

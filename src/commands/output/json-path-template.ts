@@ -7,8 +7,8 @@ type Part =
   | { is: 'range'; path: JSONPath; parts: readonly Part[] };
 
 /**
- * Prepares a template such as `{range .items[*]}{.metadata.name}{"\n"}{end}`. Returns a function that fills it in.
- * Throws a `UserError` if the text is no template. kubectl: client-go util/jsonpath
+ * Parses a template such as `{range .items[*]}{.metadata.name}{"\n"}{end}`. Returns a function that fills it in.
+ * Throws a `UserError` if the text is not a template. kubectl: client-go util/jsonpath
  */
 export function parseTemplate(text: string): (root: unknown) => string {
   const tokens = [...text.matchAll(/\{((?:"(?:\\.|[^"\\])*"|'[^']*'|[^{}"'])*)\}|[^{}]+|[{}]/g)];
@@ -42,7 +42,7 @@ class TemplateParser {
 
   #part(whole: string, inside: string | undefined): Part {
     if (inside === undefined) {
-      if (whole === '{' || whole === '}') throw broken('a brace has no partner');
+      if (whole === '{' || whole === '}') throw broken('a brace is not closed or not opened');
       return { is: 'text', text: whole };
     }
     const [, range] = /^range\s+(.*)$/s.exec(inside) ?? [];
@@ -70,7 +70,7 @@ function unquoted(text: string): string {
   try {
     return JSON.parse(text) as string;
   } catch {
-    throw broken(`${text} is not a text in quotes`);
+    throw broken(`${text} is not a quoted string`);
   }
 }
 

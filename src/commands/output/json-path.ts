@@ -2,7 +2,7 @@ import { UserError } from '../../errors.ts';
 
 /**
  * A path into a JSON value, in kubectl's form: `.status.conditions[?(@.type=="Ready")].status`.
- * kubectl: client-go util/jsonpath/parser.go, as far as steps are named below.
+ * kubectl: client-go util/jsonpath/parser.go, for the steps below.
  */
 export type JSONPath = readonly Step[];
 
@@ -12,7 +12,7 @@ type Step =
   | { is: 'all' }
   /** This value and everything in it. */
   | { is: 'descend' }
-  /** Items from `start` to before `end`, every `step`. Negative places count from the end. */
+  /** Items from `start` to before `end`, every `step`. Negative indexes count from the end. */
   | { is: 'slice'; start: number | undefined; end: number | undefined; step: number }
   | { is: 'index'; index: number }
   | { is: 'filter'; path: JSONPath; operator: Operator | undefined; value: unknown };
@@ -30,7 +30,7 @@ export function valuesAt(root: unknown, path: JSONPath): unknown[] {
   return path.reduce<unknown[]>((values, step) => values.flatMap((value) => follow(value, step)), [root]);
 }
 
-/** Values as by `kubectl -o jsonpath`: texts as they are, other values as JSON. */
+/** Formats a value as `kubectl -o jsonpath` does: strings unchanged, other values as JSON. */
 export function valueText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined ? '' : JSON.stringify(value);
@@ -40,10 +40,10 @@ function parseSteps(path: string, whole: string): JSONPath {
   const steps: Step[] = [];
   let rest = path.replace(/^[$@]/, '');
   while (rest !== '') {
-    const taken = parseStep(rest);
-    if (taken === undefined) throw notAPath(whole, rest);
-    steps.push(...taken.steps);
-    rest = rest.slice(taken.length);
+    const parsed = parseStep(rest);
+    if (parsed === undefined) throw notAPath(whole, rest);
+    steps.push(...parsed.steps);
+    rest = rest.slice(parsed.length);
   }
   return steps;
 }
@@ -140,7 +140,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function notAPath(text: string, rest: string): UserError {
-  return new UserError(`"${text}" is not a path that is known here: it is not understood from "${rest}" on`, {
+  return new UserError(`"${text}" is not a supported path, from "${rest}" on`, {
     hint: `Write it as .metadata.name, .spec.containers[*].image or .status.conditions[?(@.type=="Ready")].status.`,
   });
 }

@@ -7,7 +7,7 @@ import { visible } from '../../text/visible-text.ts';
 
 /**
  * The agent's snapshot, for a command that works without it. Returns undefined if no agent runs, with a warning on
- * stderr if that has a `consequence`. Returns undefined with a warning if the agent is stuck or still starts.
+ * stderr if `consequence` is given. Returns undefined with a warning if the agent is stuck or still starting.
  */
 export async function agentSnapshot(
   rootDir: string,
@@ -23,7 +23,7 @@ export async function agentSnapshot(
 
 /**
  * An answer of the agent, for a command that works without it. Returns `none` if no agent runs. Returns `silent` with a
- * warning on stderr if the agent is stuck or still starts.
+ * warning on stderr if the agent is stuck or still starting.
  */
 export async function agentAnswer<T>(
   rootDir: string,
@@ -40,7 +40,7 @@ export async function agentAnswer<T>(
   }
 }
 
-/** True if the process of an agent runs on this root-dir, also one that is stuck or still starts. */
+/** True if the process of an agent runs on this root-dir, even if it is stuck or still starting. */
 export async function hasAgentProcess(rootDir: string): Promise<boolean> {
   return (await readAgentProcess(rootSocketPath(rootDir))) !== undefined;
 }

@@ -9,9 +9,9 @@ export interface Attachment {
   container: { id: string; name: string };
   stdin: boolean;
   tty: boolean;
-  /** Bytes that leave the container, on a terminal. Empty for none. */
+  /** The key sequence that detaches, on a terminal. Empty for none. */
   detachKeys: Buffer;
-  /** The same keys as the user writes them. */
+  /** The same keys as the user wrote them. */
   keysText: string;
   /** Called when the keys are typed. */
   onDetached?: () => void;
@@ -19,7 +19,7 @@ export interface Attachment {
   onOutput?: () => void;
 }
 
-/** Attaches the streams of this program to a running container. Resolves with 0 when it has ended or is left. */
+/** Attaches the streams of this program to a running container. Resolves with 0 when it exits or the user detaches. */
 export async function attachInTerminal(
   deps: CommandDeps,
   runtime: RuntimeService,
@@ -30,32 +30,34 @@ export async function attachInTerminal(
       attachToContainer(runtime, { containerID: container.id, ...all, ...(onOutput && { onOutput }) });
     if (streams.tty !== true || detachKeys.length === 0) await attachTo(streams);
     else {
-      deps.stderr.write(`Attached to container ${container.name}. ${keysText} leaves it. Enter may show a prompt.\n`);
-      await untilDetached(streams, detachKeys, attachTo, onDetached);
+      deps.stderr.write(
+        `Attached to container ${container.name}. ${keysText} detaches. Press Enter to see a prompt.\n`,
+      );
+      await runUntilDetached(streams, detachKeys, attachTo, onDetached);
     }
     return 0;
   });
 }
 
 /** Resolves when the session has ended, or at once when `keys` are typed. */
-async function untilDetached(
+async function runUntilDetached(
   streams: SessionStreams,
   keys: Buffer,
   session: (streams: SessionStreams) => Promise<void>,
   onDetached: (() => void) | undefined,
 ): Promise<void> {
-  const left = new AbortController();
+  const detached = new AbortController();
   const filter = new DetachFilter(keys, () => {
-    left.abort();
+    detached.abort();
     onDetached?.();
   });
   const { stdin, signal } = streams;
   stdin?.pipe(filter);
   try {
-    const either = AbortSignal.any([left.signal, ...(signal === undefined ? [] : [signal])]);
+    const either = AbortSignal.any([detached.signal, ...(signal === undefined ? [] : [signal])]);
     await session({ ...streams, stdin: filter, signal: either });
   } catch (error) {
-    if (!left.signal.aborted) throw error;
+    if (!detached.signal.aborted) throw error;
   } finally {
     stdin?.unpipe(filter).pause();
   }

@@ -5,11 +5,11 @@ import { inTerminal } from '../io/in-terminal.ts';
 import { type Attachment, attachInTerminal } from './attach-in-terminal.ts';
 import { LoggedOutput } from './logged-output.ts';
 import type { OpenPod } from './open-pod.ts';
-import { watchContainerEnd } from './watch-container-end.ts';
+import { watchContainerExit } from './watch-container-exit.ts';
 
 /**
- * As `attachInTerminal`, with the output from before. A container may print and end before it can be attached to: then
- * all of its output comes from its log.
+ * Like `attachInTerminal`, preceded by earlier output. If the container exits before it can be attached to, all its
+ * output comes from its log.
  */
 export async function attachWithLog(deps: CommandDeps, opened: OpenPod, attachment: Attachment): Promise<number> {
   const { runtime } = opened;
@@ -19,31 +19,31 @@ export async function attachWithLog(deps: CommandDeps, opened: OpenPod, attachme
   const print = (finished?: AbortSignal): Promise<number> => printing(deps, (streams) => log.print(streams, finished));
   const failure = await print();
   if (failure !== 0) return failure;
-  const session = { isUnderWay: false };
+  const session = { hasBegun: false };
   try {
     const exitCode = await attachInTerminal(deps, runtime, {
       ...attachment,
       onOutput: () => {
-        session.isUnderWay = true;
+        session.hasBegun = true;
       },
       onDetached: () => {
-        session.isUnderWay = true;
+        session.hasBegun = true;
         attachment.onDetached?.();
       },
     });
-    if (session.isUnderWay || exitCode !== 0) return exitCode;
+    if (session.hasBegun || exitCode !== 0) return exitCode;
   } catch (error) {
-    if (session.isUnderWay || (await isRunning(opened, id))) throw error;
+    if (session.hasBegun || (await isRunning(opened, id))) throw error;
   }
   const done = new AbortController();
   try {
-    return await print(watchContainerEnd(opened, name, done.signal));
+    return await print(watchContainerExit(opened, name, done.signal));
   } finally {
     done.abort();
   }
 }
 
-/** Resolves with 0, or the exit code for a closed output. */
+/** Resolves with 0, or with the exit code for a closed output. */
 function printing(deps: CommandDeps, print: (streams: SessionStreams) => Promise<void>): Promise<number> {
   return inTerminal(deps, { stdin: false, tty: false }, async (streams) => {
     await print(streams);

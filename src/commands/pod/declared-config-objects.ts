@@ -2,7 +2,7 @@ import type { ConfigObject } from '../../api/values/config-object.ts';
 import { readLastGood } from '../../engine/config/last-good/last-good-manifests.ts';
 import { loadManifest } from '../../engine/config/load-manifest.ts';
 
-/** An object that is no pod, and the file or URL that declares it. */
+/** An object other than a pod, and the file or URL that declares it. */
 export interface DeclaredObject {
   object: ConfigObject;
   where: string;

@@ -19,13 +19,13 @@ export interface DeclaringObject {
 }
 
 interface WantedPod {
-  /** Absent: any. */
+  /** Absent for any namespace. */
   namespace?: string | undefined;
-  /** Names that the manifest may give it: with and without the suffix of the node. */
+  /** Names that the manifest may use: with and without the suffix of the node. */
   names: readonly string[];
 }
 
-/** Finds the object that declares a pod in the files of the sources. Resolves with undefined if no file has it. */
+/** Finds the object that declares a pod in the files of the sources. Resolves with undefined if no file declares it. */
 export async function findDeclaringObject(
   sources: readonly Pick<SourceSnapshot, 'source' | 'where'>[],
   pod: WantedPod,
@@ -52,7 +52,7 @@ export async function mayDeclare(file: string, pod: WantedPod): Promise<boolean>
   return isUnread && text.split('\n').some((line) => pod.names.some((name) => isNameLine(line, name)));
 }
 
-/** True for a line such as `name: web` or `metadata: {name: "web"}`, also of a text that is not YAML. */
+/** True for a line such as `name: web` or `metadata: {name: "web"}`, even in a text that is not YAML. */
 function isNameLine(line: string, name: string): boolean {
   return [...line.matchAll(/\bname"?\s*:\s*["']?([^\s"',}]+)/g)].some(([, written]) => written === name);
 }
@@ -64,7 +64,7 @@ async function manifestFiles(sources: readonly Pick<SourceSnapshot, 'source' | '
       const names = await readdir(path);
       return names.filter((name) => ignoredBecause(name) === undefined).map((name) => join(path, name));
     } catch {
-      // A file, or a folder that is missing now.
+      // A file, or a folder that is missing.
       return [path];
     }
   });
@@ -75,7 +75,7 @@ async function readText(file: string): Promise<string | undefined> {
   try {
     return (await readRegularFile(file, maxManifestBytes, { followLinks: true })).toString('utf8');
   } catch {
-    // It is missing or may not be read. Then the answer has no lines.
+    // A missing or unreadable file has no lines to show.
     return undefined;
   }
 }
@@ -93,12 +93,12 @@ function objectIn(file: string, text: string, pod: WantedPod): DeclaringObject |
   return undefined;
 }
 
-/** True if the line, from 1, is one of the object. */
+/** True if the object spans this line, which counts from 1. */
 export function isWithin({ document, node }: ManifestObject, line: number): boolean {
   return document.positionAt(node.start).line <= line && line <= document.positionAt(lastStart(node)).line;
 }
 
-/** Where the last value of a value starts. */
+/** Where the last nested value starts. */
 function lastStart(node: ManifestNode): number {
   const values =
     node.kind === 'object' ? node.entries.map(({ value }) => value) : node.kind === 'list' ? node.items : [];

@@ -1,9 +1,9 @@
-/** The last lines of a container are enough to see what it does, or why it ended. */
+/** The last lines of a container are enough to see what it does, or why it exited. */
 const tailLines = 5;
 const tailBytes = 16 * 1024;
 const timeoutMs = 2000;
 
-/** The last lines of the log at this path. Rejects with the error of the file system. */
+/** The last lines of the log at this path. Rejects with a file system error. */
 export async function lastLines(path: string): Promise<string> {
   const { readLogs } = await import('../../engine/logs/read-logs.ts');
   const pieces: Buffer[] = [];

@@ -9,7 +9,7 @@ interface Streams {
   stderr: Writable;
 }
 
-/** The output of one instance of a container in its log. Each call prints what follows the output of the one before. */
+/** The output of one instance of a container in its log. Each call prints only what the calls before did not print. */
 export class LoggedOutput {
   readonly #path: string;
   readonly #printedBytes = { stdout: 0, stderr: 0 };
@@ -20,8 +20,8 @@ export class LoggedOutput {
   }
 
   /**
-   * Prints to the end of the log; with `finished`, to its end once that is aborted. Prints a warning if the log cannot
-   * be read.
+   * Prints up to the end of the log, or, with `finished`, up to the end that the log has once that is aborted. Prints a
+   * warning if the log cannot be read.
    */
   async print(streams: Streams, finished?: AbortSignal): Promise<void> {
     if (this.#path === '') return;

@@ -29,11 +29,14 @@ export interface PodFlags {
 export interface OpenPod {
   runtime: RuntimeService;
   pod: SelectedPod;
-  /** The pod's current manifest in the agent. Resolves with undefined if no agent answers or has the pod. */
+  /**
+   * The pod's current manifest in the agent. Resolves with undefined if no agent answers or the agent does not have the
+   * pod.
+   */
   declaredPod: () => Promise<Pod | undefined>;
   /** Why this container does not run, as reported by the agent. Returns undefined without an agent. */
-  why: (containerName: string) => string | undefined;
-  /** The init container that has begun and that this container waits for. Returns undefined without an agent. */
+  notStartedBecause: (containerName: string) => string | undefined;
+  /** The started init container that this container waits for. Returns undefined without an agent. */
   awaitedInit: (containerName: string) => PodContainer | undefined;
 }
 
@@ -53,7 +56,7 @@ export async function withPod<T>(
   });
 }
 
-/** The pod that a word names: itself, or one of a Service such as `svc/web`. */
+/** The pod that an arg names: the pod itself, or one of a Service such as `svc/web`. */
 async function resolvePod(
   { stderr }: CommandDeps,
   word: string,
@@ -68,7 +71,7 @@ async function resolvePod(
   return podOfService({ name, namespace }, { rootDir, nodeName, pods }, stderr);
 }
 
-/** The same for all pods whose labels `isSelected` accepts, sorted by namespace and name. */
+/** Like `withPod`, for all pods whose labels `isSelected` accepts, sorted by namespace and name. */
 export async function withLabelledPods<T>(
   deps: CommandDeps,
   isSelected: (labels: Record<string, string>) => boolean,
@@ -89,7 +92,7 @@ function openPod(
   { rootDir }: PodFlags,
 ): OpenPod {
   const own = snapshot?.pods.find(({ pod: { metadata } }) => metadata.uid === pod.uid);
-  const why = (containerName: string): string | undefined => own && whyNotStarted(own, containerName);
+  const notStartedBecause = (containerName: string): string | undefined => own && whyNotStarted(own, containerName);
   const awaitedInit = (containerName: string): PodContainer | undefined => {
     const name = own && pendingInit(own.pod)?.container.name;
     return name === containerName ? undefined : pod.containers.find((one) => one.name === name && hasBegun(one));
@@ -103,7 +106,7 @@ function openPod(
     });
     return known?.pods.map(podOf).find(({ metadata }) => metadata.uid === pod.uid);
   };
-  return { runtime, pod, declaredPod, why, awaitedInit };
+  return { runtime, pod, declaredPod, notStartedBecause, awaitedInit };
 }
 
 const podOf = ({ pod }: PodSnapshot): Pod => pod;

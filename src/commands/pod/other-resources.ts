@@ -1,5 +1,5 @@
 /**
- * The way to what a kind of kubectl means here, such as `node`, or one of `deploy,po`. Returns undefined for other
+ * The command that shows a kind of kubectl here, such as `node`, or one of `deploy,po`. Returns undefined for other
  * words, and for pods.
  */
 export function otherResourceHint(words: string): string | undefined {
@@ -20,10 +20,10 @@ const otherResources: readonly { names: readonly string[]; hint: string }[] = [
       ...['deployment', 'deploy', 'daemonset', 'ds', 'replicaset', 'rs', 'statefulset', 'sts'],
       ...['replicationcontroller', 'rc', 'job', 'all'],
     ],
-    hint: 'A workload runs as one pod of its name: kubelet-ts ps',
+    hint: 'A workload runs as one pod with its name: kubelet-ts ps',
   },
   {
     names: [...['namespace', 'ns', 'cronjob', 'cj', 'ingress', 'ing', 'serviceaccount', 'sa', 'endpoint', 'ep']],
-    hint: 'Pods are listed by kubelet-ts ps; what else a folder declares is in its files: kubelet-ts validate FOLDER',
+    hint: 'List pods: kubelet-ts ps. Check everything that a folder declares: kubelet-ts validate FOLDER',
   },
 ];

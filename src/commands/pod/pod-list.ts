@@ -1,7 +1,7 @@
-/** Names in a hint. A node has up to hundreds of pods. */
+/** Maximum number of names in a hint. A node has up to hundreds of pods. */
 const maxNames = 10;
 
-/** The hint of an unknown pod: the pods that there are. */
+/** The hint for an unknown pod: the existing pods. */
 export function podList(fullNames: Iterable<string>): string {
   const names = [...new Set(fullNames)].sort();
   const more = names.length - maxNames;

@@ -11,21 +11,21 @@ import { patientSocket } from '../io/patient-socket.ts';
 import { resolvePods, withoutPodKind } from './resolve-pods.ts';
 import { unknownPodHint } from './refused-manifest.ts';
 
-/** Pods that flags choose instead of names. */
-export interface PodChoice {
+/** Flags that select pods instead of names. */
+export interface PodSelection {
   namespace?: string;
   all?: boolean;
   selector?: string;
 }
 
 /**
- * The pods of the agent on this root-dir that the words or flags of a command choose. Rejects with a `UserError` if no
- * agent runs, if a name means no pod or several, and if nothing or both names and flags choose pods.
+ * The pods of the agent on this root-dir that the args or flags select. Rejects with a `UserError` if no agent runs, if
+ * a name matches no pod or several, and unless either names or flags select pods.
  */
 export async function podsOfAgent(
   rootDir: string,
   words: readonly string[],
-  choice: PodChoice,
+  choice: PodSelection,
   stderr: Writable,
 ): Promise<PodName[]> {
   const { namespace, all = false, selector } = choice;

@@ -9,15 +9,15 @@ import { isDenied, needsRoot } from '../../process/needs-root.ts';
 import { fetchHistory } from '../../server/control/control-client.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 
-/** The history of a pod, from the agent if it runs, else from the disk. */
+/** The history of a pod, from the agent if it runs, otherwise from the disk. */
 export async function pastOf(pod: PodName, rootDir: string, hasAgent: boolean): Promise<HistoryEntry[]> {
-  const told = hasAgent ? await fetchHistory(controlSocketPath(rootDir), pod) : undefined;
-  return told ?? historyOf(await readHistory(historyPath(historyFolder(rootDir), pod))).entries();
+  const reported = hasAgent ? await fetchHistory(controlSocketPath(rootDir), pod) : undefined;
+  return reported ?? historyOf(await readHistory(historyPath(historyFolder(rootDir), pod))).entries();
 }
 
 /**
- * The pods with a history, also those that were removed. Root alone may read the folder: members of the control group
- * get the pods of the agent. Rejects with a `UserError` for another user.
+ * The pods with a history, including removed ones. Only root may read the folder; members of the control group get the
+ * pods of the agent. Rejects with a `UserError` for any other user.
  */
 export async function recordedPods(rootDir: string, snapshot: EngineSnapshot | undefined): Promise<PodName[]> {
   const folder = historyFolder(rootDir);

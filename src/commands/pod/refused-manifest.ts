@@ -5,12 +5,12 @@ import { mayDeclare } from './declaring-object.ts';
 import { parseReference, type PodReference } from './resolve-pods.ts';
 import { brokenManifests } from './why-not-started.ts';
 
-/** An agent's data about its manifests. */
+/** What an agent knows about its manifests. */
 export type ManifestNode = Pick<EngineSnapshot, 'nodeName' | 'sources'>;
 
 /**
- * The errors of the manifest that would declare a pod without them. Empty if none is known, as for a URL, or for a file
- * that this user may not read.
+ * The errors of the manifest that would declare a pod without them. Empty if they are unknown, as for a URL, or for a
+ * file that this user may not read.
  */
 export async function refusedManifest(
   { nodeName, sources }: ManifestNode,
@@ -25,7 +25,7 @@ export async function refusedManifest(
   return [];
 }
 
-/** A name as a manifest may write it: with and without that of the node. */
+/** A name as a manifest may write it: with and without the node name. */
 export function namesOf(name: string, nodeName: string): string[] {
   const suffix = `-${nodeName}`;
   return name.endsWith(suffix) ? [name, name.slice(0, -suffix.length)] : [name];

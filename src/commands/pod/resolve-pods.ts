@@ -3,8 +3,8 @@ import { UserError } from '../../errors.ts';
 /** A user's reference to a pod. */
 export interface PodReference {
   /**
-   * `name`, a static pod's name without the node's, or `namespace/name`. May begin with `pod/`. `deploy/web` means the
-   * pod of a workload, if no namespace of that name has such a pod.
+   * `name`, a static pod's name without the node's, or `namespace/name`. May start with `pod/`. `deploy/web` means the
+   * pod of a workload, unless a namespace `deploy` has a pod `web`.
    */
   readonly pod: string;
   readonly namespace?: string | undefined;
@@ -22,8 +22,8 @@ export function resolvePods<T>(pods: readonly T[], reference: PodReference, meta
 }
 
 /**
- * The pods that a reference matches by name plus another node name, such as an earlier one of this node. `web` would
- * match `web-admin-edge1` too. So it is asked once `resolvePods` finds none, and never to change a declared pod.
+ * The pods that a reference matches by name plus another node name, such as an earlier name of this node. Called only
+ * after `resolvePods` finds none, and never to change a declared pod, because `web` would match `web-admin-edge1` too.
  */
 export function podsOfOtherNodes<T>(pods: readonly T[], reference: PodReference, metadataOf: MetadataOf<T>): T[] {
   const isOfOtherNode: IsNamed = (podName, name) =>
@@ -31,7 +31,7 @@ export function podsOfOtherNodes<T>(pods: readonly T[], reference: PodReference,
   return podsNamed(pods, reference, metadataOf, [isOfOtherNode]);
 }
 
-/** The pods that `resolvePods` finds, or else those of other nodes. For commands that only show pods. */
+/** The pods that `resolvePods` finds, or otherwise those of other node names. For commands that only show pods. */
 export function podsShown<T>(pods: readonly T[], reference: PodReference, metadataOf: MetadataOf<T>): T[] {
   const found = resolvePods(pods, reference, metadataOf);
   return found.length > 0 ? found : podsOfOtherNodes(pods, reference, metadataOf);
@@ -39,7 +39,7 @@ export function podsShown<T>(pods: readonly T[], reference: PodReference, metada
 
 type IsNamed = (podName: string, name: string) => boolean;
 
-/** The pods of the first rule that matches some. A namespace comes before a workload of the same name. */
+/** The pods of the first rule that matches any. A namespace takes precedence over a workload of the same name. */
 function podsNamed<T>(
   pods: readonly T[],
   reference: PodReference,
@@ -66,19 +66,19 @@ export function workloadNamed(text: string): string | undefined {
   return workloads.includes(kind.toLowerCase()) ? name : undefined;
 }
 
-/** Kinds that run as one pod of their name here, as kubectl writes them. */
+/** Kinds that run here as one pod with their name, as kubectl writes them. */
 const workloads: readonly string[] = [
   ...['deploy', 'deployment', 'deployments', 'rs', 'replicaset', 'replicasets', 'sts', 'statefulset', 'statefulsets'],
   ...['ds', 'daemonset', 'daemonsets', 'rc', 'replicationcontroller', 'replicationcontrollers', 'job', 'jobs'],
 ];
 
-/** Leaves out the kind before names, as in `pod web`. With `isAlone` the kind may stand alone, as in `pods --all`. */
+/** Drops the kind before names, as in `pod web`. With `isAlone`, the kind may be the only arg, as in `pods --all`. */
 export function withoutPodKind(words: readonly string[], isAlone = false): string[] {
   const [first = '', ...rest] = words;
   return isPodKind(first) && (isAlone || rest.length > 0) ? rest : [...words];
 }
 
-/** True for the words of kubectl for pods. */
+/** True for kubectl's words for pods. */
 export const isPodKind = (word: string): boolean => ['pod', 'pods', 'po'].includes(word);
 
 /** The parts of a pod's name. Throws a `UserError` if it is invalid. */
@@ -94,7 +94,7 @@ export function parseReference({ pod, namespace }: Pick<PodReference, 'pod' | 'n
   }
   if (second === undefined) return { namespace, name: first };
   if (namespace !== undefined && namespace !== first) {
-    throw new UserError(`"${pod}" names another namespace than --namespace ${namespace}`);
+    throw new UserError(`"${pod}" names a namespace other than --namespace ${namespace}`);
   }
   return { namespace: first, name: second };
 }

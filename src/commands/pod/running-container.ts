@@ -5,12 +5,12 @@ import type { OpenPod } from './open-pod.ts';
 import { defaultContainer, hasBegun, isRunning, namedContainer } from './select-pod.ts';
 
 /**
- * Name and id of the running container for a command: this one, or the default one of the pod with a note on stderr.
- * Throws a `UserError` with the reason if it does not run.
+ * Name and id of the running container for a command: the named one, or the default one of the pod with a message on
+ * stderr. Throws a `UserError` with the reason if it is not running.
  */
 export function runningContainer(
   { stderr }: Pick<CommandDeps, 'stderr'>,
-  { pod, why, awaitedInit }: OpenPod,
+  { pod, notStartedBecause, awaitedInit }: OpenPod,
   name: string | undefined,
 ): { name: string; id: string } {
   const { container, note } =
@@ -18,7 +18,7 @@ export function runningContainer(
   stderr.write(note);
   const [newest] = container.attempts;
   if (newest !== undefined && isRunning(container)) return { name: container.name, id: newest.id };
-  const reason = why(container.name);
+  const reason = notStartedBecause(container.name);
   const because = reason === undefined ? '' : `: ${reason}`;
   const shown = hasBegun(container) ? container : awaitedInit(container.name);
   throw new UserError(`container "${container.name}" of pod ${podKey(pod)} is not running${because}`, {

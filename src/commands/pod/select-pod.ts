@@ -17,7 +17,7 @@ export interface SelectedPod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The sandbox in use, else the newest. */
+  /** The sandbox in use, or the newest one. */
   readonly sandbox: PodSandbox;
   /** Init containers first, in the manifest's order. Without an agent in the order of creation. */
   readonly containers: readonly PodContainer[];
@@ -29,15 +29,15 @@ export interface PodContainer {
   readonly name: string;
   /** Always false without an agent, because the runtime does not distinguish init containers. */
   readonly isInit: boolean;
-  /** The same for ephemeral containers. */
+  /** Like `isInit`, for ephemeral containers. */
   readonly isEphemeral: boolean;
   /** Newest first. Empty if the container was not created yet. */
   readonly attempts: readonly Container[];
 }
 
 /**
- * Finds a pod and its containers in the runtime's listing. Rejects with a `UserError` if none or several match, with
- * the reason if an agent (`known`) has it.
+ * Finds a pod and its containers in the runtime's listing. Rejects with a `UserError` if none or several match, which
+ * has the reason if an agent (`known`) reports the pod.
  */
 export async function selectPod(
   runtime: RuntimeService,
@@ -64,7 +64,7 @@ export async function labelledPods(
       (namespace === undefined || metadata?.namespace === namespace) &&
       isSelected(declared.get(metadata?.uid ?? '') ?? labels),
   );
-  // The last of a name wins in the map: the one in use.
+  // The map keeps the last sandbox of each name: the one in use.
   const inUse = new Map(
     found
       .sort(byUse)
@@ -98,8 +98,8 @@ async function podOfSandbox(
 }
 
 /**
- * The matching pod's sandbox: a ready one first, then the newest. What the agent declares comes before pods of other
- * node names that are left in the runtime.
+ * The matching pod's sandbox: a ready one first, then the newest. Pods of the agent take precedence over pods of other
+ * node names that remain in the runtime.
  */
 export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodReference, known?: KnownNode): PodSandbox {
   const candidates: Candidate[] = [
@@ -123,7 +123,7 @@ export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodRefe
   throw unknownPod(reference, others.map(fullName), known);
 }
 
-/** A pod that a name could mean, as the runtime or the agent has it. */
+/** A pod that a name could match, as the runtime or the agent reports it. */
 interface Candidate {
   metadata: { name: string; namespace: string } | undefined;
   sandbox?: PodSandbox;
@@ -156,7 +156,7 @@ function notStarted(declared: KnownPod): UserError {
 }
 
 /**
- * The container for a command without `-c`, and a note for the user on stderr, safe for a terminal. kubectl: podcmd
+ * The container for a command without `-c`, and a message for stderr, safe for a terminal. kubectl: podcmd
  * FindOrDefaultContainerByName
  */
 export function defaultContainer(pod: SelectedPod): { container: PodContainer; note: string } {
@@ -165,7 +165,7 @@ export function defaultContainer(pod: SelectedPod): { container: PodContainer; n
   const preferred = containers.find(({ name }) => name === annotated);
   if (preferred !== undefined) return { container: preferred, note: '' };
   const regular = containers.filter(({ isInit, isEphemeral }) => !isInit && !isEphemeral);
-  // Without the manifest init containers are included. Finished ones do not run.
+  // Without the manifest, init containers are included. Completed ones do not run.
   const container = pod.isDeclared ? regular[0] : (regular.find(isRunning) ?? regular[0]);
   if (container === undefined) throw new UserError(`pod ${podKey(pod)} has no container yet`);
   const absent = visible(`Default container name "${annotated}" not found in pod ${pod.name}`);
@@ -194,7 +194,7 @@ export function isRunning(container: PodContainer): boolean {
   return container.attempts[0]?.state === 'CONTAINER_RUNNING';
 }
 
-/** True if some instance of it was started. */
+/** True if any instance of it was started. */
 export function hasBegun({ attempts }: PodContainer): boolean {
   return attempts.some(({ state }) => state !== 'CONTAINER_CREATED');
 }

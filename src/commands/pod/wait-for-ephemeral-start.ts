@@ -8,8 +8,8 @@ import { RuntimeWarning } from './runtime-warning.ts';
 import { visible } from '../../text/visible-text.ts';
 
 /**
- * Resolves when the ephemeral container runs or has ended. Waits as long as its image is pulled, and prints each new
- * reason to wait. Rejects if the container is removed, or its pod or the agent ends.
+ * Resolves when the ephemeral container runs or has exited. Waits while its image is pulled, and prints each new
+ * reason. Rejects if the container is removed, its pod stops or the agent exits.
  */
 export async function waitForEphemeralStart(
   socket: AgentSocket,
@@ -29,7 +29,7 @@ export async function waitForEphemeralStart(
     if (message !== '' && text !== shown) stderr.write(`warning: container ${container}: ${visible(text)}\n`);
     shown = text;
   }
-  throw new UserError('kubelet-ts ended before the container started');
+  throw new UserError('kubelet-ts exited before the container started');
 }
 
 /** Returns undefined if the pod has no such container. */

@@ -10,7 +10,7 @@ import { timeLimit } from '../io/time-limit.ts';
 import { visible } from '../../text/visible-text.ts';
 
 /** True for a pod whose containers are stopping. */
-export const isEnding = ({ worker }: PodSnapshot): boolean =>
+export const isStopping = ({ worker }: PodSnapshot): boolean =>
   worker.state === 'terminating' || worker.state === 'terminated';
 
 export interface StoppingPod {
@@ -20,9 +20,9 @@ export interface StoppingPod {
 }
 
 /**
- * Resolves once none of these pods is ending any more. Reports each with `onEnded`. Rejects at the time-out, with this
- * hint, and with the names of the others. A time-out of 0 is no limit. Prints on `stderr` what a longer wait is for,
- * and if the runtime delays it.
+ * Resolves once none of these pods is stopping any more. Calls `onEnded` once per pod. Rejects at the time-out, with
+ * this hint and the names of the other pods; 0 is no limit. Prints on `stderr` what a longer wait is for, and if the
+ * runtime delays it.
  */
 export async function waitForExit<P extends StoppingPod>(
   pods: readonly P[],
@@ -36,22 +36,22 @@ export async function waitForExit<P extends StoppingPod>(
 ): Promise<void> {
   const signal = timeoutMs === 0 ? new AbortController().signal : timeLimit(timeoutMs);
   const warning = new RuntimeWarning(stderr);
-  let left = pods;
-  const endReports = reportWait(stderr, () => `waiting for ${left.map(({ name }) => name).join(', ')} to stop`);
+  let remaining = pods;
+  const stopReports = reportWait(stderr, () => `waiting for ${remaining.map(({ name }) => name).join(', ')} to stop`);
   try {
     for await (const snapshot of snapshotsAtEvents(socket, signal)) {
-      const ending = snapshot.pods.filter(isEnding);
+      const ending = snapshot.pods.filter(isStopping);
       const isLeft = ({ isPod }: P): boolean => ending.some(({ pod }) => isPod(pod));
-      for (const pod of left) if (!isLeft(pod)) onEnded(pod);
-      left = left.filter(isLeft);
-      if (left.length === 0) return;
+      for (const pod of remaining) if (!isLeft(pod)) onEnded(pod);
+      remaining = remaining.filter(isLeft);
+      if (remaining.length === 0) return;
       warning.update(snapshot);
     }
   } finally {
-    endReports();
+    stopReports();
   }
-  const names = left.map(({ name }) => visible(name)).join(', ');
-  throw new UserError(`${signal.aborted ? 'timed out' : 'kubelet-ts ended'} before these pods had ended: ${names}`, {
+  const names = remaining.map(({ name }) => visible(name)).join(', ');
+  throw new UserError(`${signal.aborted ? 'timed out' : 'kubelet-ts exited'} before these pods had stopped: ${names}`, {
     hint,
   });
 }

@@ -25,8 +25,11 @@ export async function waitForRestart<P extends PodName>(
   const signal = timeoutMs === 0 ? new AbortController().signal : timeLimit(timeoutMs);
   const seen = new Set<P>();
   const warning = new RuntimeWarning(stderr);
-  let left = pods;
-  const endReports = reportWait(stderr, () => `waiting for ${left.map(({ name }) => name).join(', ')} to restart`);
+  let remaining = pods;
+  const stopReports = reportWait(
+    stderr,
+    () => `waiting for ${remaining.map(({ name }) => name).join(', ')} to restart`,
+  );
   try {
     for await (const snapshot of snapshotsAtEvents(socket, signal)) {
       const isLeft = (pod: P): boolean => {
@@ -36,19 +39,19 @@ export async function waitForRestart<P extends PodName>(
         refuseBroken(pod, listed);
         return true;
       };
-      const next = left.filter(isLeft);
-      for (const pod of left) if (!next.includes(pod)) onRestarted(pod, seen.has(pod));
-      left = next;
-      if (left.length === 0) return;
+      const next = remaining.filter(isLeft);
+      for (const pod of remaining) if (!next.includes(pod)) onRestarted(pod, seen.has(pod));
+      remaining = next;
+      if (remaining.length === 0) return;
       warning.update(snapshot);
     }
   } finally {
-    endReports();
+    stopReports();
   }
-  const names = left.map(({ name }) => visible(name)).join(', ');
-  const what = signal.aborted ? 'timed out' : 'kubelet-ts ended';
+  const names = remaining.map(({ name }) => visible(name)).join(', ');
+  const what = signal.aborted ? 'timed out' : 'kubelet-ts exited';
   throw new UserError(`${what} before these pods had restarted: ${names}`, {
-    hint: 'They restart by themselves. kubelet-ts ps shows their state.',
+    hint: 'They keep restarting. Check them: kubelet-ts ps',
   });
 }
 
@@ -59,7 +62,7 @@ function restartingPod({ pods }: EngineSnapshot, { namespace, name }: PodName): 
   );
 }
 
-/** Throws a `UserError` for a container that ended and waits for another reason than its start. */
+/** Throws a `UserError` for a container that exited and does not start again for some other reason. */
 function refuseBroken(pod: PodName, { pod: { status }, restarting = [] }: PodSnapshot): void {
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
   for (const { name, state } of statuses) {

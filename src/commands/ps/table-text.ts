@@ -3,7 +3,7 @@ import { formatTable } from '../../text/format-table.ts';
 import type { OutputStream } from '../io/deps.ts';
 import type { Painter } from '../io/paint.ts';
 
-/** Returns the text of a table for an output: with colours and cut to its width if that is a terminal. */
+/** Formats a table for an output: if that is a terminal, with colours and cut to its width. */
 export async function tableText(
   { columns, rows }: PodTable,
   { headers, stdout }: { headers: boolean; stdout: OutputStream },
@@ -20,7 +20,7 @@ export async function tableText(
   });
 }
 
-/** Loads what colours need only for a terminal. */
+/** Loads the colours only for a terminal. */
 async function painterFor(stdout: OutputStream): Promise<Painter> {
   if (stdout.isTTY !== true) return (_style, text) => text;
   const [{ paint }, { isColoured }] = await Promise.all([import('../io/paint.ts'), import('../io/terminal.ts')]);

@@ -7,23 +7,23 @@ import type { CommandDeps } from '../io/deps.ts';
 import { waitForNextAgent } from '../pod/wait-for-next-agent.ts';
 import type { ListedPod } from '../../engine/listing/shown-revisions.ts';
 
-/** Shortest time between two looks at an agent with many events. */
+/** Minimum milliseconds between two snapshots of an agent with many events. */
 const pauseMs = 200;
 
-/** The chosen pods of a snapshot, and the text for some of them. */
+/** The chosen pods of a snapshot, and a function that formats some of them. */
 interface PodTable {
   pods: readonly ListedPod[];
   text: (pods: readonly ListedPod[]) => Promise<string>;
 }
 
 /**
- * Prints all pods, then those that changed, at every event of the agent and of the ones after it. Ends if nothing reads
- * its output. Rejects with a `UserError` if no agent runs.
+ * Prints all pods, then each pod that changed, at every event of the agent and of its successors. Resolves when the
+ * output is closed. Rejects with a `UserError` if no agent runs.
  */
 export async function watchPods(
   { rootDir }: { rootDir: string },
   { stdout, stderr }: CommandDeps,
-  look: (snapshot: EngineSnapshot, isFirst: boolean) => Promise<PodTable>,
+  select: (snapshot: EngineSnapshot, isFirst: boolean) => Promise<PodTable>,
 ): Promise<void> {
   const socket = controlSocketPath(rootDir);
   const done = new AbortController();
@@ -33,21 +33,21 @@ export async function watchPods(
   });
   const seen = new Map<string, string>();
   const print = async (snapshot: EngineSnapshot, isFirst: boolean): Promise<void> => {
-    const { pods, text } = await look(snapshot, isFirst);
+    const { pods, text } = await select(snapshot, isFirst);
     const changed = pods.filter((listed) => isNew(seen, listed));
     if (isFirst || changed.length > 0) stdout.write(await text(changed));
   };
   const { signal } = done;
   let isFirst = true;
   do {
-    const news = changesOf(socket, signal);
+    const nextChange = watchChanges(socket, signal);
     do {
       const snapshot = await fetchSnapshot(socket, { waits: !isFirst });
       if (snapshot === undefined && isFirst) throw noAgent(rootDir);
       if (snapshot === undefined) break;
       await print(snapshot, isFirst);
       isFirst = false;
-    } while ((await news()) && (await pause(signal)));
+    } while ((await nextChange()) && (await pause(signal)));
   } while (!signal.aborted && (await waitForNextAgent(socket, { stderr, signal })));
 }
 
@@ -57,7 +57,7 @@ async function pause(signal: AbortSignal): Promise<boolean> {
   return !signal.aborted;
 }
 
-/** Remembers the pod. Returns true if it differs from the last time. */
+/** Records the pod in `seen`. Returns true if it differs from the last time. */
 function isNew(seen: Map<string, string>, { pod, rejection, replacedBy, worker, ...rest }: ListedPod): boolean {
   const { uid } = pod.metadata;
   const { waitingUpdate, restarting } = rest;
@@ -68,15 +68,15 @@ function isNew(seen: Map<string, string>, { pod, rejection, replacedBy, worker, 
   return true;
 }
 
-/** Returns a function that waits for events since its last call. It resolves with false once the agent has ended. */
-function changesOf(socket: string, signal: AbortSignal): () => Promise<boolean> {
-  let isThere = false;
+/** Returns a function that waits for events since its last call. It resolves with false once the agent has exited. */
+function watchChanges(socket: string, signal: AbortSignal): () => Promise<boolean> {
+  let hasChanged = false;
   let hasEnded = false;
   let wake = (): void => undefined;
   void (async () => {
     for await (const event of followEvents(socket, signal)) {
       if (event.type === 'SyncStarted' || event.type === 'PullProgressed') continue;
-      isThere = true;
+      hasChanged = true;
       wake();
     }
   })()
@@ -86,8 +86,8 @@ function changesOf(socket: string, signal: AbortSignal): () => Promise<boolean> 
       wake();
     });
   return async () => {
-    if (!isThere && !hasEnded) await new Promise<void>((resolve) => (wake = resolve));
-    isThere = false;
+    if (!hasChanged && !hasEnded) await new Promise<void>((resolve) => (wake = resolve));
+    hasChanged = false;
     return !hasEnded;
   };
 }

@@ -1,9 +1,9 @@
 import { visible } from '../../text/visible-text.ts';
 import { type Environment, gitHubGuard, isGitHub, type OutputGuard } from './github-guard.ts';
 
-/** Lines with a meaning for a CI service in the log of a job. All of them are written to stderr. */
+/** Lines that a CI service interprets in the log of a job. All are written to stderr. */
 interface CILog {
-  /** Begins the part of the log that containers write. */
+  /** Starts the section of container output. */
   begin(title: string): string;
   end(): string;
   /** An annotation of the run. Empty if the service has none. */
@@ -20,7 +20,7 @@ interface Context {
   now: () => number;
 }
 
-/** The CI service that this process runs in, by its environment. Undefined for none that is known. */
+/** The CI service that this process runs in, detected by its environment. Undefined if none is known. */
 export function ciLog({ env, token, now }: Context): CILog | undefined {
   if (isGitHub(env)) return gitHubLog;
   if (env['GITLAB_CI'] === 'true') return gitLabLog(token, now);

@@ -1,10 +1,10 @@
 /** Neutralizes CI workflow commands in container output. */
 export interface OutputGuard {
-  /** Changes a line, which has no line end. */
+  /** Changes a line without its line end. */
   line: (line: Buffer) => Buffer;
-  /** Changes a text of any number of lines. */
+  /** Changes text with any number of lines. */
   text: (text: string) => string;
-  /** Changes JSON. Its value stays. */
+  /** Changes JSON, but not the value that it encodes. */
   json: (json: string) => string;
 }
 
@@ -16,9 +16,9 @@ export const isGitHub = (env: Environment): boolean => env['GITHUB_ACTIONS'] ===
 export const outputGuard = (env: Environment): OutputGuard | undefined => (isGitHub(env) ? gitHubGuard : undefined);
 
 /**
- * Escapes GitHub's workflow commands, because a container is not part of the workflow. `::stop-commands::` does not do:
- * the runner reads stdout and stderr apart, so commands at the end of one may come after the end of the stop in the
- * other.
+ * Escapes GitHub's workflow commands, because a container is not part of the workflow. `::stop-commands::` is not
+ * enough: the runner reads stdout and stderr separately, so late commands on one may come after the other has resumed
+ * them.
  */
 export const gitHubGuard: OutputGuard = {
   line: (line) => {
@@ -28,13 +28,13 @@ export const gitHubGuard: OutputGuard = {
     return safe === text ? line : Buffer.from(safe);
   },
   text: (text) => text.split('\n').map(safeLine).join('\n'),
-  // No line of JSON begins with a text, so it has the older commands only.
+  // A line of JSON never starts with a string value, so it can contain only the older commands.
   json: (json) => json.replaceAll('##[', String.raw`##\u005b`),
 };
 
 /**
- * The beginnings of workflow commands. The runner takes a carriage return for a line end, and skips blanks. No blank
- * here is a carriage return: a run of these would be read once from each of them.
+ * Starts of workflow commands. The runner treats a carriage return as a line end, and skips spaces. The class of spaces
+ * here excludes carriage returns, so that a run of them is not scanned once per character.
  */
 const commandStart = /(?:^|\r)(?:[^\S\r]|\u0085)*::|##\[/g;
 

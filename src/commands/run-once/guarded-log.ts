@@ -2,7 +2,9 @@ import { inspect } from 'node:util';
 import { type Logger, wrapLogger } from '../../logger.ts';
 import type { OutputGuard } from './github-guard.ts';
 
-/** A log whose entries have no meaning for the CI service. They may quote containers, such as the output of a probe. */
+/**
+ * A logger whose entries the CI service does not interpret, because they may quote containers, such as probe output.
+ */
 export function guardedLog(logger: Logger, guard: OutputGuard | undefined): Logger {
   if (guard === undefined) return logger;
   return wrapLogger(logger, (inner, level, facts, message) => {
@@ -18,7 +20,7 @@ function guarded(value: unknown, guard: OutputGuard): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, guarded(field, guard)]));
 }
 
-/** The error itself, or its text with its causes if that would have a meaning. */
+/** The error itself, or its safe text with its causes if the CI service would interpret it. */
 function guardedError(error: Error, guard: OutputGuard): Error | string {
   const text = inspect(error);
   const safe = guard.text(text);

@@ -5,18 +5,18 @@ import type { PodResult } from '../../node/run-once/pod-result.ts';
 import { replaceFile } from '../../files/write-file-atomic.ts';
 import { junitFailureText, junitText } from './junit-text.ts';
 
-/** The file of `--junit`. A reader sees a whole report at any time, also after a crash. */
+/** The file of `--junit`. A reader sees a whole report at any time, even after a crash. */
 export interface JunitReport {
   write(results: readonly PodResult[], now: number): Promise<void>;
-  /** Reports a run that ended with an error. Results that are written stay. */
+  /** Reports a run that failed with an error. Results that were already written stay. */
   fail(error: unknown, now: number): Promise<void>;
 }
 
-const unfinished = new Error('the run was killed before its end');
+const unfinished = new Error('the run was killed before it finished');
 
 /**
- * Opens the report before the run, so that a mistake in its path costs no run. Until it is written it holds the error
- * that the run was killed. Throws a `UserError` for a path that cannot be written.
+ * Opens the report before the run, so that an invalid path fails early. Until results are written, it contains the
+ * error that the run was killed. Throws a `UserError` for a path that cannot be written.
  */
 export async function openJunitReport(path: string, startedAtMs: number): Promise<JunitReport> {
   const refuse = refusalOf(path);
@@ -45,7 +45,7 @@ const refusalOf =
     throw new UserError(`--junit: ${path}: ${writeFailure(path, cause)}`, { hint, cause });
   };
 
-/** The file behind links, so that a link stays. `isFile` is true for a path that is missing. */
+/** The file behind links, so that a link stays. `isFile` is also true for a missing path. */
 async function targetOf(path: string): Promise<{ path: string; isFile: boolean }> {
   try {
     const target = await realpath(path);

@@ -6,7 +6,7 @@ import { BrokenManifests } from '../../node/sources/read-manifests.ts';
 import { visible } from '../../text/visible-text.ts';
 import XMLBuilder from 'fast-xml-builder';
 
-/** XML 1.0 has no form for these characters, also not as references. */
+/** XML 1.0 cannot represent these characters, not even as references. */
 const notXML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
 interface TestCase {
@@ -30,8 +30,8 @@ interface RunTimes {
 }
 
 /**
- * The results as JUnit XML, as GitHub, GitLab and Jenkins read it: a suite for each pod, a test case for each of its
- * containers. A pod without containers is one case.
+ * The results as JUnit XML that GitHub, GitLab and Jenkins read: a suite per pod, a test case per container. A pod
+ * without containers is one case.
  */
 export function junitText(results: readonly PodResult[], run: RunTimes): string {
   const suites = results.map((result) => ({
@@ -42,7 +42,9 @@ export function junitText(results: readonly PodResult[], run: RunTimes): string 
   return suitesText(suites, run);
 }
 
-/** The report of a run without results. Each broken manifest is a failed case. Any other error is a case of the run. */
+/**
+ * The report of a run without results. Each broken manifest is a failed case. Any other error is one case of the run.
+ */
 export function junitFailureText(error: unknown, run: RunTimes): string {
   const cases = error instanceof BrokenManifests ? manifestCases(error) : [errorCase(error)];
   return suitesText([{ name: runName, cases, timeMs: run.now - run.startedAtMs }], run);
@@ -102,7 +104,7 @@ function suiteNode({ name, cases, timeMs }: Suite, { startedAtMs }: RunTimes) {
   };
 }
 
-/** The problem of a pod is that of the container that caused it; without one, it is a case of its own. */
+/** A pod's problem is reported in the case of the container that caused it, or otherwise in a separate case. */
 function casesOf(result: PodResult): TestCase[] {
   const { pod, outcome, container: culprit, message, containers } = result;
   const cases = containers.map((container) => caseOf(result, container, container.name === culprit));
@@ -113,7 +115,7 @@ function casesOf(result: PodResult): TestCase[] {
   return [...cases, isGood(result) ? own : { ...own, error: { message: message || outcome, type: outcome } }];
 }
 
-/** Nothing is a failure in a pod that went well, nor is the end of a sidecar with its pod. */
+/** In a pod that succeeded nothing is a failure. Neither is a sidecar that exits with its pod. */
 function caseOf(result: PodResult, container: ContainerResult, isCulprit: boolean): TestCase {
   const { pod, outcome, exitCode: podExitCode, message } = result;
   const { name, state, exitCode = 0, reason = '', log = '' } = container;
@@ -146,7 +148,7 @@ function caseNode({ attributes, failure, error, skipped, output }: TestCase) {
   };
 }
 
-/** Zero for a container that did not end, or whose runtime gave no times. */
+/** Zero for a container that has not exited, or whose runtime reports no times. */
 function durationMs({ startedAt, finishedAt }: ContainerResult): number {
   if (startedAt === undefined || finishedAt === undefined) return 0;
   return Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)) || 0;

@@ -10,7 +10,7 @@ import { resolvePods } from '../pod/resolve-pods.ts';
  * pods match.
  */
 export function resolveDecider(text: string, pods: readonly Pod[], nodeName: string): NonNullable<RunEnd['decider']> {
-  const matches = [podAlone(text, pods, nodeName), podAndContainer(text, pods, nodeName)].flat();
+  const matches = [podOnly(text, pods, nodeName), podWithContainer(text, pods, nodeName)].flat();
   const [only, ...others] = matches;
   if (only !== undefined && others.length === 0) return only;
   const names = pods.map(({ metadata }) => podKey(metadata)).join(', ');
@@ -22,19 +22,19 @@ export function resolveDecider(text: string, pods: readonly Pod[], nodeName: str
 
 type Decider = NonNullable<RunEnd['decider']>;
 
-function podAlone(pod: string, pods: readonly Pod[], nodeName: string): Decider[] {
+function podOnly(pod: string, pods: readonly Pod[], nodeName: string): Decider[] {
   if (pod.split('/').length > 2) return [];
-  return meant(pod, pods, nodeName).map(({ metadata }) => ({ podUID: metadata.uid, container: undefined }));
+  return matchingPods(pod, pods, nodeName).map(({ metadata }) => ({ podUID: metadata.uid, container: undefined }));
 }
 
-function podAndContainer(text: string, pods: readonly Pod[], nodeName: string): Decider[] {
+function podWithContainer(text: string, pods: readonly Pod[], nodeName: string): Decider[] {
   const cut = text.lastIndexOf('/');
   if (cut <= 0) return [];
   const container = text.slice(cut + 1);
-  return meant(text.slice(0, cut), pods, nodeName)
+  return matchingPods(text.slice(0, cut), pods, nodeName)
     .filter(({ spec }) => initAndRegularContainers(spec).some(({ name }) => name === container))
     .map(({ metadata }) => ({ podUID: metadata.uid, container }));
 }
 
-const meant = (pod: string, pods: readonly Pod[], nodeName: string): Pod[] =>
+const matchingPods = (pod: string, pods: readonly Pod[], nodeName: string): Pod[] =>
   resolvePods(pods, { pod, nodeName }, ({ metadata }) => metadata);

@@ -3,8 +3,8 @@ import { visible } from '../../text/visible-text.ts';
 import { formatTable } from '../../text/format-table.ts';
 
 /**
- * The results for people. A single pod is a line, several are a table. If the logs of containers were mixed, the last
- * lines of those that failed come again.
+ * The results for people: a line for a single pod, a table for several. If container logs were interleaved, repeats the
+ * last lines of those that failed.
  */
 export async function resultText(results: readonly PodResult[], isLogPrefixed: boolean): Promise<string> {
   const [only, ...others] = results;
@@ -19,7 +19,7 @@ function lastLines({ pod, container = '', log = '' }: PodResult, _index: number,
   return [...title, ...lines.map((line) => `  | ${line}\n`)].join('');
 }
 
-/** A row for each pod, with a header. */
+/** A header row, and a row per pod. */
 function resultRows(results: readonly PodResult[]): string[][] {
   const rows = results.map(({ pod, outcome, exitCode, containers, message }) => [
     pod,
@@ -31,7 +31,7 @@ function resultRows(results: readonly PodResult[]): string[][] {
   return [['POD', 'RESULT', 'EXIT', 'TIME', 'MESSAGE'], ...rows];
 }
 
-/** From the first start to the last end. Empty while a container runs, or if none ended. */
+/** From the first start to the last exit. Empty while a container runs, or if none exited. */
 function durationText(containers: readonly ContainerResult[]): string {
   const times = (key: 'startedAt' | 'finishedAt'): number[] =>
     containers.map((container) => Date.parse(container[key] ?? '')).filter((time) => !Number.isNaN(time));
@@ -40,11 +40,11 @@ function durationText(containers: readonly ContainerResult[]): string {
   return `${((Math.max(...ends) - Math.min(...times('startedAt'))) / 1000).toFixed(1)}s`;
 }
 
-/** The results for the page of a GitHub job, in Markdown. */
+/** The results for the summary page of a GitHub job, in Markdown. */
 export function summaryMarkdown(results: readonly PodResult[]): string {
   const cell = (text: string): string => visible(text).replace(/[\\|<>`*_[\]]/g, (mark) => `\\${mark}`);
   const row = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |\n`;
   const [header = [], ...rows] = resultRows(results);
-  // Two tables without a line between them are one.
+  // Without an empty line before it, a table would continue the one above.
   return `\n${row(header)}${row(header.map(() => '---'))}${rows.map(row).join('')}`;
 }

@@ -17,12 +17,12 @@ interface LineMode {
   isReadOnly: boolean;
 }
 
-/** Time between two looks, in milliseconds. */
-const lookPeriodMs = 1000;
+/** Milliseconds between two checks for changes. */
+const checkPeriodMs = 1000;
 
 /**
  * The screen as plain lines, for a screen reader or a terminal without a cursor: all pods, then each change. A typed
- * line is a command, and ends the one before. Resolves after `q` or the end of stdin.
+ * line is a command, and stops the one before. Resolves after `q` or the end of stdin.
  */
 export async function showLines({ view, stdin, stdout, commands, clock, isReadOnly }: LineMode): Promise<void> {
   const seen = new Map<string, string>();
@@ -32,20 +32,20 @@ export async function showLines({ view, stdin, stdout, commands, clock, isReadOn
   const unsubscribe = view.subscribe((event) => {
     if (eventKindOf(event) !== undefined) events.push(event);
   });
-  const look = (): void => {
+  const printChanges = (): void => {
     const silence = view.silence();
     if ((silence !== undefined) !== wasLost)
       print([silence === undefined ? 'kubelet-ts is back' : `LOST: ${silence.message}`]);
     wasLost = silence !== undefined;
     print([...plainEventLines(events), ...changedPodLines(seen, view.snapshot(), clock.now())]);
     events = [];
-    cancel = clock.after(lookPeriodMs, look);
+    cancel = clock.after(checkPeriodMs, printChanges);
   };
   let cancel = (): void => undefined;
   print([
     `kubelet-ts ${view.snapshot().nodeName}, ${view.snapshot().pods.length} pods. Type a command such as explain POD, or q.`,
   ]);
-  look();
+  printChanges();
   let asked: readonly string[] | undefined;
   let running: RunningCommand | undefined;
   try {

@@ -5,14 +5,14 @@ import { resolve } from 'node:path';
 import { defaultRootDir, rootDirNamed } from '../../files/root-dir.ts';
 import type { ScreenCommands } from '../../tui/screen-commands.ts';
 import { ownArguments } from '../../process/own-program.ts';
-import { endWithScreenVariable } from './end-with-screen.ts';
+import { stopWithScreenVariable } from './stop-with-screen.ts';
 
 /**
- * The flags that lead a command to the same agent and runtime. The variable may have been set for this process alone,
- * so only a command without flags and without the variable needs no --root-dir.
+ * The flags that make a command use the same agent and runtime. --root-dir is left out only for the default without the
+ * environment variable, because that may be set only for this process.
  */
-export function runtimeFlags(place: { rootDir: string; runtimeEndpoint: string | undefined }): string[] {
-  const { rootDir, runtimeEndpoint } = place;
+export function runtimeFlags(node: { rootDir: string; runtimeEndpoint: string | undefined }): string[] {
+  const { rootDir, runtimeEndpoint } = node;
   return [
     ...(rootDir === defaultRootDir && isDefaultInEnvironment() ? [] : ['--root-dir', rootDir]),
     ...(runtimeEndpoint === undefined ? [] : ['--container-runtime-endpoint', runtimeEndpoint]),
@@ -21,21 +21,21 @@ export function runtimeFlags(place: { rootDir: string; runtimeEndpoint: string |
 
 const isDefaultInEnvironment = (): boolean => rootDirNamed(process.env['KUBELET_TS_ROOT_DIR'] ?? '') === defaultRootDir;
 
-/** Runs this program again for the commands of its screen. */
+/** Runs this program again for commands of the screen. */
 export function screenCommands(flags: readonly string[]): ScreenCommands {
   const run = (words: readonly string[], options: SpawnOptions): ChildProcess =>
     spawn(process.execPath, [...ownArguments(), ...words], options);
   return {
     flags,
     start: (words, onOutput) => {
-      const env = { ...process.env, [endWithScreenVariable]: '1' };
-      // In its own session, so that the keys of a command on the terminal do not end it.
+      const env = { ...process.env, [stopWithScreenVariable]: '1' };
+      // Uses a new session, so that keys typed for a command on the terminal do not stop it.
       const child = run(words, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env, detached: true });
       for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', onOutput);
       return { ended: exitCodeOf(child, 'close', onOutput), end: () => child.kill('SIGTERM') };
     },
     onTerminal: async (words) => {
-      // With a terminal, output of the container comes on stdout, so stderr has only what the command itself says.
+      // With a terminal, the container's output comes on stdout, so stderr has only messages of the command itself.
       const child = run(words, { stdio: ['inherit', 'inherit', 'pipe'] });
       let message = '';
       child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -55,7 +55,7 @@ export function screenCommands(flags: readonly string[]): ScreenCommands {
 
 const maxMessage = 4096;
 
-/** The error of a command in one line, without its hint. */
+/** The error of a command on one line, without its hint. */
 function firstError(text: string): string {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.find((line) => line.startsWith('error: ')) ?? lines.findLast((line) => line !== '') ?? '';

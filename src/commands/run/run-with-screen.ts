@@ -15,28 +15,28 @@ import type { Theme } from '../../tui/theme.ts';
 import { isInForeground } from './can-show-screen.ts';
 import { chosenTheme } from './theme-option.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
-import { endAgent } from './end-agent.ts';
+import { stopAgent } from './stop-agent.ts';
 import { shellLine } from '../../text/shell-word.ts';
 import { StartingView } from './starting-view.ts';
 import { openLog } from '../../node/log/rotating-file.ts';
 import { readyFD, screenAgentEnvironment } from './screen-agent.ts';
 import type { GuardedProcess } from '../../tui/terminal-guard.ts';
 
-/** Exit code of the agent. After a signal, the code that shells use. */
-type AgentEnded = number;
+/** Exit code of the agent, or, after a signal, the code that shells use. */
+type ExitCode = number;
 
 interface ScreenSettings {
   theme: Theme;
   rootDir: string;
   nodeName: string;
-  /** Undefined for the one that is found. */
+  /** Undefined to detect it. */
   runtimeEndpoint: string | undefined;
   stderr: Writable;
 }
 
 /**
- * Starts the agent in its own process and session, so that events of the terminal do not affect it. Shows its screen
- * until the user leaves or the agent ends. Resolves with the exit code.
+ * Starts the agent in a separate process and session, so that terminal signals do not affect it. Shows its screen until
+ * the user leaves or the agent exits. Resolves with the exit code.
  */
 export async function runWithScreen(settings: ScreenSettings): Promise<number> {
   await makeFolder(settings.rootDir, 0o750);
@@ -52,14 +52,14 @@ export async function runWithScreen(settings: ScreenSettings): Promise<number> {
 
 interface Agent {
   child: ChildProcess;
-  ended: Promise<AgentEnded>;
-  /** Resolves when its control socket answers. Never resolves if the agent ends before. */
+  ended: Promise<ExitCode>;
+  /** Resolves when its control socket answers. Never resolves if the agent exits first. */
   ready: Promise<void>;
-  /** Its output since the start, shown if it ends. */
-  said: () => string;
-  /** True if this process was asked to end the agent. */
+  /** Its output since the start, shown if it exits. */
+  output: () => string;
+  /** True if this process was asked to stop the agent. */
   signalled: boolean;
-  /** True while a command of the screen has the terminal. */
+  /** True while a command of the screen uses the terminal. */
   isTerminalLent: () => boolean;
 }
 
@@ -79,15 +79,15 @@ function spawnAgent(logFile: string): Agent {
     typeof signal === 'string' ? 128 + constants.signals[signal] : Number(code),
   );
   const ready = new Promise<void>((resolve) => child.stdio[readyFD]?.once('data', resolve));
-  const said = (): string => readFileSync(logFile).subarray(size).toString();
-  return { child, ended, ready, said, signalled: false, isTerminalLent: () => false };
+  const output = (): string => readFileSync(logFile).subarray(size).toString();
+  return { child, ended, ready, output, signalled: false, isTerminalLent: () => false };
 }
 
-interface Place extends ScreenSettings {
+interface Screen extends ScreenSettings {
   logFile: string;
 }
 
-async function showAgent(agent: Agent, place: Place): Promise<number> {
+async function showAgent(agent: Agent, place: Screen): Promise<number> {
   const { stderr, rootDir, nodeName } = place;
   const view = new StartingView({ nodeName, startedAt: systemClock.now() });
   const left = await screenOf(agent, view, place);
@@ -101,21 +101,21 @@ async function showAgent(agent: Agent, place: Place): Promise<number> {
       agent.child.unref();
       return 0;
     case 'stop':
-      if (!(await endAgent(rootSocketPath(rootDir), { clock: systemClock, stderr }))) agent.child.kill('SIGINT');
+      if (!(await stopAgent(rootSocketPath(rootDir), { clock: systemClock, stderr }))) agent.child.kill('SIGINT');
       await agent.ended;
       stderr.write(stoppedText({ pods, ...place }));
       return 0;
     case 'ended': {
       const code = await agent.ended;
-      if (code !== 0) stderr.write(lastLines(agent.said()));
-      if (view.isThere || code === 0) stderr.write(endedText(code, { pods, ...place }));
+      if (code !== 0) stderr.write(lastLines(agent.output()));
+      if (view.isThere || code === 0) stderr.write(exitedText(code, { pods, ...place }));
       return code;
     }
   }
 }
 
-/** Gives the view its agent as soon as it has an engine. */
-async function attachAgent({ ready }: Agent, view: StartingView, { rootDir }: Place): Promise<void> {
+/** Connects the view to the agent once it has an engine. */
+async function attachAgent({ ready }: Agent, view: StartingView, { rootDir }: Screen): Promise<void> {
   await ready;
   const place = { socketPath: rootSocketPath(rootDir), clock: systemClock };
   const remote = await RemoteView.open(place).catch((error: unknown) => {
@@ -123,12 +123,12 @@ async function attachAgent({ ready }: Agent, view: StartingView, { rootDir }: Pl
     view.waitsFor([error.message, error.hint].filter((text) => text !== undefined).join('. '));
     return RemoteView.open(place, { waits: true });
   });
-  // Without one, the agent ended, which is reported elsewhere.
+  // Undefined means that the agent exited, which is reported elsewhere.
   if (remote !== undefined) view.connect(remote);
 }
 
-/** Why the screen closed: `lost` with its terminal, `ended` with the agent, or the user's choice. */
-async function screenOf(agent: Agent, view: StartingView, place: Place): Promise<Leaving | 'lost' | 'ended'> {
+/** Why the screen closed: its terminal was `lost`, the agent exited (`ended`), or the user's choice. */
+async function screenOf(agent: Agent, view: StartingView, place: Screen): Promise<Leaving | 'lost' | 'ended'> {
   const { runScreen } = await import('../../tui/screen.ts');
   let left: Leaving | 'lost' = 'lost';
   const screen = runScreen({
@@ -144,14 +144,14 @@ async function screenOf(agent: Agent, view: StartingView, place: Place): Promise
     },
   });
   agent.isTerminalLent = () => screen.isLent;
-  const taken = attachAgent(agent, view, place).then(() => {
+  const attached = attachAgent(agent, view, place).then(() => {
     screen.refresh();
   });
   const isEnded = await Promise.race([
     agent.ended.then(() => true),
     screen.exited.then(() => agent.signalled),
-    // Only a failure ends the wait.
-    taken.then(() => new Promise<never>(() => undefined)),
+    // Only a failure stops the wait.
+    attached.then(() => new Promise<never>(() => undefined)),
   ]).finally(() => {
     screen.unmount();
   });
@@ -161,7 +161,7 @@ async function screenOf(agent: Agent, view: StartingView, place: Place): Promise
 
 const maxLastLines = 10;
 
-/** The last lines of an agent that did not start, from its first error. */
+/** The last lines of an agent that failed to start, from its first error on. */
 function lastLines(said: string): string {
   const lines = said.trimEnd().split('\n').slice(-maxLastLines);
   const firstError = lines.findIndex((line) => line.startsWith('error: '));
@@ -169,41 +169,41 @@ function lastLines(said: string): string {
   return shown.map((line) => `${line}\n`).join('');
 }
 
-interface Facts {
+interface NodeFacts {
   rootDir: string;
   logFile: string;
   pods: number;
 }
 
-/** Printed after detaching: how to return to the agent and its pods. */
-function detachedText({ pid, pods, rootDir, logFile }: Facts & { pid: number }): string {
+/** Printed after detaching: how to get back to the agent and its pods. */
+function detachedText({ pid, pods, rootDir, logFile }: NodeFacts & { pid: number }): string {
   const where = rootDirWords(rootDir);
   return `kubelet-ts keeps running in the background (pid ${pid}) with ${podCount(pods)}.
-  see them:    kubelet-ts ps${where}
+  list them:   kubelet-ts ps${where}
   its log:     ${logFile}
   stop it:     kill -INT ${pid} (pods keep running unsupervised)
-  end it all:  kubelet-ts down${where}
+  stop all:    kubelet-ts down${where}
 `;
 }
 
-/** Printed after the agent ended. */
-function stoppedText({ pods, rootDir, logFile }: Facts): string {
+/** Printed after the agent exited. */
+function stoppedText({ pods, rootDir, logFile }: NodeFacts): string {
   if (pods === 0) return 'kubelet-ts stopped. It had no pods.\n';
   const where = rootDirWords(rootDir);
   const keep = pods === 1 ? 'keeps' : 'keep';
   return `kubelet-ts stopped. ${podCount(pods)} ${keep} running unsupervised: nothing restarts or probes them.
-  see them:   kubelet-ts ps${where}
+  list them:  kubelet-ts ps${where}
   its log:    ${logFile}
   supervise:  kubelet-ts run with the same arguments
-  end them:   kubelet-ts down${where}
+  stop them:  kubelet-ts down${where}
 `;
 }
 
-function endedText(code: number, facts: Facts): string {
-  return code === 0 ? stoppedText(facts) : stoppedText(facts).replace('stopped.', `ended with exit code ${code}.`);
+function exitedText(code: number, facts: NodeFacts): string {
+  return code === 0 ? stoppedText(facts) : stoppedText(facts).replace('stopped.', `exited with code ${code}.`);
 }
 
-/** Empty, or the flags after a blank. */
+/** Empty, or the flags after a space. */
 const rootDirWords = (rootDir: string): string =>
   runtimeFlags({ rootDir, runtimeEndpoint: undefined })
     .map((word) => ` ${shellLine([word])}`)
@@ -217,8 +217,8 @@ interface SignalledAgent {
 }
 
 /**
- * Passes SIGINT and SIGTERM on to the agent until the returned function is called. While a command has the terminal,
- * SIGINT comes from its keys and is for that command alone.
+ * Passes SIGINT and SIGTERM on to the agent until the returned function is called. While a command uses the terminal,
+ * SIGINT comes from its keys and is only for that command.
  */
 export function forwardSignals(agent: SignalledAgent, guarded: GuardedProcess): () => void {
   const passOn = (signal: NodeJS.Signals): void => {

@@ -34,7 +34,7 @@ export function claimScreenAgent(environment: NodeJS.ProcessEnv): ScreenAgent | 
         writeSync(readyFD, '\n');
         closeSync(readyFD);
       } catch {
-        // The process with the screen has ended.
+        // The process of the screen has exited.
       }
     },
   };

@@ -19,14 +19,14 @@ interface UISettings {
 
 /**
  * Shows the screen of the agent on a root-dir until the user leaves. The agent and its pods keep running. If the agent
- * ends, the screen waits for the next one. Rejects with a `UserError` without an agent or a terminal.
+ * exits, the screen waits for the next one. Rejects with a `UserError` without an agent or a terminal.
  */
 export async function showUI(settings: UISettings): Promise<void> {
   const { rootDir, containerRuntimeEndpoint, readOnly = false, theme = 'auto' } = settings;
   const { lineMode = process.env['TERM'] === 'dumb' } = settings;
   if (!lineMode && !(await canShowScreen())) {
     throw new UserError('the screen needs a terminal in its foreground', {
-      hint: 'Without one: kubelet-ts ui --line-mode, kubelet-ts ps -w. Over ssh, ssh -t opens a terminal.',
+      hint: 'Without one, use kubelet-ts ui --line-mode or kubelet-ts ps -w. Over ssh, open one with ssh -t.',
     });
   }
   const socketPath = controlSocketPath(rootDir);
@@ -43,16 +43,16 @@ export async function showUI(settings: UISettings): Promise<void> {
   }
 }
 
-/** Loads the screen. Leaving it ends no agent. */
+/** Loads the screen. Leaving it does not stop the agent. */
 async function fullScreen() {
   const { runScreen } = await import('../../tui/screen.ts');
   type Settings = Omit<Parameters<typeof runScreen>[0], 'onLeave' | 'isAttached' | 'isInForeground'>;
-  const own = { onLeave: () => undefined, isAttached: true, isInForeground };
-  return { show: (settings: Settings) => runScreen({ ...settings, ...own }).exited };
+  const options = { onLeave: () => undefined, isAttached: true, isInForeground };
+  return { show: (settings: Settings) => runScreen({ ...settings, ...options }).exited };
 }
 
 async function openView(socketPath: string, rootDir: string): Promise<RemoteView> {
   const view = await RemoteView.open({ socketPath, clock: systemClock });
   if (view !== undefined) return view;
-  throw noAgent(rootDir, { orElse: 'The pods of the runtime: kubelet-ts ps' });
+  throw noAgent(rootDir, { orElse: 'List the pods of the runtime: kubelet-ts ps' });
 }

@@ -5,11 +5,11 @@ export type { Theme };
 
 /** The flag of every command with a screen. */
 export function addThemeOption(command: Command): Command {
-  const description = 'colours of the screen for this background; auto asks the terminal';
+  const description = 'colours of the screen; auto detects the background';
   return command.addOption(new Option('--theme <theme>', description).choices(themes).default('auto'));
 }
 
-/** The theme to begin with: that of the flag, or of the terminal's variable. */
+/** The initial theme: from the flag, or from the terminal's variable. */
 export function chosenTheme(theme: Theme): Theme {
   return theme === 'auto' ? (themeOfVariable(process.env['COLORFGBG']) ?? 'auto') : theme;
 }

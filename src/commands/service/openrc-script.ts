@@ -2,11 +2,11 @@ import { serviceMark } from '../../process/service-mark.ts';
 import { shellWord } from '../../text/shell-word.ts';
 
 /**
- * The script for OpenRC. Its supervise-daemon starts the agent again when it ends. Relative paths in the words begin at
- * `folder`, if it is given.
+ * The script for OpenRC. Its supervise-daemon restarts the agent when it exits. Relative paths in the args are resolved
+ * from `folder`, if given.
  */
-export function openRCScript(program: string, words: readonly string[], name: string, folder?: string): string {
-  const command = ['run', '--no-tui', ...words].map(shellWord).join(' ');
+export function openRCScript(program: string, args: readonly string[], name: string, folder?: string): string {
+  const command = ['run', '--no-tui', ...args].map(shellWord).join(' ');
   return `#!/sbin/openrc-run
 ${serviceMark}
 name="${name}"
@@ -20,7 +20,7 @@ respawn_max=0
 output_log="/var/log/${name}.log"
 error_log="/var/log/${name}.log"
 rc_ulimit="-n 1048576"
-# Freed memory is given back.
+# Returns freed memory to the system.
 export MALLOC_MMAP_THRESHOLD_=16384
 
 extra_started_commands="reload"

@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from 'commander';
 import { UserError } from '../../errors.ts';
 
-/** The paths among the arguments of a command. Throws a `UserError` for an unknown flag and for a wrong value. */
+/** The paths among the args of a command. Throws a `UserError` for an unknown flag and for an invalid value. */
 export function pathsIn(words: readonly string[], command: Command): string[] {
   const flags = command.options.filter((option) => option.flags.endsWith('<path>'));
   // As they are written, because parsers make some of them absolute.

@@ -13,7 +13,7 @@ export async function refusePackaged(unit: string, folders: readonly string[]): 
     throw new UserError(`${path} belongs to a package, so uninstall-service does not remove it`, {
       hint:
         `On Debian, dpkg -S ${unit} names the package, and apt remove PACKAGE removes it. ` +
-        `To stop the service alone: systemctl disable --now ${unit}`,
+        `To only stop the service: systemctl disable --now ${unit}`,
     });
   }
 }

@@ -1,10 +1,10 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { UserError } from '../../errors.ts';
 
-/** Rejects with a `UserError` if the program of a service is no executable file of this machine. */
+/** Rejects with a `UserError` if the program of a service is not an executable file on this machine. */
 export async function requireExecutable(program: string): Promise<void> {
   if (await isExecutable(program)) return;
-  throw new UserError(`${program} is no executable file`, {
+  throw new UserError(`${program} is not an executable file`, {
     hint: 'Name the kubelet-ts of this machine with --program.',
   });
 }

@@ -46,11 +46,11 @@ function usageOf({ cpu, memory }: PodStats | ContainerStats): Pick<UsageRow, 'na
   return { nanoCores: cpu?.usageNanoCores, memoryBytes: memory?.workingSetBytes };
 }
 
-/** Largest first. Rows without a figure come last. kubectl: metricsutil/metrics_printer.go */
+/** Largest first. Rows without a value come last. kubectl: metricsutil/metrics_printer.go */
 function sorted(rows: readonly UsageRow[], sortBy: SortKey | undefined): UsageRow[] {
   if (sortBy === undefined) return [...rows];
-  const figure = ({ nanoCores, memoryBytes }: UsageRow): number => (sortBy === 'cpu' ? nanoCores : memoryBytes) ?? -1;
-  return rows.toSorted((a, b) => figure(b) - figure(a));
+  const value = ({ nanoCores, memoryBytes }: UsageRow): number => (sortBy === 'cpu' ? nanoCores : memoryBytes) ?? -1;
+  return rows.toSorted((a, b) => value(b) - value(a));
 }
 
 /** Names and cells of the pods' or containers' table. */
@@ -103,4 +103,4 @@ const mebibytes = (bytes: number | undefined): string =>
 const percent = (part: number | undefined, whole: number): string =>
   part === undefined || whole === 0 ? unknown : `${Math.trunc((part * 100) / whole)}%`;
 
-const count = (figure: number | undefined): string => (figure === undefined ? unknown : String(figure));
+const count = (value: number | undefined): string => (value === undefined ? unknown : String(value));

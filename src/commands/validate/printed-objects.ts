@@ -8,11 +8,11 @@ import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { objectText } from '../io/json-text.ts';
 
 /**
- * The declared objects as the agent would hold them: pods with defaults, the node's name and their source's annotation.
+ * The declared objects as the agent would hold them: pods with defaults, the node name and their source's annotation.
  * Values of Secrets are replaced by their sizes.
  */
 export function printedObjects({ source, pods, configObjects = [] }: SourceUpdate): object[] {
-  return [...configObjects.map(shownConfigObject), ...pods.map((pod) => heldPod(pod, source))];
+  return [...configObjects.map(shownConfigObject), ...pods.map((pod) => podObject(pod, source))];
 }
 
 /** Objects as YAML documents, or as JSON: a List for API objects, else an array. */
@@ -24,12 +24,12 @@ export async function listText(objects: readonly object[], output: 'text' | 'jso
   return (await Promise.all(objects.map((object) => objectText(object, 'yaml')))).join('---\n');
 }
 
-function heldPod({ metadata, ...pod }: Pod, source: SourceUpdate['source']): object {
+function podObject({ metadata, ...pod }: Pod, source: SourceUpdate['source']): object {
   const annotations = { ...metadata.annotations, [configAnnotations.source]: source };
   return { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, annotations }, ...pod };
 }
 
-/** One of them. */
+/** Formats one object like `printedObjects`. */
 export function shownConfigObject(object: ConfigObject): object {
   if (isConfigData(object)) return shownData(object);
   if (object.kind === 'Service') return shownService(object);

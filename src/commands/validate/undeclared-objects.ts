@@ -9,9 +9,9 @@ import { computeBinding } from '../../engine/persistent-volumes/compute-binding.
 const kinds: readonly ObjectReference['kind'][] = ['ConfigMap', 'Secret', 'PersistentVolumeClaim'];
 
 /**
- * A warning for each place where a pod needs an object that no manifest declares, a key that the object does not have,
- * or a claim that no volume fits. Undeclared classes are errors, found elsewhere. Empty if there are errors, because
- * those may hide declarations.
+ * A warning for each reference of a pod to an object that no manifest declares, to a key that the object lacks, or to a
+ * claim that no volume fits. Undeclared classes are errors, which are found elsewhere. Empty if there are errors,
+ * because those may hide declarations.
  */
 export function undeclaredObjects(
   { where, pods, configObjects = [], classPlaces = [], problems }: SourceUpdate,
@@ -62,7 +62,7 @@ function problemsOf(reference: ObjectReference, { declared, namespace, node }: D
     const binding = computeBinding({ claim: object, volumes, holders: new Map(), hasFolder: false, node });
     if (binding.type !== 'unbound') return [];
     const message = `PersistentVolumeClaim ${namespace}/${name} stays unbound, and the pod waits: ${binding.because}`;
-    return [{ message, hint: 'Declare a PersistentVolume that fits beside it, or remove selector and class.' }];
+    return [{ message, hint: 'Declare a PersistentVolume that fits the claim, or remove its selector and class.' }];
   }
   if (!isConfigData(object)) return [];
   const known = [...object.data.keys(), ...object.binaryData.keys()];
@@ -76,15 +76,15 @@ function problemsOf(reference: ObjectReference, { declared, namespace, node }: D
 }
 
 function hintFor({ kind, name, key, field }: ObjectReference, declared: readonly string[]): string {
-  const beside = key.slice(0, -name.length);
+  const prefix = key.slice(0, -name.length);
   const near = nearestName(
     name,
-    declared.filter((one) => one.startsWith(beside)).map((one) => one.slice(beside.length)),
+    declared.filter((one) => one.startsWith(prefix)).map((one) => one.slice(prefix.length)),
   );
   if (near !== undefined) return `Did you mean "${near}"?`;
   if (field.startsWith('spec.imagePullSecrets')) {
-    return 'Declare it beside the pod. Until then images are pulled without it.';
+    return 'Declare it with the pod. Until then, images are pulled without it.';
   }
   const optional = kind === 'PersistentVolumeClaim' || field.includes('.csi.') ? '' : ', or set "optional: true"';
-  return `Declare it beside the pod${optional}. The pod waits until then.`;
+  return `Declare it with the pod${optional}. Until then, the pod waits.`;
 }

@@ -24,7 +24,7 @@ export interface FieldCondition {
  * Returns undefined if the text is not a condition. Throws a `UserError` if its path is not a JSONPath.
  */
 export function parseCondition(text: string): WaitCondition | FieldCondition | undefined {
-  // Of pods; of Deployments, whose pod is Ready then; of Jobs.
+  // Of pods, of Deployments (whose pod is then Ready), and of Jobs.
   if (/^condition=(ready|available)(=true)?$/i.test(text)) return 'ready';
   if (/^condition=complete(=true)?$/i.test(text)) return 'completed';
   if (text === 'delete') return 'deleted';
@@ -39,8 +39,8 @@ export function parseCondition(text: string): WaitCondition | FieldCondition | u
 }
 
 /**
- * True if the pod meets the condition. `updated`: only the currently declared manifest runs. All conditions but
- * `deleted` are about that manifest, not about earlier revisions that still run.
+ * True if the pod meets the condition. `updated` means that only the currently declared manifest runs. All conditions
+ * but `deleted` concern that manifest, not earlier revisions that still run.
  */
 export function isConditionMet(
   name: string,
@@ -52,9 +52,9 @@ export function isConditionMet(
   const declared = revisions.find(({ replacedBy }) => replacedBy === undefined);
   if (declared === undefined) return false;
   const { pod, worker, outdatedContainers = [], waitingUpdate, restarting } = declared;
-  const isEnding = worker.state === 'terminating' || worker.state === 'terminated';
-  const isOfToday = outdatedContainers.length === 0 && waitingUpdate === undefined && restarting === undefined;
-  const isCurrent = !isEnding && isOfToday;
+  const isStopping = worker.state === 'terminating' || worker.state === 'terminated';
+  const isUpToDate = outdatedContainers.length === 0 && waitingUpdate === undefined && restarting === undefined;
+  const isCurrent = !isStopping && isUpToDate;
   if (typeof condition !== 'string') return isCurrent && hasField(pod, condition);
   switch (condition) {
     case 'ready':
@@ -66,7 +66,7 @@ export function isConditionMet(
   }
 }
 
-/** Why the declared manifest of a pod will not run, such as a rollback. Returns undefined if it still may. */
+/** Why the declared manifest of a pod will never run, such as a rollback. Returns undefined if it still may. */
 export function unreachableBecause(
   name: string,
   condition: WaitCondition | FieldCondition,
@@ -77,7 +77,10 @@ export function unreachableBecause(
   return condition === 'updated' && reason === reasons.rolledBack ? message : undefined;
 }
 
-/** The error of the newest manifest of a pod whose last good revision counts instead. Undefined if there is none. */
+/**
+ * The error of the newest manifest of a pod that runs its last good revision instead. Returns undefined if there is
+ * none.
+ */
 export function refusedUpdate(name: string, snapshot: EngineSnapshot): ManifestProblem | undefined {
   const errors = snapshot.sources.flatMap(({ problems }) => problems.filter(({ severity }) => severity === 'error'));
   const kept = errors.find(({ lastGoodPods = [] }) =>
@@ -86,7 +89,7 @@ export function refusedUpdate(name: string, snapshot: EngineSnapshot): ManifestP
   return errors.find(({ origin, lastGoodPods }) => origin === kept?.origin && lastGoodPods === undefined) ?? kept;
 }
 
-/** What an awaited pod is doing, such as `ErrImagePull`. */
+/** The state of an awaited pod, such as `ErrImagePull`. */
 export function waitingText(name: string, snapshot: EngineSnapshot): string {
   const declared = revisionsOf(name, snapshot).find(({ replacedBy }) => replacedBy === undefined);
   if (declared === undefined) return 'not declared';
@@ -99,7 +102,7 @@ export function isDeclared(name: string, snapshot: EngineSnapshot): boolean {
   return revisionsOf(name, snapshot).some(({ replacedBy }) => replacedBy === undefined);
 }
 
-/** True if some revision of the pod exists, also one that ends. */
+/** True if some revision of the pod exists, even one that is stopping. */
 export function isKnown(name: string, snapshot: EngineSnapshot): boolean {
   return revisionsOf(name, snapshot).length > 0;
 }
@@ -118,7 +121,7 @@ function hasField(pod: Pod, { path, value }: FieldCondition): boolean {
   return texts.some((text) => (value === undefined ? text !== '' : text === value));
 }
 
-/** The end of "before these pods …". */
+/** Completes "before these pods …". */
 export function wantedText(condition: WaitCondition | FieldCondition): string {
   return typeof condition === 'string' ? `were ${condition}` : `had ${condition.text}`;
 }

@@ -5,7 +5,7 @@ import { shownURL } from '../../origins/http/url.ts';
 /** True for a text such as `https://box.example/pod.yaml`. */
 export const isURL = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
 
-const message = 'a URL is no file or folder';
+const message = 'a URL is neither a file nor a folder';
 const hint =
   'run, run-once and validate read it with --manifest-url URL; others from stdin: curl -fsS URL | kubelet-ts apply -f -';
 

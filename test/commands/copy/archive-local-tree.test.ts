@@ -95,7 +95,7 @@ test('a file that shrinks meanwhile is filled with zeros, with a warning', async
   expect(
     (await readFile(join(to, 'file'))).equals(Buffer.concat([Buffer.from('x'.repeat(10)), Buffer.alloc(999_990)])),
   ).toBe(true);
-  expect(stderr.text()).toMatch(/^warning: file became shorter while it was copied\n/);
+  expect(stderr.text()).toMatch(/^warning: file shrank while it was copied\n/);
 });
 
 test('pipes are left out', async () => {

@@ -53,7 +53,7 @@ test.each<[string, () => Promise<Buffer>, number, string]>([
     'a file that cannot be made here, and much more',
     async () => Buffer.concat([await archiveOf('data/folder'), muchMore]),
     0,
-    'copy/folder is a folder here, not in the source',
+    'copy/folder is a folder here but not in the source',
   ],
   ['nothing', () => Promise.resolve(Buffer.alloc(0)), 0, 'the tar of the container sent nothing'],
   ['an archive of nothing', () => archiveOf(), 0, 'the tar of the container sent nothing'],

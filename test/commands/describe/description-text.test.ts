@@ -15,7 +15,7 @@ test('a removed pod whose manifest has an error is described with the error', as
     'Name:       web-edge1',
     'Namespace:  default',
     'Manifest:   /m/web.yaml:3:1: error: bad',
-    'Status:     gone',
+    'Status:     removed',
   ]);
 });
 

@@ -5,8 +5,8 @@ import { makePod, NOW } from '../../builders/pods.ts';
 
 test.each<[string, Pick<PodSnapshot, 'waitingUpdate' | 'outdatedContainers'>, string | undefined]>([
   ['is carried out', {}, undefined],
-  ['waits', { waitingUpdate: { reason: 'OutOfcpu', message: 'no room' } }, 'waits: OutOfcpu: no room'],
-  ['is under way', { outdatedContainers: ['a', 'b'] }, 'image or resources of an earlier manifest: a, b'],
+  ['waits', { waitingUpdate: { reason: 'OutOfcpu', message: 'no room' } }, 'waiting: OutOfcpu: no room'],
+  ['is under way', { outdatedContainers: ['a', 'b'] }, 'containers with an earlier image or resources: a, b'],
 ])('the description has the newest manifest if it is not carried out: it %s', async (_what, update, text) => {
   const pods = [{ pod: makePod(), ...update }];
   const description = await descriptionText({ namespace: 'default', name: 'web', pods, history: [] }, NOW);

@@ -17,7 +17,7 @@ test('shows a mark, the check, the evidence and the way out, without control cha
 ! clock   was set
           → chronyc tracking
 ? rights  only root can see this
-1 problem, 1 warning, 1 ok, 1 not seen
+1 problem, 1 warning, 1 ok, 1 not checked
 `);
 });
 
@@ -41,7 +41,7 @@ X  swap    is on\\x1b[31m
 !  clock   was set
            -> chronyc tracking
 ?  rights  only root can see this
-1 problem, 1 warning, 1 ok, 1 not seen
+1 problem, 1 warning, 1 ok, 1 not checked
 `);
 });
 

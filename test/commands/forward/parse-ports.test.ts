@@ -14,12 +14,12 @@ test.each([
 });
 
 test.each([
-  ['65536', '"65536" is not a port of 1 to 65535'],
+  ['65536', '"65536" is not a port from 1 to 65535'],
   ['0', '"0": the port of the pod must not be 0'],
-  ['80:', '"80:": "" is not a port of 1 to 65535'],
+  ['80:', '"80:": "" is not a port from 1 to 65535'],
   ['1:2:3', '"1:2:3" is not a pair of ports'],
-  ['-1:80', '"-1:80": "-1" is not a port of 1 to 65535'],
-  ['http:80', '"http:80": "http" is not a port of 1 to 65535'],
+  ['-1:80', '"-1:80": "-1" is not a port from 1 to 65535'],
+  ['http:80', '"http:80": "http" is not a port from 1 to 65535'],
 ])('%s is refused', (text, message) => {
   expect(() => parsePorts([text])).toThrow(message);
 });

@@ -46,15 +46,15 @@ async function listen(
   ports: { local: number; remote: number }[],
 ): Promise<Listening & { lines: string[]; warned: Promise<string> }> {
   const lines: string[] = [];
-  const note = (text: string): void => void lines.push(text);
-  let warn = note;
+  const print = (text: string): void => void lines.push(text);
+  let warn = print;
   const warned = new Promise<string>((resolve) => (warn = resolve));
-  const podPorts = new PodPorts({ runtime: runtimeOf(sandboxes), note }, pod, sandboxes[0]?.id ?? '');
+  const podPorts = new PodPorts({ runtime: runtimeOf(sandboxes), print }, pod, sandboxes[0]?.id ?? '');
   const open = podPorts.open.bind(podPorts);
   const listening = await listenOnPorts(
     {
       open,
-      note,
+      print,
       warn: (text) => {
         warn(text);
       },
@@ -96,9 +96,9 @@ test('each port is listened on, and connections are announced in the words of ku
 
 test('localhost is both loopback addresses, and only this machine can connect', async () => {
   const lines: string[] = [];
-  const note = (text: string): void => void lines.push(text);
+  const print = (text: string): void => void lines.push(text);
   const open = (): Promise<never> => Promise.reject(new Error('not asked'));
-  const listening = await listenOnPorts({ open, note, warn: note }, ['localhost'], [{ local: 0, remote: 80 }]);
+  const listening = await listenOnPorts({ open, print, warn: print }, ['localhost'], [{ local: 0, remote: 80 }]);
   onTestFinished(() => {
     listening.close();
   });
@@ -116,8 +116,8 @@ test('a port takes 512 connections at a time', async () => {
     if (opened === 512) enough.emit('opened');
     return new Promise(() => undefined);
   };
-  const note = (): void => undefined;
-  const listening = await listenOnPorts({ open, note, warn: note }, ['127.0.0.1'], [{ local: 0, remote: 80 }]);
+  const print = (): void => undefined;
+  const listening = await listenOnPorts({ open, print, warn: print }, ['127.0.0.1'], [{ local: 0, remote: 80 }]);
   onTestFinished(() => {
     listening.close();
   });
@@ -152,7 +152,7 @@ test('while the pod does not run, connections fail with a message and the port s
   const [port] = localPorts;
   const [sandbox] = sandboxes.splice(0, 1);
   await expect(ping(port)).rejects.toMatchObject({ code: 'ECONNRESET' });
-  expect(await warned).toBe(`an error occurred forwarding ${String(port)} -> 80: pod default/web does not run now`);
+  expect(await warned).toBe(`an error occurred forwarding ${String(port)} -> 80: pod default/web is not running`);
   if (sandbox !== undefined) sandboxes.push(sandbox);
   expect(await ping(port)).toBe('pong');
 });

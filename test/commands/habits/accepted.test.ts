@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { ownWords } from '../../../src/commands/habits/command-first.ts';
+import { ownArgs } from '../../../src/commands/habits/command-first.ts';
 import { registerAll } from '../../../src/commands/program.ts';
 import type { ImageService } from '../../../src/cri/image-service.ts';
 import type { Image } from '../../../src/cri/types.ts';
@@ -50,18 +50,18 @@ const accepted: Readonly<Record<string, readonly string[]>> = {
   'logs -t web': ['2026-11-29T08:00:00.000000000Z hello'],
   'port-forward svc/nope 8080': ['no Service "nope" is declared'],
   'explain po web': ['default/web-edge1: running'],
-  'explain pods': ['explain tells why a pod is not Ready, and describes no fields'],
-  'explain pod.spec': ['explain tells why a pod is not Ready, and describes no fields'],
+  'explain pods': ['explain says why a pod is not Ready; it does not describe fields'],
+  'explain pod.spec': ['explain says why a pod is not Ready; it does not describe fields'],
   'describe svc front': [...serviceTable, 'apiVersion: v1', 'kind: Service'],
   'describe deploy web': ['Name:         web-edge1', 'Namespace:    default'],
   'describe -A': ['Name:         web-edge1', 'Namespace:    default'],
   'events -A': ['No events.'],
   'delete pod web --force --grace-period=0': [
-    'warning: the terminationGracePeriodSeconds of each pod applies, so that it can write its data; ' +
-      '--force only does not wait for that',
+    'warning: each pod keeps its terminationGracePeriodSeconds, so that it can write its data; ' +
+      '--force only skips the wait',
   ],
   'delete deploy/front --now': [
-    'warning: the terminationGracePeriodSeconds of each pod applies, so that it can write its data',
+    'warning: each pod keeps its terminationGracePeriodSeconds, so that it can write its data',
   ],
   'delete pod --all': ['No resources found'],
   images: ['IMAGE             IMAGE ID        SIZE', 'localhost/app:1   0123456789abc   1B'],
@@ -120,7 +120,7 @@ async function makeNode(): Promise<(line: string) => Promise<string>> {
     });
     const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
     await registerAll(program, deps);
-    const words = ownWords(line.replace('FILE', join(rootDir, 'web.yaml')).replace('FOLDER', rootDir).split(' '));
+    const words = ownArgs(line.replace('FILE', join(rootDir, 'web.yaml')).replace('FOLDER', rootDir).split(' '));
     const failure = await program.parseAsync([...words, '--root-dir', rootDir], { from: 'user' }).then(
       () => '',
       (error: unknown) => `${errorMessage(error)}\n`,

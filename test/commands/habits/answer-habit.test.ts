@@ -28,7 +28,7 @@ test.each([
   ['rollout', 'Show the revisions of a pod: kubelet-ts history POD'],
   [
     'scale deploy web --replicas=3',
-    'A workload runs as one pod here. Stop it until it is started: kubelet-ts stop deploy/web',
+    'A workload runs as one pod here. Stop it until you start it again: kubelet-ts stop deploy/web',
   ],
   ...[
     'edit pod web',
@@ -38,19 +38,19 @@ test.each([
     'set image pod/web a=b',
   ].map((line) => [
     line,
-    'Edit the file that declares it; the running agent follows. To find the file: kubelet-ts describe ' +
+    'Edit the file that declares it; the agent applies the change. To find the file: kubelet-ts describe ' +
       (line.includes('pod/') ? 'pod/web' : 'web'),
   ]),
   ...['cluster-info', 'config view', 'auth can-i get pods'].map((line) => [
     line,
-    'There is no API server here; the agent is asked on its socket. Check this machine: kubelet-ts doctor',
+    'There is no API server here; commands ask the agent. Check this machine: kubelet-ts doctor',
   ]),
-  ['api-resources', 'Manifests may have the kinds of docs/use/manifests.md. Check yours: kubelet-ts validate FILE'],
-  ['cordon edge1', 'There is no scheduler here. Stop all pods until they are started: kubelet-ts stop --all'],
-  ['drain edge1', 'There is no scheduler here. Stop all pods until they are started: kubelet-ts stop --all'],
+  ['api-resources', 'docs/use/manifests.md lists the supported kinds. Check a manifest: kubelet-ts validate FILE'],
+  ['cordon edge1', 'There is no scheduler here. Stop all pods until you start them again: kubelet-ts stop --all'],
+  ['drain edge1', 'There is no scheduler here. Stop all pods until you start them again: kubelet-ts stop --all'],
   [
     'taint nodes edge1 a=b:NoSchedule',
-    'There is no scheduler here. Stop a pod until it is started: kubelet-ts stop POD',
+    'There is no scheduler here. Stop a pod until you start it again: kubelet-ts stop POD',
   ],
   ['create -f web.yaml', 'Use: kubelet-ts apply -f web.yaml'],
   ['create', 'Use: kubelet-ts apply FILE'],
@@ -86,24 +86,23 @@ test.each([
   ['save app:1', 'Use: kubelet-ts images bundle -o FILE'],
   [
     'login registry.example',
-    'docs/use/images.md shows where credentials of registries belong. Then kubelet-ts images pull IMAGE',
+    'docs/use/images.md shows where to put registry credentials. Then kubelet-ts images pull IMAGE',
   ],
   ['build .', 'Build and push images with another tool, such as buildah. Load one: kubelet-ts images load FILE'],
   ['push app:1', 'Build and push images with another tool, such as buildah. Load one: kubelet-ts images load FILE'],
   ['pause web', 'Use: kubelet-ts stop web'],
   [
     'exec -u root web id',
-    'exec runs as the user of the container. For another one, with tools of another image: ' +
-      'kubelet-ts debug POD --image IMAGE',
+    'exec runs as the user of the container. For another user or other tools: ' + 'kubelet-ts debug POD --image IMAGE',
   ],
   [
     'exec -w /srv web -- ls',
-    "exec starts in the folder of the container. Change it there: kubelet-ts exec POD -- sh -c 'cd FOLDER && COMMAND'",
+    "exec starts in the working directory of the container. Change it in the command: kubelet-ts exec POD -- sh -c 'cd FOLDER && COMMAND'",
   ],
-  ['exec -it -e A=b web env', 'Set variables there: kubelet-ts exec POD -- env NAME=VALUE COMMAND'],
+  ['exec -it -e A=b web env', 'Set variables in the command: kubelet-ts exec POD -- env NAME=VALUE COMMAND'],
   [
     'stop -t 5 web',
-    'terminationGracePeriodSeconds of the pod says when it is killed. To wait no longer than that: ' +
+    'terminationGracePeriodSeconds of the pod decides when it is killed. To limit the wait: ' +
       'kubelet-ts stop POD --timeout SECONDS',
   ],
   ['container ls', 'Use: kubelet-ts ps'],
@@ -115,7 +114,7 @@ test.each([
   ['volume ls', 'Claims are volumes of pods. List them: kubelet-ts get pvc'],
   ['network ls', 'Show the addresses of pods: kubelet-ts ps -o wide'],
   ['system prune -f', 'Use: kubelet-ts images prune'],
-  ['system df', 'Show what images take: kubelet-ts images list'],
+  ['system df', 'Show the sizes of images: kubelet-ts images list'],
   ['inspectp web', 'Use: kubelet-ts describe web'],
   ['statsp', 'Use: kubelet-ts top'],
   ['ps --format x', 'Use: kubelet-ts ps -o custom-columns=NAME:.metadata.name,IP:.status.podIP'],
@@ -125,8 +124,11 @@ test.each([
   ['journalctl -u web -f', 'Use: kubelet-ts logs web -f'],
   ['journal', 'Use: kubelet-ts logs POD'],
   ['enable --now kubelet-ts', 'Use: kubelet-ts install-service'],
-  ['reload', 'The agent follows its manifests. For its configuration: systemctl reload kubelet-ts'],
-  ['daemon-reload', 'The agent follows its manifests. For its configuration: systemctl reload kubelet-ts'],
+  ['reload', 'The agent reloads changed manifests itself. To reload its configuration: systemctl reload kubelet-ts'],
+  [
+    'daemon-reload',
+    'The agent reloads changed manifests itself. To reload its configuration: systemctl reload kubelet-ts',
+  ],
   ['is-active web', 'Use: kubelet-ts wait web --timeout 0'],
   ['show web', 'Use: kubelet-ts get pod web -o yaml'],
   ['cat web', 'Use: kubelet-ts get pod web -o yaml'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commandFirst, ownWords } from '../../../src/commands/habits/command-first.ts';
+import { commandFirst, ownArgs } from '../../../src/commands/habits/command-first.ts';
 
 test.each([
   ['get pods -n tn', 'get pods -n tn'],
@@ -37,5 +37,5 @@ test.each([
   ['images --help', 'images --help'],
   ['images rm x', 'images rm x'],
 ])('%s means %s', (line, meant) => {
-  expect(ownWords(line.split(' ')).join(' ')).toBe(meant);
+  expect(ownArgs(line.split(' ')).join(' ')).toBe(meant);
 });

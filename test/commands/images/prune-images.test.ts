@@ -108,6 +108,6 @@ test('what changed while it asked: an image that is used now stays, and a new on
   await pruning;
   expect(await names()).toEqual(['localhost/later:1', 'localhost/started:1']);
   expect(printed.stdout).toBe('Removed image: localhost/idle:1\nReclaimed space: 2MB\n');
-  expect(errors).toMatch(/Skipped image, which is used or gone now: localhost\/started:1\n$/);
+  expect(errors).toMatch(/Skipped image, because it was used or removed meanwhile: localhost\/started:1\n$/);
   expect(errors.match(/no kubelet-ts runs/g)).toHaveLength(1);
 });

@@ -60,11 +60,11 @@ test.each([
   expect(await remove(...words)).toEqual({ gone, stdout: `Removed image: ${gone.join(', ')}\n` });
 });
 
-const kept = 'No image was removed. --force removes it nevertheless.';
+const kept = 'No image was removed. Remove it anyway with --force.';
 
 test.each([
   [['localhost/app:1', 'busybox'], 'image busybox is used by container shop/web/app', kept],
-  [[pauseImageName], `image ${pauseImageName} is kept for the sandboxes of all pods`, kept],
+  [[pauseImageName], `image ${pauseImageName} is used by the sandboxes of all pods`, kept],
   [['localhost/ap:1'], 'the runtime has no image localhost/ap:1', 'Did you mean localhost/app:1?'],
   [['cafe12'], 'the runtime has no image cafe12', 'kubelet-ts images list lists the images.'],
 ])('images rm %j removes nothing, and says why', async (words, message, hint) => {

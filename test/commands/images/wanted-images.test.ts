@@ -52,7 +52,7 @@ test('a bundle has the names of the runtime, and names all that is missing', () 
   expect(bundledNames([{ image: 'app', pods: ['default/web'] }], images)).toEqual(['docker.io/library/app:latest']);
   const needed = ['app', 'web:1', 'init:1'].map((image) => ({ image, pods: ['default/web'] }));
   expect(() => bundledNames(needed, images)).toThrow(
-    'nothing was written, the runtime does not have these images:\n  web:1 (pod default/web)\n  init:1 (pod default/web)',
+    'nothing was written, because the runtime lacks these images:\n  web:1 (pod default/web)\n  init:1 (pod default/web)',
   );
   expect(() => bundledNames([], images)).toThrow('the manifests need no image');
 });

@@ -42,7 +42,7 @@ test.each([
   ['.a b', '".a b"', ' b'],
   ['.items[?(@.a==b)]', '"@.a==b"', 'b'],
 ])('the path %s is refused, with the place where that begins', (path, shown, rest) => {
-  const message = `${shown} is not a path that is known here: it is not understood from "${rest}" on`;
+  const message = `${shown} is not a supported path, from "${rest}" on`;
   expect(() => parseJSONPath(path)).toThrow(expect.objectContaining({ name: 'UserError', message }) as Error);
 });
 

@@ -58,7 +58,13 @@ async function attach({ before = '', after, state = 'CONTAINER_EXITED', session 
   const pod = await selectPod(runtime, { pod: 'web', nodeName: 'edge1' });
   const exitCode = await attachWithLog(
     deps,
-    { runtime, pod, declaredPod: () => Promise.resolve(undefined), why: () => undefined, awaitedInit: () => undefined },
+    {
+      runtime,
+      pod,
+      declaredPod: () => Promise.resolve(undefined),
+      notStartedBecause: () => undefined,
+      awaitedInit: () => undefined,
+    },
     { container: { id: 'app-0', name: 'app' }, stdin: true, tty: false, detachKeys: Buffer.alloc(0), keysText: '' },
   );
   return { ...deps.printed, exitCode };

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { type PodChoice, podsOfAgent } from '../../../src/commands/pod/pods-of-agent.ts';
+import { type PodSelection, podsOfAgent } from '../../../src/commands/pod/pods-of-agent.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeEntry } from '../../tui/make-snapshot.ts';
 import { startFakeAgent } from '../fake-agent.ts';
@@ -10,7 +10,7 @@ import { noAgentOn } from '../no-agent-on.ts';
 async function meant(
   names: readonly string[],
   references: readonly string[],
-  choice: PodChoice = {},
+  choice: PodSelection = {},
   sources: readonly object[] = [],
 ): Promise<unknown> {
   const rootDir = await temporaryFolder();
@@ -48,7 +48,7 @@ test('flags choose all pods, or those with labels, in a namespace', async () => 
   expect(await meant(names, ['pod', 'web'])).toEqual(all.slice(0, 1));
 });
 
-test.each<[references: string[], choice: PodChoice, message: string]>([
+test.each<[references: string[], choice: PodSelection, message: string]>([
   [[], {}, 'name pods, or use --all or -l'],
   [['web'], { all: true }, 'name pods, or use --all or -l, not both'],
   [['web'], { selector: 'app=web' }, 'name pods, or use --all or -l, not both'],

@@ -127,7 +127,7 @@ describe('wait', () => {
   test('goes on for a pod that another manifest with an error does not declare', async () => {
     const snapshot = await node({ text: podText('db') });
     await expect(run(registerWait, 'wait', snapshot, 'web', '--timeout', '1h')).rejects.toMatchObject({
-      message: 'kubelet-ts ended before these pods were ready: web (not declared)',
+      message: 'kubelet-ts exited before these pods were ready: web (not declared)',
     });
   });
 

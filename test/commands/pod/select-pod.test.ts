@@ -47,7 +47,7 @@ describe('findSandbox', () => {
   test('looks only in the namespace that is given', () => {
     expect(found('dns', someSandboxes, 'a')).toBe('dns-a');
     expect(() => found('job', someSandboxes, 'a')).toThrow('no pod "job" in namespace a');
-    expect(() => found('b/dns', someSandboxes, 'a')).toThrow('"b/dns" names another namespace than --namespace a');
+    expect(() => found('b/dns', someSandboxes, 'a')).toThrow('"b/dns" names a namespace other than --namespace a');
   });
 
   test('takes a namespace before a workload of the same name', () => {

@@ -24,7 +24,7 @@ test('a time-out before the first answer of the agent names all pods', async () 
   });
   await expect(waitForExit(meant, socket, { timeoutMs: 1, hint: 'Wait.', stderr })).rejects.toMatchObject({
     name: 'UserError',
-    message: 'timed out before these pods had ended: web, db',
+    message: 'timed out before these pods had stopped: web, db',
     hint: 'Wait.',
   });
 });
@@ -45,8 +45,8 @@ test('pods that have ended are reported, the others named, and the runtime that 
   const onEnded = ({ name }: { name: string }): void => void ended.push(name);
   const socket = controlSocketPath(rootDir);
   await expect(waitForExit(meant, socket, { timeoutMs: 0, hint: 'Wait.', stderr, onEnded })).rejects.toMatchObject({
-    message: 'kubelet-ts ended before these pods had ended: web',
+    message: 'kubelet-ts exited before these pods had stopped: web',
   });
   expect(ended).toEqual(['db']);
-  expect(lines).toEqual(['warning: this waits for the container runtime: no answer\n']);
+  expect(lines).toEqual(['warning: waiting for the container runtime: no answer\n']);
 });

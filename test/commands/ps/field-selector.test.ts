@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseFieldSelector } from '../../../src/commands/ps/chosen-pods.ts';
+import { parseFieldSelector } from '../../../src/commands/ps/pod-selector.ts';
 import { makePod } from '../../builders/pods.ts';
 
 const pod = makePod({

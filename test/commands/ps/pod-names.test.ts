@@ -22,7 +22,7 @@ test.each<[words: string[], names: string[]]>([
 
 test.each([
   ['nodes', 'Show the node: kubelet-ts top node, and kubelet-ts doctor'],
-  ['deploy', 'A workload runs as one pod of its name: kubelet-ts ps'],
+  ['deploy', 'A workload runs as one pod with its name: kubelet-ts ps'],
   ['ns', expect.stringContaining('kubelet-ts validate FOLDER') as string],
 ])('get %s is an error with the command that shows it', (word, hint) => {
   expect(() => podNames([word])).toThrow(

@@ -15,7 +15,7 @@ async function ps(...words: string[]): Promise<void> {
 }
 
 test.each([
-  ['--sort-by', '.status[', '".status[" is not a path that is known here: it is not understood from "[" on'],
+  ['--sort-by', '.status[', '".status[" is not a supported path, from "[" on'],
   ['-l', 'a=b=c', '"a=b=c" is not a label selector'],
   ['--field-selector', 'foo=bar', 'pods cannot be selected by the field "foo"'],
 ])('a wrong value of %s is reported before a missing runtime or agent', async (flag, value, message) => {

@@ -30,7 +30,7 @@ test('until a run ends, its report holds that it was killed', async () => {
       '  <testsuite name="kubelet-ts run-once" tests="1" failures="0" errors="1" skipped="0" ' +
         'timestamp="2026-03-01T10:00:00" time="0.000">',
       '    <testcase name="run-once" classname="kubelet-ts run-once" time="0.000">',
-      '      <error message="the run was killed before its end" type="Error"/>',
+      '      <error message="the run was killed before it finished" type="Error"/>',
       '    </testcase>',
       '  </testsuite>',
     ]),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isScreen } from '../../../src/commands/run/can-show-screen.ts';
+import { isScreenTerminal } from '../../../src/commands/run/can-show-screen.ts';
 
 /** Of a process in group 20 whose terminal belongs to this group. */
 const stat = (foregroundGroup: number): string => `20 (a) b) S 10 20 10 34816 ${foregroundGroup} 4194304 0`;
@@ -12,5 +12,5 @@ test.each<[string, boolean, string | undefined, number, boolean]>([
   ['a terminal of an unknown kind', true, undefined, 20, false],
   ['no terminal', false, 'xterm', 20, false],
 ])('%s: is a screen: %s %s %s %s', (_title, isTerminal, term, foregroundGroup, expected) => {
-  expect(isScreen({ isTerminal, term, stat: stat(foregroundGroup) })).toBe(expected);
+  expect(isScreenTerminal({ isTerminal, term, stat: stat(foregroundGroup) })).toBe(expected);
 });

@@ -8,7 +8,7 @@ test('under the name kubelet a word after flags is an unknown command, as for th
     expect.objectContaining({
       name: 'UserError',
       message: 'unknown command word',
-      hint: 'Under the name kubelet, manifests come from --pod-manifest-path or --config. kubelet-ts run takes them.',
+      hint: 'When it runs as kubelet, it reads manifests from --pod-manifest-path or --config. To name them as args: kubelet-ts run',
     }),
   );
 });

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { stopSupervisor } from '../../../src/commands/run/end-agent.ts';
+import { stopSupervisor } from '../../../src/commands/run/stop-agent.ts';
 import { identify, type ProcessIdentity } from '../../../src/process/process-identity.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 

@@ -80,7 +80,7 @@ test.each([
   [['/srv/pods', '--config'], "option '--config <path>' argument missing", 'kubelet-ts run --help shows the flags.'],
   [
     ['https://box.example/pods.yaml'],
-    'a URL is no file or folder',
+    'a URL is neither a file nor a folder',
     expect.stringContaining('--manifest-url') as string,
   ],
 ])('arguments that run would refuse are refused: %j', async (words, message, hint) => {
@@ -95,8 +95,8 @@ test('arguments with a secret are refused', async () => {
   const words = ['--manifest-url', 'https://me:s3cret@box.example/pods.yaml'];
   await expect(install('--init', 'systemd', '--', ...words)).rejects.toMatchObject({
     name: 'UserError',
-    message: 'the arguments hold a secret, which every user of this machine could read in the service',
-    hint: 'Put it into the configuration that --config names, and make that file readable for root alone.',
+    message: 'the args contain a secret, which every user of this machine could read in the service file',
+    hint: 'Put it into the configuration that --config names, and make that file readable only for root.',
   });
 });
 
@@ -115,7 +115,7 @@ test.each([
 test('the word run before its arguments is refused', async () => {
   await expect(install('--init', 'systemd', 'run', '/srv/pods')).rejects.toMatchObject({
     name: 'UserError',
-    message: 'the arguments begin with the word run, which the service adds itself',
+    message: 'the args start with run, which the service adds itself',
     hint: 'Leave it out. For a file or folder of that name, write ./run.',
   });
 });
@@ -128,11 +128,11 @@ test('a flag of run without -- is refused with a hint', async () => {
   await expect(program.parseAsync(words, { from: 'user' })).rejects.toMatchObject({ code: 'commander.unknownOption' });
   expect(texts.join('')).toBe(
     "error: unknown option '--max-pods'\n" +
-      '(put -- before arguments of run: kubelet-ts install-service -- ARGUMENTS; see --help)\n',
+      '(put -- before the args of run: kubelet-ts install-service -- ARGS; see --help)\n',
   );
 });
 
-test('a program that is no executable file is refused', async () => {
+test('a program that is not an executable file is refused', async () => {
   const folder = await temporaryFolder();
   const [plain, executable, missing] = [join(folder, 'plain'), join(folder, 'program'), join(folder, 'nope')];
   await writeFile(plain, '', { mode: 0o644 });
@@ -140,7 +140,7 @@ test('a program that is no executable file is refused', async () => {
   for (const program of [plain, missing, folder])
     await expect(requireExecutable(program)).rejects.toMatchObject({
       name: 'UserError',
-      message: `${program} is no executable file`,
+      message: `${program} is not an executable file`,
       hint: 'Name the kubelet-ts of this machine with --program.',
     });
   await expect(requireExecutable(executable)).resolves.toBeUndefined();
@@ -177,6 +177,6 @@ test('the unit of a package is not denied', async () => {
     message: `${unit} belongs to a package, so uninstall-service does not remove it`,
     hint:
       'On Debian, dpkg -S kubelet-ts.service names the package, and apt remove PACKAGE removes it. ' +
-      'To stop the service alone: systemctl disable --now kubelet-ts.service',
+      'To only stop the service: systemctl disable --now kubelet-ts.service',
   });
 });

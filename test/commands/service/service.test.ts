@@ -17,24 +17,24 @@ StartLimitIntervalSec=0
 
 [Service]
 Type=notify
-# A runtime that comes later, or archives of images, may take their time.
+# A runtime that starts later, or image archives, may take long.
 TimeoutStartSec=infinity
 WatchdogSec=60
-# Of kubeadm, and for flags of this machine. systemd warns of variables that are not set.
+# Variables of kubeadm, and for flags of this machine. systemd warns about variables that are not set.
 Environment=KUBELET_CONFIG_ARGS= KUBELET_KUBEADM_ARGS= KUBELET_EXTRA_ARGS=
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
 EnvironmentFile=-/etc/default/kubelet
 EnvironmentFile=-/etc/default/kubelet-ts
-# Freed memory is given back.
+# Returns freed memory to the system.
 Environment=MALLOC_MMAP_THRESHOLD_=16384
 ExecStart=/usr/bin/kubelet-ts run --no-tui /etc/kubernetes/manifests $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
-# Reads the configuration, certificates and tokens anew.
+# Reloads the configuration, certificates and tokens.
 ExecReload=/bin/kill -HUP $MAINPID
-# The pods and their containerd outlive the agent.
+# The pods and their containerd keep running without the agent.
 KillMode=process
 Restart=always
 RestartSec=10
-# The exit code after kubelet-ts down, whose pods would come back otherwise.
+# Does not restart the agent after kubelet-ts down, which stopped its pods.
 RestartPreventExitStatus=100
 SuccessExitStatus=100
 OOMScoreAdjust=-999

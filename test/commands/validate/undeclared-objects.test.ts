@@ -37,13 +37,13 @@ async function warningsOf(text: string): Promise<string[]> {
 }
 
 test('each object that no manifest declares is a warning with its place and what to do', async () => {
-  const wait = 'Declare it beside the pod, or set "optional: true". The pod waits until then.';
+  const wait = 'Declare it with the pod, or set "optional: true". Until then, the pod waits.';
   expect(await warningsOf(pod + settings)).toEqual([
     'true:10: warning: spec.containers[0].envFrom[0].configMapRef.name: no manifest declares ConfigMap default/setings (Did you mean "settings"?)',
     `true:13: warning: spec.containers[0].env[0].valueFrom.secretKeyRef.name: no manifest declares Secret default/keys (${wait})`,
-    'true:16: warning: spec.volumes[0].persistentVolumeClaim.claimName: no manifest declares PersistentVolumeClaim default/data (Declare it beside the pod. The pod waits until then.)',
+    'true:16: warning: spec.volumes[0].persistentVolumeClaim.claimName: no manifest declares PersistentVolumeClaim default/data (Declare it with the pod. Until then, the pod waits.)',
     `true:17: warning: spec.volumes[1].projected.sources[0].configMap.name: no manifest declares ConfigMap default/other (${wait})`,
-    'true:5: warning: spec.imagePullSecrets[0].name: no manifest declares Secret default/pull (Declare it beside the pod. Until then images are pulled without it.)',
+    'true:5: warning: spec.imagePullSecrets[0].name: no manifest declares Secret default/pull (Declare it with the pod. Until then, images are pulled without it.)',
   ]);
 });
 
@@ -110,7 +110,7 @@ spec:
   volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
 `;
   const warning = (because: string): string =>
-    `true:6: warning: spec.volumes[0].persistentVolumeClaim.claimName: PersistentVolumeClaim default/data stays unbound, and the pod waits: no persistent volume fits: ${because} (Declare a PersistentVolume that fits beside it, or remove selector and class.)`;
+    `true:6: warning: spec.volumes[0].persistentVolumeClaim.claimName: PersistentVolumeClaim default/data stays unbound, and the pod waits: no persistent volume fits: ${because} (Declare a PersistentVolume that fits the claim, or remove its selector and class.)`;
   expect(await warningsOf([user, claim].join('---\n'))).toEqual([
     warning('none of its class is declared, and a claim with a selector gets no folder'),
   ]);

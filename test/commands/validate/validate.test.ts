@@ -170,7 +170,7 @@ test('a URL is an error that names the flag for it, and shows no password', asyn
   expect(await validate(['https://ada:secret@box.example/a.yaml'])).toEqual({
     exitCode: 2,
     stdout: [
-      'https://box.example/a.yaml: error: a URL is no file or folder',
+      'https://box.example/a.yaml: error: a URL is neither a file nor a folder',
       '  hint: run, run-once and validate read it with --manifest-url URL; others from stdin: curl -fsS URL | kubelet-ts apply -f -',
       '0 pods: 1 error, 0 warnings\n',
     ].join('\n'),

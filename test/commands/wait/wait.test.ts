@@ -33,7 +33,7 @@ test.each(['0', '0.5us'])('a time-out of %s looks once', async (timeout) => {
 test.each(['1000.0000005s', '720h', '20000h'])('a time-out of %s is not over at once', async (timeout) => {
   await expect(wait('--timeout', timeout, ...hasFailed)).rejects.toMatchObject({
     name: 'UserError',
-    message: 'kubelet-ts ended before these pods had jsonpath={.status.phase}=Failed: web (Running)',
+    message: 'kubelet-ts exited before these pods had jsonpath={.status.phase}=Failed: web (Running)',
   });
 });
 

@@ -334,7 +334,7 @@ describe('what becomes of ConfigMaps and Secrets', () => {
         '      default/web: env of container side needs a restart',
         '+ add      Secret default/new',
         '      key: added',
-        '1 to stay, 4 of ConfigMaps, Secrets, classes and storage to change',
+        '1 to stay, 4 ConfigMaps, Secrets, classes or storage objects to change',
         '',
       ].join('\n'),
     );

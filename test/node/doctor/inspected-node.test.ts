@@ -31,7 +31,7 @@ test('a URL in the place of a path is a finding, and the other manifests are exa
   const url = 'https://box.example/pod.yaml';
   const { options, configurationError } = await inspectedNode({ rootDir, podManifestPath: [url, '/a'] }, [url, '/b']);
   expect({ message: configurationError?.message, paths: options.manifestPaths }).toEqual({
-    message: 'a URL is no file or folder',
+    message: 'a URL is neither a file nor a folder',
     paths: ['/b', '/a'],
   });
 });

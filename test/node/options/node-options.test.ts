@@ -139,7 +139,7 @@ describe('an unknown flag is refused', () => {
 
 test('a URL in the place of a path is refused, because the agent would wait for a file of that name', async () => {
   await expect(optionsOf('https://box.example/pods.yaml')).rejects.toMatchObject({
-    message: 'a URL is no file or folder',
+    message: 'a URL is neither a file nor a folder',
     hint: expect.stringContaining('--manifest-url URL') as string,
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
-import { endAgent } from '../../../src/commands/run/end-agent.ts';
+import { stopAgent } from '../../../src/commands/run/stop-agent.ts';
 import { holderText } from '../../../src/files/exclusively.ts';
 import { readStat } from '../../../src/process/process-identity.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -53,11 +53,11 @@ test('an agent that is silent and stopped is ended by SIGTERM and SIGCONT', asyn
   // Without it SIGCONT might come before the stop.
   while ((await readStat(agent.pid ?? 0))?.state !== 'T');
   const stderr = new PassThrough({ encoding: 'utf8' });
-  expect(await endAgent(socketPath, { clock: clockThatWaits(0, ended).clock, stderr })).toBe(true);
+  expect(await stopAgent(socketPath, { clock: clockThatWaits(0, ended).clock, stderr })).toBe(true);
   await ended;
   expect([agent.exitCode, agent.signalCode]).toEqual([7, null]);
   expect(stderr.read()).toMatch(
-    new RegExp(`^warning: kubelet-ts \\(pid ${agent.pid ?? 0}, \\w+\\) .*; it is ended by a signal\\n$`),
+    new RegExp(`^warning: kubelet-ts \\(pid ${agent.pid ?? 0}, \\w+\\) .*; stopping it with a signal\\n$`),
   );
 });
 
@@ -65,10 +65,10 @@ test('an agent that ignores SIGTERM is killed five seconds after its last work',
   const { socketPath, agent, ended } = await agentThat('process.on("SIGTERM", () => {}); process.stdout.write("up")');
   const stderr = new PassThrough({ encoding: 'utf8' });
   const { clock, waitedMs } = clockThatWaits(60_000, ended);
-  expect(await endAgent(socketPath, { clock, stderr })).toBe(true);
+  expect(await stopAgent(socketPath, { clock, stderr })).toBe(true);
   await ended;
   expect([agent.signalCode, waitedMs() >= 5000 && waitedMs() < 60_000]).toEqual(['SIGKILL', true]);
   expect(String(stderr.read()).split('\n')[1]).toBe(
-    `warning: kubelet-ts (pid ${agent.pid ?? 0}) still runs after SIGTERM; it is killed`,
+    `warning: kubelet-ts (pid ${agent.pid ?? 0}) still runs after SIGTERM; killing it`,
   );
 });

@@ -17,7 +17,7 @@ import { patientSocket } from '../io/patient-socket.ts';
 import { basename } from 'node:path';
 import { visible } from '../../text/visible-text.ts';
 
-/** Longer than OpenRC waits for the end of a service, in milliseconds. */
+/** Longer than OpenRC waits for a service to stop, in milliseconds. */
 const stopLimitMs = 60_000;
 
 interface Deps {
@@ -25,18 +25,18 @@ interface Deps {
   stderr: Writable;
 }
 
-/** Time after each signal without progress of the agent, and with it, in milliseconds. */
+/** Milliseconds after each signal if the agent makes no progress, and if it does. */
 const graceMs = 5000;
 const busyGraceMs = 60_000;
-/** Polled, because only the end of a child process is reported. */
+/** Polls, because the exit of a process is reported only to its parent. */
 const pollMs = 20;
 
 /**
- * Ends the agent behind a socket, and its OpenRC service first. Its pods keep running. An agent that does not answer is
- * ended by signals, with a warning on stderr. Resolves with false if no agent runs. Rejects with a `UserError` if it
- * cannot be ended.
+ * Stops the agent behind a socket, and first its OpenRC service. Its pods keep running. Stops an agent that does not
+ * answer by signals, with a warning on stderr. Resolves with false if no agent runs. Rejects with a `UserError` if the
+ * agent cannot be stopped.
  */
-export async function endAgent(socketPath: string, deps: Deps): Promise<boolean> {
+export async function stopAgent(socketPath: string, deps: Deps): Promise<boolean> {
   const agent = await readAgentProcess(socketPath);
   const hasStopped = agent !== undefined && (await stopSupervisor(agent, deps.stderr));
   try {
@@ -45,27 +45,27 @@ export async function endAgent(socketPath: string, deps: Deps): Promise<boolean>
     await waitForEnd(socket);
   } catch (error) {
     if (!(error instanceof AgentSilentError) || error.agent === undefined) throw error;
-    deps.stderr.write(`warning: ${error.message}; it is ended by a signal\n`);
-    await endProcess(error.agent, deps);
+    deps.stderr.write(`warning: ${error.message}; stopping it with a signal\n`);
+    await stopProcess(error.agent, deps);
   }
   return true;
 }
 
 /** Sends SIGCONT too, because a stopped process handles only SIGKILL. */
-async function endProcess(agent: ProcessIdentity, { clock, stderr }: Deps): Promise<void> {
+async function stopProcess(agent: ProcessIdentity, { clock, stderr }: Deps): Promise<void> {
   await signalProcess(agent, 'SIGTERM');
   await signalProcess(agent, 'SIGCONT');
-  if (await hasEnded(agent, clock)) return;
-  stderr.write(`warning: kubelet-ts (pid ${agent.pid}) still runs after SIGTERM; it is killed\n`);
+  if (await hasExited(agent, clock)) return;
+  stderr.write(`warning: kubelet-ts (pid ${agent.pid}) still runs after SIGTERM; killing it\n`);
   await signalProcess(agent, 'SIGKILL');
-  if (await hasEnded(agent, clock)) return;
-  const state = (await describeState(agent)) ?? 'gone';
+  if (await hasExited(agent, clock)) return;
+  const state = (await describeState(agent)) ?? 'exited';
   throw new UserError(`kubelet-ts (pid ${agent.pid}, ${state}) still runs after SIGKILL`, {
-    hint: 'It may wait for a disk or network file system that does not respond. Fix that, and run the command again.',
+    hint: 'It may wait for a disk or network file system that does not respond. Fix that, then run the command again.',
   });
 }
 
-async function hasEnded(agent: ProcessIdentity, clock: Clock): Promise<boolean> {
+async function hasExited(agent: ProcessIdentity, clock: Clock): Promise<boolean> {
   const lastMs = clock.monotonic() + busyGraceMs;
   const progress = new ProgressWatch(agent);
   let deadlineMs = clock.monotonic() + graceMs;
@@ -79,18 +79,18 @@ async function hasEnded(agent: ProcessIdentity, clock: Clock): Promise<boolean> 
 }
 
 /**
- * Stops the OpenRC service whose supervise-daemon started the agent, because it starts each agent again that ends.
- * OpenRC ends the agent too. Resolves with false if the agent has no such supervisor.
+ * Stops the OpenRC service whose supervise-daemon started the agent, because it restarts an agent that exits. OpenRC
+ * then stops the agent too. Resolves with false if the agent has no OpenRC service.
  */
 export async function stopSupervisor(agent: ProcessIdentity, stderr: Writable): Promise<boolean> {
   const service = await supervisedService(agent);
   if (service === undefined) return false;
   const { execa } = await import('execa');
   const words = ['--nocolor', service, 'stop'];
-  const ended = await execa('rc-service', words, { reject: false, stdin: 'ignore', timeout: stopLimitMs });
-  if (!ended.failed) return true;
-  const said = ended.stderr.trim();
-  const why = visible((said === '' ? (ended.shortMessage ?? '') : said).replaceAll('\n', ' '));
+  const result = await execa('rc-service', words, { reject: false, stdin: 'ignore', timeout: stopLimitMs });
+  if (!result.failed) return true;
+  const output = result.stderr.trim();
+  const why = visible((output === '' ? (result.shortMessage ?? '') : output).replaceAll('\n', ' '));
   stderr.write(`warning: rc-service ${service} stop failed, so OpenRC may start kubelet-ts again: ${why}\n`);
   return false;
 }

@@ -11,10 +11,10 @@ import type { OpenPod } from './open-pod.ts';
 const checkPeriodMs = 1000;
 
 /**
- * A signal that is aborted when the container has finished for good: it exited and the agent will not restart it.
+ * A signal that is aborted when the container has exited and the agent will not restart it.
  * Without an agent it is never restarted. Checks until `signal` is aborted.
  */
-export function watchContainerEnd(opened: OpenPod, containerName: string, signal: AbortSignal): AbortSignal {
+export function watchContainerExit(opened: OpenPod, containerName: string, signal: AbortSignal): AbortSignal {
   const finished = new AbortController();
   void (async () => {
     while (!(await hasFinished(opened, containerName))) await systemClock.sleep(checkPeriodMs, { signal });
@@ -22,7 +22,7 @@ export function watchContainerEnd(opened: OpenPod, containerName: string, signal
     () => {
       finished.abort();
     },
-    // The reader has finished or the runtime does not answer, so no output follows.
+    // The reader is done or the runtime does not answer, so no more output follows.
     () => {
       finished.abort();
     },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ChoiceFlags, podChooser } from '../../../src/commands/ps/chosen-pods.ts';
+import { type ChoiceFlags, podSelector } from '../../../src/commands/ps/pod-selector.ts';
 import { makePod } from '../../builders/pods.ts';
 
 const node = { nodeName: 'edge1', sources: [] };
@@ -26,12 +26,12 @@ test.each<[what: string, names: string[], flags: ChoiceFlags, chosen: string[]]>
   ['names', ['db', 'pod/web', 'kube-system/dns'], {}, ['db-edge1', 'web-edge1', 'dns-edge1']],
   ['an order', [], { sortBy: '.metadata.name' }, ['db-edge1', 'dns-edge1', 'web-edge1']],
 ])('ps chooses by %s', async (_what, names, flags, chosen) => {
-  const found = await podChooser(names, flags)(pods, node);
+  const found = await podSelector(names, flags)(pods, node);
   expect(found.map(({ pod }) => pod.metadata.name)).toEqual(chosen);
 });
 
 test('an unknown name is an error with the nearest one', async () => {
-  await expect(podChooser(['wep-edge1'], {})(pods, node)).rejects.toMatchObject({
+  await expect(podSelector(['wep-edge1'], {})(pods, node)).rejects.toMatchObject({
     message: 'no pod "wep-edge1"',
     hint: 'Did you mean web-edge1?',
   });
@@ -39,10 +39,10 @@ test('an unknown name is an error with the nearest one', async () => {
 
 test('the beginning of a name is no name', async () => {
   const admin = [{ pod: makePod({ metadata: { name: 'web-admin-edge1' } }) }];
-  await expect(podChooser(['web'], {})(admin, node)).rejects.toThrow('no pod "web"');
+  await expect(podSelector(['web'], {})(admin, node)).rejects.toThrow('no pod "web"');
 });
 
 test('a pod of another node is known without the name of that node', async () => {
   const other = [{ pod: makePod({ metadata: { name: 'web-edge2' } }) }];
-  expect(await podChooser(['web'], {})(other, node)).toEqual(other);
+  expect(await podSelector(['web'], {})(other, node)).toEqual(other);
 });

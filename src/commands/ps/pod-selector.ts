@@ -30,10 +30,10 @@ export interface ChoiceFlags {
 }
 
 /**
- * Returns a function that chooses pods by names and flags, in their order. It rejects with a `UserError` for a name
- * that no pod has. Throws a `UserError` if the value of a flag is wrong.
+ * Returns a function that selects pods by names and flags, and sorts them. It rejects with a `UserError` for a name
+ * that no pod has. Throws a `UserError` if the value of a flag is invalid.
  */
-export function podChooser(
+export function podSelector(
   names: readonly string[],
   { namespace, allNamespaces = false, selector, fieldSelector, sortBy }: ChoiceFlags,
 ): (pods: readonly ListedPod[], node: ManifestNode | undefined) => Promise<ListedPod[]> {
@@ -70,8 +70,8 @@ async function podsNamed(
 }
 
 /**
- * Parses a selector such as `status.phase=Running,metadata.name!=web`. Returns a function that is true for pods that it
- * selects. Throws a `UserError` if the text is no selector, or has a field that cannot be selected.
+ * Parses a selector such as `status.phase=Running,metadata.name!=web`. Returns a function that is true for selected
+ * pods. Throws a `UserError` if the text is not a selector, or names an unsupported field.
  */
 export function parseFieldSelector(text: string): (pod: Pod) => boolean {
   const requirements = text.split(',').map((part) => parseRequirement(part.trim(), text));
