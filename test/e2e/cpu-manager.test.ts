@@ -20,8 +20,12 @@ const shared = makePod('shared', { containers: [shell('app', serve)] });
 let agent: Agent;
 
 beforeAll(async () => {
-  const flags = ['--cpu-manager-policy', 'static', '--reserved-cpus', '0', '--cpu-manager-reconcile-period', '1s'];
-  agent = await startAgent({ flags });
+  agent = await startAgent({
+    flags: [
+      ...['--cpu-manager-policy', 'static', '--reserved-cpus', '0', '--cpu-manager-reconcile-period', '1s'],
+      ...['--memory-manager-policy', 'Static', '--reserved-memory', '0:memory=100Mi'],
+    ],
+  });
 });
 afterEach(() => agent.removeAll());
 afterAll(() => agent.cleanUp());

@@ -101,17 +101,6 @@ describe.each(['with a running agent', 'without an agent'])('diff %s', (conditio
   test.each([
     ['a broken manifest', ['-'], 'error: broken manifest, nothing can be compared\n<stdin>:1:1: error: '],
     ['a wrong flag', ['--wrong', '-'], 'error: unknown flag: --wrong\n'],
-    [
-      'a URL',
-      ['https://box.example/a'],
-      'error: broken manifest, nothing can be compared\nhttps://box.example/a: error: ',
-    ],
-    [
-      'a missing file',
-      ['/none'],
-      'error: broken manifest, nothing can be compared\n/none: error: no such file or folder',
-    ],
-    ['no manifest', [], 'error: no manifest was named\n'],
   ])('exits with 2 for %s', async (_what, args, message) => {
     const { code, stdout, stderr } = await agent.cli(['diff', ...args], { input: '[]' });
     expect({ code, stdout, stderr: stderr.slice(0, message.length) }).toEqual({ code: 2, stdout: '', stderr: message });

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Container, ContainerState, EnvVar, Pod } from '../../src/api/types.ts';
-import type { KubeletEvent } from '../../src/engine/view/events.ts';
+import type { Container, ContainerState, Pod } from '../../src/api/types.ts';
 import { type Agent, isReady, startAgent } from './agent.ts';
 import { hostFolder, makePod, serve, shell } from './manifests.ts';
 import { untilLines } from './until-lines.ts';
@@ -123,105 +122,6 @@ test('a container that crashes again and again waits in CrashLoopBackOff', async
   ]);
 });
 
-test('containers share emptyDir volumes, on disk and in memory', async () => {
-  const volumeMounts = [
-    { name: 'disk', mountPath: '/disk' },
-    { name: 'memory', mountPath: '/memory' },
-  ];
-  const manifest = makePod('web', {
-    volumes: [
-      { name: 'disk', emptyDir: {} },
-      { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '2Mi' } },
-    ],
-    containers: [
-      shell('writer', `echo one > /disk/file; echo two > /memory/file; ${serve}`, { volumeMounts }),
-      shell('reader', serve, { volumeMounts }),
-    ],
-  });
-  await agent.write('web.yaml', manifest);
-  await agent.untilReady('web');
-  // The first log line of the writer would come later than its start.
-  const wait = 'until [ -s /memory/file ]; do :; done';
-  const look =
-    'cat /disk/file /memory/file; stat -f -c %T /memory; df -k /memory | awk "END { print \\$2 }"; stat -c %a /disk';
-  expect(await agent.cli(['exec', 'web', '-c', 'reader', '--', 'sh', '-c', `${wait}; ${look}`])).toEqual({
-    code: 0,
-    stdout: 'one\ntwo\ntmpfs\n2048\n777\n',
-    stderr: '',
-  });
-});
-
-test('hostPath volumes are made, found or refused as their type says', async () => {
-  const at = (name: string): string => join(agent.rootDir, 'host', name);
-  const volumes = [
-    { name: 'made-folder', hostPath: { path: at('folder'), type: 'DirectoryOrCreate' } },
-    { name: 'made-file', hostPath: { path: at('file'), type: 'FileOrCreate' } },
-    { name: 'device', hostPath: { path: '/dev/zero', type: 'CharDevice' } },
-    { name: 'any', hostPath: { path: agent.manifestsFolder } },
-  ];
-  const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/v/${name}` }));
-  await agent.write('web.yaml', makePod('web', { volumes, containers: [shell('app', serve, { volumeMounts })] }));
-  await agent.untilReady('web');
-  const { stdout } = await agent.cli([
-    'exec',
-    'web',
-    '--',
-    'stat',
-    '-c',
-    '%F %a',
-    ...volumeMounts.map((m) => m.mountPath),
-  ]);
-  expect(stdout.split('\n')).toEqual([
-    'directory 755',
-    'regular empty file 644',
-    'character special file 666',
-    'directory 755',
-    '',
-  ]);
-
-  const wrong = [{ name: 'sock', hostPath: { path: '/etc/hostname', type: 'Socket' } }];
-  const mounts = [{ name: 'sock', mountPath: '/sock' }];
-  const refused = makePod('refused', { volumes: wrong, containers: [shell('app', serve, { volumeMounts: mounts })] });
-  await agent.write('refused.yaml', refused);
-  const isRefused = (event: KubeletEvent): boolean => event.type === 'Recorded' && event.reason === 'FailedMount';
-  const { pod, events } = await agent.untilPod('refused', (entry) => entry.events.some(isRefused));
-  expect({ phase: pod.status?.phase, event: events.find(isRefused) }).toMatchObject({
-    phase: 'Pending',
-    event: {
-      eventType: 'Warning',
-      message:
-        'MountVolume.SetUp failed for volume "sock" : hostPath type check failed: /etc/hostname is not a socket file',
-    },
-  });
-});
-
-test('the environment is that of the manifest, with fields of the pod', async () => {
-  const field = (name: string, fieldPath: string): EnvVar => ({ name, valueFrom: { fieldRef: { fieldPath } } });
-  const env = [
-    field('POD_NAME', 'metadata.name'),
-    field('POD_NAMESPACE', 'metadata.namespace'),
-    field('NODE_NAME', 'spec.nodeName'),
-    field('ANNOTATION', "metadata.annotations['example.com/color']"),
-    { name: 'LIMIT', valueFrom: { resourceFieldRef: { resource: 'limits.memory' } } },
-    { name: 'GREETING', value: 'I am $(POD_NAME), not $$(POD_NAME)' },
-  ];
-  const app = shell('app', serve, { env, resources: { limits: { memory: '64Mi' } } });
-  await agent.write('web.yaml', makePod('web', { annotations: { 'example.com/color': 'blue' }, containers: [app] }));
-  await agent.untilReady('web');
-  const { stdout } = await agent.cli(['exec', 'web', '--', 'env']);
-  expect(stdout.trim().split('\n').sort()).toEqual([
-    'ANNOTATION=blue',
-    'GREETING=I am web-edge1, not $(POD_NAME)',
-    expect.stringMatching(/^HOME=/),
-    expect.stringMatching(/^HOSTNAME=/),
-    'LIMIT=67108864',
-    'NODE_NAME=edge1',
-    'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    'POD_NAME=web-edge1',
-    'POD_NAMESPACE=default',
-  ]);
-});
-
 test('a sidecar starts before the app and stops after it', async () => {
   const { volumes, volumeMounts, read } = journal('sidecar');
   const say = (name: string): Container =>
@@ -244,20 +144,6 @@ test('a sidecar starts before the app and stops after it', async () => {
   await read(2);
   await agent.removeAll();
   expect(await read(4)).toEqual(['start sidecar', 'start app', 'end app', 'end sidecar']);
-});
-
-test('a manifest that becomes broken keeps its pod, and is told', async () => {
-  await agent.write('web.yaml', makePod('web', { containers: [shell('app', serve)] }));
-  const { pod: before } = await agent.untilReady('web');
-  await agent.write('web.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: {}}\n');
-  const { pods, sources } = await agent.until((snapshot) =>
-    snapshot.sources.some(({ problems }) => problems.length > 0),
-  );
-  expect(pods.map(({ pod }) => pod.metadata.uid)).toEqual([before.metadata.uid]);
-  expect(sources.flatMap(({ problems }) => problems)).toMatchObject([
-    { severity: 'error', origin: join(agent.manifestsFolder, 'web.yaml'), field: 'spec.containers', line: 4 },
-    { severity: 'error', message: 'its last good revision stays in use' },
-  ]);
 });
 
 test('a pod whose sandbox dies is made anew', async () => {

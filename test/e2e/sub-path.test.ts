@@ -130,17 +130,6 @@ test('a file of a ConfigMap stays as it is until the container is started again'
   expect(await look('until grep -q green /disk/seen; do sleep 0.05; done; cat /mode /disk/seen')).toBe('greengreen');
 });
 
-test('a variable that is missing holds the container up, and no other', async () => {
-  const expr = { name: 'disk', mountPath: '/part', subPathExpr: '$(NONE)/x' };
-  const containers = [shell('app', serve), shell('held', serve, { volumeMounts: [expr] })];
-  await agent.write('web.yaml', makePod('web', { volumes: [disk], containers }));
-  const entry = await agent.untilPod('web', ({ pod }) =>
-    (pod.status?.containerStatuses ?? []).some(({ state }) => state?.waiting?.reason === 'CreateContainerConfigError'),
-  );
-  expect(waiting(entry)).toMatchObject({ held: 'CreateContainerConfigError: missing value for NONE' });
-  expect(await look('echo here')).toBe('here\n');
-});
-
 test('parts that a killed agent left mounted are used again, and unmounted with the pod', async () => {
   const app = shell('app', `echo >> /part/starts; ${serve}`, { volumeMounts: [part('a')] });
   await agent.write('web.yaml', makePod('web', { volumes: [disk], containers: [app] }));

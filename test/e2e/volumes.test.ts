@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Volume } from '../../src/api/types.ts';
-import { type Agent, isReady, nodeName, startAgent } from './agent.ts';
+import { type Agent, startAgent } from './agent.ts';
 import { mountsBelow } from './leftovers.ts';
 import { makePod, nothing, serve, shell } from './manifests.ts';
 import { untilGone } from './until-gone.ts';
@@ -27,23 +27,6 @@ async function look(script: string): Promise<string> {
 }
 
 const downward = (path: string, fieldPath: string) => ({ path, fieldRef: { fieldPath } });
-
-test('a container sees files about its pod, in memory, read-only, with their modes', async () => {
-  const items = [downward('labels', 'metadata.labels'), { ...downward('id/name', 'metadata.name'), mode: 0o400 }];
-  const volumes: Volume[] = [
-    { name: 'info', downwardAPI: { items, defaultMode: 0o440 } },
-    { name: 'all', projected: { sources: [{ downwardAPI: { items } }] } },
-  ];
-  const app = shell('app', serve, { volumeMounts: mountsOf(volumes) });
-  const manifest = makePod('web', { volumes, containers: [app] });
-  await agent.write('web.yaml', { ...manifest, metadata: { name: 'web', labels: { app: 'web', tier: 'front' } } });
-  await agent.untilReady('web');
-  expect(await look('cat /info/labels; echo; cat /all/id/name')).toBe(`app="web"\ntier="front"\nweb-${nodeName}`);
-  expect(
-    await look('stat -f -c %T /info /all; stat -L -c "%a %u %g" /info /info/labels /info/id/name /all/labels'),
-  ).toBe('tmpfs\ntmpfs\n1777 0 0\n440 0 0\n400 0 0\n644 0 0\n');
-  expect(await look('touch /info/x 2>&1 || true')).toContain('Read-only file system');
-});
 
 test('a container sees a new label while it runs, when its pod has a UID of its own', async () => {
   const volumes: Volume[] = [{ name: 'info', downwardAPI: { items: [downward('labels', 'metadata.labels')] } }];
@@ -115,33 +98,6 @@ test('a pod that lacks its ConfigMap says so, and starts when that comes', async
   expect(await look('cat /config/mode')).toBe('blue');
 });
 
-test('users and groups of a pod can use its volumes as fsGroup and supplementalGroups say', async () => {
-  const volumes: Volume[] = [
-    { name: 'disk', emptyDir: {} },
-    { name: 'memory', emptyDir: { medium: 'Memory' } },
-    { name: 'info', downwardAPI: { defaultMode: 0o400, items: [downward('name', 'metadata.name')] } },
-  ];
-  const securityContext = { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000, supplementalGroups: [3000] };
-  const app = shell('app', serve, { volumeMounts: mountsOf(volumes) });
-  await agent.write('web.yaml', makePod('web', { securityContext, volumes, containers: [app] }));
-  await agent.untilReady('web');
-  const groups = (await look('id -G')).trim().split(' ');
-  expect(groups).toEqual(expect.arrayContaining(['1000', '2000', '3000']));
-  const script = `umask 027; cd /disk; touch file; mkdir folder; touch folder/file /memory/file
-    stat -c '%n %a %u %g' . file folder folder/file /memory /memory/file
-    stat -L -c '%n %a %u %g' /info/name; cat /info/name`;
-  expect((await look(script)).split('\n')).toEqual([
-    '. 2777 0 2000',
-    'file 640 1000 2000',
-    'folder 2750 1000 2000',
-    'folder/file 640 1000 2000',
-    '/memory 3777 0 2000',
-    '/memory/file 640 1000 2000',
-    '/info/name 440 0 2000',
-    `web-${nodeName}`,
-  ]);
-});
-
 test('a volume in memory is as large as the pod may use', async () => {
   const volumes: Volume[] = [
     { name: 'small', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
@@ -189,20 +145,4 @@ test('a tmpfs that a killed agent left is unmounted, and nothing of the machine 
   expect(await mountsBelow(join(agent.rootDir, 'pods'))).toEqual([]);
   expect(await readdir(join(agent.rootDir, 'pods'))).toEqual([]);
   expect(await readFile(join(precious, 'file'), 'utf8')).toBe('still here');
-});
-
-test('containers that are restarted find their volumes as they left them', async () => {
-  const volumes: Volume[] = [{ name: 'disk', emptyDir: {} }];
-  const script = `date >> /disk/starts; [ $(wc -l < /disk/starts) -gt 1 ] || exit 1; ${serve}`;
-  await agent.write(
-    'web.yaml',
-    makePod('web', { volumes, containers: [shell('app', script, { volumeMounts: mountsOf(volumes) })] }),
-  );
-  await agent.untilPod(
-    'web',
-    (entry) => isReady(entry) && entry.pod.status?.containerStatuses?.[0]?.restartCount === 1,
-  );
-  expect(await look('until [ "$(wc -l < /disk/starts)" -ge 2 ]; do sleep 0.05; done; wc -l < /disk/starts')).toBe(
-    '2\n',
-  );
 });

@@ -111,15 +111,6 @@ test('all pods, pods with a label, and a field are waited for', async () => {
   });
 });
 
-test.each([
-  [[], 'name pods, or use --all or -l'],
-  [['web', '--all'], 'name pods, or use --all or -l, not both'],
-  [['web', '--for', 'happy'], "error: option '--for <condition>' argument 'happy' is invalid."],
-])('wait %j is a mistake', async (words, message) => {
-  const { stderr } = await agent.cli(['wait', ...words]);
-  expect(stderr).toContain(message);
-});
-
 test('a manifest that is removed is waited for to its end', async () => {
   await agent.remove('web.yaml');
   expect(await wait('--for', 'deleted')).toEqual(met);
