@@ -67,10 +67,13 @@ const argumentsOf: Record<string, string[][]> = {
   completion: [['bash']],
 };
 
-/** Ways in which a machine refuses what a command needs: how it is called, and its root-dir. */
-const refusals: [string, { shell?: string; rootDir: string }][] = [
+/** All commands write their output alike. */
+const writers = ['run', 'run-once', 'validate', 'ps', 'doctor', 'completion'];
+
+/** Ways in which a machine refuses what commands need: how they are called, their root-dir, and which they are. */
+const refusals: [string, { shell?: string; rootDir: string; commands?: readonly string[] }][] = [
   ['a root-dir on a read-only file system', { rootDir: 'FOLDER/read-only/root' }],
-  ['an output that takes nothing', { shell: 'exec "$@" >/dev/full', rootDir: 'FOLDER/root' }],
+  ['an output that takes nothing', { shell: 'exec "$@" >/dev/full', rootDir: 'FOLDER/root', commands: writers }],
 ];
 
 interface Outcome {
@@ -142,8 +145,9 @@ test('no command shows a stack with 64 open files', async () => {
   expect(await wrongOutcomes(lines, 'ulimit -n 64; exec "$@"', 'FOLDER/root')).toEqual({});
 });
 
-test.each(refusals)('no command shows a stack with %s', async (_title, { shell = 'exec "$@"', rootDir }) => {
-  const lines = Object.entries(argumentsOf).map(([command, [args = []]]) => [command, ...args]);
+test.each(refusals)('no command shows a stack with %s', async (_title, refusal) => {
+  const { shell = 'exec "$@"', rootDir, commands = Object.keys(argumentsOf) } = refusal;
+  const lines = commands.map((command) => [command, ...(argumentsOf[command]?.[0] ?? [])]);
   expect(await wrongOutcomes(lines, shell, rootDir)).toEqual({});
 });
 

@@ -13,6 +13,8 @@ const without = isLong ? names('SIEGE_WITHOUT') : ['used-up-inotify'];
 
 /** A flood may hold all connections of a server for 7 s: see docs/reference/api.md, Health. */
 const limits = { ms: 10_000, psMs: 5000, peakMB: 256 };
+/** On a machine so busy that a bare Node takes seconds, a command may take three times that more. */
+const nodeTimes = 3;
 
 test(
   `one agent answers, stays small and keeps its calm pods through ${minutes} minutes of every attack at once`,
@@ -29,9 +31,10 @@ test(
     });
     expect({ failures, errors: figures.errors, after }).toEqual({ failures: [], errors: [], after: before });
     expect(figures.worstBeyondFloorMs).toBeLessThan(limits.ms);
-    expect(figures.psBeyondNodeMs.median).toBeLessThan(limits.psMs);
-    expect(figures.psBeyondNodeMs.high).toBeLessThan(limits.psMs);
-    expect(figures.psBeyondNodeMs.worst).toBeLessThan(limits.psMs);
+    for (const share of ['median', 'high', 'worst'] as const) {
+      const limitMs = Math.max(limits.psMs, nodeTimes * figures.nodeMs[share]);
+      expect(figures.psBeyondNodeMs[share]).toBeLessThan(limitMs);
+    }
     expect(figures.peakMB).toBeLessThan(limits.peakMB);
   },
 );
