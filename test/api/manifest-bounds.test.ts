@@ -6,7 +6,7 @@ const jsonPod = (metadata: string): string =>
   `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web",${metadata}},"spec":{"containers":[{"name":"c","image":"i"}]}}`;
 const jsonList = (items: string): string => `{"apiVersion":"v1","kind":"List","items":[${items}]}`;
 
-describe('a text beyond a bound is refused', { timeout: 120_000 }, () => {
+describe('a text beyond a bound is refused', () => {
   test.each([
     [
       'of very many values in JSON',
@@ -79,7 +79,7 @@ describe('a text beyond a bound is refused', { timeout: 120_000 }, () => {
   });
 });
 
-describe('what a text of the largest size cannot do', { timeout: 120_000 }, () => {
+describe('what a text of the largest size cannot do', () => {
   // Each of these overflowed a stack, or took the time of the square of its length.
   test.each([
     ['colons', `a: ${':'.repeat(10 * mebibyte - 100)}`],

@@ -60,7 +60,7 @@ test('a week of churn, pressure and rotation leaves memory, handles, timers and 
     'remains.removed',
   ]);
   expect(grown.every(([, size]) => size < 1000)).toBe(true);
-}, 60_000);
+});
 
 async function boot(
   world: World,

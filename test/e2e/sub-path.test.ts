@@ -185,7 +185,7 @@ test('links, pipes and devices that a container put into its volume lead nowhere
     );
   };
   expect(waiting(entry)).toEqual(Object.fromEntries(Object.keys(subPaths).map((name) => [name, refusal(name)])));
-  expect(agent.logText()).toContain('the path leads out of the volume');
+  expect(agent.logText()).toContain('the path is outside of the volume');
 });
 
 test('a container that changes folders into links all the time shows no other the machine', async () => {

@@ -23,8 +23,8 @@ export function propertyRuns(numRuns: number): Runs {
   };
 }
 
-/** Timeout of a test with a property, for a busy machine. 0 means no timeout and is used with FC_RUNS. */
-export const propertyTimeoutMs = fromEnvironment('FC_RUNS') === undefined ? 120_000 : 0;
+/** Timeout of a test with a property: that of any other test. 0 means no timeout and is used with FC_RUNS. */
+export const propertyTimeoutMs = fromEnvironment('FC_RUNS') === undefined ? 300_000 : 0;
 
 const printCommand: fc.Plugin<unknown> = () => ({
   onAllRunsComplete: (details) => {

@@ -285,4 +285,4 @@ test('a client that does not finish its handshake or its head in 5 s is closed',
   slow.on('error', () => undefined).write('GET /healthz HTTP/1.1\r\n');
   await Promise.all([once(silent, 'close'), once(slow.resume(), 'close')]);
   await rig.untilClosed();
-}, 30_000);
+});

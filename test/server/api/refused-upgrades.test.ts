@@ -28,7 +28,7 @@ test('more refused upgrades than there may be connections keep nobody out, thoug
   expect(new Set(statuses)).toEqual(new Set(['401']));
   await rig.untilClosed();
   expect(await rig.short('GET /healthz', { client: await rig.authority.issue('carol') })).toBe('200 ok');
-}, 30_000);
+});
 
 test('the read-only port closes an answered upgrade too, and counts no request in flight', async () => {
   const { server, port, counts } = await openReadOnly();
@@ -39,7 +39,7 @@ test('the read-only port closes an answered upgrade too, and counts no request i
   await closed;
   const [inFlight] = counts.families();
   expect([...(inFlight?.samples ?? [])].map(({ value }) => value)).toEqual([0]);
-}, 10_000);
+});
 
 test('a client that asks for an upgrade gets the whole of a large answer', async () => {
   const folder = await temporaryFolder();
@@ -63,4 +63,4 @@ test('an upgrade that is not answered is closed after 60 s of silence', async ()
   socket.emit('timeout');
   await once(client.resume(), 'close');
   await rig.untilClosed();
-}, 10_000);
+});
