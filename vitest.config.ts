@@ -35,6 +35,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
           exclude: ['test/e2e/**', 'test/component/**'],
           ...shared,
+          // It imports JSON in a way that Node refuses and Vite accepts.
+          server: { deps: { inline: ['@actions/workflow-parser'] } },
         },
       },
       { extends: true, test: { name: 'component', include: ['test/component/**/*.test.ts'], ...shared } },

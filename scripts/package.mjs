@@ -1,7 +1,8 @@
 // Makes the npm tarball, the executable and the Debian package, for this architecture: package.mjs [folder]
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { execa } from 'execa';
 import { makeDebianPackage } from './package/debian.mjs';
@@ -10,8 +11,8 @@ import { makeExecutable } from './package/executable.mjs';
 const root = join(import.meta.dirname, '..');
 const usage = `Usage: npm run package -- [folder]
 
-Makes the npm tarball, the executable and the Debian package, for this architecture.
-They are written into the folder, or into dist/packages.
+Makes the npm tarball, the executable, the Debian package, the list of their components (CycloneDX) and checksums,
+for this architecture. They are written into the folder, or into dist/packages.
 `;
 
 const folder = folderOf(process.argv.slice(2));
@@ -44,11 +45,34 @@ async function makeTarball() {
     const [name] = await readdir(packed);
     await mkdir(folder, { recursive: true });
     await execa('install', ['-m', '0644', join(packed, name), folder]);
+    return join(folder, name);
   } finally {
     await rm(packed, { recursive: true, force: true });
   }
 }
 
-await makeTarball();
-await makeExecutable(join(folder, 'kubelet-ts'));
-await makeDebianPackage(join(folder, 'kubelet-ts'), folder);
+async function writeBillOfMaterials(executable) {
+  const file = `${executable}.cdx.json`;
+  const { stdout } = await execa(executable, ['licences', '--sbom']);
+  await writeFile(file, `${stdout}\n`);
+  return file;
+}
+
+/** Writes SHA256SUMS, which `sha256sum --check` reads, and prints a line per file. */
+async function listFiles(files) {
+  const lines = [];
+  for (const file of files) {
+    const content = await readFile(file);
+    lines.push(`${createHash('sha256').update(content).digest('hex')}  ${basename(file)}\n`);
+    const size =
+      content.length < 1e6 ? `${Math.ceil(content.length / 1e3)} kB` : `${(content.length / 1e6).toFixed(1)} MB`;
+    process.stdout.write(`${size.padStart(8)}  ${relative(process.cwd(), file)}\n`);
+  }
+  await writeFile(join(folder, 'SHA256SUMS'), lines.join(''));
+}
+
+const tarball = await makeTarball();
+const executable = join(folder, 'kubelet-ts');
+await makeExecutable(executable);
+const debianPackage = await makeDebianPackage(executable, folder);
+await listFiles([tarball, executable, debianPackage, await writeBillOfMaterials(executable)]);

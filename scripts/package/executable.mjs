@@ -1,11 +1,10 @@
 // Makes one executable that needs no Node on the machine: a copy of the newest Node with long-term support, and the
 // program inside, by Node's "single executable applications".
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build, transform } from 'esbuild';
 import { execa } from 'execa';
-import { inject } from 'postject';
 import { bundleOptions } from '../bundle-options.mjs';
 import { billOfMaterials, licences } from './licences.mjs';
 
@@ -40,7 +39,9 @@ export async function makeExecutable(output) {
     );
     await execa(node, ['--experimental-sea-config', file('config.json')]);
     await execa('strip', ['-o', file('kubelet-ts'), node]);
-    await inject(file('kubelet-ts'), 'NODE_SEA_BLOB', await readFile(file('blob')), { sentinelFuse });
+    // A process of its own, because it warns about sections of Node that it does not change.
+    const postject = join(root, 'node_modules/.bin/postject');
+    await execa(postject, [file('kubelet-ts'), 'NODE_SEA_BLOB', file('blob'), '--sentinel-fuse', sentinelFuse]);
     await mkdir(dirname(output), { recursive: true });
     await execa('install', ['-m', '0755', file('kubelet-ts'), `${output}.${process.pid}`]);
     await rename(`${output}.${process.pid}`, output);

@@ -1,0 +1,2 @@
+export function notesOf(changelog: string, version: string): string;
+export function changelogOfRelease(changelog: string, version: string, date: string): string;
