@@ -15,6 +15,8 @@ const monotonicStamps = [
   'Property[key.name=X]',
 ];
 
+const hashNames = { selector: 'PrivateIdentifier', message: 'a private member is written `private name`, not `#name`' };
+
 const forbid = (folder) => ({
   files: [`src/${folder}/**/*.{ts,tsx}`],
   rules: {
@@ -62,6 +64,7 @@ export default defineConfig(
     files: ['src/**/*.{ts,tsx}'],
     ignores: ['src/main.ts'],
     rules: {
+      'no-restricted-syntax': ['error', hashNames],
       'no-restricted-properties': [
         'error',
         { property: 'localeCompare', message: 'compare with <: the tables of locales take 3 MB of memory' },
@@ -77,6 +80,7 @@ export default defineConfig(
       ),
       'no-restricted-syntax': [
         'error',
+        hashNames,
         ...monotonicStamps.map((stamp) => ({
           selector: `${stamp.replace('X', '/At$/')}:has(CallExpression[callee.property.name="monotonic"])`,
           message: 'a stamp of the monotonic clock ends in …AtMonotonic',

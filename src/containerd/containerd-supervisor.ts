@@ -59,31 +59,28 @@ const exitPollMs = 10;
 
 /** Finds or starts a containerd and keeps it running until it is released or stopped. Good for one start. */
 export class ContainerdSupervisor {
-  readonly #deps: ContainerdSupervisorDeps;
-  readonly #released = new AbortController();
-  #process: ProcessIdentity | undefined;
-  #unwatch: () => void = () => undefined;
-  #startedAtMonotonic = 0;
-  #failuresInARow = 0;
+  private readonly releasing = new AbortController();
+  private process: ProcessIdentity | undefined;
+  private unwatch: () => void = () => undefined;
+  private startedAtMonotonic = 0;
+  private failuresInARow = 0;
 
-  constructor(deps: ContainerdSupervisorDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ContainerdSupervisorDeps) {}
 
   /** Aborted by `release` or `stop`. */
   get released(): AbortSignal {
-    return this.#released.signal;
+    return this.releasing.signal;
   }
 
   /** PID of the running process. Undefined between its end and its restart. */
   get pid(): number | undefined {
-    return this.#process?.pid;
+    return this.process?.pid;
   }
 
   /** Adopts the running containerd or starts one. Resolves when it answers. */
   async start(signal: AbortSignal): Promise<SupervisedContainerd> {
     try {
-      return await this.#bringUp(AbortSignal.any([signal, this.released]));
+      return await this.bringUp(AbortSignal.any([signal, this.released]));
     } catch (error) {
       this.release();
       throw error;
@@ -92,34 +89,34 @@ export class ContainerdSupervisor {
 
   /** Stops supervising. containerd keeps running, for the next start to adopt. */
   release(): void {
-    this.#released.abort(new Error('The managed containerd is released'));
-    this.#unwatch();
+    this.releasing.abort(new Error('The managed containerd is released'));
+    this.unwatch();
   }
 
   /** Ends containerd, even one that another process started. Returns false if none ran. */
   async stop(): Promise<boolean> {
     this.release();
-    const process = await this.#deps.host.find();
-    if (process !== undefined) await this.#terminate(process);
-    this.#process = undefined;
-    await this.#deps.host.removeTraces();
+    const process = await this.deps.host.find();
+    if (process !== undefined) await this.terminate(process);
+    this.process = undefined;
+    await this.deps.host.removeTraces();
     return process !== undefined;
   }
 
-  async #bringUp(signal: AbortSignal): Promise<SupervisedContainerd> {
+  private async bringUp(signal: AbortSignal): Promise<SupervisedContainerd> {
     for (;;) {
-      const process = await this.#deps.host.find();
-      const up = process === undefined ? await this.#launch(signal) : await this.#adopt(process, signal);
+      const process = await this.deps.host.find();
+      const up = process === undefined ? await this.launch(signal) : await this.adopt(process, signal);
       // Another process ended or started a containerd meanwhile, so there may be another one to find.
       if (up !== undefined) return up;
     }
   }
 
-  async #adopt(process: ProcessIdentity, signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
-    const { host, logger } = this.#deps;
+  private async adopt(process: ProcessIdentity, signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
+    const { host, logger } = this.deps;
     const gone = new AbortController();
     const decided = new AbortController();
-    void this.#isGoneWithin(process, adoptTimeoutMs, decided.signal).then((isGone) => {
+    void this.isGoneWithin(process, adoptTimeoutMs, decided.signal).then((isGone) => {
       if (isGone) gone.abort(new Error('it ended'));
     });
     try {
@@ -128,42 +125,42 @@ export class ContainerdSupervisor {
       signal.throwIfAborted();
       if (gone.signal.aborted) return undefined;
       logger.warn({ pid: process.pid, err: error }, 'A containerd of an earlier run does not answer and is replaced');
-      await this.#terminate(process);
+      await this.terminate(process);
       return undefined;
     } finally {
       decided.abort();
     }
     await host.record(process);
     signal.throwIfAborted();
-    this.#began(process);
-    this.#watchAdopted(process);
+    this.began(process);
+    this.watchAdopted(process);
     return { process, adopted: true, warnings: [] };
   }
 
-  async #launch(signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
-    const { host, prepare } = this.#deps;
+  private async launch(signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
+    const { host, prepare } = this.deps;
     const { containerd, warnings } = await prepare();
-    const launched = await this.#startingUp(signal, () => host.launch(containerd, signal));
+    const launched = await this.startingUp(signal, () => host.launch(containerd, signal));
     if (launched === undefined) return undefined;
-    await this.#startingUp(signal, () => this.#untilAnswers(launched, signal));
+    await this.startingUp(signal, () => this.untilAnswers(launched, signal));
     const { process, ended } = launched;
-    this.#began(process);
-    void ended.then((end) => this.#ended(process, end));
+    this.began(process);
+    void ended.then((end) => this.ended(process, end));
     return { process, adopted: false, warnings };
   }
 
-  async #startingUp<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
+  private async startingUp<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
     try {
       return await step();
     } catch (error) {
       signal.throwIfAborted();
-      throw await this.#startFailure(error);
+      throw await this.startFailure(error);
     }
   }
 
   /** Ends the containerd if it does not answer in time, or the start is aborted. */
-  async #untilAnswers({ process, ended }: LaunchedContainerd, signal: AbortSignal): Promise<void> {
-    const { host } = this.#deps;
+  private async untilAnswers({ process, ended }: LaunchedContainerd, signal: AbortSignal): Promise<void> {
+    const { host } = this.deps;
     const stillborn = new AbortController();
     void ended.then((end) => {
       stillborn.abort(new Error(describeExit(end)));
@@ -174,90 +171,90 @@ export class ContainerdSupervisor {
     } catch (error) {
       await host.signal(process, 'SIGKILL');
       // Polled: a wait for `ended` does not keep this process alive.
-      await this.#isGoneWithin(process, terminateTimeoutMs);
+      await this.isGoneWithin(process, terminateTimeoutMs);
       await host.removeTraces();
       throw error;
     }
   }
 
-  async #startFailure(cause: unknown): Promise<UserError> {
-    const said = (await this.#deps.host.lastLines()).map((line) => `\n  ${line}`).join('');
+  private async startFailure(cause: unknown): Promise<UserError> {
+    const said = (await this.deps.host.lastLines()).map((line) => `\n  ${line}`).join('');
     return new UserError(`The managed containerd did not start: ${errorMessage(cause)}${said}`, {
-      hint: this.#deps.hint,
+      hint: this.deps.hint,
       cause,
     });
   }
 
-  #began(process: ProcessIdentity): void {
-    this.#process = process;
-    this.#startedAtMonotonic = this.#deps.clock.monotonic();
+  private began(process: ProcessIdentity): void {
+    this.process = process;
+    this.startedAtMonotonic = this.deps.clock.monotonic();
   }
 
-  #watchAdopted(process: ProcessIdentity): void {
-    const { host } = this.#deps;
+  private watchAdopted(process: ProcessIdentity): void {
+    const { host } = this.deps;
     let isLost = false;
     const lose = (): void => {
       if (isLost) return;
       isLost = true;
-      this.#unwatch();
-      void this.#connectionLost(process);
+      this.unwatch();
+      void this.connectionLost(process);
     };
-    this.#unwatch = host.watchConnection(lose);
+    this.unwatch = host.watchConnection(lose);
     // The process may have just ended, and the connection may be to its successor.
-    void this.#isRunning(process).then((isRunning) => {
+    void this.isRunning(process).then((isRunning) => {
       if (!isRunning) lose();
     });
   }
 
   /** The connection ends a moment before the process. Or containerd dropped the connection and lives on. */
-  async #connectionLost(process: ProcessIdentity): Promise<void> {
-    const isGone = await this.#isGoneWithin(process, terminateTimeoutMs);
-    if (isGone) await this.#ended(process, { code: undefined, signal: undefined });
-    else if (!this.released.aborted) this.#watchAdopted(process);
+  private async connectionLost(process: ProcessIdentity): Promise<void> {
+    const isGone = await this.isGoneWithin(process, terminateTimeoutMs);
+    if (isGone) await this.ended(process, { code: undefined, signal: undefined });
+    else if (!this.released.aborted) this.watchAdopted(process);
   }
 
-  async #ended({ pid }: ProcessIdentity, end: ContainerdEnd): Promise<void> {
-    const lastLines = await this.#deps.host.lastLines();
-    if (!this.released.aborted) await this.#recover({ pid, ...end, lastLines });
+  private async ended({ pid }: ProcessIdentity, end: ContainerdEnd): Promise<void> {
+    const lastLines = await this.deps.host.lastLines();
+    if (!this.released.aborted) await this.recover({ pid, ...end, lastLines });
   }
 
-  async #recover(exit: ContainerdExit): Promise<void> {
-    const { clock, logger, events } = this.#deps;
-    this.#process = undefined;
-    this.#unwatch();
+  private async recover(exit: ContainerdExit): Promise<void> {
+    const { clock, logger, events } = this.deps;
+    this.process = undefined;
+    this.unwatch();
     const { lastLines, ...end } = exit;
     logger.warn({ ...end, ...lastLogLine(exit) }, 'containerd exited; restarting it');
     logger.debug({ lastLines }, 'The last lines of its log');
     events.onExit?.(exit);
-    if (clock.monotonic() - this.#startedAtMonotonic >= steadyRunMs) this.#failuresInARow = 0;
+    if (clock.monotonic() - this.startedAtMonotonic >= steadyRunMs) this.failuresInARow = 0;
     try {
-      do await clock.sleep(nextRestartDelayMs(this.#failuresInARow++), { signal: this.released });
-      while (!(await this.#isBackUp()));
+      do await clock.sleep(nextRestartDelayMs(this.failuresInARow++), { signal: this.released });
+      while (!(await this.isBackUp()));
     } catch (error) {
       if (error !== this.released.reason) throw error;
     }
   }
 
-  async #isBackUp(): Promise<boolean> {
-    const { logger, events } = this.#deps;
+  private async isBackUp(): Promise<boolean> {
+    const { logger, events } = this.deps;
     try {
-      const { process } = await this.#bringUp(this.released);
+      const { process } = await this.bringUp(this.released);
       logger.info({ pid: process.pid }, 'containerd answers again');
       events.onRestart?.(process);
       return true;
     } catch (error) {
       this.released.throwIfAborted();
-      const retryInMs = nextRestartDelayMs(this.#failuresInARow);
+      const retryInMs = nextRestartDelayMs(this.failuresInARow);
       logger.error({ err: error, retryInMs }, 'Restarting containerd failed');
       events.onRestartFailed?.({ error, retryInMs });
       return false;
     }
   }
 
-  async #terminate(process: ProcessIdentity): Promise<void> {
+  private async terminate(process: ProcessIdentity): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      await this.#deps.host.signal(process, signal);
-      if (await this.#isGoneWithin(process, terminateTimeoutMs)) return;
+      await this.deps.host.signal(process, signal);
+      if (await this.isGoneWithin(process, terminateTimeoutMs)) return;
     }
     throw new Error(`containerd (pid ${String(process.pid)}) does not end, even after SIGKILL`);
   }
@@ -266,20 +263,20 @@ export class ContainerdSupervisor {
    * True if the process runs, or its state cannot be read, such as without descriptors: a second one must not be
    * started.
    */
-  async #isRunning(process: ProcessIdentity): Promise<boolean> {
+  private async isRunning(process: ProcessIdentity): Promise<boolean> {
     try {
-      return await this.#deps.host.isRunning(process);
+      return await this.deps.host.isRunning(process);
     } catch (error) {
-      this.#deps.logger.warn({ pid: process.pid, err: errorMessage(error) }, 'Cannot read the state of containerd');
+      this.deps.logger.warn({ pid: process.pid, err: errorMessage(error) }, 'Cannot read the state of containerd');
       return true;
     }
   }
 
   /** Returns false after the time, or if aborted. */
-  async #isGoneWithin(process: ProcessIdentity, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
-    const { clock } = this.#deps;
+  private async isGoneWithin(process: ProcessIdentity, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
+    const { clock } = this.deps;
     const deadline = clock.monotonic() + timeoutMs;
-    while (await this.#isRunning(process)) {
+    while (await this.isRunning(process)) {
       if (clock.monotonic() >= deadline || signal?.aborted === true) return false;
       await clock.sleep(exitPollMs);
     }

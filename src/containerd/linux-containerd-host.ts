@@ -19,32 +19,29 @@ export type PlaceProcess = (process: ProcessIdentity) => Promise<void>;
 
 /** The containerd of these paths on this machine. */
 export class LinuxContainerdHost implements ContainerdHost {
-  readonly #paths: ManagedPaths;
-  readonly #clock: Clock;
-  readonly #place: PlaceProcess;
-  #logStart = 0;
+  private logStart = 0;
 
-  constructor(paths: ManagedPaths, clock: Clock, place: PlaceProcess = () => Promise.resolve()) {
-    this.#paths = paths;
-    this.#clock = clock;
-    this.#place = place;
-  }
+  constructor(
+    private readonly paths: ManagedPaths,
+    private readonly clock: Clock,
+    private readonly place: PlaceProcess = () => Promise.resolve(),
+  ) {}
 
   find(): Promise<ProcessIdentity | undefined> {
-    return findContainerdProcess(this.#paths.configFile, this.#paths.pidFile);
+    return findContainerdProcess(this.paths.configFile, this.paths.pidFile);
   }
 
   /** Starts containerd in its own session with its output in a file, so that it outlives us. */
   launch(containerd: string, signal: AbortSignal): Promise<LaunchedContainerd | undefined> {
-    return this.#unlessOneRuns(async () => {
-      await this.#rmTraces();
-      await rotateContainerdLog(this.#paths.logFile);
-      this.#logStart = await sizeOf(this.#paths.logFile);
-      const { child, ended } = await spawnDetached(containerd, this.#paths, signal);
+    return this.unlessOneRuns(async () => {
+      await this.rmTraces();
+      await rotateContainerdLog(this.paths.logFile);
+      this.logStart = await sizeOf(this.paths.logFile);
+      const { child, ended } = await spawnDetached(containerd, this.paths, signal);
       const process = child.pid === undefined ? undefined : await identify(child.pid);
       if (process === undefined) throw new Error(describeExit(await ended));
       await this.record(process);
-      await this.#place(process);
+      await this.place(process);
       return { process, ended };
     });
   }
@@ -58,30 +55,30 @@ export class LinuxContainerdHost implements ContainerdHost {
   }
 
   async untilReady(options: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
-    await waitUntilReady(this.#paths.socket, { clock: this.#clock, ...options });
+    await waitUntilReady(this.paths.socket, { clock: this.clock, ...options });
     // containerd creates the socket with mode 0660.
-    await chmod(this.#paths.socket, 0o600);
+    await chmod(this.paths.socket, 0o600);
   }
 
   record(process: ProcessIdentity): Promise<void> {
-    return writePidFile(this.#paths.pidFile, process);
+    return writePidFile(this.paths.pidFile, process);
   }
 
   watchConnection(onLost: () => void): () => void {
-    return watchConnection(this.#paths.socket, onLost);
+    return watchConnection(this.paths.socket, onLost);
   }
 
   lastLines(): Promise<readonly string[]> {
-    return readLastLines(this.#paths.logFile, { fromByte: this.#logStart }).catch(() => []);
+    return readLastLines(this.paths.logFile, { fromByte: this.logStart }).catch(() => []);
   }
 
   async removeTraces(): Promise<void> {
-    await this.#unlessOneRuns(() => this.#rmTraces());
+    await this.unlessOneRuns(() => this.rmTraces());
   }
 
   /** Removes the old sockets, because a new containerd cannot bind while they exist. */
-  async #rmTraces(): Promise<void> {
-    const { pidFile, socket } = this.#paths;
+  private async rmTraces(): Promise<void> {
+    const { pidFile, socket } = this.paths;
     await Promise.all([pidFile, socket, `${socket}.ttrpc`].map((file) => rm(file, { force: true })));
   }
 
@@ -89,8 +86,8 @@ export class LinuxContainerdHost implements ContainerdHost {
    * Runs `work` under a lock, unless a containerd runs. A concurrent call, such as `images load` beside `run`, waits
    * and then finds it.
    */
-  #unlessOneRuns<T>(work: () => Promise<T>): Promise<T | undefined> {
-    return exclusively(this.#paths.launchLock, this.#clock, async () =>
+  private unlessOneRuns<T>(work: () => Promise<T>): Promise<T | undefined> {
+    return exclusively(this.paths.launchLock, this.clock, async () =>
       (await this.find()) === undefined ? work() : undefined,
     );
   }

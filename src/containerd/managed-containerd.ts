@@ -56,50 +56,48 @@ const housekeepingPeriodMs = 3_600_000;
 export class ManagedContainerd {
   readonly endpoint: string;
   readonly paths: ManagedPaths;
-  readonly #options: ManagedContainerdOptions;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #images: ManagedImages;
-  readonly #supervisor: ContainerdSupervisor;
-  readonly #orphanShims: OrphanShims;
+  private readonly clock: Clock;
+  private readonly logger: Logger;
+  private readonly images: ManagedImages;
+  private readonly supervisor: ContainerdSupervisor;
+  private readonly orphanShims: OrphanShims;
 
-  constructor(options: ManagedContainerdOptions) {
-    this.#options = options;
-    this.#clock = options.clock;
-    this.#logger = options.logger.child({ component: 'managed-containerd' });
+  constructor(private readonly options: ManagedContainerdOptions) {
+    this.clock = options.clock;
+    this.logger = options.logger.child({ component: 'managed-containerd' });
     this.paths = managedPaths(options.rootDir);
     this.endpoint = this.paths.endpoint;
-    this.#images = new ManagedImages({
+    this.images = new ManagedImages({
       paths: this.paths,
-      clock: this.#clock,
-      find: () => this.#find(),
+      clock: this.clock,
+      find: () => this.find(),
       pid: () => this.pid,
     });
-    this.#supervisor = new ContainerdSupervisor({
-      host: new LinuxContainerdHost(this.paths, this.#clock, options.place),
-      clock: this.#clock,
-      logger: this.#logger,
-      prepare: () => this.#prepare(),
+    this.supervisor = new ContainerdSupervisor({
+      host: new LinuxContainerdHost(this.paths, this.clock, options.place),
+      clock: this.clock,
+      logger: this.logger,
+      prepare: () => this.prepare(),
       events: {
         ...options,
         onRestart: (process) => {
-          void this.#orphanShims.follow();
+          void this.orphanShims.follow();
           options.onRestart?.(process);
         },
       },
       hint: `Its log is ${this.paths.logFile}, its configuration ${this.paths.configFile}.`,
     });
-    this.#orphanShims = orphanShimsOf(this.endpoint, {
+    this.orphanShims = orphanShimsOf(this.endpoint, {
       end: (shim) => endShim(shim, this.paths),
-      clock: this.#clock,
-      logger: this.#logger,
-      signal: this.#supervisor.released,
+      clock: this.clock,
+      logger: this.logger,
+      signal: this.supervisor.released,
     });
   }
 
   /** PID of the running process. Undefined between its end and its restart. */
   get pid(): number | undefined {
-    return this.#supervisor.pid;
+    return this.supervisor.pid;
   }
 
   /** Adopts the containerd of an earlier run or starts one. Resolves when its CRI is ready and has the pause image. */
@@ -109,37 +107,37 @@ export class ManagedContainerd {
       'Only root can run a managed containerd',
       'Run kubelet-ts as root, or name the socket of a runtime that you may use with --container-runtime-endpoint.',
     );
-    const { process, adopted, warnings } = await this.#supervisor.start(signal);
+    const { process, adopted, warnings } = await this.supervisor.start(signal);
     try {
-      await this.#images.ensurePauseImage(this.#bounded(signal));
+      await this.images.ensurePauseImage(this.bounded(signal));
     } catch (error) {
       this.release();
       throw error;
     }
-    void this.#orphanShims.follow();
-    this.#keepHouse();
-    const unforwarded = await allowForwarding(this.#forwardRules());
+    void this.orphanShims.follow();
+    this.keepHouse();
+    const unforwarded = await allowForwarding(this.forwardRules());
     const all = unforwarded === undefined ? warnings : [...warnings, unforwarded];
     return { endpoint: this.endpoint, pid: process.pid, adopted, warnings: all };
   }
 
-  #forwardRules(): ForwardRules {
+  private forwardRules(): ForwardRules {
     return { file: join(this.paths.cniConfDir, confFileName), claimsDir: usualClaimsDir };
   }
 
   /** Wraps a runtime. If a sandbox fails because the pause image is missing, loads the image again. */
   withPauseImage(runtime: RuntimeService): RuntimeService {
     return withPauseImage(runtime, {
-      ensure: () => this.#images.ensurePauseImage(this.#supervisor.released),
+      ensure: () => this.images.ensurePauseImage(this.supervisor.released),
       // The image must not be pulled from a registry.
-      isAskedOutside: () => this.#images.usesEarlierPauseImage(),
-      logger: this.#logger,
+      isAskedOutside: () => this.images.usesEarlierPauseImage(),
+      logger: this.logger,
     });
   }
 
   /** Imports the archives in `<root-dir>/images` that this containerd does not have yet. */
   importImages(signal?: AbortSignal, onProgress?: (progress: ImportProgress) => void): Promise<ImportedFolder> {
-    return this.#images.importFolder(this.#bounded(signal), onProgress);
+    return this.images.importFolder(this.bounded(signal), onProgress);
   }
 
   /**
@@ -147,12 +145,12 @@ export class ManagedContainerd {
    * lists them.
    */
   importImageArchive(file: string, signal?: AbortSignal, input?: Readable): Promise<string[]> {
-    return this.#images.importArchive(file, this.#bounded(signal), input);
+    return this.images.importArchive(file, this.bounded(signal), input);
   }
 
   /** Stops supervising. containerd and all containers keep running, for the next start to adopt. */
   release(): void {
-    this.#supervisor.release();
+    this.supervisor.release();
   }
 
   /**
@@ -161,22 +159,22 @@ export class ManagedContainerd {
    * containerd ran.
    */
   async stop(): Promise<boolean> {
-    await this.#orphanShims.checkBeforeStop();
-    const didRun = await this.#supervisor.stop();
-    await removeBridge(this.paths.cniConfDir, { logger: this.#logger });
-    await disallowForwarding(this.#forwardRules()).catch((error: unknown) => {
-      this.#logger.warn({ err: errorMessage(error) }, 'Kept the iptables rules for host ports');
+    await this.orphanShims.checkBeforeStop();
+    const didRun = await this.supervisor.stop();
+    await removeBridge(this.paths.cniConfDir, { logger: this.logger });
+    await disallowForwarding(this.forwardRules()).catch((error: unknown) => {
+      this.logger.warn({ err: errorMessage(error) }, 'Kept the iptables rules for host ports');
     });
     return didRun;
   }
 
-  async #prepare(): Promise<PreparedLaunch> {
-    const { containerd, version, ociRuntime } = await this.#find();
+  private async prepare(): Promise<PreparedLaunch> {
+    const { containerd, version, ociRuntime } = await this.find();
     const { base, root, state, socket, configFile, cniConfDir, registryHosts } = this.paths;
     await makeFolder(base, 0o700);
     await chmod(base, 0o700);
     const [cni, hasSysResource, snapshotter] = await Promise.all([
-      this.#options.cni?.() ?? ensureCNIConfig({ confDir: cniConfDir }),
+      this.options.cni?.() ?? ensureCNIConfig({ confDir: cniConfDir }),
       readHasSysResource(),
       chooseSnapshotter(base),
     ]);
@@ -190,7 +188,7 @@ export class ManagedContainerd {
       pauseImage: pauseImageName,
       ociRuntime,
       restrictOOMScoreAdj: !hasSysResource,
-      systemdCgroup: this.#options.systemdCgroup ?? false,
+      systemdCgroup: this.options.systemdCgroup ?? false,
       snapshotter,
       registryConfigPath: `${registryHosts}:/etc/containerd/certs.d`,
     });
@@ -198,26 +196,26 @@ export class ManagedContainerd {
     return { containerd, warnings: cni.warnings };
   }
 
-  #find(): Promise<InstalledContainerd> {
-    return (this.#options.find ?? findContainerd)();
+  private find(): Promise<InstalledContainerd> {
+    return (this.options.find ?? findContainerd)();
   }
 
-  #bounded(signal: AbortSignal | undefined): AbortSignal {
-    const { released } = this.#supervisor;
+  private bounded(signal: AbortSignal | undefined): AbortSignal {
+    const { released } = this.supervisor;
     return signal === undefined ? released : AbortSignal.any([signal, released]);
   }
 
-  #keepHouse(): void {
-    const signal = this.#supervisor.released;
-    const cancel = this.#clock.after(housekeepingPeriodMs, () => {
+  private keepHouse(): void {
+    const signal = this.supervisor.released;
+    const cancel = this.clock.after(housekeepingPeriodMs, () => {
       signal.removeEventListener('abort', cancel);
-      void this.#orphanShims.check();
+      void this.orphanShims.check();
       void cutLog(this.paths.logFile)
         .catch((error: unknown) => {
-          this.#logger.warn({ err: error }, 'Truncating the log of containerd failed');
+          this.logger.warn({ err: error }, 'Truncating the log of containerd failed');
         })
         .finally(() => {
-          if (!signal.aborted) this.#keepHouse();
+          if (!signal.aborted) this.keepHouse();
         });
     });
     signal.addEventListener('abort', cancel, { once: true });

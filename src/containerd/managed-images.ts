@@ -34,27 +34,23 @@ const patienceMs = 60_000;
 
 /** The images that a managed containerd gets from files. A step during which containerd ended is repeated. */
 export class ManagedImages {
-  readonly #deps: ManagedImagesDeps;
-
-  constructor(deps: ManagedImagesDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ManagedImagesDeps) {}
 
   /**
    * Imports the pause image under every name that containerd uses, unless present. Resolves to true if it was missing.
    */
   ensurePauseImage(signal: AbortSignal): Promise<boolean> {
-    return withListedImages(this.#deps.paths.endpoint, (isListed) =>
-      this.#despiteRestarts(signal, () => this.#importMissingPauseImages({ isListed, signal })),
+    return withListedImages(this.deps.paths.endpoint, (isListed) =>
+      this.despiteRestarts(signal, () => this.importMissingPauseImages({ isListed, signal })),
     );
   }
 
-  async #importMissingPauseImages(step: ImportStep): Promise<boolean> {
+  private async importMissingPauseImages(step: ImportStep): Promise<boolean> {
     let wasMissing = false;
-    for (const name of await this.#pauseImageNames()) {
+    for (const name of await this.pauseImageNames()) {
       if (await step.isListed(name, step.signal)) continue;
       wasMissing = true;
-      await this.#importPauseImage(name, step);
+      await this.importPauseImage(name, step);
     }
     return wasMissing;
   }
@@ -62,18 +58,18 @@ export class ManagedImages {
   /** True if the running containerd uses the earlier name of the pause image, which a public registry could serve. */
   async usesEarlierPauseImage(): Promise<boolean> {
     // The file is written at every start of containerd, but not at an adoption.
-    const config = await readFile(this.#deps.paths.configFile, 'utf8').catch(() => '');
+    const config = await readFile(this.deps.paths.configFile, 'utf8').catch(() => '');
     return config.includes(`"${earlierPauseImageName}"`);
   }
 
-  async #pauseImageNames(): Promise<string[]> {
+  private async pauseImageNames(): Promise<string[]> {
     return [pauseImageName, ...((await this.usesEarlierPauseImage()) ? [earlierPauseImageName] : [])];
   }
 
   /** Without a file, which another process may write at the same time. */
-  async #importPauseImage(name: string, step: ImportStep): Promise<void> {
+  private async importPauseImage(name: string, step: ImportStep): Promise<void> {
     const input = Readable.from([await pauseImageArchive(process.arch, name)], { objectMode: false });
-    await this.#import(name, { ...step, input });
+    await this.import(name, { ...step, input });
   }
 
   /**
@@ -81,14 +77,14 @@ export class ManagedImages {
    * them. An `input` is read once, so its import is not repeated.
    */
   importArchive(file: string, signal: AbortSignal, input?: Readable): Promise<string[]> {
-    return withListedImages(this.#deps.paths.endpoint, (isListed) => {
-      const step = (): Promise<string[]> => this.#import(file, { isListed, signal, input });
-      return input === undefined ? this.#despiteRestarts(signal, step) : step();
+    return withListedImages(this.deps.paths.endpoint, (isListed) => {
+      const step = (): Promise<string[]> => this.import(file, { isListed, signal, input });
+      return input === undefined ? this.despiteRestarts(signal, step) : step();
     });
   }
 
-  async #import(file: string, step: ImportStep): Promise<string[]> {
-    return importListed(await this.#store(), file, { ...step, clock: this.#deps.clock });
+  private async import(file: string, step: ImportStep): Promise<string[]> {
+    return importListed(await this.store(), file, { ...step, clock: this.deps.clock });
   }
 
   /** Imports the archives in `<root-dir>/images` that this containerd does not have yet. */
@@ -96,7 +92,7 @@ export class ManagedImages {
     signal: AbortSignal,
     onProgress: (progress: ImportProgress) => void = () => undefined,
   ): Promise<ImportedFolder> {
-    const { imagesFolder, importedImagesFile, root, endpoint } = this.#deps.paths;
+    const { imagesFolder, importedImagesFile, root, endpoint } = this.deps.paths;
     // A root folder that was removed and created again is another store.
     const { ino, birthtimeMs } = await stat(root);
     return withListedImages(endpoint, (isListed) =>
@@ -104,17 +100,17 @@ export class ManagedImages {
         folder: imagesFolder,
         stateFile: importedImagesFile,
         store: `${root} ${String(ino)} ${String(birthtimeMs)}`,
-        isPresent: (name) => this.#despiteRestarts(signal, () => isListed(name, signal)),
+        isPresent: (name) => this.despiteRestarts(signal, () => isListed(name, signal)),
         importArchive: (file) =>
-          this.#despiteRestarts(signal, () => this.#import(file, { isListed, signal, onProgress })),
+          this.despiteRestarts(signal, () => this.import(file, { isListed, signal, onProgress })),
         signal,
       }),
     );
   }
 
   /** Repeats a failed step if containerd was restarted since its beginning. */
-  async #despiteRestarts<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
-    const { clock, paths, pid } = this.#deps;
+  private async despiteRestarts<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
+    const { clock, paths, pid } = this.deps;
     const giveUpAtMonotonic = clock.monotonic() + patienceMs;
     for (;;) {
       const pidBefore = pid();
@@ -131,8 +127,8 @@ export class ManagedImages {
     }
   }
 
-  async #store(): Promise<ImageStore> {
-    const { find, paths } = this.#deps;
+  private async store(): Promise<ImageStore> {
+    const { find, paths } = this.deps;
     const installed = await find();
     return {
       ctr: requireCtr(installed),

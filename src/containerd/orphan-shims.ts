@@ -24,44 +24,42 @@ interface OrphanShimsDeps {
  * a sandbox. containerd loses track of them when the sandbox is removed, and never stops them.
  */
 export class OrphanShims {
-  readonly #deps: OrphanShimsDeps;
-  readonly #signal: AbortSignal;
-  #isWanted = false;
-  #isLooking = false;
+  private isWanted = false;
+  private isLooking = false;
 
   /** Does nothing once the signal is aborted. */
-  constructor(deps: OrphanShimsDeps, signal: AbortSignal) {
-    this.#deps = deps;
-    this.#signal = signal;
-  }
+  constructor(
+    private readonly deps: OrphanShimsDeps,
+    private readonly signal: AbortSignal,
+  ) {}
 
   /** Checks now, and whenever containerd deletes a container. Must be called for each containerd that comes up. */
   async follow(): Promise<void> {
     void this.check();
     try {
-      for await (const { type } of this.#deps.events(this.#signal)) if (type === 'removed') void this.check();
+      for await (const { type } of this.deps.events(this.signal)) if (type === 'removed') void this.check();
     } catch (error) {
-      this.#logFailure(error);
+      this.logFailure(error);
     }
   }
 
   /** Checks twice. A call during a check makes it run again afterwards. */
   async check(): Promise<void> {
-    this.#isWanted = true;
-    if (this.#isLooking || this.#signal.aborted) return;
-    this.#isLooking = true;
+    this.isWanted = true;
+    if (this.isLooking || this.signal.aborted) return;
+    this.isLooking = true;
     try {
-      while (this.#isWanted) {
-        this.#isWanted = false;
-        const before = await this.#unknown(this.#signal);
-        await this.#deps.clock.sleep(secondCheckAfterMs, { signal: this.#signal });
-        await this.#endStillUnknown(before, this.#signal);
+      while (this.isWanted) {
+        this.isWanted = false;
+        const before = await this.unknown(this.signal);
+        await this.deps.clock.sleep(secondCheckAfterMs, { signal: this.signal });
+        await this.endStillUnknown(before, this.signal);
       }
     } catch (error) {
       // A containerd that does not answer is checked when it comes up.
-      this.#logFailure(error);
+      this.logFailure(error);
     } finally {
-      this.#isLooking = false;
+      this.isLooking = false;
     }
   }
 
@@ -72,31 +70,31 @@ export class OrphanShims {
   async checkBeforeStop(): Promise<void> {
     const { signal } = new AbortController();
     try {
-      const before = await this.#unknown(signal);
+      const before = await this.unknown(signal);
       if (before.length === 0) return;
-      await this.#deps.clock.sleep(secondCheckAfterMs);
-      await this.#endStillUnknown(before, signal);
+      await this.deps.clock.sleep(secondCheckAfterMs);
+      await this.endStillUnknown(before, signal);
     } catch (error) {
-      this.#deps.logger.warn({ err: errorMessage(error) }, 'Cannot find out whether some running shims are in use');
+      this.deps.logger.warn({ err: errorMessage(error) }, 'Cannot find out whether some running shims are in use');
     }
   }
 
-  async #endStillUnknown(before: readonly ContainerdShim[], signal: AbortSignal): Promise<void> {
+  private async endStillUnknown(before: readonly ContainerdShim[], signal: AbortSignal): Promise<void> {
     if (before.length === 0) return;
     const keys = new Set(before.map(keyOf));
-    for (const shim of await this.#unknown(signal)) if (keys.has(keyOf(shim))) await this.#end(shim);
+    for (const shim of await this.unknown(signal)) if (keys.has(keyOf(shim))) await this.end(shim);
   }
 
   /** Lists shims before ids, so a new sandbox can only be in the ids. */
-  async #unknown(signal: AbortSignal): Promise<ContainerdShim[]> {
-    const shims = await this.#deps.findShims();
+  private async unknown(signal: AbortSignal): Promise<ContainerdShim[]> {
+    const shims = await this.deps.findShims();
     if (shims.length === 0) return [];
-    const known = await this.#deps.listKnownIDs(signal);
+    const known = await this.deps.listKnownIDs(signal);
     return shims.filter(({ id }) => !known.has(id));
   }
 
-  async #end(shim: ContainerdShim): Promise<void> {
-    const { end, logger } = this.#deps;
+  private async end(shim: ContainerdShim): Promise<void> {
+    const { end, logger } = this.deps;
     const facts = { pid: shim.process.pid, id: shim.id };
     if (end === undefined) {
       logger.warn(facts, 'containerd does not list a running shim: stop it by hand, as this containerd is not managed');
@@ -110,9 +108,9 @@ export class OrphanShims {
     }
   }
 
-  #logFailure(error: unknown): void {
-    if (this.#signal.aborted) return;
-    this.#deps.logger.debug({ err: errorMessage(error) }, 'Looking for orphaned shims failed');
+  private logFailure(error: unknown): void {
+    if (this.signal.aborted) return;
+    this.deps.logger.debug({ err: errorMessage(error) }, 'Looking for orphaned shims failed');
   }
 }
 

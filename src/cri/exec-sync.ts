@@ -19,16 +19,17 @@ const method = 'ExecSync';
 
 /** ExecSync of one endpoint. Connects at the first call, and again after the connection is lost. */
 export class ExecSyncClient {
-  readonly #endpoint: string;
-  readonly #maxCalls: number;
-  #session: ClientHttp2Session | undefined;
+  private readonly maxCalls: number;
+  private session: ClientHttp2Session | undefined;
   /** Calls of the session. */
-  #calls = 0;
+  private calls = 0;
 
   /** `endpoint` is `unix:///path` or a bare path. A connection has stream ids for `maxCalls`. */
-  constructor(endpoint: string, { maxCalls = 2 ** 30 - 1 }: { maxCalls?: number } = {}) {
-    this.#endpoint = endpoint;
-    this.#maxCalls = maxCalls;
+  constructor(
+    private readonly endpoint: string,
+    { maxCalls = 2 ** 30 - 1 }: { maxCalls?: number } = {},
+  ) {
+    this.maxCalls = maxCalls;
   }
 
   /** As `RuntimeService.execSync`: rejects with an `RpcError`, or with the reason of the signal. */
@@ -39,7 +40,7 @@ export class ExecSyncClient {
     const { signal, deadlineMs = Infinity, metadata = {}, maxOutputBytes = textLimits.execOutput } = options;
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      const stream = this.#connected().request({
+      const stream = this.connected().request({
         ...metadata,
         [constants.HTTP2_HEADER_METHOD]: 'POST',
         [constants.HTTP2_HEADER_PATH]: '/runtime.v1.RuntimeService/ExecSync',
@@ -86,31 +87,31 @@ export class ExecSyncClient {
   }
 
   close(): void {
-    this.#session?.destroy();
-    this.#session = undefined;
+    this.session?.destroy();
+    this.session = undefined;
   }
 
-  #connected(): ClientHttp2Session {
-    const open = this.#session;
-    if (this.#calls < this.#maxCalls && open !== undefined && !open.closed && !open.destroyed) {
-      this.#calls += 1;
+  private connected(): ClientHttp2Session {
+    const open = this.session;
+    if (this.calls < this.maxCalls && open !== undefined && !open.closed && !open.destroyed) {
+      this.calls += 1;
       return open;
     }
     // Its calls go on.
     open?.close();
-    const path = this.#endpoint.replace(/^unix:(\/\/)?/, '');
+    const path = this.endpoint.replace(/^unix:(\/\/)?/, '');
     const session = connectHTTP2('http://localhost', { createConnection: () => connectSocket(path) });
     // Each call receives the error through its stream.
     session.on('error', () => undefined);
     // After GOAWAY the server takes no more calls.
     session.on('goaway', () => {
-      if (this.#session === session) this.#session = undefined;
+      if (this.session === session) this.session = undefined;
       session.close();
     });
     // The session must not keep the process alive.
     session.unref();
-    this.#session = session;
-    this.#calls = 1;
+    this.session = session;
+    this.calls = 1;
     return session;
   }
 }
@@ -155,23 +156,23 @@ function statusOf(stream: ClientHttp2Stream): () => { code: number; message: str
 
 /** One gRPC message, cut to size while it arrives. */
 class Body {
-  #prefix = Buffer.alloc(0);
-  readonly #message: MessageCutter;
+  private prefix = Buffer.alloc(0);
+  private readonly message: MessageCutter;
 
   constructor(maxOutputBytes: number) {
-    this.#message = new MessageCutter(maxOutputBytes);
+    this.message = new MessageCutter(maxOutputBytes);
   }
 
   add(part: Buffer): void {
-    const missing = prefixBytes - this.#prefix.length;
-    if (missing > 0) this.#prefix = Buffer.concat([this.#prefix, part.subarray(0, missing)]);
-    if (part.length > missing) this.#message.add(part.subarray(missing));
+    const missing = prefixBytes - this.prefix.length;
+    if (missing > 0) this.prefix = Buffer.concat([this.prefix, part.subarray(0, missing)]);
+    if (part.length > missing) this.message.add(part.subarray(missing));
   }
 
   answer(): ExecSyncAnswer {
-    if (this.#prefix[0] !== 0) throw new RpcError(method, codes.unavailable, 'the answer is not a plain gRPC message');
-    const answer = ExecSyncResponse.decode(this.#message.end());
-    const { leftOutBytes } = this.#message;
+    if (this.prefix[0] !== 0) throw new RpcError(method, codes.unavailable, 'the answer is not a plain gRPC message');
+    const answer = ExecSyncResponse.decode(this.message.end());
+    const { leftOutBytes } = this.message;
     return leftOutBytes === 0 ? answer : { ...answer, leftOutBytes };
   }
 }

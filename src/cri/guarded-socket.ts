@@ -12,13 +12,10 @@ const maxRestMs = 1000;
 
 /** How fast sockets that share it are read. */
 export class ReadingPace {
-  private readonly clock: Pick<Clock, 'monotonic' | 'after'>;
   /** When the next of these sockets may be read. */
   private freeAtMonotonic = -Infinity;
 
-  constructor(clock: Pick<Clock, 'monotonic' | 'after'>) {
-    this.clock = clock;
-  }
+  constructor(private readonly clock: Pick<Clock, 'monotonic' | 'after'>) {}
 
   /** Calls `readOn` when the socket may be read again after so many bytes, unless the returned function is called. */
   rest(bytes: number, readOn: () => void): () => void {

@@ -18,31 +18,28 @@ const maxShortBytes = 1024;
 export class MessageCutter {
   /** Number of bytes dropped so far. */
   leftOutBytes = 0;
-  readonly #maxFieldBytes: number;
-  readonly #kept = new GrowingBytes();
+  private readonly kept = new GrowingBytes();
   /** The bytes of an incomplete tag or length. */
-  #varint: number[] = [];
-  #expects: 'tag' | 'value' | 'length' = 'tag';
-  #bytesToKeep = 0;
-  #bytesToSkip = 0;
+  private varint: number[] = [];
+  private expects: 'tag' | 'value' | 'length' = 'tag';
+  private bytesToKeep = 0;
+  private bytesToSkip = 0;
 
-  constructor(maxFieldBytes: number) {
-    this.#maxFieldBytes = maxFieldBytes;
-  }
+  constructor(private readonly maxFieldBytes: number) {}
 
   add(part: Buffer): void {
     for (let at = 0; at < part.length;) {
-      if (this.#bytesToKeep > 0) {
-        const bytes = part.subarray(at, at + this.#bytesToKeep);
-        this.#keep(bytes);
-        this.#bytesToKeep -= bytes.length;
+      if (this.bytesToKeep > 0) {
+        const bytes = part.subarray(at, at + this.bytesToKeep);
+        this.keep(bytes);
+        this.bytesToKeep -= bytes.length;
         at += bytes.length;
-      } else if (this.#bytesToSkip > 0) {
-        const skipped = Math.min(this.#bytesToSkip, part.length - at);
-        this.#bytesToSkip -= skipped;
+      } else if (this.bytesToSkip > 0) {
+        const skipped = Math.min(this.bytesToSkip, part.length - at);
+        this.bytesToSkip -= skipped;
         at += skipped;
       } else {
-        this.#takeByte(part[at] ?? 0);
+        this.takeByte(part[at] ?? 0);
         at += 1;
       }
     }
@@ -50,58 +47,58 @@ export class MessageCutter {
 
   /** The message with its cut fields. Throws an Error if it is incomplete. */
   end(): Buffer {
-    if (this.#varint.length > 0 || this.#expects !== 'tag' || this.#bytesToKeep > 0 || this.#bytesToSkip > 0) {
+    if (this.varint.length > 0 || this.expects !== 'tag' || this.bytesToKeep > 0 || this.bytesToSkip > 0) {
       throw new Error('the message is not complete');
     }
-    return this.#kept.take();
+    return this.kept.take();
   }
 
-  #takeByte(byte: number): void {
-    this.#varint.push(byte);
-    if (this.#varint.length > maxVarintBytes) throw new Error('the message has a number that is too long');
+  private takeByte(byte: number): void {
+    this.varint.push(byte);
+    if (this.varint.length > maxVarintBytes) throw new Error('the message has a number that is too long');
     if (byte >= 0x80) return;
-    const varint = this.#varint;
-    this.#varint = [];
-    if (this.#expects === 'length') {
-      this.#beginField(numberOf(varint));
+    const varint = this.varint;
+    this.varint = [];
+    if (this.expects === 'length') {
+      this.beginField(numberOf(varint));
       return;
     }
-    this.#keep(varint);
-    if (this.#expects === 'tag') this.#beginValue((varint[0] ?? 0) & 0x07);
-    else this.#expects = 'tag';
+    this.keep(varint);
+    if (this.expects === 'tag') this.beginValue((varint[0] ?? 0) & 0x07);
+    else this.expects = 'tag';
   }
 
-  #beginValue(wireType: number): void {
+  private beginValue(wireType: number): void {
     switch (wireType) {
       case wireTypes.varint:
-        this.#expects = 'value';
+        this.expects = 'value';
         return;
       case wireTypes.bytes:
-        this.#expects = 'length';
+        this.expects = 'length';
         return;
       case wireTypes.fixed64:
-        this.#bytesToKeep = 8;
+        this.bytesToKeep = 8;
         return;
       case wireTypes.fixed32:
-        this.#bytesToKeep = 4;
+        this.bytesToKeep = 4;
         return;
       default:
         throw new Error(`the message has a field of wire type ${wireType}`);
     }
   }
 
-  #beginField(length: number): void {
-    this.#expects = 'tag';
-    this.#bytesToKeep = Math.min(length, this.#maxFieldBytes);
-    this.#bytesToSkip = length - this.#bytesToKeep;
-    this.leftOutBytes += this.#bytesToSkip;
-    this.#keep(varintOf(this.#bytesToKeep));
+  private beginField(length: number): void {
+    this.expects = 'tag';
+    this.bytesToKeep = Math.min(length, this.maxFieldBytes);
+    this.bytesToSkip = length - this.bytesToKeep;
+    this.leftOutBytes += this.bytesToSkip;
+    this.keep(varintOf(this.bytesToKeep));
   }
 
-  #keep(bytes: ArrayLike<number>): void {
-    const maxBytes = maxLongFields * this.#maxFieldBytes + maxShortBytes;
-    if (this.#kept.length + bytes.length > maxBytes) throw new Error('the message has too many fields');
-    this.#kept.add(bytes);
+  private keep(bytes: ArrayLike<number>): void {
+    const maxBytes = maxLongFields * this.maxFieldBytes + maxShortBytes;
+    if (this.kept.length + bytes.length > maxBytes) throw new Error('the message has too many fields');
+    this.kept.add(bytes);
   }
 }
 

@@ -3,29 +3,29 @@
  * their length, and more if each part keeps the read that it came with.
  */
 export class GrowingBytes {
-  #buffer = Buffer.alloc(0);
-  #length = 0;
+  private buffer = Buffer.alloc(0);
+  private used = 0;
 
   get length(): number {
-    return this.#length;
+    return this.used;
   }
 
   add(part: ArrayLike<number>): void {
-    const total = this.#length + part.length;
-    if (total > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(total, 2 * this.#buffer.length));
-      this.#buffer.copy(larger, 0, 0, this.#length);
-      this.#buffer = larger;
+    const total = this.used + part.length;
+    if (total > this.buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(total, 2 * this.buffer.length));
+      this.buffer.copy(larger, 0, 0, this.used);
+      this.buffer = larger;
     }
-    this.#buffer.set(part, this.#length);
-    this.#length = total;
+    this.buffer.set(part, this.used);
+    this.used = total;
   }
 
   /** All bytes so far. None are left here. */
   take(): Buffer {
-    const bytes = this.#buffer.subarray(0, this.#length);
-    this.#buffer = Buffer.alloc(0);
-    this.#length = 0;
+    const bytes = this.buffer.subarray(0, this.used);
+    this.buffer = Buffer.alloc(0);
+    this.used = 0;
     return bytes;
   }
 }

@@ -24,11 +24,12 @@ export const defaultBackOffLimits: BackOffLimits = { initialMs: 10_000, maxMs: 3
  */
 export class BackOff {
   private readonly entries = new Map<string, BackOffEntry>();
-  private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly limits: BackOffLimits;
 
-  constructor(clock: Pick<Clock, 'monotonic'>, limits: Partial<BackOffLimits> = {}) {
-    this.clock = clock;
+  constructor(
+    private readonly clock: Pick<Clock, 'monotonic'>,
+    limits: Partial<BackOffLimits> = {},
+  ) {
     const { initialMs, maxMs } = { ...defaultBackOffLimits, ...limits };
     this.limits = { initialMs, maxMs, resetAfterMs: limits.resetAfterMs ?? 2 * maxMs };
   }

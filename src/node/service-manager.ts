@@ -29,7 +29,6 @@ const minWatchdogMs = 1000;
 export class ServiceManager {
   /** Time without a notification after which systemd ends the agent, in milliseconds. Undefined without a watchdog. */
   readonly watchdogMs: number | undefined;
-  private readonly deps: Deps;
   private readonly socket: string | undefined;
   private readonly outgoing: OutgoingText;
   private readonly queue = new SerialQueue();
@@ -39,12 +38,14 @@ export class ServiceManager {
    * Removes the variables of systemd from the environment, so that no process of the agent notifies instead of it.
    * Throws a `UserError` for a watchdog that is too quick, as the kubelet does.
    */
-  constructor(env: NodeJS.ProcessEnv, deps: Deps) {
+  constructor(
+    env: NodeJS.ProcessEnv,
+    private readonly deps: Deps,
+  ) {
     const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = env;
     delete env['NOTIFY_SOCKET'];
     delete env['WATCHDOG_USEC'];
     delete env['WATCHDOG_PID'];
-    this.deps = deps;
     this.outgoing = new OutgoingText({ secrets: deps.secrets ?? new SecretValues() });
     this.socket = NOTIFY_SOCKET === '' ? undefined : NOTIFY_SOCKET;
     const isOurs = WATCHDOG_PID === undefined || WATCHDOG_PID === String(deps.pid);

@@ -13,26 +13,23 @@ const mostBehindMs = 1500;
  * wait only if it is far behind.
  */
 export class FramePace {
-  readonly #clock: Pick<Clock, 'monotonic'>;
-  #lastAt = -Infinity;
+  private lastAt = -Infinity;
   /** When a slow link has sent all frames. */
-  #sentAt = -Infinity;
+  private sentAt = -Infinity;
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
 
   /** Records a frame of this many bytes. */
   recordFrame(bytes: number): void {
-    this.#lastAt = this.#clock.monotonic();
-    this.#sentAt = Math.max(this.#sentAt, this.#lastAt) + bytes / bytesPerMs;
+    this.lastAt = this.clock.monotonic();
+    this.sentAt = Math.max(this.sentAt, this.lastAt) + bytes / bytesPerMs;
   }
 
   /** Milliseconds until the next frame. */
   pauseMs({ isOfKey }: { isOfKey: boolean }): number {
     const due = isOfKey
-      ? Math.max(this.#lastAt + keyBeatMs, this.#sentAt - mostBehindMs)
-      : Math.max(this.#lastAt + beatMs, this.#sentAt);
-    return Math.max(0, due - this.#clock.monotonic());
+      ? Math.max(this.lastAt + keyBeatMs, this.sentAt - mostBehindMs)
+      : Math.max(this.lastAt + beatMs, this.sentAt);
+    return Math.max(0, due - this.clock.monotonic());
   }
 }

@@ -29,73 +29,71 @@ const foregroundPeriodMs = 200;
  * - after `close` the terminal is as it was, and no timer is pending.
  */
 export class HeldTerminal {
-  readonly #deps: Deps;
-  #terminal: Terminal;
+  private terminal: Terminal;
   /** Undefined until ink is loaded. */
-  #ink: InkScreen | undefined;
+  private ink: InkScreen | undefined;
   /** Bytes of the frame that is painted now. */
-  #written = 0;
-  readonly #removeGuard: () => void;
-  #isHeld = true;
-  #isLent = false;
-  #isClosed = false;
-  #cancelWait = (): void => undefined;
+  private written = 0;
+  private readonly removeGuard: () => void;
+  private isHeld = true;
+  private isHandedOver = false;
+  private isClosed = false;
+  private cancelWait = (): void => undefined;
 
-  constructor(deps: Deps) {
+  constructor(private readonly deps: Deps) {
     const { stdout, stdin, guarded, onEnd } = deps;
-    this.#deps = deps;
-    this.#terminal = openTerminal(stdout);
+    this.terminal = openTerminal(stdout);
     // These listeners stay, because a write to a lost terminal fails later and must not end the process.
     stdout.on('error', onEnd);
     stdin.on('error', onEnd);
-    this.#removeGuard = guardTerminal(onEnd, guarded, () => this.isLent);
-    guarded.on('SIGCONT', this.#onContinue);
+    this.removeGuard = guardTerminal(onEnd, guarded, () => this.isLent);
+    guarded.on('SIGCONT', this.onContinue);
   }
 
   /** Keys that are typed before they are read must not be echoed. */
   silenceKeys(): void {
-    this.#setRaw(true);
+    this.setRaw(true);
   }
 
   /** Draws and reads keys by ink until closed. Rejects if ink fails. */
   async mount(mountInkScreen: MountInkScreen): Promise<void> {
-    const { stdin, onKey } = this.#deps;
-    if (this.#isClosed) return;
-    this.#ink = mountInkScreen({ stdin, onKey, onFrame: this.#onFrame });
-    this.#ink.listen(this.#isHeld);
-    await this.#ink.exited;
+    const { stdin, onKey } = this.deps;
+    if (this.isClosed) return;
+    this.ink = mountInkScreen({ stdin, onKey, onFrame: this.onFrame });
+    this.ink.listen(this.isHeld);
+    await this.ink.exited;
   }
 
   /** Shows a frame. Returns its bytes: none while the terminal is lent. */
   paint(frame: Frame): number {
-    if (!this.#isHeld) return 0;
-    this.#written = 0;
-    if (this.#ink === undefined) this.#onFrame(frameText(frame));
-    else this.#ink.draw(frame);
-    return this.#written;
+    if (!this.isHeld) return 0;
+    this.written = 0;
+    if (this.ink === undefined) this.onFrame(frameText(frame));
+    else this.ink.draw(frame);
+    return this.written;
   }
 
-  readonly #onFrame = (text: string): void => {
-    if (this.#isHeld) this.#written += this.#terminal.paint(text);
+  private readonly onFrame = (text: string): void => {
+    if (this.isHeld) this.written += this.terminal.paint(text);
   };
 
   /** Makes the next frame be written whole. */
   invalidate(): void {
-    this.#terminal.invalidate();
+    this.terminal.invalidate();
   }
 
   /** True while a command uses the terminal. */
   get isLent(): boolean {
-    return this.#isLent && !this.#isClosed;
+    return this.isHandedOver && !this.isClosed;
   }
 
   /** Lets a command use the terminal. */
   async lend<T>(use: (stdout: TerminalOutput) => Promise<T>): Promise<T> {
-    this.#isLent = true;
-    await this.#release();
-    const result = await use(this.#deps.stdout);
-    this.#isLent = false;
-    this.#onContinue();
+    this.isHandedOver = true;
+    await this.release();
+    const result = await use(this.deps.stdout);
+    this.isHandedOver = false;
+    this.onContinue();
     return result;
   }
 
@@ -104,55 +102,55 @@ export class HeldTerminal {
    * process.
    */
   async suspend(): Promise<void> {
-    await this.#release();
-    this.#deps.guarded.kill(0, 'SIGTSTP');
+    await this.release();
+    this.deps.guarded.kill(0, 'SIGTSTP');
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#cancelWait();
-    this.#terminal.restore();
+    this.isClosed = true;
+    this.cancelWait();
+    this.terminal.restore();
     // ink does this too, but too late for a process that is exiting.
-    this.#setRaw(false);
-    this.#ink?.unmount();
-    this.#removeGuard();
-    this.#deps.guarded.off('SIGCONT', this.#onContinue);
+    this.setRaw(false);
+    this.ink?.unmount();
+    this.removeGuard();
+    this.deps.guarded.off('SIGCONT', this.onContinue);
   }
 
-  async #release(): Promise<void> {
-    this.#isHeld = false;
-    this.#ink?.listen(false);
+  private async release(): Promise<void> {
+    this.isHeld = false;
+    this.ink?.listen(false);
     // React releases the keyboard after that.
     await new Promise(setImmediate);
-    this.#setRaw(false);
-    this.#deps.stdin.pause();
-    this.#terminal.restore();
+    this.setRaw(false);
+    this.deps.stdin.pause();
+    this.terminal.restore();
   }
 
   /**
    * After any stop of this process, because a shell used the terminal meanwhile. In the background it only waits. There
    * a shell could miss that the kernel stopped it, and `fg` would not continue it.
    */
-  readonly #onContinue = (): void => {
-    const { stdout, clock, isInForeground, onBack } = this.#deps;
-    if (this.#isClosed || this.#isLent) return;
-    this.#cancelWait();
+  private readonly onContinue = (): void => {
+    const { stdout, clock, isInForeground, onBack } = this.deps;
+    if (this.isClosed || this.isHandedOver) return;
+    this.cancelWait();
     if (!isInForeground()) {
-      this.#isHeld = false;
-      this.#ink?.listen(false);
-      this.#cancelWait = clock.after(foregroundPeriodMs, this.#onContinue);
+      this.isHeld = false;
+      this.ink?.listen(false);
+      this.cancelWait = clock.after(foregroundPeriodMs, this.onContinue);
       return;
     }
-    this.#isHeld = true;
-    this.#setRaw(true);
-    this.#ink?.listen(true);
-    this.#terminal.restore();
-    this.#terminal = openTerminal(stdout);
+    this.isHeld = true;
+    this.setRaw(true);
+    this.ink?.listen(true);
+    this.terminal.restore();
+    this.terminal = openTerminal(stdout);
     onBack();
   };
 
-  #setRaw(isRaw: boolean): void {
-    const { stdin } = this.#deps;
+  private setRaw(isRaw: boolean): void {
+    const { stdin } = this.deps;
     if (stdin.isTTY) stdin.setRawMode(isRaw);
   }
 }

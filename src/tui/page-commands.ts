@@ -14,33 +14,30 @@ interface Deps {
 
 /** The commands in the background: the one whose output is on the page, and forwarded ports. */
 export class PageCommands {
-  readonly #deps: Deps;
-  readonly #running = new Map<number, RunningCommand>();
-  readonly #pending = new Map<number, string>();
-  #lastID = 0;
+  private readonly running = new Map<number, RunningCommand>();
+  private readonly pending = new Map<number, string>();
+  private lastID = 0;
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Opens a page in place of the one in `pages`. */
   start(words: readonly string[], pages: Pages): void {
-    const { commands, onOutput, dispatch } = this.#deps;
+    const { commands, onOutput, dispatch } = this.deps;
     if (words[0] === 'port-forward' && forwardCount(pages) >= maxForwards) {
       dispatch({ type: 'messageShown', text: `a screen forwards ${maxForwards} ports at most: F lists them` });
       return;
     }
-    this.#lastID += 1;
-    const id = this.#lastID;
+    this.lastID += 1;
+    const id = this.lastID;
     dispatch({ type: 'pageOpened', id, words });
     const running = commands.start(words, (text) => {
-      if (!this.#running.has(id)) return;
-      this.#pending.set(id, ((this.#pending.get(id) ?? '') + text).slice(-maxPendingOutput));
+      if (!this.running.has(id)) return;
+      this.pending.set(id, ((this.pending.get(id) ?? '') + text).slice(-maxPendingOutput));
       onOutput();
     });
-    this.#running.set(id, running);
+    this.running.set(id, running);
     void running.ended.then((exitCode) => {
-      if (!this.#running.delete(id)) return;
+      if (!this.running.delete(id)) return;
       this.flushOutput();
       dispatch({ type: 'pageEnded', id, exitCode });
     });
@@ -48,18 +45,18 @@ export class PageCommands {
 
   /** Puts the output so far on the pages. */
   flushOutput(): void {
-    const pending = [...this.#pending];
-    this.#pending.clear();
-    for (const [id, text] of pending) this.#deps.dispatch({ type: 'pageGrew', id, text });
+    const pending = [...this.pending];
+    this.pending.clear();
+    for (const [id, text] of pending) this.deps.dispatch({ type: 'pageGrew', id, text });
   }
 
   /** Ends all commands but those of these pages. */
   endAllBut({ page, forwards }: Pages): void {
     const kept = new Set([page, ...forwards].map((each) => each?.id));
-    for (const [id, running] of this.#running) {
+    for (const [id, running] of this.running) {
       if (kept.has(id)) continue;
-      this.#running.delete(id);
-      this.#pending.delete(id);
+      this.running.delete(id);
+      this.pending.delete(id);
       running.end();
     }
   }

@@ -81,183 +81,181 @@ const samplePeriodMs = 5000;
  */
 class LiveScreen implements Screen {
   readonly exited: Promise<void>;
-  readonly #options: Required<ScreenOptions>;
-  readonly #terminal: HeldTerminal;
-  readonly #commands: PageCommands;
-  readonly #pace: FramePace;
-  readonly #unsubscribe: () => void;
-  #palette: Palette | undefined;
-  #resolveExited: () => void = ignore;
-  #rejectExited: (error: unknown) => void = ignore;
-  #state: ViewState;
-  #pendingEvents: KubeletEvent[] = [];
+  private readonly terminal: HeldTerminal;
+  private readonly commands: PageCommands;
+  private readonly pace: FramePace;
+  private readonly unsubscribe: () => void;
+  private palette: Palette | undefined;
+  private resolveExited: () => void = ignore;
+  private rejectExited: (error: unknown) => void = ignore;
+  private state: ViewState;
+  private pendingEvents: KubeletEvent[] = [];
   /** True if `#state` has a snapshot from before the last event or tick. */
-  #isStale = false;
-  #isClosed = false;
-  #cancelFrame: (() => void) | undefined;
+  private isStale = false;
+  private isClosed = false;
+  private cancelFrame: (() => void) | undefined;
   /** When the requested frame comes. Monotonic. */
-  #frameDue = 0;
-  #cancelTick: () => void;
-  #cancelSample: () => void = ignore;
+  private frameDue = 0;
+  private cancelTick: () => void;
+  private cancelSample: () => void = ignore;
 
-  constructor(options: Required<ScreenOptions>) {
+  constructor(private readonly options: Required<ScreenOptions>) {
     const { view, stdout, stdin, clock, guarded, theme, logFile, isAttached, isReadOnly } = options;
-    this.#options = options;
     this.exited = new Promise((resolve, reject) => {
-      this.#resolveExited = resolve;
-      this.#rejectExited = reject;
+      this.resolveExited = resolve;
+      this.rejectExited = reject;
     });
     // A caller need not await `exited`, so its rejection must not end the process.
     this.exited.catch(ignore);
-    this.#palette = paletteOf(theme === 'light' ? 'light' : 'dark', stdout);
+    this.palette = paletteOf(theme === 'light' ? 'light' : 'dark', stdout);
     const silence = 'silence' in view ? view.silence() : undefined;
-    this.#state = initialViewState(view.snapshot(), clock.now(), {
+    this.state = initialViewState(view.snapshot(), clock.now(), {
       silence,
       ...sizeOf(stdout),
       logFile,
       isAttached,
       isReadOnly,
     });
-    this.#pace = new FramePace(clock);
-    this.#terminal = new HeldTerminal({
-      ...{ stdout, stdin, clock, guarded, isInForeground: options.isInForeground, onKey: this.#onKey },
+    this.pace = new FramePace(clock);
+    this.terminal = new HeldTerminal({
+      ...{ stdout, stdin, clock, guarded, isInForeground: options.isInForeground, onKey: this.onKey },
       onBack: () => {
         this.refresh();
       },
-      onEnd: this.#onEnd,
+      onEnd: this.onEnd,
     });
-    this.#commands = new PageCommands({
+    this.commands = new PageCommands({
       commands: options.commands,
       onOutput: () => {
-        this.#requestFrame();
+        this.requestFrame();
       },
-      dispatch: this.#dispatch,
+      dispatch: this.dispatch,
     });
-    this.#cancelTick = clock.after(tickMs, this.#tick);
-    this.#unsubscribe = view.subscribe(this.#onEvent);
-    stdout.on('resize', this.#onResize);
-    this.#showFrame();
-    void this.#sample();
-    this.#terminal.silenceKeys();
-    this.#mountInk().then(this.#onEnd, (error: unknown) => {
-      this.#close(error);
+    this.cancelTick = clock.after(tickMs, this.tick);
+    this.unsubscribe = view.subscribe(this.onEvent);
+    stdout.on('resize', this.onResize);
+    this.showFrame();
+    void this.sample();
+    this.terminal.silenceKeys();
+    this.mountInk().then(this.onEnd, (error: unknown) => {
+      this.close(error);
     });
   }
 
   refresh(): void {
-    this.#isStale = true;
-    this.#requestFrame();
+    this.isStale = true;
+    this.requestFrame();
   }
 
   unmount(): void {
-    this.#close();
+    this.close();
   }
 
   get isLent(): boolean {
-    return this.#terminal.isLent;
+    return this.terminal.isLent;
   }
 
   /** Loads ink while the terminal reports its background. Then ink draws and reads keys until the screen is closed. */
-  async #mountInk(): Promise<void> {
-    const { stdout, stdin, clock, theme } = this.#options;
-    const asks = theme === 'auto' && this.#palette !== undefined && stdin.isTTY;
+  private async mountInk(): Promise<void> {
+    const { stdout, stdin, clock, theme } = this.options;
+    const asks = theme === 'auto' && this.palette !== undefined && stdin.isTTY;
     const [{ mountInkScreen }, found] = await Promise.all([
       import('./ink-screen.tsx'),
       asks ? queryTheme({ stdin, stdout, clock }) : undefined,
     ]);
     if (found !== undefined) {
-      this.#palette = paletteOf(found, stdout);
-      this.#requestFrame();
+      this.palette = paletteOf(found, stdout);
+      this.requestFrame();
     }
-    await this.#terminal.mount(mountInkScreen);
+    await this.terminal.mount(mountInkScreen);
   }
 
-  readonly #onEvent = (event: KubeletEvent): void => {
-    this.#pendingEvents.push(event);
-    if (this.#pendingEvents.length > 2 * maxEvents) this.#pendingEvents.splice(0, maxEvents);
-    this.#isStale = true;
-    this.#requestFrame({ isOfKey: false });
+  private readonly onEvent = (event: KubeletEvent): void => {
+    this.pendingEvents.push(event);
+    if (this.pendingEvents.length > 2 * maxEvents) this.pendingEvents.splice(0, maxEvents);
+    this.isStale = true;
+    this.requestFrame({ isOfKey: false });
   };
 
-  readonly #tick = (): void => {
-    this.#cancelTick = this.#options.clock.after(tickMs, this.#tick);
-    this.#isStale = true;
-    this.#requestFrame({ isOfKey: false });
+  private readonly tick = (): void => {
+    this.cancelTick = this.options.clock.after(tickMs, this.tick);
+    this.isStale = true;
+    this.requestFrame({ isOfKey: false });
   };
 
   /** Samples until closed, one sample at a time. */
-  readonly #sample = async (): Promise<void> => {
-    const { view, clock } = this.#options;
+  private readonly sample = async (): Promise<void> => {
+    const { view, clock } = this.options;
     if (!('usage' in view)) return;
     const usage = await view.usage();
-    if (this.#isClosed) return;
-    this.#dispatch({ type: 'sampled', usage });
-    this.#cancelSample = clock.after(samplePeriodMs, () => void this.#sample());
+    if (this.isClosed) return;
+    this.dispatch({ type: 'sampled', usage });
+    this.cancelSample = clock.after(samplePeriodMs, () => void this.sample());
   };
 
-  readonly #onResize = (): void => {
-    this.#terminal.invalidate();
-    this.#dispatch({ type: 'resized', ...sizeOf(this.#options.stdout) });
+  private readonly onResize = (): void => {
+    this.terminal.invalidate();
+    this.dispatch({ type: 'resized', ...sizeOf(this.options.stdout) });
   };
 
-  readonly #onEnd = (): void => {
-    this.#close();
+  private readonly onEnd = (): void => {
+    this.close();
   };
 
-  readonly #onKey = (input: string, key: Key): void => {
+  private readonly onKey = (input: string, key: Key): void => {
     const presses = splitKeys(input, key);
     for (const press of presses) {
       // A pasted text must not answer a question, also not one that it opened.
-      if (presses.length > maxKeysTogether && awaitsAnswer(this.#state)) return;
-      if (this.#state.message !== '') this.#dispatch({ type: 'messageShown', text: '' });
-      const command = computeKeyCommand(this.#state, press);
+      if (presses.length > maxKeysTogether && awaitsAnswer(this.state)) return;
+      if (this.state.message !== '') this.dispatch({ type: 'messageShown', text: '' });
+      const command = computeKeyCommand(this.state, press);
       if (command?.type === 'left') {
-        this.#close();
-        this.#options.onLeave(command.leaving);
+        this.close();
+        this.options.onLeave(command.leaving);
         return;
       }
       if (command?.type === 'suspended') {
-        void this.#terminal.suspend();
+        void this.terminal.suspend();
       } else if (command?.type === 'ran') {
-        this.#run(command.words, command.isConfirmed);
+        this.run(command.words, command.isConfirmed);
       } else if (command?.type === 'saved') {
-        void this.#save();
+        void this.save();
       } else if (command !== undefined) {
-        this.#dispatch(command);
+        this.dispatch(command);
       }
     }
   };
 
-  #run(words: readonly string[], isConfirmed: boolean): void {
-    this.#dispatch({ type: 'promptClosed' });
-    const entry = selectedPod(this.#state);
-    const { isReadOnly } = this.#state;
+  private run(words: readonly string[], isConfirmed: boolean): void {
+    this.dispatch({ type: 'promptClosed' });
+    const entry = selectedPod(this.state);
+    const { isReadOnly } = this.state;
     const selected = { pod: entry && podArgument(entry), container: entry && runningContainer(entry) };
     const decision = decideCommand(words, { isReadOnly, isConfirmed, ...selected });
     if (decision.type === 'refuses') {
-      this.#dispatch({ type: 'messageShown', text: decision.message });
+      this.dispatch({ type: 'messageShown', text: decision.message });
       return;
     }
-    const whole = withFlags(decision.words, this.#options.commands.flags);
-    if (decision.type === 'asks') this.#dispatch({ type: 'runAsked', words: whole });
-    else if (decision.type === 'shows') this.#commands.start(whole, this.#state);
-    else void this.#runOnTerminal(whole);
+    const whole = withFlags(decision.words, this.options.commands.flags);
+    if (decision.type === 'asks') this.dispatch({ type: 'runAsked', words: whole });
+    else if (decision.type === 'shows') this.commands.start(whole, this.state);
+    else void this.runOnTerminal(whole);
   }
 
   /** Runs a command that uses the terminal, such as a shell, instead of the screen. */
-  async #runOnTerminal(words: readonly string[]): Promise<void> {
-    const { exitCode, message } = await this.#terminal.lend((stdout) => {
+  private async runOnTerminal(words: readonly string[]): Promise<void> {
+    const { exitCode, message } = await this.terminal.lend((stdout) => {
       stdout.write(`$ ${commandText(words)}\n`);
-      return this.#options.commands.onTerminal(words);
+      return this.options.commands.onTerminal(words);
     });
     // The reason first: the line is cut at the width of the screen.
     const failed = `${message === '' ? `exit ${exitCode}` : message}: ${commandText(words)}`;
-    this.#dispatch({ type: 'messageShown', text: exitCode === 0 ? '' : failed });
+    this.dispatch({ type: 'messageShown', text: exitCode === 0 ? '' : failed });
   }
 
-  async #save(): Promise<void> {
-    const { commands, clock } = this.#options;
-    const { page } = this.#state;
+  private async save(): Promise<void> {
+    const { commands, clock } = this.options;
+    const { page } = this.state;
     if (page === undefined) return;
     const words = page.args.join('-').replaceAll(/[^\w.]+/g, '-');
     const time = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, '-');
@@ -267,47 +265,47 @@ class LiveScreen implements Screen {
       (path) => `saved: ${path}`,
       (error: unknown) => `not saved: ${errorMessage(error)}`,
     );
-    this.#dispatch({ type: 'messageShown', text: note });
+    this.dispatch({ type: 'messageShown', text: note });
   }
 
-  readonly #dispatch = (action: ViewAction): void => {
-    this.#state = reduce(this.#state, action);
-    this.#commands.endAllBut(this.#state);
-    this.#requestFrame();
+  private readonly dispatch = (action: ViewAction): void => {
+    this.state = reduce(this.state, action);
+    this.commands.endAllBut(this.state);
+    this.requestFrame();
   };
 
   /** An earlier frame takes the place of one that was requested. */
-  #requestFrame({ isOfKey = true } = {}): void {
-    if (this.#isClosed) return;
-    const { clock } = this.#options;
-    const pauseMs = this.#pace.pauseMs({ isOfKey });
+  private requestFrame({ isOfKey = true } = {}): void {
+    if (this.isClosed) return;
+    const { clock } = this.options;
+    const pauseMs = this.pace.pauseMs({ isOfKey });
     const due = clock.monotonic() + pauseMs;
-    if (this.#cancelFrame !== undefined && this.#frameDue <= due) return;
-    this.#cancelFrame?.();
-    this.#frameDue = due;
-    this.#cancelFrame = clock.after(pauseMs, this.#showFrame);
+    if (this.cancelFrame !== undefined && this.frameDue <= due) return;
+    this.cancelFrame?.();
+    this.frameDue = due;
+    this.cancelFrame = clock.after(pauseMs, this.showFrame);
   }
 
-  readonly #showFrame = (): void => {
+  private readonly showFrame = (): void => {
     try {
-      this.#commands.flushOutput();
-      this.#refresh();
-      this.#cancelFrame?.();
-      this.#cancelFrame = undefined;
-      this.#pace.recordFrame(this.#terminal.paint(frameOf(this.#state, this.#palette)));
+      this.commands.flushOutput();
+      this.redrawNow();
+      this.cancelFrame?.();
+      this.cancelFrame = undefined;
+      this.pace.recordFrame(this.terminal.paint(frameOf(this.state, this.palette)));
     } catch (error) {
-      this.#close(error);
+      this.close(error);
     }
   };
 
-  #refresh(): void {
-    if (!this.#isStale) return;
-    this.#isStale = false;
-    const events = this.#pendingEvents;
-    this.#pendingEvents = [];
-    const { view, clock } = this.#options;
+  private redrawNow(): void {
+    if (!this.isStale) return;
+    this.isStale = false;
+    const events = this.pendingEvents;
+    this.pendingEvents = [];
+    const { view, clock } = this.options;
     const silence = 'silence' in view ? view.silence() : undefined;
-    this.#state = reduce(this.#state, {
+    this.state = reduce(this.state, {
       type: 'refreshed',
       snapshot: view.snapshot(),
       ...(silence && { silence }),
@@ -316,18 +314,18 @@ class LiveScreen implements Screen {
     });
   }
 
-  #close(error?: unknown): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#unsubscribe();
-    this.#cancelTick();
-    this.#cancelSample();
-    this.#commands.endAllBut({ page: undefined, forwards: [] });
-    this.#cancelFrame?.();
-    this.#options.stdout.off('resize', this.#onResize);
-    this.#terminal.close();
-    if (error === undefined) this.#resolveExited();
-    else this.#rejectExited(error);
+  private close(error?: unknown): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.unsubscribe();
+    this.cancelTick();
+    this.cancelSample();
+    this.commands.endAllBut({ page: undefined, forwards: [] });
+    this.cancelFrame?.();
+    this.options.stdout.off('resize', this.onResize);
+    this.terminal.close();
+    if (error === undefined) this.resolveExited();
+    else this.rejectExited(error);
   }
 }
 

@@ -43,22 +43,21 @@ const nanosecondsPerMillisecond = 1_000_000;
 export const maxFindings = 50;
 
 class Decoder {
-  readonly #schema: ObjectSchema;
-  readonly #rootName: string;
-  readonly #findings = { error: [] as DecodeFinding[], warning: [] as DecodeFinding[] };
-  readonly #quotesValues: boolean;
-  #notShown = 0;
+  private readonly bySeverity = { error: [] as DecodeFinding[], warning: [] as DecodeFinding[] };
+  private readonly quotesValues: boolean;
+  private notShown = 0;
 
-  constructor(schema: ObjectSchema, rootName: string) {
-    this.#schema = schema;
-    this.#rootName = rootName;
-    this.#quotesValues = rootName !== 'Secret';
+  constructor(
+    private readonly schema: ObjectSchema,
+    private readonly rootName: string,
+  ) {
+    this.quotesValues = rootName !== 'Secret';
   }
 
   findings(): DecodeFinding[] {
-    const shown = [...this.#findings.error, ...this.#findings.warning].toSorted((a, b) => a.start - b.start);
-    if (this.#notShown === 0) return shown;
-    return [...shown, { field: '', start: 0, ...notShown(this.#notShown), severity: 'warning' }];
+    const shown = [...this.bySeverity.error, ...this.bySeverity.warning].toSorted((a, b) => a.start - b.start);
+    if (this.notShown === 0) return shown;
+    return [...shown, { field: '', start: 0, ...notShown(this.notShown), severity: 'warning' }];
   }
 
   /**
@@ -67,84 +66,84 @@ class Decoder {
   object(name: string, node: ManifestNode, field: string, earlier: unknown): ObjectValue {
     const values: ObjectValue = { ...asObject(earlier) };
     if (node.kind !== 'object') {
-      if (node.kind !== 'null') this.#wrongType({ type: 'object', name }, node, field);
+      if (node.kind !== 'null') this.wrongType({ type: 'object', name }, node, field);
       return values;
     }
-    const fields = fieldsOfObject(this.#schema, name);
+    const fields = fieldsOfObject(this.schema, name);
     for (const entry of node.entries) {
       const path = field === '' ? entry.key : `${field}.${entry.key}`;
       const known = fields.get(entry.key);
       if (!known) {
         const readAs = field === '' ? typeFieldMeant(entry.key, node.entries) : undefined;
-        if (readAs !== undefined && fields.has(readAs)) this.#readInAnyCase(entry, readAs);
-        else this.#unknownField(field, entry);
+        if (readAs !== undefined && fields.has(readAs)) this.readInAnyCase(entry, readAs);
+        else this.unknownField(field, entry);
       } else if (entry.value.kind === 'null' && known.kind.type !== 'any') {
         Reflect.deleteProperty(values, entry.key);
       } else {
-        values[entry.key] = this.#value(known.kind, entry.value, path, values[entry.key]);
+        values[entry.key] = this.value(known.kind, entry.value, path, values[entry.key]);
       }
     }
     return values;
   }
 
-  #value(kind: FieldKind, node: ManifestNode, field: string, earlier: unknown): unknown {
+  private value(kind: FieldKind, node: ManifestNode, field: string, earlier: unknown): unknown {
     switch (kind.type) {
       case 'object':
         return this.object(kind.name, node, field, earlier);
       case 'list':
-        return this.#list(kind, node, field, earlier);
+        return this.list(kind, node, field, earlier);
       case 'map':
-        return this.#map(kind, node, field, earlier);
+        return this.map(kind, node, field, earlier);
       case 'any':
         return plainValue(node);
       case 'string':
         if (node.kind === 'string') return node.value;
         if (node.kind === 'null') return '';
-        return this.#wrongType(kind, node, field);
+        return this.wrongType(kind, node, field);
       case 'bytes':
         if (node.kind === 'null') return '';
         if (node.kind === 'string' && decodeBase64(node.value)) return node.value;
-        return this.#wrongType(kind, node, field);
+        return this.wrongType(kind, node, field);
       case 'bool':
         if (node.kind === 'bool') return node.value;
         if (node.kind === 'null') return false;
-        return this.#wrongType(kind, node, field);
+        return this.wrongType(kind, node, field);
       case 'int32':
       case 'int64':
       case 'uint32':
-        return this.#integer(kind.type, kind, node, field);
+        return this.integer(kind.type, kind, node, field);
       case 'float64':
         if (node.kind === 'number') return Number(node.text);
         if (node.kind === 'null') return 0;
-        return this.#wrongType(kind, node, field);
+        return this.wrongType(kind, node, field);
       case 'duration':
-        return this.#duration(kind, node, field);
+        return this.duration(kind, node, field);
       case 'durationOrNanoseconds':
-        if (node.kind !== 'number') return this.#duration(kind, node, field);
-        return Number(this.#integer('int64', kind, node, field) ?? 0) / nanosecondsPerMillisecond;
+        if (node.kind !== 'number') return this.duration(kind, node, field);
+        return Number(this.integer('int64', kind, node, field) ?? 0) / nanosecondsPerMillisecond;
       case 'intOrString':
-        return node.kind === 'string' ? node.value : this.#integer('int32', kind, node, field);
+        return node.kind === 'string' ? node.value : this.integer('int32', kind, node, field);
       case 'quantity':
-        return this.#quantity(kind, node, field);
+        return this.quantity(kind, node, field);
       case 'time':
         if (node.kind === 'string' && isRfc3339Time(node.value)) return node.value;
-        return this.#wrongType(kind, node, field);
+        return this.wrongType(kind, node, field);
     }
   }
 
-  #list(kind: ListOrMap, node: ManifestNode, field: string, earlier: unknown): unknown {
+  private list(kind: ListOrMap, node: ManifestNode, field: string, earlier: unknown): unknown {
     if (node.kind === 'null') return [];
-    if (node.kind !== 'list') return this.#wrongType(kind, node, field);
+    if (node.kind !== 'list') return this.wrongType(kind, node, field);
     const earlierItems: unknown[] = Array.isArray(earlier) ? earlier : [];
-    return node.items.map((item, index) => this.#value(kind.element, item, `${field}[${index}]`, earlierItems[index]));
+    return node.items.map((item, index) => this.value(kind.element, item, `${field}[${index}]`, earlierItems[index]));
   }
 
-  #map(kind: ListOrMap, node: ManifestNode, field: string, earlier: unknown): unknown {
+  private map(kind: ListOrMap, node: ManifestNode, field: string, earlier: unknown): unknown {
     if (node.kind === 'null') return {};
-    if (node.kind !== 'object') return this.#wrongType(kind, node, field);
+    if (node.kind !== 'object') return this.wrongType(kind, node, field);
     const values = new Map<string, unknown>();
     for (const entry of node.entries) {
-      values.set(entry.key, this.#value(kind.element, entry.value, `${field}[${entry.key}]`, undefined));
+      values.set(entry.key, this.value(kind.element, entry.value, `${field}[${entry.key}]`, undefined));
     }
     if (earlier === undefined) return Object.fromEntries(values);
     // Merges in place, because copying a large map once for each of many small ones would take forever.
@@ -155,34 +154,34 @@ class Decoder {
     return object;
   }
 
-  #integer(type: IntegerType, kind: FieldKind, node: ManifestNode, field: string): unknown {
+  private integer(type: IntegerType, kind: FieldKind, node: ManifestNode, field: string): unknown {
     if (node.kind === 'null') return 0;
     // No integer has more digits; a longer text never reaches BigInt, which would be slow.
-    if (node.kind !== 'number' || !/^-?[0-9]{1,40}$/.test(node.text)) return this.#wrongType(kind, node, field);
+    if (node.kind !== 'number' || !/^-?[0-9]{1,40}$/.test(node.text)) return this.wrongType(kind, node, field);
     const value = BigInt(node.text);
     const { fits, expected } = integerRanges[type];
-    return fits(value) ? Number(value) : this.#wrongType(kind, node, field, expected);
+    return fits(value) ? Number(value) : this.wrongType(kind, node, field, expected);
   }
 
-  #duration(kind: FieldKind, node: ManifestNode, field: string): unknown {
+  private duration(kind: FieldKind, node: ManifestNode, field: string): unknown {
     if (node.kind === 'null') return 0;
     const nanoseconds = node.kind === 'string' ? parseDuration(node.value) : undefined;
     if (nanoseconds !== undefined) return Number(nanoseconds) / nanosecondsPerMillisecond;
-    return this.#wrongType(kind, node, field);
+    return this.wrongType(kind, node, field);
   }
 
-  #quantity(kind: FieldKind, node: ManifestNode, field: string): unknown {
+  private quantity(kind: FieldKind, node: ManifestNode, field: string): unknown {
     if (node.kind === 'null') return '0';
     const text = node.kind === 'number' ? node.text : node.kind === 'string' ? node.value.trim() : undefined;
     if (text !== undefined && parseQuantity(text) !== undefined) return text;
-    return this.#wrongType(kind, node, field);
+    return this.wrongType(kind, node, field);
   }
 
-  #wrongType(kind: FieldKind, node: ManifestNode, field: string, expected = expectedValues[kind.type]): unknown {
+  private wrongType(kind: FieldKind, node: ManifestNode, field: string, expected = expectedValues[kind.type]): unknown {
     const isOtherText = kind.type === 'bytes' && node.kind === 'string';
-    const found = isOtherText ? 'other text' : this.#quotesValues ? describeNode(node) : describeKind(node);
-    const hint = hintForWrongType(this.#schema, kind, node, this.#quotesValues);
-    this.#add({
+    const found = isOtherText ? 'other text' : this.quotesValues ? describeNode(node) : describeKind(node);
+    const hint = hintForWrongType(this.schema, kind, node, this.quotesValues);
+    this.add({
       field,
       start: node.start,
       message: `Expected ${expected}, found ${found}`,
@@ -192,27 +191,27 @@ class Decoder {
     return undefined;
   }
 
-  #add(finding: DecodeFinding): void {
-    const findings = this.#findings[finding.severity];
+  private add(finding: DecodeFinding): void {
+    const findings = this.bySeverity[finding.severity];
     if (findings.length < maxFindings) findings.push(finding);
-    else this.#notShown++;
+    else this.notShown++;
   }
 
-  #readInAnyCase({ key, keyStart }: ManifestEntry, name: string): void {
+  private readInAnyCase({ key, keyStart }: ManifestEntry, name: string): void {
     const message = `"${key}" is read as "${name}"`;
-    this.#add({ field: key, start: keyStart, message, hint: `Write "${name}".`, severity: 'warning' });
+    this.add({ field: key, start: keyStart, message, hint: `Write "${name}".`, severity: 'warning' });
   }
 
-  #unknownField(objectPath: string, { key, keyStart }: ManifestEntry): void {
-    if (this.#findings.warning.length === maxFindings) {
-      this.#notShown++;
+  private unknownField(objectPath: string, { key, keyStart }: ManifestEntry): void {
+    if (this.bySeverity.warning.length === maxFindings) {
+      this.notShown++;
       return;
     }
-    this.#add({
+    this.add({
       field: objectPath === '' ? key : `${objectPath}.${key}`,
       start: keyStart,
       message: `Unknown field "${excerpt(key)}" is ignored`,
-      hint: hintForUnknownField(this.#schema, this.#rootName, objectPath, key),
+      hint: hintForUnknownField(this.schema, this.rootName, objectPath, key),
       severity: 'warning',
     });
   }

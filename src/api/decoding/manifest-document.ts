@@ -16,39 +16,41 @@ export const maxManifestBytes = 10 * 1024 * 1024;
 
 /** A manifest that was parsed but not yet decoded: its values and their places. */
 export class ManifestDocument {
-  readonly origin: string;
   readonly root: ManifestNode;
   readonly notes: readonly ManifestNote[];
-  readonly #lines: LineIndex;
+  private readonly lines: LineIndex;
   /** Offset of this document in the text that `lines` counts. */
-  readonly #base: number;
+  private readonly base: number;
   /** Members of large objects by key. Filled at the first look-up. */
-  readonly #members = new Map<ManifestNode, ReadonlyMap<string, ManifestEntry>>();
+  private readonly members = new Map<ManifestNode, ReadonlyMap<string, ManifestEntry>>();
 
   /** `place.base` is the offset of the content in the text that `place.lines` counts. */
-  constructor(origin: string, { root, notes }: ManifestContent, place: { lines: LineIndex; base: number }) {
-    this.origin = origin;
-    this.#lines = place.lines;
-    this.#base = place.base;
+  constructor(
+    readonly origin: string,
+    { root, notes }: ManifestContent,
+    place: { lines: LineIndex; base: number },
+  ) {
+    this.lines = place.lines;
+    this.base = place.base;
     this.root = root;
     this.notes = notes;
   }
 
   /** Line and column, from 1, of a field path. Uses its nearest ancestor if the manifest lacks the field. */
   positionOf(fieldPath: string): { line: number; column: number } {
-    return this.positionAt(this.#find(fieldPath).start);
+    return this.positionAt(this.find(fieldPath).start);
   }
 
   /** True if the manifest has the field. */
   has(fieldPath: string): boolean {
-    return this.#find(fieldPath).isThere;
+    return this.find(fieldPath).isThere;
   }
 
-  #find(fieldPath: string): { start: number; isThere: boolean } {
+  private find(fieldPath: string): { start: number; isThere: boolean } {
     let node = this.root;
     let start = node.start;
     for (const [, key, index] of fieldPath.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g)) {
-      const child = this.#childOf(node, key ?? index ?? '');
+      const child = this.childOf(node, key ?? index ?? '');
       if (!child) return { start, isThere: false };
       node = child.value;
       const isScalar = node.kind !== 'object' && node.kind !== 'list' && node.kind !== 'null';
@@ -57,25 +59,25 @@ export class ManifestDocument {
     return { start, isThere: true };
   }
 
-  #childOf(node: ManifestNode, step: string): Pick<ManifestEntry, 'keyStart' | 'value'> | undefined {
-    if (node.kind === 'object') return this.#memberOf(node, node.entries, step);
+  private childOf(node: ManifestNode, step: string): Pick<ManifestEntry, 'keyStart' | 'value'> | undefined {
+    if (node.kind === 'object') return this.memberOf(node, node.entries, step);
     const item = node.kind === 'list' && /^[0-9]+$/.test(step) ? node.items[Number(step)] : undefined;
     return item && { keyStart: item.start, value: item };
   }
 
   /** The last member with this key. Indexed, because very many problems can concern the members of one object. */
-  #memberOf(node: ManifestNode, entries: readonly ManifestEntry[], key: string): ManifestEntry | undefined {
+  private memberOf(node: ManifestNode, entries: readonly ManifestEntry[], key: string): ManifestEntry | undefined {
     if (entries.length < 32) return entries.findLast((entry) => entry.key === key);
-    let members = this.#members.get(node);
+    let members = this.members.get(node);
     if (!members) {
       members = new Map(entries.map((entry) => [entry.key, entry]));
-      this.#members.set(node, members);
+      this.members.set(node, members);
     }
     return members.get(key);
   }
 
   positionAt(start: number): { line: number; column: number } {
-    return this.#lines.positionAt(this.#base + start);
+    return this.lines.positionAt(this.base + start);
   }
 }
 
@@ -156,34 +158,33 @@ function readText(bytes: Uint8Array | string, origin: string): DecodedText | { p
 
 /** Reads the documents of a text one by one, within one budget. */
 class ManifestText {
-  readonly #origin: string;
-  readonly #decoded: DecodedText;
-  readonly #lines: LineIndex;
-  readonly #budget = new ReadingBudget();
+  private readonly lines: LineIndex;
+  private readonly budget = new ReadingBudget();
 
-  constructor(origin: string, decoded: DecodedText) {
-    this.#origin = origin;
-    this.#decoded = decoded;
-    this.#lines = new LineIndex(decoded.text);
+  constructor(
+    private readonly origin: string,
+    private readonly decoded: DecodedText,
+  ) {
+    this.lines = new LineIndex(decoded.text);
   }
 
   get isExhausted(): boolean {
-    return this.#budget.isExhausted;
+    return this.budget.isExhausted;
   }
 
   read({ start, end }: DocumentRange): DocumentReading {
-    const { text, isYaml } = this.#decoded;
+    const { text, isYaml } = this.decoded;
     const part = text.slice(start, end);
-    const place = { lines: this.#lines, base: start };
+    const place = { lines: this.lines, base: start };
     try {
-      const content = isYaml ? readYaml(part, this.#budget) : readJson(part, this.#budget);
-      return { document: new ManifestDocument(this.#origin, content, place) };
+      const content = isYaml ? readYaml(part, this.budget) : readJson(part, this.budget);
+      return { document: new ManifestDocument(this.origin, content, place) };
     } catch (error) {
       if (!(error instanceof ManifestSyntaxError)) throw error;
-      const { line, column } = this.#lines.positionAt(start + error.start);
+      const { line, column } = this.lines.positionAt(start + error.start);
       const hint = syntaxHint(part, error);
       const { message } = error;
-      const origin = this.#origin;
+      const origin = this.origin;
       return { problem: { origin, line, column, message, ...(hint !== undefined && { hint }), severity: 'error' } };
     }
   }

@@ -203,16 +203,16 @@ function nothingIn(origin: string): ManifestProblem {
 
 /** Finds names that one text declares twice. */
 class DeclaredNames {
-  readonly #claims = new Claims<{ object: ManifestObject; field: string }>();
+  private readonly claims = new Claims<{ object: ManifestObject; field: string }>();
 
   /**
    * Returns a problem if the name is already declared. `what` is the name, such as `Pod default/web`; `field` is its
    * place.
    */
   claim(what: string, object: ManifestObject, field: string): ManifestProblem | undefined {
-    const first = this.#claims.owner(what);
+    const first = this.claims.owner(what);
     if (!first) {
-      this.#claims.set({ object, field }, [what]);
+      this.claims.set({ object, field }, [what]);
       return undefined;
     }
     const { line = 0 } = problemOf(first.object, { field: first.field, message: '', severity: 'error' });

@@ -33,35 +33,36 @@ export function composeYaml(
 
 class YamlComposer {
   readonly notes: ManifestNote[] = [];
-  readonly #anchors: YamlAnchors;
-  readonly #scalar: ScalarReader;
+  private readonly anchors: YamlAnchors;
 
-  constructor(budget: ReadingBudget, scalar: ScalarReader) {
-    this.#anchors = new YamlAnchors(budget);
-    this.#scalar = scalar;
+  constructor(
+    budget: ReadingBudget,
+    private readonly scalar: ScalarReader,
+  ) {
+    this.anchors = new YamlAnchors(budget);
   }
 
   /** `end`: where an empty value is. */
   value(node: ParsedNode | null, end: number, depth: number): ManifestNode {
     const start = node?.range[0] ?? end;
-    this.#anchors.count(start, depth);
+    this.anchors.count(start, depth);
     if (node === null) return { start, kind: 'null' };
-    if (isAlias(node)) return this.#anchors.resolve(node.source, start, depth + 1);
-    if (node.anchor === undefined) return this.#content(node, start, depth);
-    return this.#anchors.anchored(node.anchor, depth, () => this.#content(node, start, depth));
+    if (isAlias(node)) return this.anchors.resolve(node.source, start, depth + 1);
+    if (node.anchor === undefined) return this.content(node, start, depth);
+    return this.anchors.anchored(node.anchor, depth, () => this.content(node, start, depth));
   }
 
-  #content(node: ParsedNode, start: number, depth: number): ManifestNode {
+  private content(node: ParsedNode, start: number, depth: number): ManifestNode {
     if (isSeq<ParsedNode>(node)) {
       return { start, kind: 'list', items: node.items.map((item) => this.value(item, start, depth + 1)) };
     }
     if (isMap<ParsedNode, ParsedNode | null>(node)) {
-      return { start, kind: 'object', entries: this.#entries(node, start, depth) };
+      return { start, kind: 'object', entries: this.entries(node, start, depth) };
     }
-    return isScalar(node) ? this.#scalar(node, start) : { start, kind: 'null' };
+    return isScalar(node) ? this.scalar(node, start) : { start, kind: 'null' };
   }
 
-  #entries(map: YAMLMap<ParsedNode, ParsedNode | null>, mapStart: number, depth: number): EntryList['list'] {
+  private entries(map: YAMLMap<ParsedNode, ParsedNode | null>, mapStart: number, depth: number): EntryList['list'] {
     const entries = new EntryList(this.notes);
     for (const { key, value } of map.items) {
       const [keyStart, , keyEnd] = key.range;
@@ -153,34 +154,31 @@ function decodeBinary(source: string, start: number): string {
 /** The members of a YAML mapping while it is read. A repeated member replaces the earlier one. */
 class EntryList {
   readonly list: ManifestEntry[] = [];
-  readonly #places = new Map<string, number>();
+  private readonly places = new Map<string, number>();
   /** Keys that only a merge has set so far. */
-  readonly #merged = new Set<string>();
-  readonly #notes: ManifestNote[];
+  private readonly merged = new Set<string>();
 
   /** Appends warnings to `notes`. */
-  constructor(notes: ManifestNote[]) {
-    this.#notes = notes;
-  }
+  constructor(private readonly notes: ManifestNote[]) {}
 
   /** Adds a member of the mapping itself. */
   add(entry: ManifestEntry): void {
     const { key, keyStart } = entry;
-    if (this.#places.has(key) && !this.#merged.delete(key)) noteRepeatedKey(this.#notes, key, keyStart);
-    this.#set(entry);
+    if (this.places.has(key) && !this.merged.delete(key)) noteRepeatedKey(this.notes, key, keyStart);
+    this.set(entry);
   }
 
   /** Adds the members of another mapping, by a merge key. */
   merge(entries: readonly ManifestEntry[]): void {
     for (const entry of entries) {
-      if (!this.#places.has(entry.key)) this.#merged.add(entry.key);
-      this.#set(entry);
+      if (!this.places.has(entry.key)) this.merged.add(entry.key);
+      this.set(entry);
     }
   }
 
-  #set(entry: ManifestEntry): void {
-    const place = this.#places.get(entry.key);
-    if (place === undefined) this.#places.set(entry.key, this.list.push(entry) - 1);
+  private set(entry: ManifestEntry): void {
+    const place = this.places.get(entry.key);
+    if (place === undefined) this.places.set(entry.key, this.list.push(entry) - 1);
     else this.list[place] = entry;
   }
 }

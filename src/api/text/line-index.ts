@@ -1,22 +1,19 @@
 /** Maps offsets in a text to lines and columns, both from 1. The index is built at the first look-up. */
 export class LineIndex {
-  readonly #text: string;
-  #lineStarts: readonly number[] | undefined;
+  private lineStarts: readonly number[] | undefined;
 
-  constructor(text: string) {
-    this.#text = text;
-  }
+  constructor(private readonly text: string) {}
 
   positionAt(offset: number): { line: number; column: number } {
-    this.#lineStarts ??= findLineStarts(this.#text);
+    this.lineStarts ??= findLineStarts(this.text);
     let first = 0;
-    let last = this.#lineStarts.length - 1;
+    let last = this.lineStarts.length - 1;
     while (first < last) {
       const middle = Math.ceil((first + last) / 2);
-      if ((this.#lineStarts[middle] ?? 0) <= offset) first = middle;
+      if ((this.lineStarts[middle] ?? 0) <= offset) first = middle;
       else last = middle - 1;
     }
-    return { line: first + 1, column: offset - (this.#lineStarts[first] ?? 0) + 1 };
+    return { line: first + 1, column: offset - (this.lineStarts[first] ?? 0) + 1 };
   }
 }
 

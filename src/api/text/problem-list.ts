@@ -12,19 +12,19 @@ export function notShown(count: number): Required<Pick<ManifestProblem, 'message
 
 /** The problems of a text, shortened for people: the first of each severity, with messages that fit a screen. */
 export class ProblemList {
-  readonly #shown: ManifestProblem[] = [];
-  readonly #counts = { error: 0, warning: 0, note: 0 };
-  #notShown = 0;
+  private readonly shown: ManifestProblem[] = [];
+  private readonly counts = { error: 0, warning: 0, note: 0 };
+  private notShown = 0;
 
   get isEmpty(): boolean {
-    return this.#shown.length === 0;
+    return this.shown.length === 0;
   }
 
   /** Adds a problem, or the number of those that a shortened list of one object left out. */
   add(problem: ManifestProblem): void {
-    if (problem.notShown !== undefined) this.#notShown += problem.notShown;
-    else if (this.#counts[problem.severity]++ < maxShownProblems) this.#shown.push(readable(problem));
-    else this.#notShown++;
+    if (problem.notShown !== undefined) this.notShown += problem.notShown;
+    else if (this.counts[problem.severity]++ < maxShownProblems) this.shown.push(readable(problem));
+    else this.notShown++;
   }
 
   addAll(problems: readonly ManifestProblem[]): void {
@@ -33,9 +33,9 @@ export class ProblemList {
 
   /** The problems to show. If some are left out, the last entry has their number and `origin`. */
   list(origin: string): ManifestProblem[] {
-    if (this.#notShown === 0) return this.#shown;
-    const severity = (['error', 'warning'] as const).find((one) => this.#counts[one] > 0) ?? 'note';
-    return [...this.#shown, { origin, ...notShown(this.#notShown), severity }];
+    if (this.notShown === 0) return this.shown;
+    const severity = (['error', 'warning'] as const).find((one) => this.counts[one] > 0) ?? 'note';
+    return [...this.shown, { origin, ...notShown(this.notShown), severity }];
   }
 }
 

@@ -35,134 +35,132 @@ const escapes: Readonly<Record<string, string>> = {
 
 class JsonReader {
   readonly notes: ManifestNote[] = [];
-  readonly #text: string;
-  readonly #budget: ReadingBudget;
-  #at = 0;
+  private at = 0;
 
-  constructor(text: string, budget: ReadingBudget) {
-    this.#text = text;
-    this.#budget = budget;
-  }
+  constructor(
+    private readonly text: string,
+    private readonly budget: ReadingBudget,
+  ) {}
 
   readValue(depth: number): ManifestNode {
-    this.#skipWhitespace();
-    const start = this.#at;
+    this.skipWhitespace();
+    const start = this.at;
     if (depth > maxNestingDepth) throw new ManifestLimitError('JSON is nested too deeply', start);
-    this.#budget.countValues(1, start);
-    switch (this.#text[start] ?? '') {
+    this.budget.countValues(1, start);
+    switch (this.text[start] ?? '') {
       case '{':
-        return { start, kind: 'object', entries: this.#readEntries(depth) };
+        return { start, kind: 'object', entries: this.readEntries(depth) };
       case '[':
-        return { start, kind: 'list', items: this.#readItems(depth) };
+        return { start, kind: 'list', items: this.readItems(depth) };
       case '"':
-        return { start, kind: 'string', value: this.#readString() };
+        return { start, kind: 'string', value: this.readString() };
       default:
-        return this.#readWord(start);
+        return this.readWord(start);
     }
   }
 
-  #readWord(start: number): ManifestNode {
-    if (this.#take('null')) return { start, kind: 'null' };
-    if (this.#take('true')) return { start, kind: 'bool', value: true };
-    if (this.#take('false')) return { start, kind: 'bool', value: false };
-    const text = this.#match(numberPattern);
-    if (text === '') throw this.#unexpected('a value');
+  private readWord(start: number): ManifestNode {
+    if (this.take('null')) return { start, kind: 'null' };
+    if (this.take('true')) return { start, kind: 'bool', value: true };
+    if (this.take('false')) return { start, kind: 'bool', value: false };
+    const text = this.match(numberPattern);
+    if (text === '') throw this.unexpected('a value');
     return { start, kind: 'number', text };
   }
 
   expectEnd(): void {
-    this.#skipWhitespace();
-    if (this.#at < this.#text.length) {
-      throw this.#error(
+    this.skipWhitespace();
+    if (this.at < this.text.length) {
+      throw this.error(
         'There is more text after the end of the JSON object',
         'JSON holds one object; that can be a List of many.',
       );
     }
   }
 
-  #readEntries(depth: number): ManifestEntry[] {
+  private readEntries(depth: number): ManifestEntry[] {
     const entries: ManifestEntry[] = [];
     const keys = new Set<string>();
-    this.#at++;
-    this.#skipWhitespace();
-    if (this.#take('}')) return entries;
+    this.at++;
+    this.skipWhitespace();
+    if (this.take('}')) return entries;
     do {
-      this.#skipWhitespace();
-      const keyStart = this.#at;
-      if (this.#text[keyStart] !== '"') throw this.#unexpected('a key in double quotes');
-      const key = this.#readString();
+      this.skipWhitespace();
+      const keyStart = this.at;
+      if (this.text[keyStart] !== '"') throw this.unexpected('a key in double quotes');
+      const key = this.readString();
       if (keys.has(key)) noteRepeatedKey(this.notes, key, keyStart);
       keys.add(key);
-      this.#skipWhitespace();
-      if (!this.#take(':')) throw this.#unexpected('a colon');
+      this.skipWhitespace();
+      if (!this.take(':')) throw this.unexpected('a colon');
       entries.push({ key, keyStart, value: this.readValue(depth + 1) });
-      this.#skipWhitespace();
-    } while (this.#take(','));
-    if (!this.#take('}')) throw this.#unexpected('a comma or "}"');
+      this.skipWhitespace();
+    } while (this.take(','));
+    if (!this.take('}')) throw this.unexpected('a comma or "}"');
     return entries;
   }
 
-  #readItems(depth: number): ManifestNode[] {
+  private readItems(depth: number): ManifestNode[] {
     const items: ManifestNode[] = [];
-    this.#at++;
-    this.#skipWhitespace();
-    if (this.#take(']')) return items;
+    this.at++;
+    this.skipWhitespace();
+    if (this.take(']')) return items;
     do {
       items.push(this.readValue(depth + 1));
-      this.#skipWhitespace();
-    } while (this.#take(','));
-    if (!this.#take(']')) throw this.#unexpected('a comma or "]"');
+      this.skipWhitespace();
+    } while (this.take(','));
+    if (!this.take(']')) throw this.unexpected('a comma or "]"');
     return items;
   }
 
-  #readString(): string {
-    this.#at++;
+  private readString(): string {
+    this.at++;
     let value = '';
     for (;;) {
-      value += this.#match(plainCharactersPattern);
-      if (this.#take('"')) return replaceLoneSurrogates(value);
-      if (!this.#take('\\')) throw this.#error('A string does not end, or holds a control character');
-      value += this.#readEscape();
+      value += this.match(plainCharactersPattern);
+      if (this.take('"')) return replaceLoneSurrogates(value);
+      if (!this.take('\\')) throw this.error('A string does not end, or holds a control character');
+      value += this.readEscape();
     }
   }
 
-  #readEscape(): string {
-    const letter = this.#text[this.#at++] ?? '';
+  private readEscape(): string {
+    const letter = this.text[this.at++] ?? '';
     const simple = escapes[letter];
     if (simple !== undefined) return simple;
-    const digits = this.#text.slice(this.#at, this.#at + 4);
-    if (letter !== 'u' || !/^[0-9a-fA-F]{4}$/.test(digits)) throw this.#error('Invalid escape in a string');
-    this.#at += 4;
+    const digits = this.text.slice(this.at, this.at + 4);
+    if (letter !== 'u' || !/^[0-9a-fA-F]{4}$/.test(digits)) throw this.error('Invalid escape in a string');
+    this.at += 4;
     return String.fromCharCode(Number.parseInt(digits, 16));
   }
 
-  #skipWhitespace(): void {
-    this.#match(whitespacePattern);
+  private skipWhitespace(): void {
+    this.match(whitespacePattern);
   }
 
-  #match(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const matched = pattern.exec(this.#text)?.[0] ?? '';
-    this.#at += matched.length;
+  private match(pattern: RegExp): string {
+    pattern.lastIndex = this.at;
+    const matched = pattern.exec(this.text)?.[0] ?? '';
+    this.at += matched.length;
     return matched;
   }
 
-  #take(token: string): boolean {
-    if (!this.#text.startsWith(token, this.#at)) return false;
-    this.#at += token.length;
+  private take(token: string): boolean {
+    if (!this.text.startsWith(token, this.at)) return false;
+    this.at += token.length;
     return true;
   }
 
-  #unexpected(expected: string): ManifestSyntaxError {
-    const found = this.#text[this.#at];
-    return this.#error(
+  private unexpected(expected: string): ManifestSyntaxError {
+    const found = this.text[this.at];
+    return this.error(
       `Expected ${expected}, found ${found === undefined ? 'the end of the text' : JSON.stringify(found)}`,
       'Text that starts with "{" is read as strict JSON: keys in double quotes, no comments, no trailing commas.',
     );
   }
 
-  #error(message: string, hint?: string): ManifestSyntaxError {
-    return new ManifestSyntaxError(message, Math.min(this.#at, this.#text.length), hint);
+  private error(message: string, hint?: string): ManifestSyntaxError {
+    return new ManifestSyntaxError(message, Math.min(this.at, this.text.length), hint);
   }
 }
 

@@ -20,37 +20,37 @@ export const maxBrokenDocuments = 100;
 
 /** The limits on one manifest text, all its documents together. Exceeding one throws a ManifestLimitError. */
 export class ReadingBudget {
-  #tokens = maxYamlTokens;
-  #values = maxManifestValues;
+  private tokens = maxYamlTokens;
+  private values = maxManifestValues;
 
   /** Counts a YAML token. `start` is its offset. */
   countToken(start: number): void {
-    if (--this.#tokens < 0) throw exceeded(`The YAML has more than ${maxYamlTokens} words and marks`, start);
+    if (--this.tokens < 0) throw exceeded(`The YAML has more than ${maxYamlTokens} words and marks`, start);
   }
 
   /** Counts values. `start` is the offset of the first. */
   countValues(count: number, start: number): void {
-    this.#values -= count;
-    if (this.#values < 0) throw exceeded(`The manifest has more than ${maxManifestValues} values`, start);
+    this.values -= count;
+    if (this.values < 0) throw exceeded(`The manifest has more than ${maxManifestValues} values`, start);
   }
 
   /** Counts values if the budget allows it. Returns false if not. */
   takeValues(count: number): boolean {
-    if (count > this.#values) return false;
-    this.#values -= count;
+    if (count > this.values) return false;
+    this.values -= count;
     return true;
   }
 
   /** True once a limit was exceeded. */
   get isExhausted(): boolean {
-    return this.#tokens < 0 || this.#values < 0;
+    return this.tokens < 0 || this.values < 0;
   }
 
   /** A copy of the remaining budget, for an attempt that may fail. */
   copy(): ReadingBudget {
     const copy = new ReadingBudget();
-    copy.#tokens = this.#tokens;
-    copy.#values = this.#values;
+    copy.tokens = this.tokens;
+    copy.values = this.values;
     return copy;
   }
 }

@@ -17,59 +17,56 @@ export interface AnchoredValue {
  * goyaml.v2: decode.go allowedAliasRatio
  */
 export class YamlAnchors {
-  readonly #budget: ReadingBudget;
-  readonly #values = new Map<string, AnchoredValue>();
-  #nodesRead = 0;
-  #aliasedNodesRead = 0;
-  #deepest = 0;
+  private readonly values = new Map<string, AnchoredValue>();
+  private nodesRead = 0;
+  private aliasedNodesRead = 0;
+  private deepest = 0;
 
-  constructor(budget: ReadingBudget) {
-    this.#budget = budget;
-  }
+  constructor(private readonly budget: ReadingBudget) {}
 
   /** Counts a value. `depth` is its level of nesting. */
   count(start: number, depth: number): void {
-    this.#nodesRead++;
-    this.#budget.countValues(1, start);
-    this.#reach(start, depth);
+    this.nodesRead++;
+    this.budget.countValues(1, start);
+    this.reach(start, depth);
   }
 
   /** Reads a value with an anchor. An alias inside the value cannot refer to it. */
   anchored(name: string, depth: number, read: () => ManifestNode): ManifestNode {
     const value: AnchoredValue = { size: 0, height: 0 };
-    this.#values.set(name, value);
-    const nodesBefore = this.#nodesRead;
-    const deepestBefore = this.#deepest;
-    this.#deepest = depth;
+    this.values.set(name, value);
+    const nodesBefore = this.nodesRead;
+    const deepestBefore = this.deepest;
+    this.deepest = depth;
     value.node = read();
-    value.size = this.#nodesRead - nodesBefore;
-    value.height = this.#deepest - depth;
-    this.#deepest = Math.max(this.#deepest, deepestBefore);
+    value.size = this.nodesRead - nodesBefore;
+    value.height = this.deepest - depth;
+    this.deepest = Math.max(this.deepest, deepestBefore);
     return value.node;
   }
 
   /** The node that an alias at `start` stands for. Errors leave out the name, because it may be a secret. */
   resolve(name: string, start: number, depth: number): ManifestNode {
-    const value = this.#values.get(name);
+    const value = this.values.get(name);
     if (!value) throw new ManifestSyntaxError('The anchor is not defined above', start);
     if (!value.node) throw new ManifestSyntaxError('The anchor contains itself', start);
-    this.#nodesRead += value.size;
-    this.#aliasedNodesRead += value.size;
-    this.#reach(start, depth + value.height);
-    this.#refuseExcess(start);
-    this.#budget.countValues(value.size, start);
+    this.nodesRead += value.size;
+    this.aliasedNodesRead += value.size;
+    this.reach(start, depth + value.height);
+    this.refuseExcess(start);
+    this.budget.countValues(value.size, start);
     return value.node;
   }
 
-  #reach(start: number, depth: number): void {
+  private reach(start: number, depth: number): void {
     if (depth > maxNestingDepth) throw new ManifestLimitError('YAML is nested too deeply', start);
-    this.#deepest = Math.max(this.#deepest, depth);
+    this.deepest = Math.max(this.deepest, depth);
   }
 
-  #refuseExcess(start: number): void {
-    if (this.#aliasedNodesRead <= 100 || this.#nodesRead <= 1000) return;
-    const position = Math.min(1, Math.max(0, (this.#nodesRead - 400_000) / 3_600_000));
-    if (this.#aliasedNodesRead / this.#nodesRead > 0.99 - 0.89 * position) {
+  private refuseExcess(start: number): void {
+    if (this.aliasedNodesRead <= 100 || this.nodesRead <= 1000) return;
+    const position = Math.min(1, Math.max(0, (this.nodesRead - 400_000) / 3_600_000));
+    if (this.aliasedNodesRead / this.nodesRead > 0.99 - 0.89 * position) {
       throw new ManifestLimitError('The document uses anchors excessively', start, 'Write the values out.');
     }
   }

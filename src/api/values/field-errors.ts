@@ -21,16 +21,16 @@ export class FieldErrors {
   readonly list: FieldError[] = [];
 
   duplicate(field: string, value: string): void {
-    this.#add(field, 'Duplicate value', quoted(value));
+    this.add(field, 'Duplicate value', quoted(value));
   }
 
   forbidden(field: string, message: string, hint?: string): void {
-    this.#add(field, 'Forbidden', message, hint);
+    this.add(field, 'Forbidden', message, hint);
   }
 
   invalid(field: string, value: unknown, message: string, hint?: string): void {
     const template = typeof value === 'string' ? templateHint(value) : undefined;
-    this.#add(field, 'Invalid value', `${quoted(value)}: ${message}`, template ?? hint);
+    this.add(field, 'Invalid value', `${quoted(value)}: ${message}`, template ?? hint);
   }
 
   /** Adds an invalid value if there is a message. The name checks return such messages. */
@@ -46,22 +46,22 @@ export class FieldErrors {
 
   /** `known` are the names that the hint may suggest. */
   notFound(field: string, value: string, known: Iterable<string> = [], hint?: string): void {
-    this.#add(field, 'Not found', quoted(value), templateHint(value) ?? didYouMean(nearestName(value, known)) ?? hint);
+    this.add(field, 'Not found', quoted(value), templateHint(value) ?? didYouMean(nearestName(value, known)) ?? hint);
   }
 
   required(field: string, message = 'must be set', hint?: string): void {
-    this.#add(field, 'Required value', message, hint);
+    this.add(field, 'Required value', message, hint);
   }
 
   tooLong(field: string, message: string): void {
-    this.#add(field, 'Too long', message);
+    this.add(field, 'Too long', message);
   }
 
   /** Adds an unsupported value unless the value is allowed. */
   unsupportedUnless(field: string, value: string, allowed: readonly string[]): void {
     if (allowed.includes(value)) return;
     const message = `${quoted(value)}: supported values: ${allowed.map(quoted).join(', ')}`;
-    this.#add(field, 'Unsupported value', message, templateHint(value) ?? didYouMean(nearestName(value, allowed)));
+    this.add(field, 'Unsupported value', message, templateHint(value) ?? didYouMean(nearestName(value, allowed)));
   }
 
   /** As `unsupportedUnless`, but an empty value counts as missing. */
@@ -74,7 +74,7 @@ export class FieldErrors {
     this.list.push(...errors);
   }
 
-  #add(field: string, type: FieldErrorType, message: string, hint?: string): void {
+  private add(field: string, type: FieldErrorType, message: string, hint?: string): void {
     this.list.push({ field, type, message, ...(hint !== undefined && { hint }) });
   }
 }

@@ -101,15 +101,15 @@ const discarded = (): Writable =>
 
 /** Keeps the last bytes of an output of any length. */
 class LastBytes extends Writable {
-  #kept: Buffer = Buffer.alloc(0);
+  private kept: Buffer = Buffer.alloc(0);
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.#kept = Buffer.concat([this.#kept, chunk]).subarray(-maxErrorBytes);
+    this.kept = Buffer.concat([this.kept, chunk]).subarray(-maxErrorBytes);
     done();
   }
 
   text(): string {
-    const text = visibleLines(this.#kept.toString()).trim();
+    const text = visibleLines(this.kept.toString()).trim();
     return text === '' ? '' : `: ${text}`;
   }
 }

@@ -14,78 +14,76 @@ interface Deps {
 
 /** Counts copied entries and bytes, shows the progress on a terminal, and prints warnings. Names are bytes. */
 export class CopyReport {
-  readonly #deps: Deps;
-  readonly #startedMonotonic: number;
-  #drawnMonotonic = -Infinity;
-  #entries = 0;
-  #bytes = 0;
-  #file = { name: '', doneBytes: 0, totalBytes: 0 };
-  #warnings = 0;
-  #isDrawn = false;
+  private readonly startedMonotonic: number;
+  private drawnMonotonic = -Infinity;
+  private entries = 0;
+  private byteCount = 0;
+  private file = { name: '', doneBytes: 0, totalBytes: 0 };
+  private warnings = 0;
+  private isDrawn = false;
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
-    this.#startedMonotonic = deps.clock.monotonic();
+  constructor(private readonly deps: Deps) {
+    this.startedMonotonic = deps.clock.monotonic();
   }
 
   /** Reports that the next file, folder or link starts. */
   entry(name: string, sizeBytes = 0): void {
-    this.#entries += 1;
-    this.#file = { name, doneBytes: 0, totalBytes: sizeBytes };
-    this.#draw();
+    this.entries += 1;
+    this.file = { name, doneBytes: 0, totalBytes: sizeBytes };
+    this.draw();
   }
 
   /** Reports copied bytes of the current file. */
   bytes(count: number): void {
-    this.#bytes += count;
-    this.#file.doneBytes += count;
-    this.#draw();
+    this.byteCount += count;
+    this.file.doneBytes += count;
+    this.draw();
   }
 
   /** Reports a device, pipe or socket that was left out. */
   skipped(name: string): void {
-    this.#warn(`skipped ${shownName(name)}: only files, folders and links are copied`);
+    this.warn(`skipped ${shownName(name)}: only files, folders and links are copied`);
   }
 
   changed(name: string): void {
-    this.#warn(`${shownName(name)} shrank while it was copied`);
+    this.warn(`${shownName(name)} shrank while it was copied`);
   }
 
   /** Reports a copied link that points outside the copy. */
   outside(name: string, target: string): void {
-    this.#warn(`${shownName(name)} is a link to a path outside the copy: ${shownName(target)}`);
+    this.warn(`${shownName(name)} is a link to a path outside the copy: ${shownName(target)}`);
   }
 
   /** Erases the progress, and prints how many warnings were not shown. */
   end(): void {
-    this.#erase();
-    const more = this.#warnings - maxNamed;
-    if (more > 0) this.#deps.stderr.write(`warning: ${more} more\n`);
+    this.erase();
+    const more = this.warnings - maxNamed;
+    if (more > 0) this.deps.stderr.write(`warning: ${more} more\n`);
   }
 
-  #warn(text: string): void {
-    this.#warnings += 1;
-    if (this.#warnings > maxNamed) return;
-    this.#erase();
-    this.#deps.stderr.write(`warning: ${text}\n`);
+  private warn(text: string): void {
+    this.warnings += 1;
+    if (this.warnings > maxNamed) return;
+    this.erase();
+    this.deps.stderr.write(`warning: ${text}\n`);
   }
 
-  #draw(): void {
-    const { stderr, clock } = this.#deps;
+  private draw(): void {
+    const { stderr, clock } = this.deps;
     const now = clock.monotonic();
-    if (stderr.isTTY !== true || now - this.#drawnMonotonic < periodMs) return;
-    this.#drawnMonotonic = now;
-    this.#isDrawn = true;
-    const seconds = Math.max(0.001, (now - this.#startedMonotonic) / 1000);
-    const rate = `${sizeText(this.#bytes / seconds)}/s`;
-    const counts = `${this.#entries} entries, ${sizeText(this.#bytes)}, ${rate}`;
-    const line = `${counts} ${bar(this.#file)} ${shownName(this.#file.name)}`;
+    if (stderr.isTTY !== true || now - this.drawnMonotonic < periodMs) return;
+    this.drawnMonotonic = now;
+    this.isDrawn = true;
+    const seconds = Math.max(0.001, (now - this.startedMonotonic) / 1000);
+    const rate = `${sizeText(this.byteCount / seconds)}/s`;
+    const counts = `${this.entries} entries, ${sizeText(this.byteCount)}, ${rate}`;
+    const line = `${counts} ${bar(this.file)} ${shownName(this.file.name)}`;
     stderr.write(`\r\x1b[K${line.slice(0, (stderr.columns ?? 80) - 1)}`);
   }
 
-  #erase(): void {
-    if (this.#isDrawn) this.#deps.stderr.write('\r\x1b[K');
-    this.#isDrawn = false;
+  private erase(): void {
+    if (this.isDrawn) this.deps.stderr.write('\r\x1b[K');
+    this.isDrawn = false;
   }
 }
 

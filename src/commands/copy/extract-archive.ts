@@ -147,26 +147,23 @@ async function* counted(entry: Entry, report: CopyReport): AsyncGenerator<Buffer
 
 /** Stops a copy before it fills the file system. */
 class FreeSpace {
-  readonly #folder: string;
-  #bytes = Infinity;
-  #entries = 0;
+  private bytes = Infinity;
+  private entries = 0;
 
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
+  constructor(private readonly folder: string) {}
 
   async check(nextBytes: number): Promise<void> {
-    this.#bytes += nextBytes;
-    this.#entries += 1;
-    if (this.#bytes < bytesPerCheck && this.#entries < entriesPerCheck) return;
-    this.#bytes = 0;
-    this.#entries = 0;
-    const { bavail, blocks, bsize, ffree, files } = await statfs(this.#folder);
+    this.bytes += nextBytes;
+    this.entries += 1;
+    if (this.bytes < bytesPerCheck && this.entries < entriesPerCheck) return;
+    this.bytes = 0;
+    this.entries = 0;
+    const { bavail, blocks, bsize, ffree, files } = await statfs(this.folder);
     const isShort =
       bavail * bsize - nextBytes < blocks * bsize * minFreeFraction || (files > 0 && ffree < files * minFreeFraction);
     if (isShort) {
       throw new UserError(
-        `the copy would leave less than ${minFreeFraction * 100} % of the file system of ${this.#folder} free`,
+        `the copy would leave less than ${minFreeFraction * 100} % of the file system of ${this.folder} free`,
       );
     }
   }

@@ -27,13 +27,10 @@ interface Level {
 
 /** Creates files, folders and links below a folder. The caller closes it. */
 export class TargetTree {
-  readonly #root: OpenFolder;
   /** The open folders on the path of the last entry. Archives list the entries of a folder together. */
-  readonly #levels: Level[] = [];
+  private readonly levels: Level[] = [];
 
-  private constructor(root: OpenFolder) {
-    this.#root = root;
-  }
+  private constructor(private readonly root: OpenFolder) {}
 
   /** Follows links on the way to the folder, because the user named it. */
   static async open(folder: string): Promise<TargetTree> {
@@ -42,17 +39,17 @@ export class TargetTree {
 
   async close(): Promise<void> {
     try {
-      await this.#leave(0);
+      await this.leave(0);
     } finally {
-      for (const { folder } of this.#levels.splice(0)) await folder.close();
-      await this.#root.close();
+      for (const { folder } of this.levels.splice(0)) await folder.close();
+      await this.root.close();
     }
   }
 
   /** Creates a folder, unless it exists. An existing one keeps its permissions. */
   async createFolder(names: readonly string[], mode: number): Promise<void> {
-    await this.#enter(names);
-    const level = this.#levels.at(-1);
+    await this.enter(names);
+    const level = this.levels.at(-1);
     if (level?.mode !== undefined) level.mode = mode & permissionBits;
   }
 
@@ -62,7 +59,7 @@ export class TargetTree {
     { mode, modifiedSeconds }: { mode: number; modifiedSeconds: number },
     content: AsyncIterable<Buffer>,
   ): Promise<void> {
-    const path = await this.#clear(names);
+    const path = await this.clear(names);
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
     const file = await open(path, flags, 0o600);
     try {
@@ -79,23 +76,23 @@ export class TargetTree {
 
   /** Creates a symbolic link with this target, which is never followed. */
   async createLink(names: readonly string[], target: string): Promise<void> {
-    await symlink(Buffer.from(target, 'latin1'), await this.#clear(names));
+    await symlink(Buffer.from(target, 'latin1'), await this.clear(names));
   }
 
   /** Creates a hard link to a file in the target. */
   async createHardLink(names: readonly string[], existing: readonly string[]): Promise<void> {
-    const { folder, path } = await this.#existing(existing);
+    const { folder, path } = await this.existing(existing);
     try {
-      await link(path, await this.#clear(names));
+      await link(path, await this.clear(names));
     } finally {
       await folder.close();
     }
   }
 
   /** Prepares the path of a new entry: creates its folder, and removes an old entry of that name. */
-  async #clear(names: readonly string[]): Promise<Buffer> {
-    await this.#enter(names.slice(0, -1));
-    const path = this.#folder.at(names.at(-1) ?? '');
+  private async clear(names: readonly string[]): Promise<Buffer> {
+    await this.enter(names.slice(0, -1));
+    const path = this.folder.at(names.at(-1) ?? '');
     try {
       if ((await lstat(path)).isDirectory())
         throw new UserError(`${shown(names)} is a folder here but not in the source`);
@@ -106,8 +103,8 @@ export class TargetTree {
     return path;
   }
 
-  async #existing(names: readonly string[]): Promise<{ folder: OpenFolder; path: Buffer }> {
-    let folder = await OpenFolder.open(this.#root.at('.'));
+  private async existing(names: readonly string[]): Promise<{ folder: OpenFolder; path: Buffer }> {
+    let folder = await OpenFolder.open(this.root.at('.'));
     try {
       for (const name of names.slice(0, -1)) {
         const next = await openFolder(folder.at(name), names);
@@ -121,28 +118,28 @@ export class TargetTree {
     }
   }
 
-  get #folder(): OpenFolder {
-    return this.#levels.at(-1)?.folder ?? this.#root;
+  private get folder(): OpenFolder {
+    return this.levels.at(-1)?.folder ?? this.root;
   }
 
   /** Opens the folder of these names, and creates the missing ones. */
-  async #enter(names: readonly string[]): Promise<void> {
+  private async enter(names: readonly string[]): Promise<void> {
     if (names.length > maxDepth) throw new UserError(`folders are nested more than ${maxDepth} deep: ${shown(names)}`);
-    const shared = this.#levels.findIndex(({ name }, index) => name !== names[index]);
-    await this.#leave(shared === -1 ? this.#levels.length : shared);
-    if (this.#levels.length > names.length) await this.#leave(names.length);
-    for (const name of names.slice(this.#levels.length)) {
-      const path = this.#folder.at(name);
+    const shared = this.levels.findIndex(({ name }, index) => name !== names[index]);
+    await this.leave(shared === -1 ? this.levels.length : shared);
+    if (this.levels.length > names.length) await this.leave(names.length);
+    for (const name of names.slice(this.levels.length)) {
+      const path = this.folder.at(name);
       const isNew = await makeFolder(path);
-      this.#levels.push({ name, folder: await openFolder(path, names), mode: isNew ? 0o755 : undefined });
+      this.levels.push({ name, folder: await openFolder(path, names), mode: isNew ? 0o755 : undefined });
     }
   }
 
-  async #leave(depth: number): Promise<void> {
-    while (this.#levels.length > depth) {
-      const level = this.#levels.at(-1);
+  private async leave(depth: number): Promise<void> {
+    while (this.levels.length > depth) {
+      const level = this.levels.at(-1);
       if (level?.mode !== undefined) await chmod(level.folder.at('.'), level.mode);
-      this.#levels.pop();
+      this.levels.pop();
       await level?.folder.close();
     }
   }

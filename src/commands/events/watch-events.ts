@@ -44,19 +44,19 @@ const maxPrintedKinds = 10_000;
 
 /** The newest time of each kind of event that was printed. Drops the kinds that were printed longest ago. */
 export class PrintedEvents {
-  readonly #lastAt = new Map<string, number>();
+  private readonly lastAt = new Map<string, number>();
   /** Kinds whose past events happened after the watch was opened, with the times of the repeats that it also has. */
-  readonly #inBoth = new Map<string, { from: number; to: number }>();
+  private readonly inBoth = new Map<string, { from: number; to: number }>();
 
   /**
    * Returns the past events that were not printed yet, and records them as printed. The watch was opened at
    * `watchedFrom`, in milliseconds since the epoch.
    */
   filterNew(events: readonly ListedEvent[], watchedFrom = Infinity): ListedEvent[] {
-    const fresh = events.filter((event) => event.lastAt > (this.#lastAt.get(kindOf(event)) ?? -1));
+    const fresh = events.filter((event) => event.lastAt > (this.lastAt.get(kindOf(event)) ?? -1));
     for (const event of fresh) {
-      this.#record(kindOf(event), event.lastAt);
-      if (event.lastAt >= watchedFrom) this.#inBoth.set(kindOf(event), { from: watchedFrom, to: event.lastAt });
+      this.record(kindOf(event), event.lastAt);
+      if (event.lastAt >= watchedFrom) this.inBoth.set(kindOf(event), { from: watchedFrom, to: event.lastAt });
     }
     return fresh;
   }
@@ -67,20 +67,20 @@ export class PrintedEvents {
    */
   isNewLive(event: ListedEvent): boolean {
     const kind = kindOf(event);
-    const both = this.#inBoth.get(kind);
+    const both = this.inBoth.get(kind);
     if (both !== undefined && event.lastAt >= both.from && event.lastAt < both.to) return false;
     // Later ones come after the clock was set back.
-    this.#inBoth.delete(kind);
-    if (this.#lastAt.get(kind) === event.lastAt) return false;
-    this.#record(kind, event.lastAt);
+    this.inBoth.delete(kind);
+    if (this.lastAt.get(kind) === event.lastAt) return false;
+    this.record(kind, event.lastAt);
     return true;
   }
 
-  #record(kind: string, lastAt: number): void {
-    this.#lastAt.delete(kind);
-    this.#lastAt.set(kind, lastAt);
-    const [oldest = ''] = this.#lastAt.keys();
-    if (this.#lastAt.size > maxPrintedKinds) this.#lastAt.delete(oldest);
+  private record(kind: string, lastAt: number): void {
+    this.lastAt.delete(kind);
+    this.lastAt.set(kind, lastAt);
+    const [oldest = ''] = this.lastAt.keys();
+    if (this.lastAt.size > maxPrintedKinds) this.lastAt.delete(oldest);
   }
 }
 

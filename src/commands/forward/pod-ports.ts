@@ -12,46 +12,42 @@ interface Deps {
 
 /** Opens ports of a pod by its name, even after the pod was replaced. */
 export class PodPorts {
-  readonly #deps: Deps;
-  readonly #pod: { namespace: string; name: string };
-  #sandboxID: string;
-
-  constructor(deps: Deps, pod: { namespace: string; name: string }, sandboxID: string) {
-    this.#deps = deps;
-    this.#pod = pod;
-    this.#sandboxID = sandboxID;
-  }
+  constructor(
+    private readonly deps: Deps,
+    private readonly pod: { namespace: string; name: string },
+    private sandboxID: string,
+  ) {}
 
   /** Opens a port in the known sandbox or, if that fails, in a newer one. */
   async open(port: number, signal: AbortSignal): Promise<StreamConnection> {
-    const { runtime } = this.#deps;
-    const sandboxID = this.#sandboxID;
+    const { runtime } = this.deps;
+    const sandboxID = this.sandboxID;
     try {
       return await openPort(runtime, { sandboxID, port }, signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      const newest = await this.#newestSandbox(signal);
+      const newest = await this.newestSandbox(signal);
       if (newest === sandboxID) throw error;
       // If several connections find the change, one reports it.
-      if (this.#sandboxID !== newest) this.#deps.print(`Pod ${this.#title} restarted, forwarding to its new sandbox`);
-      this.#sandboxID = newest;
+      if (this.sandboxID !== newest) this.deps.print(`Pod ${this.title} restarted, forwarding to its new sandbox`);
+      this.sandboxID = newest;
       return openPort(runtime, { sandboxID: newest, port }, signal);
     }
   }
 
-  async #newestSandbox(signal: AbortSignal): Promise<string> {
-    const { namespace, name } = this.#pod;
+  private async newestSandbox(signal: AbortSignal): Promise<string> {
+    const { namespace, name } = this.pod;
     const labelSelector = { [criLabels.podName]: name, [criLabels.podNamespace]: namespace };
-    const { items } = await this.#deps.runtime.listPodSandbox(
+    const { items } = await this.deps.runtime.listPodSandbox(
       { filter: { labelSelector, state: { state: 'SANDBOX_READY' } } },
       { signal },
     );
     const [newest] = items.toSorted((a, b) => Number(b.createdAt - a.createdAt));
-    if (newest === undefined) throw new UserError(`pod ${this.#title} is not running`);
+    if (newest === undefined) throw new UserError(`pod ${this.title} is not running`);
     return newest.id;
   }
 
-  get #title(): string {
-    return `${this.#pod.namespace}/${this.#pod.name}`;
+  private get title(): string {
+    return `${this.pod.namespace}/${this.pod.name}`;
   }
 }

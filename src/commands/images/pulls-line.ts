@@ -12,14 +12,15 @@ interface Output {
 /** The progress of several pulls: one changing line on a terminal, else a line every ten seconds. */
 export class PullsLine {
   private readonly output: Output;
-  private readonly count: number;
   private readonly stopTicks: () => void;
   private done = 0;
   private progress: PrintedPull | undefined;
 
-  constructor(count: number, { output, clock }: { output: Output; clock: Clock }) {
+  constructor(
+    private readonly count: number,
+    { output, clock }: { output: Output; clock: Clock },
+  ) {
     this.output = output;
-    this.count = count;
     const ended = new AbortController();
     this.stopTicks = () => {
       ended.abort();

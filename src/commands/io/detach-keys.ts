@@ -24,44 +24,44 @@ function parseKey(key: string, text: string): number {
  * `keys` until it is clear.
  */
 export class DetachFilter extends Transform {
-  readonly #keys: Buffer;
-  readonly #detach: () => void;
+  private readonly keys: Buffer;
+  private readonly detach: () => void;
   /** Number of bytes of `keys` that have arrived and are held back. */
-  #matched = 0;
-  #isDetached = false;
+  private matched = 0;
+  private isDetached = false;
 
   constructor(keys: Buffer, detach: () => void) {
     super();
-    this.#keys = keys;
-    this.#detach = detach;
+    this.keys = keys;
+    this.detach = detach;
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     const passed: number[] = [];
-    for (const byte of chunk) if (!this.#isDetached) this.#pass(byte, passed);
+    for (const byte of chunk) if (!this.isDetached) this.pass(byte, passed);
     done(null, passed.length > 0 ? Buffer.from(passed) : undefined);
   }
 
   override _flush(done: TransformCallback): void {
-    done(null, this.#isDetached ? undefined : this.#keys.subarray(0, this.#matched));
+    done(null, this.isDetached ? undefined : this.keys.subarray(0, this.matched));
   }
 
-  #pass(byte: number, passed: number[]): void {
-    if (this.#keys.length === 0) {
+  private pass(byte: number, passed: number[]): void {
+    if (this.keys.length === 0) {
       passed.push(byte);
       return;
     }
-    if (byte !== this.#keys[this.#matched]) {
-      passed.push(...this.#keys.subarray(0, this.#matched));
-      this.#matched = 0;
+    if (byte !== this.keys[this.matched]) {
+      passed.push(...this.keys.subarray(0, this.matched));
+      this.matched = 0;
     }
-    if (byte !== this.#keys[this.#matched]) {
+    if (byte !== this.keys[this.matched]) {
       passed.push(byte);
       return;
     }
-    this.#matched += 1;
-    if (this.#matched < this.#keys.length) return;
-    this.#isDetached = true;
-    this.#detach();
+    this.matched += 1;
+    if (this.matched < this.keys.length) return;
+    this.isDetached = true;
+    this.detach();
   }
 }

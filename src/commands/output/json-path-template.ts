@@ -20,27 +20,27 @@ export function parseTemplate(text: string): (root: unknown) => string {
 }
 
 class TemplateParser {
-  readonly #tokens: RegExpMatchArray[];
+  private readonly tokens: RegExpMatchArray[];
 
   constructor(tokens: RegExpMatchArray[]) {
-    this.#tokens = [...tokens];
+    this.tokens = [...tokens];
   }
 
   parse(isInRange = false): Part[] {
     const parts: Part[] = [];
-    for (let token = this.#tokens.shift(); token !== undefined; token = this.#tokens.shift()) {
+    for (let token = this.tokens.shift(); token !== undefined; token = this.tokens.shift()) {
       const [whole, inside] = token;
       if (inside?.trim() === 'end') {
         if (isInRange) return parts;
         throw broken('{end} has no {range …}');
       }
-      parts.push(this.#part(whole, inside?.trim()));
+      parts.push(this.part(whole, inside?.trim()));
     }
     if (isInRange) throw broken('{range …} has no {end}');
     return parts;
   }
 
-  #part(whole: string, inside: string | undefined): Part {
+  private part(whole: string, inside: string | undefined): Part {
     if (inside === undefined) {
       if (whole === '{' || whole === '}') throw broken('a brace is not closed or not opened');
       return { is: 'text', text: whole };

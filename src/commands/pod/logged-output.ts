@@ -11,30 +11,27 @@ interface Streams {
 
 /** The output of one instance of a container in its log. Each call prints only what the calls before did not print. */
 export class LoggedOutput {
-  readonly #path: string;
-  readonly #printedBytes = { stdout: 0, stderr: 0 };
+  private readonly printedBytes = { stdout: 0, stderr: 0 };
 
   /** `path`: `ContainerStatus.logPath`, empty for a runtime without log files. */
-  constructor(path: string) {
-    this.#path = path;
-  }
+  constructor(private readonly path: string) {}
 
   /**
    * Prints up to the end of the log, or, with `finished`, up to the end that the log has once that is aborted. Prints a
    * warning if the log cannot be read.
    */
   async print(streams: Streams, finished?: AbortSignal): Promise<void> {
-    if (this.#path === '') return;
+    if (this.path === '') return;
     const warn = (problem: string): void => {
       streams.stderr.write(`warning: ${visible(problem)}\n`);
     };
     const readBytes = { stdout: 0, stderr: 0 };
     const follow = finished === undefined ? {} : { follow: true, finished };
     try {
-      await readLogs({ path: this.#path, onProblem: warn, ...follow }, async (bytes, stream) => {
-        const rest = bytes.subarray(Math.max(0, this.#printedBytes[stream] - readBytes[stream]));
+      await readLogs({ path: this.path, onProblem: warn, ...follow }, async (bytes, stream) => {
+        const rest = bytes.subarray(Math.max(0, this.printedBytes[stream] - readBytes[stream]));
         readBytes[stream] += bytes.length;
-        this.#printedBytes[stream] += rest.length;
+        this.printedBytes[stream] += rest.length;
         if (rest.length > 0) await writeFully(streams[stream], rest);
       });
     } catch (error) {

@@ -50,7 +50,7 @@ export function dataFrame(streamID: number, bytes: Buffer, fin = false): Buffer 
  * flush, which makes the reader output what it has.
  */
 export class HeaderBlockWriter {
-  #prefix = Buffer.of(0x78, 0x01);
+  private prefix = Buffer.of(0x78, 0x01);
 
   write(headers: Readonly<Record<string, string>>): Buffer {
     const entries = Object.entries(headers);
@@ -59,58 +59,58 @@ export class HeaderBlockWriter {
     const stored = Buffer.alloc(5);
     stored.writeUInt16LE(block.length, 1);
     stored.writeUInt16LE(block.length ^ 0xffff, 3);
-    const prefix = this.#prefix;
-    this.#prefix = Buffer.alloc(0);
+    const prefix = this.prefix;
+    this.prefix = Buffer.alloc(0);
     return Buffer.concat([prefix, stored, block, Buffer.of(0, 0, 0, 0xff, 0xff)]);
   }
 }
 
 /** Splits the received bytes into frames. Passes on data at once and buffers only control frames. */
 export class SpdyFrameReader {
-  #pending: Buffer = Buffer.alloc(0);
-  #data: { streamID: number; fin: boolean; bytesLeft: number } | undefined;
+  private pending: Buffer = Buffer.alloc(0);
+  private data: { streamID: number; fin: boolean; bytesLeft: number } | undefined;
 
   /**
    * Returns the frames that `chunk` completes and the parts of data frames in it. Throws an Error if the bytes are not
    * SPDY/3.
    */
   read(chunk: Buffer): SpdyFrame[] {
-    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    this.pending = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk]);
     const frames: SpdyFrame[] = [];
     for (;;) {
-      const frame = this.#data === undefined ? this.#next() : this.#dataPart(this.#data);
+      const frame = this.data === undefined ? this.next() : this.dataPart(this.data);
       if (frame === undefined) return frames;
       if (frame !== 'skipped') frames.push(frame);
     }
   }
 
-  #next(): SpdyFrame | 'skipped' | undefined {
-    if (this.#pending.length < headerBytes) return undefined;
-    const first = this.#pending.readUInt32BE(0);
-    const fin = (this.#pending.readUInt8(4) & finFlag) !== 0;
-    const bodyBytes = this.#pending.readUIntBE(5, 3);
+  private next(): SpdyFrame | 'skipped' | undefined {
+    if (this.pending.length < headerBytes) return undefined;
+    const first = this.pending.readUInt32BE(0);
+    const fin = (this.pending.readUInt8(4) & finFlag) !== 0;
+    const bodyBytes = this.pending.readUIntBE(5, 3);
     if (first < 2 ** 31) {
-      this.#pending = this.#pending.subarray(headerBytes);
-      this.#data = { streamID: first, fin, bytesLeft: bodyBytes };
-      return this.#dataPart(this.#data);
+      this.pending = this.pending.subarray(headerBytes);
+      this.data = { streamID: first, fin, bytesLeft: bodyBytes };
+      return this.dataPart(this.data);
     }
     const type = first & 0xffff;
     if (((first >>> 16) & 0x7fff) !== version || bodyBytes > maxControlBytes) {
       throw new Error('the streaming server sent something other than SPDY/3.1');
     }
-    if (this.#pending.length < headerBytes + bodyBytes) return undefined;
-    const body = this.#pending.subarray(headerBytes, headerBytes + bodyBytes);
-    this.#pending = this.#pending.subarray(headerBytes + bodyBytes);
+    if (this.pending.length < headerBytes + bodyBytes) return undefined;
+    const body = this.pending.subarray(headerBytes, headerBytes + bodyBytes);
+    this.pending = this.pending.subarray(headerBytes + bodyBytes);
     return controlFrameOf(type, fin, body) ?? 'skipped';
   }
 
-  #dataPart(data: { streamID: number; fin: boolean; bytesLeft: number }): SpdyFrame | undefined {
-    if (this.#pending.length === 0 && data.bytesLeft > 0) return undefined;
-    const bytes = this.#pending.subarray(0, data.bytesLeft);
-    this.#pending = this.#pending.subarray(bytes.length);
+  private dataPart(data: { streamID: number; fin: boolean; bytesLeft: number }): SpdyFrame | undefined {
+    if (this.pending.length === 0 && data.bytesLeft > 0) return undefined;
+    const bytes = this.pending.subarray(0, data.bytesLeft);
+    this.pending = this.pending.subarray(bytes.length);
     data.bytesLeft -= bytes.length;
     const last = data.bytesLeft === 0;
-    if (last) this.#data = undefined;
+    if (last) this.data = undefined;
     return { type: 'data', streamID: data.streamID, bytes, fin: data.fin && last };
   }
 }

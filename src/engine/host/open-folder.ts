@@ -18,15 +18,15 @@ export interface FolderEntry {
 export class OpenFolder {
   /** Device and inode: identifies the folder under any name. */
   readonly identity: string;
-  /** Id of the mount that the folder is on. A bind mount of the same file system has another id. */
-  readonly mountID: string;
-  private readonly handle: FileHandle;
   private readonly hasFewEntries: boolean;
 
-  private constructor(handle: FileHandle, { dev, ino, size }: BigIntStats, mountID: string) {
-    this.handle = handle;
+  private constructor(
+    private readonly handle: FileHandle,
+    { dev, ino, size }: BigIntStats,
+    /** Id of the mount that the folder is on. A bind mount of the same file system has another id. */
+    readonly mountID: string,
+  ) {
     this.identity = `${dev}:${ino}`;
-    this.mountID = mountID;
     this.hasFewEntries = size > 0 && size <= fewEntriesBytes;
   }
 

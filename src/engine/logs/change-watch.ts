@@ -3,16 +3,16 @@ import { UserError, hasCode } from '../../errors.ts';
 
 /** Reports changes to files in some directories, from inotify. */
 export class ChangeWatch {
-  readonly #watchers: FSWatcher[] = [];
-  #changed = false;
-  #error: Error | undefined;
-  #wake: (() => void) | undefined;
+  private readonly watchers: FSWatcher[] = [];
+  private changed = false;
+  private error: Error | undefined;
+  private wakeUp: (() => void) | undefined;
   /** True if a file was added, removed or renamed since the last reset to false. */
   entriesChanged = false;
 
   constructor(directories: Iterable<string>) {
     try {
-      for (const directory of directories) this.#watch(directory);
+      for (const directory of directories) this.watch(directory);
     } catch (error) {
       this.close();
       throw watchFailure(error);
@@ -21,36 +21,36 @@ export class ChangeWatch {
 
   /** Resolves at the first change since the last call, at once if there was one. Rejects if watching failed. */
   async next(): Promise<void> {
-    if (!this.#changed) {
+    if (!this.changed) {
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        this.wakeUp = resolve;
       });
     }
-    this.#changed = false;
-    if (this.#error !== undefined) throw watchFailure(this.#error);
+    this.changed = false;
+    if (this.error !== undefined) throw watchFailure(this.error);
   }
 
   /** Resolves `next` as a change does. */
   wake(): void {
-    this.#changed = true;
-    this.#wake?.();
-    this.#wake = undefined;
+    this.changed = true;
+    this.wakeUp?.();
+    this.wakeUp = undefined;
   }
 
   close(): void {
-    for (const watcher of this.#watchers) watcher.close();
+    for (const watcher of this.watchers) watcher.close();
   }
 
-  #watch(directory: string): void {
+  private watch(directory: string): void {
     const watcher = watch(directory, (eventType) => {
       if (eventType === 'rename') this.entriesChanged = true;
       this.wake();
     });
     watcher.on('error', (error) => {
-      this.#error = error;
+      this.error = error;
       this.wake();
     });
-    this.#watchers.push(watcher);
+    this.watchers.push(watcher);
   }
 }
 

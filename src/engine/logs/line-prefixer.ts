@@ -10,14 +10,14 @@ interface Options {
 
 /** Prefixes each line. Holds back incomplete lines, so that lines of several logs do not mix. */
 export class LinePrefixer {
-  readonly #prefix: Buffer;
-  readonly #guard: (line: Buffer) => Buffer;
-  #held: Buffer[] = [];
-  #heldBytes = 0;
+  private readonly prefix: Buffer;
+  private readonly guard: (line: Buffer) => Buffer;
+  private held: Buffer[] = [];
+  private heldBytes = 0;
 
   constructor(prefix: string, { guard = (line) => line }: Options = {}) {
-    this.#prefix = Buffer.from(prefix);
-    this.#guard = guard;
+    this.prefix = Buffer.from(prefix);
+    this.guard = guard;
   }
 
   /** Returns the lines that `bytes` completes. */
@@ -25,42 +25,42 @@ export class LinePrefixer {
     const parts: Buffer[] = [];
     let start = 0;
     for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, start)) {
-      this.#hold(bytes.subarray(start, end));
-      parts.push(...this.#line(), lineEnd);
+      this.hold(bytes.subarray(start, end));
+      parts.push(...this.line(), lineEnd);
       start = end + 1;
     }
     // A copy, because the caller may use its buffer again.
-    if (start < bytes.length) this.#hold(Buffer.from(bytes.subarray(start)));
-    if (this.#heldBytes > maxHeld) parts.push(...this.#part(), lineEnd);
+    if (start < bytes.length) this.hold(Buffer.from(bytes.subarray(start)));
+    if (this.heldBytes > maxHeld) parts.push(...this.part(), lineEnd);
     return Buffer.concat(parts);
   }
 
   /** Returns the incomplete last line. */
   rest(): Buffer {
-    return this.#heldBytes === 0 ? Buffer.alloc(0) : Buffer.concat(this.#line());
+    return this.heldBytes === 0 ? Buffer.alloc(0) : Buffer.concat(this.line());
   }
 
-  #hold(bytes: Buffer): void {
-    this.#held.push(bytes);
-    this.#heldBytes += bytes.length;
+  private hold(bytes: Buffer): void {
+    this.held.push(bytes);
+    this.heldBytes += bytes.length;
   }
 
-  #line(): Buffer[] {
-    return [this.#prefix, this.#guard(this.#take())];
+  private line(): Buffer[] {
+    return [this.prefix, this.guard(this.take())];
   }
 
   /** What is there of a line, up to its last whole character. */
-  #part(): Buffer[] {
-    const held = this.#take();
+  private part(): Buffer[] {
+    const held = this.take();
     const end = endOfCharacters(held);
-    if (end < held.length) this.#hold(held.subarray(end));
-    return [this.#prefix, this.#guard(held.subarray(0, end))];
+    if (end < held.length) this.hold(held.subarray(end));
+    return [this.prefix, this.guard(held.subarray(0, end))];
   }
 
-  #take(): Buffer {
-    const held = Buffer.concat(this.#held);
-    this.#held = [];
-    this.#heldBytes = 0;
+  private take(): Buffer {
+    const held = Buffer.concat(this.held);
+    this.held = [];
+    this.heldBytes = 0;
     return held;
   }
 }

@@ -18,34 +18,32 @@ const newline = 0x0a;
 
 /** Turns log lines into output bytes. kubelet: cri-client logs.go logWriter */
 export class LogFormatter {
-  readonly #options: LogFormatOptions;
-  #bytesLeft: number;
-  #atLineStart = true;
+  private bytesLeft: number;
+  private atLineStart = true;
 
-  constructor(options: LogFormatOptions) {
-    this.#options = options;
-    this.#bytesLeft = options.limitBytes ?? Infinity;
+  constructor(private readonly options: LogFormatOptions) {
+    this.bytesLeft = options.limitBytes ?? Infinity;
   }
 
   /** True once the byte limit is reached. */
   get isFull(): boolean {
-    return this.#bytesLeft <= 0;
+    return this.bytesLeft <= 0;
   }
 
   /** The output for `line`. Empty if the line is too old, of the other stream, or the limit is reached. */
   format(line: LogLine): Buffer {
-    const { stream, timestamps = false } = this.#options;
-    const withTime = timestamps && this.#atLineStart;
+    const { stream, timestamps = false } = this.options;
+    const withTime = timestamps && this.atLineStart;
     // Lines that are left out count too, as in the kubelet.
-    this.#atLineStart = line.log.length === 0 || line.log.at(-1) === newline;
-    if (this.#isTooOld(line) || (stream !== undefined && line.stream !== stream)) return Buffer.alloc(0);
+    this.atLineStart = line.log.length === 0 || line.log.at(-1) === newline;
+    if (this.isTooOld(line) || (stream !== undefined && line.stream !== stream)) return Buffer.alloc(0);
     const whole = withTime ? Buffer.concat([Buffer.from(`${line.timestamp} `), line.log]) : line.log;
-    const bytes = whole.length > this.#bytesLeft ? whole.subarray(0, this.#bytesLeft) : whole;
-    this.#bytesLeft -= bytes.length;
+    const bytes = whole.length > this.bytesLeft ? whole.subarray(0, this.bytesLeft) : whole;
+    this.bytesLeft -= bytes.length;
     return bytes;
   }
-  #isTooOld({ timestamp }: LogLine): boolean {
-    const { sinceMs, sinceExtraNs = 0 } = this.#options;
+  private isTooOld({ timestamp }: LogLine): boolean {
+    const { sinceMs, sinceExtraNs = 0 } = this.options;
     if (sinceMs === undefined) return false;
     const ms = Date.parse(timestamp);
     return ms < sinceMs || (ms === sinceMs && nanosecondsOf(timestamp) < sinceExtraNs);

@@ -205,93 +205,92 @@ async function skipTo(trail: LogTrail, file: LogFile): Promise<boolean> {
 
 /** Reads one log file at a time, and keeps formatting state across files. */
 class LogReader {
-  readonly #formatter: LogFormatter;
-  readonly #sink: LogSink;
-  readonly #options: ReadLogsOptions;
-  #trail: LogTrail | undefined;
+  private readonly formatter: LogFormatter;
+  private trail: LogTrail | undefined;
   /** The trail that was followed until the last call. It holds the file open. */
-  #followedTrail: LogTrail | undefined;
-  #isFollowing = false;
-  #file: LogFile | undefined;
+  private followedTrail: LogTrail | undefined;
+  private isFollowing = false;
+  private file: LogFile | undefined;
   /** Bytes of the file that are left to read. */
-  #bytesLeft = Infinity;
+  private bytesLeft = Infinity;
   /** Bytes of the file that were read, without those before a tail. */
-  #bytesRead = 0;
-  #linesLeft = Infinity;
-  #format: LogFormat | undefined;
+  private bytesRead = 0;
+  private linesLeft = Infinity;
+  private format: LogFormat | undefined;
   /** The start of a line that is not complete yet. */
-  #incomplete: Buffer = Buffer.alloc(0);
-  #output: { stream: 'stdout' | 'stderr'; parts: Buffer[] }[] = [];
+  private incomplete: Buffer = Buffer.alloc(0);
+  private output: { stream: 'stdout' | 'stderr'; parts: Buffer[] }[] = [];
 
-  constructor(options: ReadLogsOptions, sink: LogSink) {
-    this.#formatter = new LogFormatter(options);
-    this.#sink = sink;
-    this.#options = options;
+  constructor(
+    private readonly options: ReadLogsOptions,
+    private readonly sink: LogSink,
+  ) {
+    this.formatter = new LogFormatter(options);
   }
 
   get path(): string {
-    return this.#trail?.path ?? this.#options.path;
+    return this.trail?.path ?? this.options.path;
   }
 
   get isFull(): boolean {
-    return this.#formatter.isFull || this.#linesLeft === 0;
+    return this.formatter.isFull || this.linesLeft === 0;
   }
 
   /** Begins with the log of another instance. */
   async open(path: string, tail: Pick<ReadLogsOptions, 'tailLines' | 'tailBytes'> = {}): Promise<void> {
     await this.close();
-    this.#format = undefined;
-    const { follow = false, lastCall } = this.#options;
-    this.#isFollowing = follow && lastCall?.aborted !== true;
-    this.#trail = await LogTrail.open(path, tail).catch((error: unknown) => {
+    this.format = undefined;
+    const { follow = false, lastCall } = this.options;
+    this.isFollowing = follow && lastCall?.aborted !== true;
+    this.trail = await LogTrail.open(path, tail).catch((error: unknown) => {
       throw openFailure(path, error);
     });
     // Without `follow`, lines written while the tail is read are left out.
-    this.#linesLeft = tail.tailLines === undefined || this.#isFollowing ? Infinity : tail.tailLines;
+    this.linesLeft = tail.tailLines === undefined || this.isFollowing ? Infinity : tail.tailLines;
   }
 
   async close(): Promise<void> {
-    await this.#trail?.close();
-    await this.#followedTrail?.close();
-    this.#trail = undefined;
-    this.#followedTrail = undefined;
-    this.#file = undefined;
+    await this.trail?.close();
+    await this.followedTrail?.close();
+    this.trail = undefined;
+    this.followedTrail = undefined;
+    this.file = undefined;
   }
 
   /** From now on the log ends where it ends now. What is written and rotated later is left out. */
   async stopFollowing(): Promise<void> {
-    const file = this.#file;
+    const file = this.file;
     if (file === undefined) return;
-    if (!file.isCompressed) this.#bytesLeft = (await file.file.stat()).size - this.#bytesRead;
+    if (!file.isCompressed) this.bytesLeft = (await file.file.stat()).size - this.bytesRead;
     const rest = await trailAfter(this.path, file).catch((error: unknown) => {
       // The log is deleted and does not grow any more. Its open files can still be read.
       if (hasCode(error, 'ENOENT')) return undefined;
       throw error;
     });
     if (rest === undefined) return;
-    this.#isFollowing = false;
-    this.#followedTrail = this.#trail;
-    this.#trail = rest;
+    this.isFollowing = false;
+    this.followedTrail = this.trail;
+    this.trail = rest;
   }
 
   /** Moves to the next file, after the rest of this one. Resolves with false if there is none. */
   async nextFile({ isFollowing }: { isFollowing: boolean }): Promise<boolean> {
-    const previous = this.#file;
-    const next = await this.#trail?.next({ isFollowing });
+    const previous = this.file;
+    const next = await this.trail?.next({ isFollowing });
     if (next === undefined) return false;
     if (previous !== undefined) {
       await this.readToEnd({ last: true });
       await previous.close();
     }
-    this.#file = next;
-    this.#bytesRead = 0;
-    this.#bytesLeft = isFollowing || this.#isFollowing ? Infinity : (this.#trail?.sizeAtOpening ?? Infinity);
+    this.file = next;
+    this.bytesRead = 0;
+    this.bytesLeft = isFollowing || this.isFollowing ? Infinity : (this.trail?.sizeAtOpening ?? Infinity);
     return true;
   }
 
   /** True if the path is now another, non-empty file. */
   async isReplaced(): Promise<boolean> {
-    return (await this.#trail?.isReplaced()) === true;
+    return (await this.trail?.isReplaced()) === true;
   }
 
   /**
@@ -299,80 +298,80 @@ class LogReader {
    * newline; the file does not grow then.
    */
   async readToEnd({ last = false } = {}): Promise<void> {
-    while (!this.isFull && (last || this.#options.lastCall?.aborted !== true)) {
-      this.#options.signal?.throwIfAborted();
-      const bytes = await this.#readBlock();
+    while (!this.isFull && (last || this.options.lastCall?.aborted !== true)) {
+      this.options.signal?.throwIfAborted();
+      const bytes = await this.readBlock();
       if (bytes.length === 0) break;
-      this.#takeLines(bytes);
-      await this.#flush();
+      this.takeLines(bytes);
+      await this.flush();
     }
-    if (!last || this.isFull || this.#incomplete.length === 0) return;
-    const line = this.#incomplete;
-    this.#incomplete = Buffer.alloc(0);
-    this.#takeLine(line);
-    await this.#flush();
+    if (!last || this.isFull || this.incomplete.length === 0) return;
+    const line = this.incomplete;
+    this.incomplete = Buffer.alloc(0);
+    this.takeLine(line);
+    await this.flush();
   }
 
-  async #readBlock(): Promise<Buffer> {
-    if (this.#file === undefined || this.#bytesLeft <= 0) return Buffer.alloc(0);
+  private async readBlock(): Promise<Buffer> {
+    if (this.file === undefined || this.bytesLeft <= 0) return Buffer.alloc(0);
     try {
-      const block = await this.#file.read(() => {
-        this.#incomplete = Buffer.alloc(0);
-        this.#bytesRead = 0;
+      const block = await this.file.read(() => {
+        this.incomplete = Buffer.alloc(0);
+        this.bytesRead = 0;
       });
-      const bytes = block.subarray(0, this.#bytesLeft);
-      this.#bytesRead += bytes.length;
-      this.#bytesLeft -= bytes.length;
+      const bytes = block.subarray(0, this.bytesLeft);
+      this.bytesRead += bytes.length;
+      this.bytesLeft -= bytes.length;
       return bytes;
     } catch (error) {
       if (!(error instanceof DamagedLog)) throw error;
-      this.#options.onProblem?.(`${this.#file.path} is damaged, the rest of it is left out: ${error.message}`);
-      this.#bytesLeft = 0;
-      this.#incomplete = Buffer.alloc(0);
+      this.options.onProblem?.(`${this.file.path} is damaged, the rest of it is left out: ${error.message}`);
+      this.bytesLeft = 0;
+      this.incomplete = Buffer.alloc(0);
       return Buffer.alloc(0);
     }
   }
 
-  #takeLines(bytes: Buffer): void {
+  private takeLines(bytes: Buffer): void {
     let start = 0;
     for (let end = bytes.indexOf(newline); end >= 0 && !this.isFull; end = bytes.indexOf(newline, start)) {
       const rest = bytes.subarray(start, end + 1);
-      this.#takeLine(this.#incomplete.length === 0 ? rest : Buffer.concat([this.#incomplete, rest]));
-      this.#incomplete = Buffer.alloc(0);
+      this.takeLine(this.incomplete.length === 0 ? rest : Buffer.concat([this.incomplete, rest]));
+      this.incomplete = Buffer.alloc(0);
       start = end + 1;
     }
-    const rest = bytes.subarray(start, start + maxEntryBytes - this.#incomplete.length);
-    if (rest.length > 0) this.#incomplete = Buffer.concat([this.#incomplete, rest]);
+    const rest = bytes.subarray(start, start + maxEntryBytes - this.incomplete.length);
+    if (rest.length > 0) this.incomplete = Buffer.concat([this.incomplete, rest]);
   }
 
-  #takeLine(line: Buffer): void {
-    const file = this.#file;
+  private takeLine(line: Buffer): void {
+    const file = this.file;
     if (file !== undefined && file.linesToSkip > 0) {
       file.linesToSkip -= 1;
       return;
     }
-    const parsed = parseLogLine(line, this.#format);
+    const parsed = parseLogLine(line, this.format);
     if (parsed === undefined) {
       // The first line decides the format. Later damaged lines are left out, and those of rotated files.
-      if (this.#format !== undefined || file?.path !== this.path) return;
+      if (this.format !== undefined || file?.path !== this.path) return;
       throw new UnknownLogFormat(this.path, line);
     }
-    this.#format = parsed.format;
-    this.#linesLeft -= 1;
-    const bytes = this.#formatter.format(parsed);
+    this.format = parsed.format;
+    this.linesLeft -= 1;
+    const bytes = this.formatter.format(parsed);
     if (bytes.length === 0) return;
     const stream = parsed.stream === 'stderr' ? 'stderr' : 'stdout';
-    const latest = this.#output.at(-1);
+    const latest = this.output.at(-1);
     if (latest?.stream === stream) latest.parts.push(bytes);
-    else this.#output.push({ stream, parts: [bytes] });
+    else this.output.push({ stream, parts: [bytes] });
   }
 
-  async #flush(): Promise<void> {
-    const output = this.#output;
-    this.#output = [];
+  private async flush(): Promise<void> {
+    const output = this.output;
+    this.output = [];
     // Copied first, because the block is reused for the next read.
     for (const { bytes, stream } of output.map((run) => ({ bytes: Buffer.concat(run.parts), stream: run.stream }))) {
-      await this.#sink(bytes, stream);
+      await this.sink(bytes, stream);
     }
   }
 }

@@ -9,34 +9,32 @@ interface Options {
 
 /** A log file with one writer. Only root can read it. It never takes more than twice `maxBytes`. */
 export class RotatingFile {
-  readonly #options: Options;
-  #fd: number;
-  #bytes: number;
+  private fd: number;
+  private bytes: number;
 
   /** Throws a `UserError` if the path is not a regular file. */
-  constructor(options: Options) {
-    this.#options = options;
-    this.#fd = openLog(options.path);
-    this.#bytes = fstatSync(this.#fd).size;
+  constructor(private readonly options: Options) {
+    this.fd = openLog(options.path);
+    this.bytes = fstatSync(this.fd).size;
   }
 
   /** Drops the text if the disk is full or broken, because logging must not end the agent. */
   write(text: string): void {
     try {
-      if (this.#bytes >= this.#options.maxBytes) this.#rotate();
-      this.#bytes += writeSync(this.#fd, text);
+      if (this.bytes >= this.options.maxBytes) this.rotate();
+      this.bytes += writeSync(this.fd, text);
     } catch {
       // See above.
     }
   }
 
-  #rotate(): void {
-    const { path } = this.#options;
+  private rotate(): void {
+    const { path } = this.options;
     renameSync(path, `${path}.1`);
     const fd = openLog(path);
-    closeSync(this.#fd);
-    this.#fd = fd;
-    this.#bytes = 0;
+    closeSync(this.fd);
+    this.fd = fd;
+    this.bytes = 0;
   }
 }
 

@@ -29,77 +29,75 @@ interface Options {
 
 /** Lines for a reader. If the reader does not read, the log keeps lines up to a limit, and drops the next ones. */
 export class StreamLog {
-  readonly #options: Options;
-  readonly #fd: number;
-  #unwritten: Buffer[] = [];
-  #unwrittenBytes = 0;
-  #dropped = 0;
-  #retry: NodeJS.Timeout | undefined;
+  private readonly fd: number;
+  private unwritten: Buffer[] = [];
+  private unwrittenBytes = 0;
+  private dropped = 0;
+  private retry: NodeJS.Timeout | undefined;
 
-  constructor(options: Options) {
-    this.#options = options;
-    this.#fd = openWithoutWaits(options.fd);
+  constructor(private readonly options: Options) {
+    this.fd = openWithoutWaits(options.fd);
     process.once('exit', () => {
-      this.#finish();
+      this.finish();
     });
   }
 
   write(text: string): void {
     const line = Buffer.from(text);
-    if (this.#dropped > 0 || this.#unwrittenBytes + line.length > this.#options.maxBytes) {
-      this.#dropped += 1;
+    if (this.dropped > 0 || this.unwrittenBytes + line.length > this.options.maxBytes) {
+      this.dropped += 1;
       return;
     }
-    this.#unwritten.push(line);
-    this.#unwrittenBytes += line.length;
-    if (this.#retry === undefined) this.flush();
+    this.unwritten.push(line);
+    this.unwrittenBytes += line.length;
+    if (this.retry === undefined) this.flush();
   }
 
   /** Writes what the reader accepts now. Returns true if nothing is left. */
   flush(): boolean {
-    for (let [line] = this.#unwritten; line !== undefined; [line] = this.#unwritten) {
-      const bytes = this.#writeSome(line);
-      this.#unwrittenBytes -= bytes;
-      if (bytes === line.length) this.#unwritten.shift();
-      else if (bytes > 0) this.#unwritten[0] = line.subarray(bytes);
-      else return this.#tryLater();
+    for (let [line] = this.unwritten; line !== undefined; [line] = this.unwritten) {
+      const bytes = this.writeSome(line);
+      this.unwrittenBytes -= bytes;
+      if (bytes === line.length) this.unwritten.shift();
+      else if (bytes > 0) this.unwritten[0] = line.subarray(bytes);
+      else return this.tryLater();
     }
-    clearTimeout(this.#retry);
-    this.#retry = undefined;
-    if (this.#dropped > 0) this.#reportDropped();
-    return this.#unwritten.length === 0;
+    clearTimeout(this.retry);
+    this.retry = undefined;
+    if (this.dropped > 0) this.reportDropped();
+    return this.unwritten.length === 0;
   }
 
   /** Returns 0 if the reader does not read. A line for a reader that has ended counts as written. */
-  #writeSome(line: Buffer): number {
+  private writeSome(line: Buffer): number {
     try {
-      return writeSync(this.#fd, line);
+      return writeSync(this.fd, line);
     } catch (error) {
       return hasCode(error, 'EAGAIN') ? 0 : line.length;
     }
   }
 
-  #tryLater(): false {
-    this.#retry ??= setTimeout(() => {
-      this.#retry = undefined;
+  private tryLater(): false {
+    this.retry ??= setTimeout(() => {
+      this.retry = undefined;
       this.flush();
     }, retryMs).unref();
     return false;
   }
 
   /** The report is a line too. */
-  #reportDropped(): void {
-    const lines = this.#dropped;
-    this.#dropped = 0;
-    this.#options.onDropped(lines);
+  private reportDropped(): void {
+    const lines = this.dropped;
+    this.dropped = 0;
+    this.options.onDropped(lines);
   }
 
-  #finish(): void {
+  private finish(): void {
     const nobodyWakes = new Int32Array(new SharedArrayBuffer(4));
     const endsAt = performance.now() + endMs;
-    let [left, quietEndsAt] = [this.#unwrittenBytes, performance.now() + quietEndMs];
+    let [left, quietEndsAt] = [this.unwrittenBytes, performance.now() + quietEndMs];
     while (!this.flush() && performance.now() < Math.min(endsAt, quietEndsAt)) {
-      if (this.#unwrittenBytes < left) [left, quietEndsAt] = [this.#unwrittenBytes, performance.now() + quietEndMs];
+      if (this.unwrittenBytes < left) [left, quietEndsAt] = [this.unwrittenBytes, performance.now() + quietEndMs];
       Atomics.wait(nobodyWakes, 0, 0, endRetryMs);
     }
   }

@@ -7,18 +7,18 @@ const maxBytes = 1024 * 1024;
 
 /** The users of a token file. Keeps no token, only their hashes, so that a lookup takes the same time for all. */
 export class TokenUsers {
-  readonly #byHash: ReadonlyMap<string, User>;
+  private readonly byHash: ReadonlyMap<string, User>;
 
   constructor(users: ReadonlyMap<string, User>) {
-    this.#byHash = new Map([...users].map(([token, user]) => [hashOf(token), user]));
+    this.byHash = new Map([...users].map(([token, user]) => [hashOf(token), user]));
   }
 
   get isEmpty(): boolean {
-    return this.#byHash.size === 0;
+    return this.byHash.size === 0;
   }
 
   userOf(token: string): User | undefined {
-    return this.#byHash.get(hashOf(token));
+    return this.byHash.get(hashOf(token));
   }
 }
 

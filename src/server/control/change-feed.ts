@@ -37,93 +37,90 @@ interface Known {
  * until it has read its last line. Then it gets all changes in one line. Costs nothing without readers.
  */
 export class ChangeFeed {
-  readonly #deps: Deps;
-  readonly #readers = new Map<ServerResponse, Known>();
-  #engine: EngineView | undefined;
-  #unsubscribe = (): void => undefined;
-  #cancelBeat = (): void => undefined;
-  #events: KubeletEvent[] = [];
-  #eventCount = 0;
-  #isSoon = false;
-  #earliestMonotonic = 0;
+  private readonly readers = new Map<ServerResponse, Known>();
+  private engine: EngineView | undefined;
+  private unsubscribe = (): void => undefined;
+  private cancelBeat = (): void => undefined;
+  private events: KubeletEvent[] = [];
+  private eventCount = 0;
+  private isSoon = false;
+  private earliestMonotonic = 0;
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: Deps) {}
 
   /** Sends lines until the reader disconnects. */
   add(engine: EngineView, response: ServerResponse): void {
-    if (this.#readers.size === 0) this.#begin(engine);
+    if (this.readers.size === 0) this.begin(engine);
     const snapshot = engine.snapshot();
-    this.#readers.set(response, { snapshot, nextEvent: this.#eventCount });
+    this.readers.set(response, { snapshot, nextEvent: this.eventCount });
     response.write(bytesOf({ whole: { pid: process.pid, ...snapshot } }));
-    response.on('drain', this.#wanted).once('close', () => {
-      this.#readers.delete(response);
-      if (this.#readers.size === 0) this.#end();
+    response.on('drain', this.wanted).once('close', () => {
+      this.readers.delete(response);
+      if (this.readers.size === 0) this.end();
     });
   }
 
-  #begin(engine: EngineView): void {
-    this.#engine = engine;
-    this.#unsubscribe = engine.subscribe((event) => {
-      this.#events.push(event);
-      this.#eventCount += 1;
+  private begin(engine: EngineView): void {
+    this.engine = engine;
+    this.unsubscribe = engine.subscribe((event) => {
+      this.events.push(event);
+      this.eventCount += 1;
       // Not one by one, because each removal moves the rest.
-      if (this.#events.length > 2 * maxEvents) this.#events.splice(0, maxEvents);
-      this.#wanted();
+      if (this.events.length > 2 * maxEvents) this.events.splice(0, maxEvents);
+      this.wanted();
     });
-    this.#schedule(beatMs);
+    this.schedule(beatMs);
   }
 
-  #end(): void {
-    this.#unsubscribe();
-    this.#cancelBeat();
-    this.#engine = undefined;
-    this.#events = [];
-    this.#isSoon = false;
+  private end(): void {
+    this.unsubscribe();
+    this.cancelBeat();
+    this.engine = undefined;
+    this.events = [];
+    this.isSoon = false;
   }
 
-  readonly #wanted = (): void => {
-    if (this.#isSoon || this.#engine === undefined) return;
-    this.#isSoon = true;
-    this.#schedule(Math.max(0, this.#earliestMonotonic - this.#deps.clock.monotonic()));
+  private readonly wanted = (): void => {
+    if (this.isSoon || this.engine === undefined) return;
+    this.isSoon = true;
+    this.schedule(Math.max(0, this.earliestMonotonic - this.deps.clock.monotonic()));
   };
 
-  #schedule(ms: number): void {
-    this.#cancelBeat();
-    this.#cancelBeat = this.#deps.clock.after(ms, this.#beat);
+  private schedule(ms: number): void {
+    this.cancelBeat();
+    this.cancelBeat = this.deps.clock.after(ms, this.beat);
   }
 
-  readonly #beat = (): void => {
-    const { clock } = this.#deps;
+  private readonly beat = (): void => {
+    const { clock } = this.deps;
     const begunMonotonic = clock.monotonic();
-    const readers = [...this.#readers].filter(([response]) => !response.writableNeedDrain);
-    if (this.#engine !== undefined && readers.length > 0) this.#sendTo(readers, this.#engine.snapshot());
+    const readers = [...this.readers].filter(([response]) => !response.writableNeedDrain);
+    if (this.engine !== undefined && readers.length > 0) this.sendTo(readers, this.engine.snapshot());
     const endMonotonic = clock.monotonic();
     const shareMs = pausePerBeat * (endMonotonic - begunMonotonic);
     const pauseMs = Math.min(longestPauseMs, Math.max(shortestPauseMs, shareMs));
-    this.#earliestMonotonic = endMonotonic + pauseMs;
-    this.#isSoon = false;
-    this.#schedule(Math.max(beatMs, pauseMs));
+    this.earliestMonotonic = endMonotonic + pauseMs;
+    this.isSoon = false;
+    this.schedule(Math.max(beatMs, pauseMs));
   };
 
-  #sendTo(readers: [ServerResponse, Known][], snapshot: EngineSnapshot): void {
+  private sendTo(readers: [ServerResponse, Known][], snapshot: EngineSnapshot): void {
     // Readers that keep up know the same, so their line is made once.
     const lines = new Map<EngineSnapshot, Buffer>();
     for (const [response, known] of readers) {
-      const line = lines.get(known.snapshot) ?? bytesOf(this.#lineFor(known, snapshot));
+      const line = lines.get(known.snapshot) ?? bytesOf(this.lineFor(known, snapshot));
       lines.set(known.snapshot, line);
-      this.#readers.set(response, { snapshot, nextEvent: this.#eventCount });
+      this.readers.set(response, { snapshot, nextEvent: this.eventCount });
       response.write(line);
     }
-    const firstNeeded = Math.min(...[...this.#readers.values()].map(({ nextEvent }) => nextEvent));
-    this.#events = this.#events.slice(this.#events.length - Math.min(this.#eventCount - firstNeeded, maxEvents));
+    const firstNeeded = Math.min(...[...this.readers.values()].map(({ nextEvent }) => nextEvent));
+    this.events = this.events.slice(this.events.length - Math.min(this.eventCount - firstNeeded, maxEvents));
   }
 
-  #lineFor({ snapshot: before, nextEvent }: Known, snapshot: EngineSnapshot): ChangeLine {
-    const missed = this.#eventCount - nextEvent;
-    if (missed > this.#events.length) return { whole: { pid: process.pid, ...snapshot } };
-    return computeChange(before, snapshot, missed === 0 ? [] : this.#events.slice(-missed));
+  private lineFor({ snapshot: before, nextEvent }: Known, snapshot: EngineSnapshot): ChangeLine {
+    const missed = this.eventCount - nextEvent;
+    if (missed > this.events.length) return { whole: { pid: process.pid, ...snapshot } };
+    return computeChange(before, snapshot, missed === 0 ? [] : this.events.slice(-missed));
   }
 }
 

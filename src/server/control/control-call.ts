@@ -120,79 +120,78 @@ async function whileAgentResponds<T>(asked: Call, exchange: Exchange, work: () =
 
 /** Polls the agent for its identity. Reports when it is stuck. */
 class AgentWatch {
-  readonly #asked: Call;
-  readonly #timings: Timings;
-  readonly #onSilent: (error: Error) => void;
-  #timer: NodeJS.Timeout;
-  #ping: Exchange | undefined;
-  #isOver = false;
-  #progress: ProgressWatch | undefined;
-  #busySinceMs: number | undefined;
+  private readonly timings: Timings;
+  private timer: NodeJS.Timeout;
+  private ping: Exchange | undefined;
+  private isOver = false;
+  private progress: ProgressWatch | undefined;
+  private busySinceMs: number | undefined;
 
-  constructor(asked: Call, onSilent: (error: Error) => void) {
-    this.#asked = asked;
-    this.#timings = asked.timings ?? defaultTimings;
-    this.#onSilent = onSilent;
-    this.#timer = this.#later();
+  constructor(
+    private readonly asked: Call,
+    private readonly onSilent: (error: Error) => void,
+  ) {
+    this.timings = asked.timings ?? defaultTimings;
+    this.timer = this.later();
   }
 
   stop(): void {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-    this.#ping?.destroy();
+    this.isOver = true;
+    clearTimeout(this.timer);
+    this.ping?.destroy();
   }
 
   /** A method, because the compiler does not know that it changes during a wait. */
-  #stopped(): boolean {
-    return this.#isOver;
+  private stopped(): boolean {
+    return this.isOver;
   }
 
-  #later(): NodeJS.Timeout {
-    return setTimeout(() => void this.#look(), this.#timings.pingAfterMs).unref();
+  private later(): NodeJS.Timeout {
+    return setTimeout(() => void this.look(), this.timings.pingAfterMs).unref();
   }
 
-  async #look(): Promise<void> {
-    const { socketPath } = this.#asked;
+  private async look(): Promise<void> {
+    const { socketPath } = this.asked;
     const agent = await readAgentProcess(socketPath);
-    this.#progress ??= agent && new ProgressWatch(agent);
-    await this.#progress?.hasProgressed();
-    if (this.#stopped()) return;
+    this.progress ??= agent && new ProgressWatch(agent);
+    await this.progress?.hasProgressed();
+    if (this.stopped()) return;
     const ping = start({ socketPath, method: 'GET', path: '/v1/agent' });
-    this.#ping = ping;
+    this.ping = ping;
     const late = new Error('no answer in time');
     // On a busy machine this process may be late, not the agent: an answer that has come is read before.
     const giveUp = (): void =>
       void setImmediate(() => {
         ping.destroy(late);
       });
-    this.#timer = setTimeout(giveUp, this.#timings.answerMs - this.#timings.pingAfterMs);
+    this.timer = setTimeout(giveUp, this.timings.answerMs - this.timings.pingAfterMs);
     try {
       const status = await statusOf({ socketPath }, ping);
       // If the agent has ended, so has the connection of the work.
-      this.#busySinceMs = undefined;
-      if (!this.#isOver && status !== undefined) this.#timer = this.#later();
+      this.busySinceMs = undefined;
+      if (!this.isOver && status !== undefined) this.timer = this.later();
     } catch (error) {
-      if (this.#isOver) return;
-      if (error !== late) this.#onSilent(error as Error);
-      else await this.#late(agent);
+      if (this.isOver) return;
+      if (error !== late) this.onSilent(error as Error);
+      else await this.late(agent);
     } finally {
       ping.destroy();
     }
   }
 
   /** The agent has not said who it is. It may be stuck, or busy on a busy machine. */
-  async #late(agent: ProcessIdentity | undefined): Promise<void> {
-    const { socketPath, onBusy } = this.#asked;
-    const isBusy = (await this.#progress?.hasProgressed()) === true;
+  private async late(agent: ProcessIdentity | undefined): Promise<void> {
+    const { socketPath, onBusy } = this.asked;
+    const isBusy = (await this.progress?.hasProgressed()) === true;
     const now = performance.now();
-    this.#busySinceMs ??= now;
-    if (this.#isOver) return;
-    if (!isBusy || agent === undefined || onBusy === undefined || now - this.#busySinceMs > this.#timings.busyMs) {
-      this.#onSilent(await AgentSilentError.of(socketPath, { isBusy }));
+    this.busySinceMs ??= now;
+    if (this.isOver) return;
+    if (!isBusy || agent === undefined || onBusy === undefined || now - this.busySinceMs > this.timings.busyMs) {
+      this.onSilent(await AgentSilentError.of(socketPath, { isBusy }));
       return;
     }
     onBusy(agent);
-    this.#timer = this.#later();
+    this.timer = this.later();
   }
 }
 

@@ -14,34 +14,34 @@ export interface Request {
 export class Exchange {
   /** The error that `destroy` got. */
   reason: Error | undefined;
-  readonly #request: ClientRequest;
-  readonly #response: Promise<IncomingMessage>;
+  private readonly request: ClientRequest;
+  private readonly response: Promise<IncomingMessage>;
 
   constructor({ socketPath, method, path, body, clientName }: Request) {
     const length = method === 'GET' ? {} : { 'content-length': body?.length ?? 0 };
     const headers = { 'user-agent': clientName, ...length };
-    this.#request = request({ socketPath, method, path, agent: false, headers });
-    this.#response = new Promise((resolve, reject) => {
-      this.#request.once('response', resolve).on('error', reject);
-      this.#request.once('close', () => {
+    this.request = request({ socketPath, method, path, agent: false, headers });
+    this.response = new Promise((resolve, reject) => {
+      this.request.once('response', resolve).on('error', reject);
+      this.request.once('close', () => {
         reject(this.reason ?? new Error('the connection was closed'));
       });
     });
     // An error must not end the process, even if nothing reads.
-    this.#response.catch(() => undefined);
-    this.#request.end(body);
+    this.response.catch(() => undefined);
+    this.request.end(body);
   }
 
   /** Resolves at the end of the headers. Rejects with the error of the connection, of the response, or of `destroy`. */
   async status(): Promise<number> {
-    const { statusCode = 0 } = await this.#response;
+    const { statusCode = 0 } = await this.response;
     return statusCode;
   }
 
   /** Yields the body. Rejects as `status`. */
   async *body(): AsyncGenerator<Buffer, void> {
     try {
-      yield* (await this.#response) as AsyncIterable<Buffer>;
+      yield* (await this.response) as AsyncIterable<Buffer>;
     } catch (error) {
       throw this.reason ?? error;
     }
@@ -49,13 +49,13 @@ export class Exchange {
 
   /** Destroys the exchange if no byte arrives for this long. */
   setTimeout(ms: number): void {
-    this.#request.setTimeout(ms, () => {
+    this.request.setTimeout(ms, () => {
       this.destroy(new Error('no further data arrived'));
     });
   }
 
   destroy(reason?: Error): void {
     this.reason ??= reason;
-    this.#request.destroy(reason);
+    this.request.destroy(reason);
   }
 }

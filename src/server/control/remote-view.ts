@@ -23,12 +23,11 @@ const maxSampleAgeMs = 4000;
  * again.
  */
 export class RemoteView implements RemoteEngineView {
-  readonly #deps: Deps;
-  readonly #closed = new AbortController();
-  readonly #listeners = new Set<(event: KubeletEvent) => void>();
-  #snapshot: EngineSnapshot;
-  #answeredAt: number;
-  #silence: Silence | undefined;
+  private readonly closed = new AbortController();
+  private readonly listeners = new Set<(event: KubeletEvent) => void>();
+  private latest: EngineSnapshot;
+  private answeredAt: number;
+  private currentSilence: Silence | undefined;
 
   /**
    * Resolves with the first snapshot, or with undefined if no agent runs. Rejects with a `UserError` while the agent
@@ -44,28 +43,27 @@ export class RemoteView implements RemoteEngineView {
   }
 
   private constructor(
-    deps: Deps,
+    private readonly deps: Deps,
     snapshot: EngineSnapshot,
     lines: AsyncGenerator<ChangeLine, void>,
     over: AbortController,
   ) {
-    this.#deps = deps;
-    this.#snapshot = snapshot;
-    this.#answeredAt = deps.clock.now();
-    void this.#follow(lines, over);
+    this.latest = snapshot;
+    this.answeredAt = deps.clock.now();
+    void this.follow(lines, over);
   }
 
   snapshot(): EngineSnapshot {
-    return this.#snapshot;
+    return this.latest;
   }
 
   silence(): Silence | undefined {
-    return this.#silence;
+    return this.currentSilence;
   }
 
   async usage(): Promise<PodUsage[]> {
     const request = { maxAgeMs: maxSampleAgeMs, cpuAndMemoryOnly: true };
-    const summary = await fetchStats(this.#deps.socketPath, request).catch(() => undefined);
+    const summary = await fetchStats(this.deps.socketPath, request).catch(() => undefined);
     return (summary?.pods ?? []).map(({ podRef: { uid }, cpu, memory }) => ({
       uid,
       ...(cpu?.usageNanoCores !== undefined && { nanoCores: cpu.usageNanoCores }),
@@ -74,78 +72,78 @@ export class RemoteView implements RemoteEngineView {
   }
 
   subscribe(listener: (event: KubeletEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
   }
 
   close(): void {
-    this.#closed.abort();
+    this.closed.abort();
   }
 
   /** Reads changes until closed, and connects again after each loss of the connection. */
-  async #follow(lines: AsyncGenerator<ChangeLine, void>, over: AbortController): Promise<void> {
-    const { socketPath, clock } = this.#deps;
-    const { signal } = this.#closed;
-    await this.#read(lines, over);
+  private async follow(lines: AsyncGenerator<ChangeLine, void>, over: AbortController): Promise<void> {
+    const { socketPath, clock } = this.deps;
+    const { signal } = this.closed;
+    await this.read(lines, over);
     for (;;) {
       await clock.sleep(reconnectMs, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       const next = new AbortController();
-      await this.#read(followChanges(socketPath, next.signal), next);
+      await this.read(followChanges(socketPath, next.signal), next);
     }
   }
 
   /** Applies lines until the connection or this view closes. */
-  async #read(lines: AsyncGenerator<ChangeLine, void>, over: AbortController): Promise<void> {
-    const { clock } = this.#deps;
+  private async read(lines: AsyncGenerator<ChangeLine, void>, over: AbortController): Promise<void> {
+    const { clock } = this.deps;
     const end = (): void => {
       over.abort();
     };
-    this.#closed.signal.addEventListener('abort', end, { once: true });
+    this.closed.signal.addEventListener('abort', end, { once: true });
     let cancelCheck = (): void => undefined;
     const expectLine = (): void => {
       cancelCheck();
       cancelCheck = clock.after(quietMs, () => {
         expectLine();
-        void this.#check();
+        void this.check();
       });
     };
     expectLine();
     try {
       for await (const line of lines) {
         expectLine();
-        this.#take(line);
+        this.take(line);
       }
-      if (!over.signal.aborted) this.#noteSilence('the agent has ended');
+      if (!over.signal.aborted) this.noteSilence('the agent has ended');
     } catch (error) {
-      this.#noteSilence(errorMessage(error));
+      this.noteSilence(errorMessage(error));
     } finally {
       cancelCheck();
       end();
-      this.#closed.signal.removeEventListener('abort', end);
+      this.closed.signal.removeEventListener('abort', end);
     }
   }
 
-  #take(line: ChangeLine): void {
-    this.#snapshot = 'whole' in line ? line.whole : applyChange(this.#snapshot, line);
-    this.#answeredAt = this.#deps.clock.now();
-    this.#silence = undefined;
+  private take(line: ChangeLine): void {
+    this.latest = 'whole' in line ? line.whole : applyChange(this.latest, line);
+    this.answeredAt = this.deps.clock.now();
+    this.currentSilence = undefined;
     const events = ('whole' in line ? undefined : line.events) ?? [];
-    for (const event of events) for (const listener of this.#listeners) listener(event);
+    for (const event of events) for (const listener of this.listeners) listener(event);
   }
 
   /** Checks why the agent sends nothing. One that still answers is only busy. */
-  async #check(): Promise<void> {
-    const askedAt = this.#answeredAt;
-    const message = await fetchAgent(this.#deps.socketPath).then(
+  private async check(): Promise<void> {
+    const askedAt = this.answeredAt;
+    const message = await fetchAgent(this.deps.socketPath).then(
       (agent) => (agent === undefined ? 'the agent has ended' : undefined),
       errorMessage,
     );
-    const isStill = askedAt === this.#answeredAt && !this.#closed.signal.aborted;
-    if (message !== undefined && isStill) this.#noteSilence(message);
+    const isStill = askedAt === this.answeredAt && !this.closed.signal.aborted;
+    if (message !== undefined && isStill) this.noteSilence(message);
   }
 
-  #noteSilence(message: string): void {
-    this.#silence = { since: this.#answeredAt, message };
+  private noteSilence(message: string): void {
+    this.currentSilence = { since: this.answeredAt, message };
   }
 }

@@ -55,7 +55,6 @@ export class AgentMetrics {
   readonly health = new HealthSLIs();
   private readonly labelTexts: LabelTexts = new WeakMap();
   private readonly build: readonly Family[];
-  private readonly clock: Pick<Clock, 'monotonic'>;
   private engine: MeasuredEngine | undefined;
   private machine: { readAtMonotonic: number; facts: Promise<MachineFacts> } | undefined;
   private readonly registry = loadedOnce(async () => {
@@ -64,8 +63,10 @@ export class AgentMetrics {
   });
 
   /** Without facts, these families are missing. */
-  constructor(clock: Pick<Clock, 'monotonic'>, facts?: BuildFacts) {
-    this.clock = clock;
+  constructor(
+    private readonly clock: Pick<Clock, 'monotonic'>,
+    facts?: BuildFacts,
+  ) {
     this.build = facts === undefined ? [] : buildFamilies(facts);
     this.counts = new EngineCounts(clock);
     this.http = new HTTPCounts(clock);

@@ -26,18 +26,16 @@ interface Deps {
  * nobody: after a crash with an older file, running containers are moved to the CPUs that it gives them.
  */
 export class DiskStateFile implements StateFile {
-  content: string | undefined;
-  private readonly deps: Deps;
   /** Not on the disk yet. */
   private wanted: string | undefined;
   private writing: Promise<void> | undefined;
   private hasFailed = false;
   private cancelRetry: (() => void) | undefined;
 
-  private constructor(deps: Deps, content: string | undefined) {
-    this.deps = deps;
-    this.content = content;
-  }
+  private constructor(
+    private readonly deps: Deps,
+    public content: string | undefined,
+  ) {}
 
   /**
    * Removes what a kill during a write left. Rejects with the error of the file system if the file cannot be read.

@@ -40,15 +40,15 @@ class CPUAccumulator {
   /** Parts of the machine, each inside of the one before. */
   readonly order: readonly [CPULevel, CPULevel, 'core'];
   taken: CPUSet;
-  private readonly topology: CPUTopology;
-  private readonly count: number;
   private free: CPUSet;
 
-  constructor(topology: CPUTopology, free: CPUSet, count: number) {
+  constructor(
+    private readonly topology: CPUTopology,
+    free: CPUSet,
+    private readonly count: number,
+  ) {
     checkEnough(topology, free, count);
-    this.topology = topology;
     this.free = free.intersection(topology.cpus);
-    this.count = count;
     this.taken = free.filter(() => false);
     const isNodeAboveSocket = topology.numSockets >= topology.numNUMANodes;
     this.order = isNodeAboveSocket ? ['numaNode', 'socket', 'core'] : ['socket', 'numaNode', 'core'];

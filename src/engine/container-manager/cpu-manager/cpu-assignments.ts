@@ -17,8 +17,6 @@ export interface Assignment {
  * INVARIANT: each change is written as a whole, so that a crash leaves no CPU without an owner or with two.
  */
 export class CPUAssignments {
-  private readonly file: StateFile;
-  private readonly policyName: string;
   private readonly byPod: Map<string, Map<string, CPUSet>>;
   private sharedCPUs: CPUSet;
 
@@ -26,9 +24,11 @@ export class CPUAssignments {
    * Reads the file, or makes it if it is missing. Throws an `Error` with the kubelet's message if it is malformed or
    * of another policy.
    */
-  constructor(file: StateFile, policyName: string, findContainer: FindContainer) {
-    this.file = file;
-    this.policyName = policyName;
+  constructor(
+    private readonly file: StateFile,
+    private readonly policyName: string,
+    findContainer: FindContainer,
+  ) {
     if (file.content === undefined) {
       this.byPod = new Map();
       this.sharedCPUs = CPUSet.empty;
