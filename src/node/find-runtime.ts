@@ -28,7 +28,7 @@ export interface RuntimeWait {
 }
 
 /**
- * Chooses the runtime by the flags and the machine (docs/use/runtimes.md). Without `wait`, a runtime named by the user must
+ * Chooses the runtime by the flags and the machine (docs/use/images.md). Without `wait`, a runtime named by the user must
  * answer.
  */
 export async function findRuntimeEndpoint(options: {

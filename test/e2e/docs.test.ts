@@ -29,9 +29,9 @@ async function clone(): Promise<void> {
   }
 }
 
-test('the tour of the README runs as it stands, in a clean shell and a clean clone, and leaves nothing behind', async () => {
+test('the quick start runs as it stands, in a clean shell and a clean clone, and leaves nothing behind', async () => {
   const before = await filesOf(folder);
-  const { exitCode, all } = await bash(['set -u', ...examplesOf('README.md')].join('\n'));
+  const { exitCode, all } = await bash(['set -u', ...examplesOf('docs/start/quickstart.md')].join('\n'));
   expect({ exitCode, all }).toEqual({ exitCode: 0, all: expect.stringContaining('default/job-') as string });
   expect(all).toMatch(/^5050\n.*completed$/m);
   expect(all).toContain('pod/web condition met');

@@ -1,6 +1,6 @@
 import type { Machine } from './machine.ts';
 
-/** As docs/use/runtimes.md says: the packages of Debian, the cgroup driver systemd, and a network of pods. */
+/** What `doctor` suggests: the packages of Debian, the cgroup driver systemd, and a network of pods. */
 export async function setUpRuntime(machine: Machine): Promise<void> {
   await machine.run('mkdir -p /etc/containerd /etc/cni/net.d');
   const changes = '-e "s/SystemdCgroup = false/SystemdCgroup = true/" -e "s@/opt/cni/bin@/usr/lib/cni@"';

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { comparingCase, type ReplayedCase } from '../replay-case.ts';
 import { inNoTable } from '../replay.ts';
+import { missingMetrics } from './missing-metrics.ts';
 import { openRig, recordedFlags } from './open-rig.ts';
 import type { RecordedAgent } from './recorded-agent.ts';
 import { type ServerFile, serverFile } from './server-file.ts';
@@ -42,7 +41,7 @@ spec:
 `,
 };
 
-/** Every recorded family of metrics is there with its type, help and labels, or docs/reference/metrics.md says why it is not. */
+/** Every recorded family of metrics is there with its type, help and labels, or docs/reference/api.md says why it is not. */
 export const metricsFile: ServerFile = serverFile<MetricsFile>(['setup', 'endpoints'], replay);
 
 function replay({ endpoints }: MetricsFile): ReturnType<ServerFile['replay']> {
@@ -56,7 +55,7 @@ function replay({ endpoints }: MetricsFile): ReturnType<ServerFile['replay']> {
         engine.isReady('web-edge1') && engine.waitingReason('missing-edge1', 'm') === 'CreateContainerConfigError',
     },
   );
-  const missing = missingFamilies();
+  const missing = missingMetrics();
   const pages = new Map<string, Promise<Map<string, Omit<RecordedFamily, 'name'>>>>();
   const pageOf = (path: string): Promise<Map<string, Omit<RecordedFamily, 'name'>>> => {
     const page = pages.get(path) ?? rig.agent().then((agent) => familiesOf(agent, path));
@@ -69,26 +68,13 @@ function replay({ endpoints }: MetricsFile): ReturnType<ServerFile['replay']> {
       expected: { type, help, labels },
       actual: (await pageOf(path)).get(name),
     }));
-    const excused = { verdict: 'differs on purpose' as const, reason: `docs/reference/metrics.md: ${reason ?? ''}` };
+    const excused = { verdict: 'differs on purpose' as const, reason: `docs/reference/api.md: ${reason ?? ''}` };
     return reason === undefined ? replayed : { ...replayed, run: () => Promise.resolve(excused) };
   };
   return {
     cases: Object.entries(endpoints).flatMap(([path, families]) => families.map((family) => caseOf(path, family))),
     end: () => rig.end(),
   };
-}
-
-/** The table of docs/reference/metrics.md: names, which may end in `*`, with the reason why they are missing. */
-function missingFamilies(): { pattern: RegExp; reason: string }[] {
-  const text = readFileSync(join(process.cwd(), 'docs/reference/metrics.md'), 'utf8');
-  const [, table = ''] = text.split('## Metrics that are missing');
-  return table.split('\n').flatMap((line) => {
-    const [, names = '', reason = ''] = line.split('|').map((cell) => cell.trim());
-    return [...names.matchAll(/`([\w*]+)`/g)].map(([, name = '']) => ({
-      pattern: new RegExp(`^${name.replaceAll('*', '\\w*')}$`),
-      reason,
-    }));
-  });
 }
 
 async function familiesOf({ ports }: RecordedAgent, path: string): Promise<Map<string, Omit<RecordedFamily, 'name'>>> {

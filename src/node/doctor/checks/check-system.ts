@@ -9,7 +9,7 @@ const useful = { CAP_SYS_RESOURCE: 24, CAP_SYS_PTRACE: 19, CAP_MKNOD: 27 } as co
 
 export function checkConfiguration({ configuration: { error, warnings } }: Facts): Verdict[] {
   const found = warnings.map((text) =>
-    warning(text, 'Correct it: docs/reference/configuration-fields.md lists every field.'),
+    warning(text, 'Correct it: docs/reference/configuration.md lists every field.'),
   );
   if (error !== undefined) {
     const { message, hint = 'Correct the file, and look again: kubelet-ts doctor --config FILE' } = error;
