@@ -8,9 +8,7 @@ const needed = { CAP_SYS_ADMIN: 21, CAP_NET_ADMIN: 12, CAP_KILL: 5, CAP_CHOWN: 0
 const useful = { CAP_SYS_RESOURCE: 24, CAP_SYS_PTRACE: 19, CAP_MKNOD: 27 } as const;
 
 export function checkConfiguration({ configuration: { error, warnings } }: Facts): Verdict[] {
-  const found = warnings.map((text) =>
-    warning(text, 'Correct it: docs/reference/configuration.md lists every field.'),
-  );
+  const found = warnings.map((text) => warning(text, 'Correct it: docs/reference/configuration.md lists every field.'));
   if (error !== undefined) {
     const { message, hint = 'Correct the file, and look again: kubelet-ts doctor --config FILE' } = error;
     // Below its first line, a wrong configuration lists all errors.
