@@ -73,7 +73,7 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
     rootDir,
     stdin,
     kustomizations,
-    allPlaces: true,
+    allPositions: true,
     withNotes: true,
   });
   const remote = await Promise.all(urls.map((url) => readURL(options, url)));

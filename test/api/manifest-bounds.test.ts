@@ -69,7 +69,7 @@ describe('a text beyond a bound is refused', () => {
     const { problems } = loadedManifests('---\n]\n'.repeat(200));
     expect([problems.length, problems.at(-1)]).toEqual([
       101,
-      'error 100 documents cannot be read; those behind them are left out',
+      'error 100 documents cannot be read; later ones are left out',
     ]);
   });
 

@@ -33,7 +33,7 @@ test('a pod waits for its class, with the reason, and starts at once when the cl
       origin: '<file>',
       field: 'spec.runtimeClassName',
       message: 'no manifest declares RuntimeClass "sandboxed"',
-      hint: 'Declare it beside the pod, as a document of kind RuntimeClass. The pod waits until then.',
+      hint: 'Declare it with the pod, as a document of kind RuntimeClass. Until then, the pod waits.',
       severity: 'error',
     },
   ]);

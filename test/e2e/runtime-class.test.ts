@@ -26,7 +26,7 @@ test('a pod starts with the handler of its class, as soon as the class is declar
   expect({ code: checked.code, stdout: checked.stdout }).toEqual({
     code: 2,
     stdout: expect.stringMatching(
-      /plain\.yaml:\d+:\d+: error: spec\.runtimeClassName: no manifest declares RuntimeClass "plain"\n[^]*hint: Declare it beside the pod/,
+      /plain\.yaml:\d+:\d+: error: spec\.runtimeClassName: no manifest declares RuntimeClass "plain"\n[^]*hint: Declare it with the pod/,
     ) as string,
   });
   await agent.write('class.yaml', classOf('plain', 'runc'));

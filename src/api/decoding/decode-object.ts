@@ -9,20 +9,21 @@ import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-sche
 import { hintForUnknownField } from './unknown-field-hint.ts';
 import { hintForWrongType } from './wrong-type-hint.ts';
 
-/** One remark of the decoder on a value: an error or a warning. */
+/** One finding of the decoder about a value: an error or a warning. */
 export interface DecodeFinding {
   field: string;
   start: number;
   message: string;
   hint?: string;
   severity: 'error' | 'warning';
-  /** Set in an entry that stands for so many findings. */
+  /** Set in an entry that stands for this number of findings. */
   notShown?: number;
 }
 
 /**
- * A screen sets this environment variable for a command whose output it shows. The command stops when the other end of
- * `screenFD` closes, because a killed screen cannot stop it.
+ * Decodes one object of a schema, as Go's decoder does. Names must match exactly, and null counts as absent. Drops
+ * unknown fields with a warning; a value of the wrong type is an error. Durations become milliseconds. No message
+ * contains a value of a Secret.
  */
 export function decodeObject(
   schema: ObjectSchema,
@@ -39,7 +40,7 @@ type IntegerType = 'int32' | 'int64' | 'uint32';
 
 const nanosecondsPerMillisecond = 1_000_000;
 
-/** Errors, and warnings, that are reported in full. The rest is only counted. */
+/** Maximum number of findings that are reported in full. The rest are only counted. */
 export const maxFindings = 50;
 
 class Decoder {
@@ -61,7 +62,8 @@ class Decoder {
   }
 
   /**
-   * `earlier` is the value of an earlier member of the same name: Go decodes a repeated JSON key on top of that value.
+   * `earlier` is the value of an earlier member with the same name: Go decodes a repeated JSON key on top of that
+   * value.
    */
   object(name: string, node: ManifestNode, field: string, earlier: unknown): ObjectValue {
     const values: ObjectValue = { ...asObject(earlier) };
@@ -156,7 +158,7 @@ class Decoder {
 
   private integer(type: IntegerType, kind: FieldKind, node: ManifestNode, field: string): unknown {
     if (node.kind === 'null') return 0;
-    // No integer has more digits; a longer text never reaches BigInt, which would be slow.
+    // No integer has more digits; longer text never reaches BigInt, which would be slow.
     if (node.kind !== 'number' || !/^-?[0-9]{1,40}$/.test(node.text)) return this.wrongType(kind, node, field);
     const value = BigInt(node.text);
     const { fits, expected } = integerRanges[type];

@@ -1,8 +1,8 @@
 import type { FieldError } from '../values/field-errors.ts';
 
 /**
- * Leaves out broken rules that may only come from fields that could not be decoded, and so would mislead: those about
- * one of them, and those about other fields that they compare with one.
+ * Leaves out broken rules that may only result from fields that could not be decoded, and so would mislead: rules about
+ * such a field, and rules about other fields that compare them with one.
  */
 export function independentErrors(errors: readonly FieldError[], brokenFields: readonly string[]): FieldError[] {
   const causes = brokenFields.map(causeOf);
@@ -12,7 +12,7 @@ export function independentErrors(errors: readonly FieldError[], brokenFields: r
   });
 }
 
-/** A field that could not be decoded. A manifest may break thousands of rules, so all of it is computed once. */
+/** A field that could not be decoded. A manifest may break thousands of rules, so everything is computed once. */
 interface Cause {
   readonly path: string;
   readonly region: string;
@@ -37,10 +37,10 @@ function causeOf(field: string): Cause {
 
 function follows({ path, type }: Pick<FieldError, 'type'> & { path: string }, cause: Cause): boolean {
   if (isWithin(path, cause.path) || isWithin(cause.path, path)) return true;
-  // A volume of an unknown name may be the broken one.
+  // A volume with an unknown name may be the broken one.
   if (type === 'Not found') return cause.isPartOfVolumes;
   const comparesFields = type !== 'Invalid value' && type !== 'Unsupported value';
-  // A key that a Secret needs may be in another field.
+  // A key that a Secret needs may be in another data field.
   if (comparesFields && cause.isTopLevel) return true;
   // A class name, or fields such as `restartPolicy` and `hostNetwork`, decide what is forbidden.
   if (type === 'Forbidden' && cause.isDependedOn) return true;
@@ -49,7 +49,7 @@ function follows({ path, type }: Pick<FieldError, 'type'> & { path: string }, ca
 
 const dependedOn = /^metadata\.name$|(?:^spec|\.(?:c|initC|ephemeralC)ontainers\[\d+\])\.\w+$/;
 
-/** The part of an object whose fields are compared: the field of a container or a spec, or one item of it. */
+/** The part of an object whose fields are compared: the field of a container or a spec, or one list item in it. */
 function regionOf(field: string): string {
   const [region = field] =
     /^(?:spec\.(?:c|initC|ephemeralC)ontainers\[\d+\]|spec|scheduling|metadata)(?:\.\w+(?:\[\d+\])?)?/.exec(field) ??
@@ -57,7 +57,7 @@ function regionOf(field: string): string {
   return region;
 }
 
-/** Rules write a value of a map as a field or in brackets. */
+/** Rules name a map value as a field or in brackets. */
 const pathOf = (field: string): string => field.replaceAll(/\[([^\]]*)\]/g, '.$1');
 
 const isWithin = (path: string, outer: string): boolean =>

@@ -11,17 +11,17 @@ import { readJson } from '../text/read-json.ts';
 import { type DocumentRange, readYaml, splitDocuments, syntaxHint } from '../text/read-yaml.ts';
 import { limitHint, maxBrokenDocuments, maxManifestLines, ReadingBudget } from '../text/reading-budget.ts';
 
-/** Larger manifests are refused unread. The largest pod that an API server takes is far smaller. */
+/** Larger manifests are refused unread. The largest pod that an API server accepts is far smaller. */
 export const maxManifestBytes = 10 * 1024 * 1024;
 
-/** A manifest that was parsed but not yet decoded: its values and their places. */
+/** A manifest that was parsed but not decoded yet: its values and their positions. */
 export class ManifestDocument {
   readonly root: ManifestNode;
   readonly notes: readonly ManifestNote[];
   private readonly lines: LineIndex;
   /** Offset of this document in the text that `lines` counts. */
   private readonly base: number;
-  /** Members of large objects by key. Filled at the first look-up. */
+  /** Members of large objects by key. Filled on first use. */
   private readonly members = new Map<ManifestNode, ReadonlyMap<string, ManifestEntry>>();
 
   /** `place.base` is the offset of the content in the text that `place.lines` counts. */
@@ -81,7 +81,7 @@ export class ManifestDocument {
   }
 }
 
-/** A document, or the problem that kept it from being read. */
+/** A document, or the problem that made it unreadable. */
 export type DocumentReading = { document: ManifestDocument } | { problem: ManifestProblem };
 
 /**
@@ -112,7 +112,7 @@ export function* readManifests(bytes: Uint8Array | string, origin: string): Gene
     yield document;
     if (manifest.isExhausted) return;
     if ('problem' in document && ++broken === maxBrokenDocuments) {
-      const message = `${maxBrokenDocuments} documents cannot be read; those behind them are left out`;
+      const message = `${maxBrokenDocuments} documents cannot be read; later ones are left out`;
       yield { problem: { origin, message, severity: 'error' } };
       return;
     }
@@ -143,7 +143,7 @@ function readText(bytes: Uint8Array | string, origin: string): DecodedText | { p
   }
   // In JSON the kubelet replaces invalid UTF-8 by U+FFFD.
   if (!isYaml || isValid) return { text, isYaml };
-  // The decoder does not report the place; its replacement character does.
+  // The decoder does not report the position; its replacement character shows it.
   const start = Math.max(0, text.indexOf('\uFFFD'));
   return {
     problem: {

@@ -1,7 +1,7 @@
 import { nearestName } from '../text/nearest-name.ts';
 
 /** The kinds that this program runs or uses, with their apiVersion. */
-export const carriedOutKinds = {
+export const supportedKinds = {
   Pod: 'v1',
   ConfigMap: 'v1',
   Secret: 'v1',
@@ -20,31 +20,31 @@ export const carriedOutKinds = {
   Service: 'v1',
 } as const;
 
-export type CarriedOutKind = keyof typeof carriedOutKinds;
+export type SupportedKind = keyof typeof supportedKinds;
 
 /** Hint on the apiVersion and kind to write. `kind` is the kind the object names. */
 export function hintForApiVersion(kind: string): string {
-  if (kind === 'Pod' || !isCarriedOut(kind)) return 'A manifest starts with "apiVersion: v1" and "kind: Pod".';
-  return `Write "apiVersion: ${carriedOutKinds[kind]}".`;
+  if (kind === 'Pod' || !isSupportedKind(kind)) return 'A manifest starts with "apiVersion: v1" and "kind: Pod".';
+  return `Write "apiVersion: ${supportedKinds[kind]}".`;
 }
 
-export function isCarriedOut(kind: string): kind is CarriedOutKind {
-  return Object.hasOwn(carriedOutKinds, kind);
+export function isSupportedKind(kind: string): kind is SupportedKind {
+  return Object.hasOwn(supportedKinds, kind);
 }
 
 /** The kind that a word most likely misspells. Returns undefined if no kind is close. */
 export function nearestKind(word: string): string | undefined {
-  return nearestName(word, Object.keys(carriedOutKinds));
+  return nearestName(word, Object.keys(supportedKinds));
 }
 
-/** How objects of a kind are treated. */
+/** How this program treats objects of a kind. */
 export type KindMeaning =
-  | { type: 'carriedOut'; kind: CarriedOutKind }
+  | { type: 'carriedOut'; kind: SupportedKind }
   /** `itemKind` is the kind of all items; absent for a plain `List`. */
   | { type: 'list'; itemKind?: string }
-  /** `isMissed`: pods run otherwise than in a cluster with this object. */
+  /** `isMissed` is true if pods run differently than in a cluster that has this object. */
   | { type: 'notCarriedOut'; reason: string; isMissed: boolean }
-  /** An unknown kind, or a known one with another apiVersion; `field` is the one to correct. */
+  /** An unknown kind, or a known one with another apiVersion; `field` is the field to correct. */
   | { type: 'unknown'; field: 'apiVersion' | 'kind'; message: string; hint: string };
 
 /** How this program treats objects of an apiVersion and kind. */
@@ -61,15 +61,15 @@ function itemMeaning(apiVersion: string, kind: string): KindMeaning {
   if (isCustom(group, kind)) {
     return { type: 'notCarriedOut', reason: 'custom resources need an API server and a controller', isMissed: true };
   }
-  if (isCarriedOut(kind)) {
-    if (apiVersion === carriedOutKinds[kind]) return { type: 'carriedOut', kind };
+  if (isSupportedKind(kind)) {
+    if (apiVersion === supportedKinds[kind]) return { type: 'carriedOut', kind };
     return wrongVersion(apiVersion, hintForApiVersion(kind));
   }
   const reason = otherKinds.get(kind);
   if (reason !== undefined) return { type: 'notCarriedOut', reason, isMissed: missedKinds.has(kind) };
   const ofGroup = otherGroups.get(group);
   if (ofGroup !== undefined) return { type: 'notCarriedOut', reason: ofGroup, isMissed: true };
-  const nearest = nearestName(kind, [...Object.keys(carriedOutKinds), 'List', ...otherKinds.keys()]);
+  const nearest = nearestName(kind, [...Object.keys(supportedKinds), 'List', ...otherKinds.keys()]);
   return {
     type: 'unknown',
     field: 'kind',
@@ -78,16 +78,16 @@ function itemMeaning(apiVersion: string, kind: string): KindMeaning {
   };
 }
 
-/** True if the group is not one of Kubernetes, nor a misspelling of the one that has the kind. */
+/** True if the group belongs neither to Kubernetes nor is a misspelling of the group that has the kind. */
 function isCustom(group: string, kind: string): boolean {
   if (!group.includes('.') || ownGroups.has(group) || otherGroups.has(group)) return false;
-  const own = isCarriedOut(kind) ? carriedOutKinds[kind].split('/', 1) : [];
+  const own = isSupportedKind(kind) ? supportedKinds[kind].split('/', 1) : [];
   return nearestName(group, own) === undefined;
 }
 
 /** The groups of the kinds that this program runs or uses, without the core group. */
 const ownGroups: ReadonlySet<string> = new Set(
-  Object.values(carriedOutKinds).flatMap((apiVersion) => (apiVersion === 'v1' ? [] : apiVersion.split('/', 1))),
+  Object.values(supportedKinds).flatMap((apiVersion) => (apiVersion === 'v1' ? [] : apiVersion.split('/', 1))),
 );
 
 const forAPIServer = 'it is for the API server of a cluster';
@@ -97,8 +97,8 @@ const forKubeadm = 'it is for kubeadm';
 const configures = 'it configures another program';
 
 /**
- * The other groups of Kubernetes and its tools, with the reason why their kinds are not carried out. A kind that has a
- * reason in `kindsByReason` keeps that. Any group with a dot that is not listed is one of custom resources.
+ * The other groups of Kubernetes and its tools, with the reason why their kinds are not supported. A kind with a reason
+ * in `kindsByReason` keeps that one. Any unlisted group with a dot is a group of custom resources.
  */
 const otherGroups: ReadonlyMap<string, string> = new Map([
   ['admission.k8s.io', forAPIServer],
@@ -140,7 +140,7 @@ function wrongVersion(apiVersion: string, hint: string): KindMeaning {
   return { type: 'unknown', field: 'apiVersion', message: `apiVersion "${apiVersion}" is not supported`, hint };
 }
 
-/** Kinds of Kubernetes and its tools that a node without a cluster cannot carry out, grouped by the reason. */
+/** Kinds of Kubernetes and its tools that a node without a cluster cannot support, grouped by reason. */
 const kindsByReason: Readonly<Record<string, readonly string[]>> = {
   [ofNetwork]: ['EndpointSlice', 'Endpoints', 'IngressClass', 'NetworkPolicy'],
   'nothing routes requests to pods; a hostPort opens a port of this node': ['Ingress'],
@@ -185,7 +185,7 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
   'this program is the node': ['Node'],
 };
 
-/** The kinds among them that would change what runs or who reaches it, and files of other programs. */
+/** The kinds among them that would change what runs or how it is reached, and files of other programs. */
 const missedKinds: ReadonlySet<string> = new Set([
   'CompositePodGroup',
   'Config',

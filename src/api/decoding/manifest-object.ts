@@ -7,7 +7,7 @@ import type { ManifestDocument } from './manifest-document.ts';
 import type { ObjectSchema } from './object-schema.ts';
 import { manifestSchema } from './manifest-schema.ts';
 
-/** One object of a manifest: a whole document, or an item of a list in it. */
+/** One object of a manifest: a whole document, or a list item in it. */
 export interface ManifestObject {
   document: ManifestDocument;
   node: ManifestNode;
@@ -37,7 +37,7 @@ export function brokenRule({ field, type, message, hint }: FieldError): FieldPro
 interface DecodedObject {
   /** Undefined if the object has errors. */
   value: Record<string, unknown> | undefined;
-  /** What could be decoded of an object with errors. Undefined without errors, and with too many. */
+  /** The decodable part of an object with errors. Undefined if there are no errors or too many. */
   partial: PartialObject | undefined;
   problems: ManifestProblem[];
 }
@@ -84,10 +84,10 @@ function fieldIn(path: string, field: string): string {
   return field.startsWith('[') ? path + field : `${path}.${field}`;
 }
 
-/** Problems of one object that are reported, because hints and places for thousands take long. */
+/** Maximum number of reported problems of one object, because hints and positions for thousands take long. */
 const maxProblems = 50;
 
-/** The problems of the first entries of `wrong`, and one that counts the rest. */
+/** The problems of the first entries of `wrong`, and one problem that counts the rest. */
 export function firstProblems<T>(wrong: readonly T[], toProblem: (wrong: T) => FieldProblem): FieldProblem[] {
   const shown = wrong.slice(0, maxProblems).map(toProblem);
   const rest = wrong.length - shown.length;

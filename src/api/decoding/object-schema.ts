@@ -15,7 +15,7 @@ export const scalarZeros = {
   any: undefined,
 } as const;
 
-/** The type of a value. Objects are named as in Go; bytes are base64 in the text. */
+/** The type of a value. Objects are named as in Go; bytes are base64 in text. */
 export type FieldKind =
   { type: keyof typeof scalarZeros } | { type: 'list' | 'map'; element: FieldKind } | { type: 'object'; name: string };
 
@@ -23,8 +23,8 @@ export type FieldKind =
 export interface ObjectField {
   kind: FieldKind;
   /**
-   * The meaning of absence. `required`: always written, with the zero value if absent. `pointer`: an explicit zero
-   * value differs from absence. `other`: a zero value is the same as absence.
+   * What absence means. `required`: always written, with the zero value if absent. `pointer`: an explicit zero value
+   * differs from absence. `other`: a zero value is the same as absence.
    */
   presence: 'required' | 'pointer' | 'other';
 }
@@ -33,8 +33,8 @@ export interface ObjectField {
 export type ObjectSchema = ReadonlyMap<string, ReadonlyMap<string, ObjectField>>;
 
 /**
- * Parses a schema: the kind of each field of each object. Kinds are such as `int32`, `[]string`, `map quantity`, or the
- * name of another object. A leading `*` marks a pointer, a leading `!` a field that is always written.
+ * Parses a schema: the kind of each field of each object. A kind is `int32`, `[]string` or `map quantity`, for example,
+ * or the name of another object. A leading `*` marks a pointer, a leading `!` a field that is always written.
  */
 export function parseSchema(kinds: Readonly<Record<string, Readonly<Record<string, string>>>>): ObjectSchema {
   return new Map(

@@ -9,7 +9,7 @@ export interface ObjectType {
   kind: string;
 }
 
-/** The type of an object. Missing parts come from the list around it. */
+/** The type of an object. Missing parts come from the enclosing list. */
 export function objectType(
   object: ManifestObject,
   listed?: ObjectType,
@@ -41,7 +41,7 @@ function hintForOtherTool(node: ManifestNode): string | undefined {
   return undefined;
 }
 
-/** Finds the field by its exact name, else ignoring case, as Go does for these two names. */
+/** Finds the field by its exact name, or else ignoring case, as Go does for these two names. */
 function typeField(node: ManifestNode, name: string): ManifestNode | undefined {
   if (node.kind !== 'object') return undefined;
   const exact = node.entries.findLast((entry) => entry.key === name);

@@ -3,8 +3,8 @@ import { isSameName, nearestName } from '../text/nearest-name.ts';
 import { type FieldKind, fieldsOfObject, type ObjectField, type ObjectSchema } from './object-schema.ts';
 
 /**
- * Suggests what a misplaced or misspelt field was meant to be: the name in another case, a field of an object above or
- * below, or a similar name. `objectPath` is the place of the object in one of type `rootName`.
+ * Suggests the intended field for a misplaced or misspelt one: the name in another case, a field of an object above or
+ * below, or a similar name. `objectPath` is the path of the object in an object of type `rootName`.
  */
 export function hintForUnknownField(schema: ObjectSchema, rootName: string, objectPath: string, key: string): string {
   const ancestors = ancestorsOf(schema, rootName, objectPath);
@@ -13,7 +13,7 @@ export function hintForUnknownField(schema: ObjectSchema, rootName: string, obje
   if (respelt !== undefined) return `Did you mean "${respelt}"?`;
   const near = nearHomes(schema, ancestors, own, key);
   if (near.length > 0) return `"${key}" belongs in ${near.join(' or ')}: check the indentation.`;
-  const beside = homesBeside(schema, ancestors, key);
+  const beside = siblingsWithField(schema, ancestors, key);
   if (beside.length > 0) return `"${key}" is a field of ${beside.join(' or ')}, not of ${lastStep(objectPath)}.`;
   const far = farHome(schema, ancestors, own, key);
   if (far !== undefined) return `"${key}" belongs in ${far}: check the indentation.`;
@@ -29,10 +29,10 @@ interface Place {
   fields: Fields;
 }
 
-/** Homes that a hint names. With more of them none is likely. */
+/** Maximum number of candidates in a hint. If there are more, none is likely. */
 const maxHomes = 2;
 
-/** Objects directly below and on the way to the object that have the field. */
+/** Objects directly below, and on the path to the object, that have the field. */
 function nearHomes(schema: ObjectSchema, ancestors: readonly Place[], own: Fields, key: string): string[] {
   if (['cpu', 'memory', 'ephemeral-storage'].includes(key)) {
     const lists = [...own].filter(([, { kind }]) => kind.type === 'map' && kind.element.type === 'quantity');
@@ -45,11 +45,11 @@ function nearHomes(schema: ObjectSchema, ancestors: readonly Place[], own: Field
 
 /**
  * Names of the fields next to the object that have the key, such as `exec` for a command in httpGet. Indentation would
- * not help there, because most of them exclude each other.
+ * not help there, because most of these fields exclude each other.
  */
-function homesBeside(schema: ObjectSchema, ancestors: readonly Place[], key: string): string[] {
+function siblingsWithField(schema: ObjectSchema, ancestors: readonly Place[], key: string): string[] {
   const parent = ancestors.at(-2);
-  // An object in a list has objects like itself beside it.
+  // A list item has other items next to it.
   if (parent === undefined || ancestors.at(-1)?.path.endsWith(']') === true) return [];
   const homes = homesBelow(schema, parent.fields, key, { maxDepth: 1, withLists: false });
   return homes.length > maxHomes ? [] : homes;
@@ -58,13 +58,13 @@ function homesBeside(schema: ObjectSchema, ancestors: readonly Place[], key: str
 function farHome(schema: ObjectSchema, ancestors: readonly Place[], own: Fields, key: string): string | undefined {
   const top = ancestors[0]?.fields ?? own;
   const far = [own, top].flatMap((fields) => homesBelow(schema, fields, key, { maxDepth: 3, withLists: true }));
-  // A field of another kind of volume says nothing about this place.
+  // A field of another kind of volume gives no hint here.
   return far.find((home) => !/(^|\.)volumes\[\]\.\w+/.test(home));
 }
 
 const lastStep = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
 
-/** The objects on the way to a path, ending with the one at the path. */
+/** The objects on a path, ending with the one at the path. */
 function ancestorsOf(schema: ObjectSchema, rootName: string, objectPath: string): Place[] {
   const ancestors = [{ path: '', fields: fieldsOfObject(schema, rootName) }];
   for (const step of objectPath.match(/[^.[\]]+(?:\[[0-9]+\])*/g) ?? []) {
@@ -88,7 +88,7 @@ function homeAbove(ancestors: readonly Place[], key: string): string | undefined
 /** The fields in which most mistakes are made. */
 const mainFields = ['containers', 'template', 'spec', 'metadata'];
 
-/** Objects that hardly anybody writes, so that a field is not meant for them. */
+/** Objects that are rarely written by hand, so that a field is unlikely to belong to them. */
 const otherFields: ReadonlySet<string> = new Set([
   'status',
   'seLinuxOptions',
@@ -96,7 +96,7 @@ const otherFields: ReadonlySet<string> = new Set([
   ...Object.keys(unmountableVolumes),
 ]);
 
-/** Paths from the object with these fields to the nearest objects below that have the field. */
+/** Paths from the object with these fields to the nearest nested objects that have the field. */
 function homesBelow(
   schema: ObjectSchema,
   fields: Fields,

@@ -58,7 +58,7 @@ function hintForList(schema: ObjectSchema, element: FieldKind, node: ManifestNod
   return 'Start each item with "- ".';
 }
 
-/** A bare value in the place of an object is likely to be its name, or its one required field. */
+/** A bare value in place of an object is probably its name, or its only required field. */
 function hintForObject(
   schema: ObjectSchema,
   name: string,

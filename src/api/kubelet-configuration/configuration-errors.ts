@@ -6,7 +6,7 @@ export interface ConfigurationError {
   hint?: string;
 }
 
-/** Collects the errors of a validation, in order. */
+/** Collects validation errors in order. */
 export class ConfigurationErrors {
   readonly list: ConfigurationError[] = [];
 

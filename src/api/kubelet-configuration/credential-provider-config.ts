@@ -17,7 +17,7 @@ export interface CredentialProvider {
   name: string;
   /** Patterns of the images for which the program is run. */
   matchImages: string[];
-  /** Milliseconds for which an answer is cached that sets no duration itself. */
+  /** Milliseconds to cache an answer that sets no duration itself. */
   defaultCacheDuration: number;
   /** API version of the program's requests and answers. */
   apiVersion: string;

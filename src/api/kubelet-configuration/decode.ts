@@ -11,7 +11,7 @@ import type { GivenConfiguration } from './types.ts';
 export interface DecodedConfiguration {
   given?: GivenConfiguration;
   problems: ManifestProblem[];
-  /** The parsed text, which gives the places of fields. Absent if it could not be read. */
+  /** The parsed text, which has the positions of fields. Absent if it could not be read. */
   document?: ManifestDocument;
 }
 
@@ -55,7 +55,7 @@ function checkType(object: ManifestObject): ManifestProblem | undefined {
   return read.type.apiVersion === apiVersion ? undefined : refuse('apiVersion');
 }
 
-/** For JSON only: the YAML reader notes repeated keys itself. */
+/** Only for JSON: the YAML reader reports repeated keys itself. */
 function repeatedKeys(document: ManifestDocument): ManifestProblem[] {
   const noted = new Set(document.notes.map(({ start }) => start));
   return repeatedKeysIn(document.root)

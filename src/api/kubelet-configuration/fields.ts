@@ -2,13 +2,13 @@
 export interface FieldRow {
   /** Type as in `parseSchema`. An explicit zero value of a pointer differs from absence. */
   readonly kind: string;
-  /** The default; left out if it is Go's zero value. Durations are milliseconds. */
+  /** The default; omitted if it is Go's zero value. Durations are milliseconds. */
   readonly default?: boolean | number | string | readonly string[] | Readonly<Record<string, string>>;
-  /** True if the default has no effect here, only a given value. Help texts then name no default. */
+  /** True if the default has no effect here but an explicit value has. Help texts then name no default. */
   readonly onlyIfGiven?: boolean;
   /** Its effect here. */
   readonly does?: string;
-  /** Why it has no effect here, though it is read and checked. A row with neither text holds other fields. */
+  /** Why it has no effect here, although it is read and checked. A row with neither text holds other fields. */
   readonly without?: string;
 }
 

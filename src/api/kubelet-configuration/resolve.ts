@@ -11,8 +11,8 @@ export interface ConfigurationLayer {
   given: GivenConfiguration;
   /** Name of the whole layer: a path, or `flags`. */
   origin: string;
-  /** Place of a field. Returns undefined if the layer does not set it. */
-  placeOf(field: string): Pick<ManifestProblem, 'origin' | 'line' | 'column'> | undefined;
+  /** Position of a field. Returns undefined if the layer does not set it. */
+  positionOf(field: string): Pick<ManifestProblem, 'origin' | 'line' | 'column'> | undefined;
 }
 
 /** A complete, checked configuration. Absent if there is an error. */
@@ -23,7 +23,7 @@ export interface ResolvedConfiguration {
 
 /**
  * Merges the drop-ins, in their order, and then the flags into the file, sets the defaults, and checks the result. A
- * problem carries the place of the last layer that sets its field.
+ * problem carries the position of the last layer that sets its field.
  *
  * kubelet: cmd/kubelet/app/server.go NewKubeletCommand, mergeKubeletConfigurations, kubeletConfigFlagPrecedence
  */
@@ -38,13 +38,13 @@ export function resolveKubeletConfiguration(layers: {
   for (const dropIn of dropIns) given = setDefaults(mergePatch(given, dropIn.given));
   if (flags) {
     const laid = layFlags(file || dropIns.length > 0 ? given : {}, flags.given);
-    // A zero of a flag stays: the kubelet lays its flags over the defaults.
+    // A zero from a flag stays: the kubelet applies its flags over the defaults.
     given = layFlags(setDefaults(laid), flags.given);
   }
   const configuration = completeConfiguration(given);
   const all = [flags, ...dropIns.toReversed(), file].filter((layer) => layer !== undefined);
   const problems = problemsOf(configuration).map(({ field, ...problem }) => {
-    const place = all.map((layer) => layer.placeOf(field)).find((found) => found !== undefined);
+    const place = all.map((layer) => layer.positionOf(field)).find((found) => found !== undefined);
     return { ...(place ?? { origin: all.at(0)?.origin ?? 'configuration' }), field, ...problem };
   });
   if (problems.some(({ severity }) => severity === 'error')) return { problems };
@@ -52,12 +52,13 @@ export function resolveKubeletConfiguration(layers: {
   return { resolved: { configuration, featureGates }, problems };
 }
 
-/** Makes a layer of a document. */
+/** Creates a layer from a document. */
 export function documentLayer(given: GivenConfiguration, document: ManifestDocument): ConfigurationLayer {
   return {
     given,
     origin: document.origin,
-    placeOf: (field) => (document.has(field) ? { origin: document.origin, ...document.positionOf(field) } : undefined),
+    positionOf: (field) =>
+      document.has(field) ? { origin: document.origin, ...document.positionOf(field) } : undefined,
   };
 }
 

@@ -6,7 +6,7 @@ import type { KubeletConfiguration } from './types.ts';
 
 type Declared = KubeletConfiguration['runtimeClasses'][number];
 
-/** The classes of a valid configuration. They are those of documents of kind RuntimeClass, with the name in front. */
+/** The classes of a valid configuration. They are like documents of kind RuntimeClass, with the name in front. */
 export function configuredRuntimeClasses({
   runtimeClasses,
 }: Pick<KubeletConfiguration, 'runtimeClasses'>): RuntimeClass[] {

@@ -29,7 +29,7 @@ function dependentDefaults(given: GivenConfiguration): GivenConfiguration {
   }
   if (isUnset(given.serializeImagePulls)) dependent.serializeImagePulls = (given.maxParallelImagePulls ?? 1) < 2;
   if ((given.podPidsLimit ?? -1) < 0) dependent.podPidsLimit = -1;
-  // enforceNodeAllocatable was not set, so its default is dropped along with the pod cgroups that it needs.
+  // enforceNodeAllocatable was not set, so its default is dropped together with the pod cgroups that it needs.
   if (isUnset(given.enforceNodeAllocatable) && given.cgroupsPerQOS === false) dependent.enforceNodeAllocatable = [];
   if (featureGates.KubeletCrashLoopBackOffMax && isUnset(given.crashLoopBackOff?.maxContainerRestartPeriod)) {
     dependent.crashLoopBackOff = { maxContainerRestartPeriod: maxContainerBackOff };

@@ -45,11 +45,11 @@ type Complete<Fields> = { [Name in Exclude<keyof Fields, OptionalNames<Fields>>]
 
 /**
  * The configuration with every default set. Durations are milliseconds. A field without a default has Go's zero value.
- * If `containerRuntimeEndpoint` is empty, the agent looks for a runtime.
+ * If `containerRuntimeEndpoint` is empty, the agent detects a runtime.
  */
 export type KubeletConfiguration = Complete<Objects['KubeletConfiguration']>;
 
-/** A part of a configuration, as its author wrote it. Null removes the value of an earlier file. */
+/** A part of a configuration as written. Null removes the value of an earlier file. */
 export type GivenConfiguration = Given<KubeletConfiguration>;
 
 type Given<Value> = {

@@ -20,7 +20,7 @@ import {
 const knownSignals = `Known are ${evictionSignals.join(', ')}.`;
 
 /**
- * Returns every rule that a complete configuration breaks. Checks that depend on the host are made elsewhere.
+ * Returns every rule that a complete configuration breaks. Checks that depend on the host are done elsewhere.
  *
  * kubelet: apis/config/validation/validation.go ValidateKubeletConfiguration, and further checks at its start-up
  */
@@ -48,7 +48,7 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, gates: Fe
   return errors.list;
 }
 
-/** Refuses control characters, because texts become paths, lines of resolver files and arguments of programs. */
+/** Refuses control characters, because strings become paths, lines of resolver files and args of programs. */
 function validateTexts(errors: ConfigurationErrors, name: string, value: unknown): void {
   if (typeof value === 'string') {
     if (hasControlCharacter(value)) errors.add(name, `${JSON.stringify(value)} must not contain control characters`);
@@ -101,7 +101,7 @@ function validateRanges(errors: ConfigurationErrors, kc: KubeletConfiguration): 
 }
 
 /** The allowed words of each field. */
-const words = {
+const allowedValues = {
   cgroupDriver: ['cgroupfs', 'systemd'],
   configMapAndSecretChangeDetectionStrategy: ['Get', 'Cache', 'Watch'],
   evictionPolicy: evictionPolicies,
@@ -112,8 +112,8 @@ const words = {
 } as const satisfies Partial<Record<keyof KubeletConfiguration, readonly string[]>>;
 
 function validateWords(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
-  for (const [name, allowed] of Object.entries(words)) {
-    errors.addUnlessOneOf(name, kc[name as keyof typeof words], allowed);
+  for (const [name, allowed] of Object.entries(allowedValues)) {
+    errors.addUnlessOneOf(name, kc[name as keyof typeof allowedValues], allowed);
   }
   errors.addUnlessOneOf('authorization.mode', kc.authorization.mode, ['AlwaysAllow', 'Webhook']);
   errors.addUnlessOneOf('memorySwap.swapBehavior', kc.memorySwap.swapBehavior, ['', 'LimitedSwap', 'NoSwap']);
@@ -225,7 +225,7 @@ function validateShutdown(errors: ConfigurationErrors, kc: KubeletConfiguration,
 
 /**
  * The path must be absolute, normal and ASCII, because metrics carry it as a label and pods of an earlier start are
- * looked up below it.
+ * found below it.
  */
 function validatePodLogsDir(errors: ConfigurationErrors, path: string): void {
   if (!path.startsWith('/')) errors.add('podLogsDir', `"${path}" must be an absolute path`);

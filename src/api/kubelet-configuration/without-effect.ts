@@ -3,7 +3,7 @@ import { configurationFields } from './schema.ts';
 import { completeConfiguration, setDefaults } from './set-defaults.ts';
 import type { KubeletConfiguration } from './types.ts';
 
-/** The fields that are set to another value than their default and have no effect here, each with the reason. */
+/** The fields without effect here that are set to a value other than their default, each with the reason. */
 export function fieldsWithoutEffect(configuration: KubeletConfiguration): { field: string; reason: string }[] {
   const defaults = completeConfiguration(setDefaults({}));
   const fields = configurationFields().flatMap(({ path, without }) =>

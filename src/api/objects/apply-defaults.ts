@@ -19,7 +19,7 @@ export type DefaultedPod = Omit<RawPod, 'metadata' | 'spec'> & {
  * kubelet: pkg/apis/core/v1/defaults.go, called in the order of zz_generated.defaults.go SetObjectDefaults_Pod
  */
 export function applyDefaults(raw: RawPod, gates: FeatureGates = defaultFeatureGates): DefaultedPod {
-  // Safe cast: canonicalObject copies exactly the fields of the type. The copy is ours to change.
+  // Safe cast: canonicalObject copies exactly the fields of the type. The copy may be changed.
   const pod = canonicalObject('Pod', raw) as RawPod;
   const { metadata = {}, spec = { containers: [] } } = pod;
   const annotations = withoutLegacyInitContainers(metadata.annotations);
@@ -141,7 +141,10 @@ function setVolumeDefaults(volume: core.Volume): void {
   if (secret) secret.defaultMode ??= defaultMode;
 }
 
-/** Defaults of storage-system volumes. A node alone cannot mount them, but the pod must look as in a cluster. */
+/**
+ * Defaults of storage-system volumes. A node without a cluster cannot mount them, but the pod must look as in a
+ * cluster.
+ */
 function setLegacyVolumeDefaults(volume: core.Volume): void {
   const { azureDisk, iscsi, rbd, scaleIO } = volume;
   if (azureDisk) {
@@ -166,7 +169,7 @@ function setClaimTemplateDefaults({ spec }: core.PersistentVolumeClaimTemplate):
 }
 
 /**
- * Drops the annotations from before init containers were fields. kubelet: core/v1/conversion.go
+ * Drops the annotations from the time before init containers were fields. kubelet: core/v1/conversion.go
  * dropInitContainerAnnotations
  */
 function withoutLegacyInitContainers(

@@ -4,8 +4,8 @@ import { formatQuantity, parseQuantity, zeroQuantity } from '../values/quantity.
 import { canonicalTime } from '../values/time.ts';
 
 /**
- * Returns the canonical form that Go gives all equivalent objects. Absent, null and empty are the same where Go does
- * not distinguish them. Required fields are present; quantities and times have their canonical text.
+ * Returns the canonical form that Go gives all equivalent objects. Absent, null and empty values are equal where Go
+ * does not distinguish them. Required fields are present; quantities and times have their canonical text.
  */
 export function canonicalObject(objectName: string, object: object): Record<string, unknown> {
   const written = new Map<string, unknown>(Object.entries(object));
@@ -36,7 +36,7 @@ function canonicalField(field: ObjectField, written: unknown): unknown {
 }
 
 function canonicalValue(kind: FieldKind, value: unknown): unknown {
-  // An item or a value of a map that could not be decoded.
+  // An item of a list, or a map value, that could not be decoded.
   if (value === undefined) return zeroValue(kind);
   if (kind.type === 'object')
     return canonicalObject(kind.name, typeof value === 'object' && value !== null ? value : {});

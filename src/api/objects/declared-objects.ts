@@ -1,6 +1,6 @@
 import { describeKind } from '../decoding/decode-object.ts';
 import type { ManifestDocument } from '../decoding/manifest-document.ts';
-import { type CarriedOutKind, isCarriedOut, kindMeaning } from '../decoding/manifest-kinds.ts';
+import { type SupportedKind, isSupportedKind, kindMeaning } from '../decoding/manifest-kinds.ts';
 import { type FieldProblem, firstProblems, type ManifestObject, problemOf } from '../decoding/manifest-object.ts';
 import { type ObjectType, objectType } from '../decoding/object-type.ts';
 import type { ManifestEntry } from '../text/manifest-node.ts';
@@ -9,10 +9,10 @@ import { nearestName } from '../text/nearest-name.ts';
 
 /** The objects that a document declares. */
 export interface Declarations {
-  objects: { kind: CarriedOutKind; object: ManifestObject }[];
-  /** Objects of kinds that a node without a cluster cannot carry out. */
+  objects: { kind: SupportedKind; object: ManifestObject }[];
+  /** Objects of kinds that a node without a cluster cannot support. */
   ignored: { kind: string; object: ManifestObject; reason: string; isMissed: boolean }[];
-  /** True if a List, or a list of pods or workloads, is empty: the manifest declares that nothing is to run. */
+  /** True if a List, or a list of pods or workloads, is empty: the manifest declares that nothing should run. */
   hasEmptyList: boolean;
   /** Number of objects found, lists included. */
   count: number;
@@ -86,7 +86,7 @@ function declareItems(found: Declarations, list: ManifestObject, context: Contex
   const unknown = entries.filter(({ key }) => !listFields.some((field) => field.toLowerCase() === key.toLowerCase()));
   found.problems.push(...firstProblems(unknown, unknownListField).map((problem) => problemOf(list, problem)));
   const items = entries.findLast(({ key }) => key === 'items')?.value;
-  // Go writes null for an empty list, but also for one that it failed to fill. So null is an error.
+  // Go writes null for an empty list, but also for one that it failed to fill, so null is an error.
   if (items?.kind !== 'list') {
     const message = items ? `Expected a list, found ${describeKind(items)}` : 'items is missing';
     const isNothing = items === undefined || items.kind === 'null';
@@ -111,9 +111,9 @@ function declareItems(found: Declarations, list: ManifestObject, context: Contex
 const isForPods = (kind: string): boolean =>
   /^(ConfigMap|Secret|Service|PersistentVolume(Claim)?|CSIDriver)$/.test(kind);
 
-/** True if an empty list of this kind, or a plain List, declares that nothing is to run. */
+/** True if an empty list of this kind, or a plain List, declares that nothing should run. */
 function declaresWhatRuns(listed = 'Pod'): boolean {
-  return isCarriedOut(listed) && !isForPods(listed);
+  return isSupportedKind(listed) && !isForPods(listed);
 }
 
 function unknownListField({ key }: ManifestEntry): FieldProblem {

@@ -1,9 +1,9 @@
 import type { Manifests } from './load-manifests.ts';
 
-type JoinedManifests = Required<Omit<Manifests, 'namePlaces' | 'declaresNothing' | 'broken'>> &
+type JoinedManifests = Required<Omit<Manifests, 'namePositions' | 'declaresNothing' | 'broken'>> &
   Pick<Manifests, 'declaresNothing' | 'broken'>;
 
-/** Everything that several manifests declare, in their order, without the places of names. */
+/** Everything that several manifests declare, in their order, without the positions of names. */
 export function joinManifests(parts: readonly Partial<Manifests>[]): JoinedManifests {
   const pods = parts.flatMap((part) => part.pods ?? []);
   const broken = parts.flatMap((part) => part.broken ?? []);
@@ -11,8 +11,8 @@ export function joinManifests(parts: readonly Partial<Manifests>[]): JoinedManif
     pods,
     configObjects: parts.flatMap(({ configObjects = [] }) => configObjects),
     problems: parts.flatMap(({ problems = [] }) => problems),
-    dependsOnPlaces: parts.flatMap(({ dependsOnPlaces = [] }) => dependsOnPlaces),
-    classPlaces: parts.flatMap(({ classPlaces = [] }) => classPlaces),
+    dependsOnPositions: parts.flatMap(({ dependsOnPositions: dependsOnPositions = [] }) => dependsOnPositions),
+    classPositions: parts.flatMap(({ classPositions: classPositions = [] }) => classPositions),
     derivedUIDs: parts.flatMap(({ derivedUIDs = [] }) => derivedUIDs),
     ...(pods.length === 0 && parts.some(({ declaresNothing }) => declaresNothing) && { declaresNothing: true }),
     ...(broken.length > 0 && { broken }),

@@ -1,6 +1,6 @@
-import { Claims, podKeys } from '../values/claims.ts';
+import { NameOwners, podKeys } from '../values/name-owners.ts';
 import { readManifests } from '../decoding/manifest-document.ts';
-import { type CarriedOutKind, carriedOutKinds } from '../decoding/manifest-kinds.ts';
+import { type SupportedKind, supportedKinds } from '../decoding/manifest-kinds.ts';
 import { type ManifestObject, notesOf, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { ProblemList } from '../text/problem-list.ts';
@@ -8,8 +8,8 @@ import { maxManifestObjects } from '../text/reading-budget.ts';
 import type { Pod } from '../types.ts';
 import { type ConfigObject, configObjectKey } from '../values/config-object.ts';
 import type { PersistentVolumeClaim } from '../values/persistent-volume.ts';
-import type { ClassPlace } from '../values/resolve-classes.ts';
-import type { DependsOnPlace } from '../values/depends-on.ts';
+import type { ClassPosition } from '../values/resolve-classes.ts';
+import type { DependsOnPosition } from '../values/depends-on.ts';
 import { type Declarations, declaredObjects } from './declared-objects.ts';
 import { loadConfigObject } from './load-config-object.ts';
 import { loadPodObject } from './load-pod.ts';
@@ -19,28 +19,28 @@ import type { ManifestNode } from '../text/manifest-node.ts';
 
 const acceptAnnotation = 'kubelet-ts.io/accept-warnings';
 
-/** The content of a manifest text. If any problem is an error, nothing of the text must run. */
+/** The content of a manifest text. If any problem is an error, nothing in the text may run. */
 export interface Manifests {
   /** Static pods of this node, defaulted and validated. */
   pods: Pod[];
   configObjects: ConfigObject[];
   problems: ManifestProblem[];
-  /** Kinds of the objects that have errors. A workload counts as a Pod. Absent unless all places are wanted. */
-  broken?: CarriedOutKind[];
-  /** Places of the depends-on annotations; absent if there are none. */
-  dependsOnPlaces?: DependsOnPlace[];
-  /** Places of the class names of pods. Absent if no pod names a class. */
-  classPlaces?: ClassPlace[];
+  /** Kinds of the objects that have errors. A workload counts as a Pod. Absent unless all positions are wanted. */
+  broken?: SupportedKind[];
+  /** Positions of the depends-on annotations; absent if there are none. */
+  dependsOnPositions?: DependsOnPosition[];
+  /** Positions of the class names of pods. Absent if no pod names a class. */
+  classPositions?: ClassPosition[];
   /** UIDs derived from manifests that set no UID. Absent if every manifest sets one. */
   derivedUIDs?: string[];
-  /** Places of names and UIDs. Absent unless all places are wanted. */
-  namePlaces?: NamePlace[];
-  /** True if an empty list says on purpose that no pod is to run. Absent otherwise. */
+  /** Positions of names and UIDs. Absent unless all positions are wanted. */
+  namePositions?: NamePosition[];
+  /** True if an empty list explicitly declares that no pod should run. Absent otherwise. */
   declaresNothing?: boolean;
 }
 
-/** The place of a name or a UID, by its key of `claimedKeys`. */
-export interface NamePlace {
+/** The position of a name or a UID, by its key from `claimedKeys`. */
+export interface NamePosition {
   key: string;
   line: number;
   column: number;
@@ -53,11 +53,11 @@ export interface NamePlace {
 export function loadManifests(bytes: Uint8Array | string, options: StaticPodOptions): Manifests {
   const pods: Pod[] = [];
   const configObjects: ConfigObject[] = [];
-  const dependsOnPlaces: DependsOnPlace[] = [];
-  const classPlaces: ClassPlace[] = [];
+  const dependsOnPositions: DependsOnPosition[] = [];
+  const classPositions: ClassPosition[] = [];
   const derivedUIDs: string[] = [];
-  const namePlaces: NamePlace[] = [];
-  const broken: CarriedOutKind[] = [];
+  const namePositions: NamePosition[] = [];
+  const broken: SupportedKind[] = [];
   const problems = new ProblemList();
   const names = new DeclaredNames();
   const ignored: Declarations['ignored'] = [];
@@ -75,7 +75,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     objectsLeft -= found.count;
     for (const object of found.ignored) ignored.push(object);
     hasEmptyList ||= found.hasEmptyList;
-    // Objects that nothing misses here are declared on purpose, such as a Namespace in a file of its own.
+    // Objects that are not needed here are declared on purpose, such as a Namespace in a separate file.
     isStatement ||= found.objects.length > 0 || found.hasEmptyList || found.ignored.some(({ isMissed }) => !isMissed);
     problems.addAll(found.problems);
     if (found.objects.length > 0) problems.addAll(notesOf(reading.document));
@@ -84,12 +84,12 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
       problems.addAll(withAccepted(object, loaded.problems));
       if (loaded.problems.some(({ severity }) => severity === 'error')) broken.push(isWorkload(kind) ? 'Pod' : kind);
       const repeated = repeatedName(names, object, loaded);
-      if (options.allPlaces === true) namePlaces.push(...placesOfNames(object, loaded));
+      if (options.allPositions === true) namePositions.push(...placesOfNames(object, loaded));
       if (repeated) problems.add(repeated);
       else if (loaded.pod) {
         pods.push(loaded.pod);
-        if (loaded.dependsOnPlace) dependsOnPlaces.push(loaded.dependsOnPlace);
-        if (loaded.classPlaces) classPlaces.push(...loaded.classPlaces);
+        if (loaded.dependsOnPlace) dependsOnPositions.push(loaded.dependsOnPlace);
+        if (loaded.classPositions) classPositions.push(...loaded.classPositions);
         if (loaded.isUIDDerived === true) derivedUIDs.push(loaded.pod.metadata.uid);
       } else if (loaded.configObject) configObjects.push(loaded.configObject);
       for (const claim of loaded.claims ?? []) {
@@ -110,32 +110,32 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     pods,
     configObjects,
     problems: problems.list(options.origin),
-    ...(dependsOnPlaces.length > 0 && { dependsOnPlaces }),
-    ...(classPlaces.length > 0 && { classPlaces }),
+    ...(dependsOnPositions.length > 0 && { dependsOnPositions: dependsOnPositions }),
+    ...(classPositions.length > 0 && { classPositions: classPositions }),
     ...(derivedUIDs.length > 0 && { derivedUIDs }),
-    ...(namePlaces.length > 0 && { namePlaces }),
+    ...(namePositions.length > 0 && { namePositions: namePositions }),
     ...(hasEmptyList && pods.length === 0 && { declaresNothing: true }),
-    ...(options.allPlaces === true && { broken }),
+    ...(options.allPositions === true && { broken }),
   };
 }
 
 interface LoadedObject {
   pod?: Pod;
-  dependsOnPlace?: DependsOnPlace;
-  classPlaces?: ClassPlace[];
+  dependsOnPlace?: DependsOnPosition;
+  classPositions?: ClassPosition[];
   isUIDDerived?: boolean;
   configObject?: ConfigObject;
-  /** Claims of a StatefulSet's pod. */
+  /** Claims of the pod of a StatefulSet. */
   claims?: PersistentVolumeClaim[];
   problems: ManifestProblem[];
 }
 
-const isWorkload = (kind: CarriedOutKind): boolean =>
-  carriedOutKinds[kind].startsWith('apps/') ||
-  carriedOutKinds[kind].startsWith('batch/') ||
+const isWorkload = (kind: SupportedKind): boolean =>
+  supportedKinds[kind].startsWith('apps/') ||
+  supportedKinds[kind].startsWith('batch/') ||
   kind === 'ReplicationController';
 
-function loadObject(kind: CarriedOutKind, object: ManifestObject, options: StaticPodOptions): LoadedObject {
+function loadObject(kind: SupportedKind, object: ManifestObject, options: StaticPodOptions): LoadedObject {
   switch (kind) {
     case 'Pod':
       return loadPodObject(object, options);
@@ -160,8 +160,7 @@ function loadObject(kind: CarriedOutKind, object: ManifestObject, options: Stati
 }
 
 /**
- * The problem of a repeated declaration. For pods, the name is checked before the UID, because a repeated pod repeats
- * both.
+ * The problem of a repeated declaration. Checks a pod's name before its UID, because a repeated pod repeats both.
  */
 function repeatedName(names: DeclaredNames, object: ManifestObject, loaded: LoadedObject): ManifestProblem | undefined {
   const { pod, configObject } = loaded;
@@ -175,7 +174,7 @@ function repeatedName(names: DeclaredNames, object: ManifestObject, loaded: Load
   return names.claim(nameOf(configObject), object, 'metadata.name');
 }
 
-function placesOfNames(object: ManifestObject, { pod, configObject }: LoadedObject): NamePlace[] {
+function placesOfNames(object: ManifestObject, { pod, configObject }: LoadedObject): NamePosition[] {
   const keys = [...(pod ? podKeys(pod) : []), ...(configObject ? [configObjectKey(configObject)] : [])];
   return keys.map((key) => {
     const field = key.startsWith('UID/') ? 'metadata.uid' : 'metadata.name';
@@ -201,13 +200,13 @@ function nothingIn(origin: string): ManifestProblem {
   };
 }
 
-/** Finds names that one text declares twice. */
+/** Finds names that a single text declares twice. */
 class DeclaredNames {
-  private readonly claims = new Claims<{ object: ManifestObject; field: string }>();
+  private readonly claims = new NameOwners<{ object: ManifestObject; field: string }>();
 
   /**
    * Returns a problem if the name is already declared. `what` is the name, such as `Pod default/web`; `field` is its
-   * place.
+   * path.
    */
   claim(what: string, object: ManifestObject, field: string): ManifestProblem | undefined {
     const first = this.claims.owner(what);
@@ -222,8 +221,8 @@ class DeclaredNames {
 }
 
 /**
- * The problems of an object, with the warnings that its annotation accepts as notes. The annotation names their
- * fields as `validate` prints them, such as `kind, spec.completions`, or is `*` for all.
+ * The problems of an object, with the warnings that its annotation accepts turned into notes. The annotation names
+ * their fields as `validate` prints them, such as `kind, spec.completions`, or is `*` for all.
  */
 function withAccepted(object: ManifestObject, problems: readonly ManifestProblem[]): readonly ManifestProblem[] {
   const hasWarning = problems.some(({ severity }) => severity === 'warning');
@@ -236,7 +235,7 @@ function withAccepted(object: ManifestObject, problems: readonly ManifestProblem
   });
 }
 
-/** The field within the object, also for an item of a List. */
+/** The field within the object, even for an item of a List. */
 function fieldIn({ path }: ManifestObject, { field = '' }: ManifestProblem): string {
   return path !== '' && field.startsWith(`${path}.`) ? field.slice(path.length + 1) : field;
 }

@@ -14,8 +14,8 @@ import { helmHookProblems, isOtherHook } from '../validation/helm-hooks.ts';
 import { unsafeTexts } from '../validation/unsafe-texts.ts';
 import { type FieldError, validatePod } from '../validation/validate-pod.ts';
 import { objectReferences } from '../values/config-object-references.ts';
-import { dependsOn, dependsOnField, type DependsOnPlace, validateDependsOn } from '../values/depends-on.ts';
-import type { ClassPlace } from '../values/resolve-classes.ts';
+import { dependsOn, dependsOnField, type DependsOnPosition, validateDependsOn } from '../values/depends-on.ts';
+import type { ClassPosition } from '../values/resolve-classes.ts';
 import { validateInPlace } from '../values/in-place.ts';
 import { validateUpdateAnnotations } from '../values/update-annotations.ts';
 import { validateMaxRestartPeriod } from '../values/max-restart-period.ts';
@@ -27,18 +27,18 @@ import { unsupportedFields } from './supported-fields.ts';
 /** A pod to run, or errors; warnings in both cases. */
 export interface LoadResult {
   pod?: Pod;
-  /** Place of the pod's depends-on annotation, if it has one. */
-  dependsOnPlace?: DependsOnPlace;
-  /** Places where the manifest names its classes. Absent if it names none. */
-  classPlaces?: ClassPlace[];
+  /** Position of the pod's depends-on annotation, if it has one. */
+  dependsOnPlace?: DependsOnPosition;
+  /** Positions of the classes that the manifest names. Absent if it names none. */
+  classPositions?: ClassPosition[];
   /** True if the manifest sets no UID, so that the pod's UID is derived from its content. */
   isUIDDerived?: boolean;
   problems: ManifestProblem[];
 }
 
 /**
- * Loads one object of a manifest as a pod to run. Decodes it, applies the defaults, makes it a static pod of this node,
- * and validates the result. Every problem with a field has its line and column.
+ * Loads one object of a manifest as a pod to run. Decodes it, applies the defaults, turns it into a static pod of this
+ * node, and validates the result. Every problem with a field has its line and column.
  *
  * kubelet: config/common.go tryDecodeSinglePod
  */
@@ -48,7 +48,7 @@ export function loadPodObject(object: ManifestObject, options: StaticPodOptions)
   // Safe casts: the decoder's schema is generated from the declarations of `RawPod`.
   if (value === undefined) {
     const raw = partial && ({ ...partial.value, apiVersion: 'v1', kind: 'Pod' } as RawPod);
-    const further = raw ? furtherErrors(raw, partial.brokenFields, options) : [];
+    const further = raw ? errorsOfPartialPod(raw, partial.brokenFields, options) : [];
     return { problems: [...decodeProblems, ...further.map(locate)] };
   }
   const raw: RawPod = { ...value, apiVersion: 'v1', kind: 'Pod' };
@@ -57,9 +57,13 @@ export function loadPodObject(object: ManifestObject, options: StaticPodOptions)
 }
 
 /**
- * Errors of a pod without the fields that could not be decoded. Leaves out errors that may come from their absence.
+ * Errors of a pod without the fields that could not be decoded. Leaves out errors that may result from their absence.
  */
-export function furtherErrors(raw: RawPod, brokenFields: readonly string[], options: StaticPodOptions): FieldProblem[] {
+export function errorsOfPartialPod(
+  raw: RawPod,
+  brokenFields: readonly string[],
+  options: StaticPodOptions,
+): FieldProblem[] {
   const isNameless = (raw.metadata?.name ?? '') === '';
   const named = isNameless ? { ...raw, metadata: { ...raw.metadata, name: 'unnamed' } } : raw;
   const broken = isNameless ? [...brokenFields, 'metadata.name'] : brokenFields;
@@ -75,7 +79,10 @@ function errorProblems(errors: readonly FieldError[], raw: RawPod, pod: Pod): Fi
   return firstProblems(errors, (error) => inWordsOfManifest(error, raw, pod));
 }
 
-/** The rules apply to the pod of this node. The problem is one of the manifest, which has neither its name nor node. */
+/**
+ * The rules apply to the pod on this node. The problem belongs to the manifest, which has neither the pod's name nor
+ * its node.
+ */
 function inWordsOfManifest(error: FieldError, raw: RawPod, pod: Pod): FieldProblem {
   if (error.field === 'metadata.name') return nameProblem(error, raw.metadata?.name ?? '', pod);
   if (error.field === 'spec.nodeName' && raw.spec?.schedulingGates && error.type === 'Forbidden') {
@@ -85,7 +92,10 @@ function inWordsOfManifest(error: FieldError, raw: RawPod, pod: Pod): FieldProbl
   return brokenRule(error);
 }
 
-/** The rules apply to the name with the node suffix. A name that breaks them by itself is shown as it is written. */
+/**
+ * The rules apply to the name with the node suffix. A name that breaks them even without the suffix is shown as
+ * written.
+ */
 function nameProblem(error: FieldError, name: string, pod: Pod): FieldProblem {
   const own = new FieldErrors();
   own.invalidNameUnless(error.field, name, checkDNS1123Subdomain);
@@ -94,13 +104,15 @@ function nameProblem(error: FieldError, name: string, pod: Pod): FieldProblem {
   return { ...brokenRule(error), hint: `The whole name is "${pod.metadata.name}", with that of the node.` };
 }
 
-/** Makes a decoded pod a static pod of this node and validates the result. `locate` adds the place of a field. */
+/**
+ * Turns a decoded pod into a static pod of this node and validates the result. `locate` adds the position of a field.
+ */
 export function toValidPod(
   raw: RawPod,
   options: StaticPodOptions,
   locate: (problem: FieldProblem) => ManifestProblem,
 ): LoadResult {
-  if ((raw.metadata?.name ?? '') === '') return { problems: furtherErrors(raw, [], options).map(locate) };
+  if ((raw.metadata?.name ?? '') === '') return { problems: errorsOfPartialPod(raw, [], options).map(locate) };
   const crowded = tooManyContainers(raw);
   if (crowded !== undefined) return { problems: [locate(crowded)] };
   const pod = toStaticPod(raw, options);
@@ -118,17 +130,19 @@ export function toValidPod(
       pod,
       isUIDDerived: (raw.metadata?.uid ?? '') === '',
       ...dependsOnPlace(pod, locate),
-      ...classPlaces(pod, options.allPlaces ?? false, locate),
+      ...classPositions(pod, options.allPositions ?? false, locate),
       problems,
     };
   }
   return { problems: errorProblems(errors, raw, pod).map(locate) };
 }
 
-/** More in one pod would block the agent. The kubelet has no limit, but its API server takes no such pod. */
+/**
+ * A pod with more containers would block the agent. The kubelet has no limit, but its API server accepts no such pod.
+ */
 const maxContainers = 1000;
 
-/** Looked for before all else, because some rules compare each container with the others. */
+/** Checked first, because some rules compare each container with the others. */
 function tooManyContainers({ spec }: RawPod): FieldProblem | undefined {
   // A manifest may lack the containers that the type promises.
   const [containers = 0, inits = 0] = [spec?.containers, spec?.initContainers].map((list?: unknown[]) => list?.length);
@@ -151,23 +165,23 @@ function dependsOnPlace(
   return { dependsOnPlace: { podUID: pod.metadata.uid, ...place, ...(field !== undefined && { field }) } };
 }
 
-function classPlaces(
+function classPositions(
   pod: Pod,
   areAllWanted: boolean,
   locate: (problem: FieldProblem) => ManifestProblem,
-): Pick<LoadResult, 'classPlaces'> {
+): Pick<LoadResult, 'classPositions'> {
   const { runtimeClassName = '', priorityClassName = '' } = pod.spec;
   if (!areAllWanted && runtimeClassName === '' && priorityClassName === '') return {};
   const named = objectReferences(pod).filter(({ kind }) => areAllWanted || kind.endsWith('Class'));
-  const places = named.map(({ field }): ClassPlace => {
+  const places = named.map(({ field }): ClassPosition => {
     const { origin, line, column } = locate({ field, message: '', severity: 'error' });
     const place = { origin, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
     return { podUID: pod.metadata.uid, field, ...place };
   });
-  return places.length === 0 ? {} : { classPlaces: places };
+  return places.length === 0 ? {} : { classPositions: places };
 }
 
-/** Errors for valid fields that cannot work here. The kubelet, too, refuses static pods that need an API server. */
+/** Errors for valid fields that cannot work here. The kubelet also refuses static pods that need an API server. */
 function refusedByLoader(pod: Pod): FieldError[] {
   const { spec } = pod;
   const refuse = (field: string): FieldError => ({

@@ -5,8 +5,8 @@ import type { FieldErrors } from '../values/field-errors.ts';
 import type { Service } from '../values/service.ts';
 
 /**
- * The names that a Service gives to pods. Every Service is treated as a headless one: nothing forwards connections, so
- * it has no address and no ports of its own.
+ * The names that a Service gives to pods. Every Service is treated as headless: nothing forwards connections, so it has
+ * neither an address nor ports.
  */
 export function loadService(value: Record<string, unknown>, errors: FieldErrors, warnings: FieldProblem[]): Service {
   const { metadata, spec = {} } = value as RawService;
@@ -38,26 +38,26 @@ export function loadService(value: Record<string, unknown>, errors: FieldErrors,
   return { kind: 'Service', namespace, name, selector: selects ? selector : {}, publishNotReadyAddresses };
 }
 
-/** The port of the pods, in words. Returns undefined if it is that of the Service. */
+/** The port of the pods, as text. Returns undefined if it equals the port of the Service. */
 function targetOf({ port, targetPort = port }: ServicePort): string | undefined {
   if (targetPort === port || targetPort === 0 || targetPort === '') return undefined;
   return typeof targetPort === 'number' ? `port ${targetPort}` : `the container port "${targetPort}"`;
 }
 
-/** Fields that take effect, or that have a problem message of their own. */
+/** Fields that take effect, or that have a separate problem message. */
 const namedFields: ReadonlySet<string> = new Set([
   'ports',
   'publishNotReadyAddresses',
   'selector',
   'type',
-  // It belongs to ExternalName.
+  // It is used only with ExternalName.
   'externalName',
 ]);
 
-/** Fields by which clients reach pods in a cluster. Others are about addresses that a Service does not have here. */
+/** Fields by which clients reach pods in a cluster. The others concern addresses that a Service does not have here. */
 const missedFields: ReadonlySet<string> = new Set(['externalIPs', 'sessionAffinity']);
 
-/** The values that an API server writes into each Service are no loss. */
+/** Values that an API server writes into each Service. Ignoring them loses nothing. */
 function ignoredFields(spec: NonNullable<RawService['spec']>): string[] {
   const usual: Record<string, unknown> = {
     sessionAffinity: 'None',

@@ -8,7 +8,7 @@ import { validateClaim, validateCSIDriver, validateVolume } from '../validation/
 import type { Loaders } from './loaders.ts';
 import type { CSIDriver, PersistentVolume, PersistentVolumeClaim, StorageObject } from '../values/persistent-volume.ts';
 
-/** Safe casts in all: the decoder's schema is generated from these declarations. */
+/** All casts are safe: the decoder's schema is generated from these declarations. */
 export const storageLoaders: Loaders<StorageObject> = {
   PersistentVolumeClaim: (value, errors) => {
     const raw = value as unknown as RawClaim;

@@ -1,4 +1,4 @@
-import { furtherErrors, type LoadResult, toValidPod } from './load-pod.ts';
+import { errorsOfPartialPod, type LoadResult, toValidPod } from './load-pod.ts';
 import {
   decodeManifestObject,
   type FieldProblem,
@@ -16,7 +16,7 @@ interface LoadedWorkload extends LoadResult {
   claims?: PersistentVolumeClaim[];
 }
 
-/** Loads a workload as the one pod that it runs here. Returns no pod if the workload asks for none now. */
+/** Loads a workload as the one pod that it runs here. Returns no pod if the workload currently wants none. */
 export function loadWorkload(
   kind: Workload['kind'],
   object: ManifestObject,
@@ -56,13 +56,13 @@ function errorsOfTemplate(
   const { spec, path } = specWithTemplate(workload);
   const template = `${path}.template`;
   const outside = brokenFields.filter((field) => !field.startsWith(`${template}.`) && !isOfWorkload(field));
-  // Claim templates become volumes, and without a template there is no pod.
+  // Claim templates become volumes. Without a template there is no pod.
   const isRead = outside.every(
     (field) => !template.startsWith(field) && !field.startsWith('spec.volumeClaimTemplates'),
   );
   if (spec.template === undefined || !isRead) return [];
   const broken = brokenFields.map((field) => (isOfWorkload(field) ? field : field.replace(`${template}.`, '')));
-  return furtherErrors(workloadPod(workload), broken, options).map((problem) => inWorkload(problem, path));
+  return errorsOfPartialPod(workloadPod(workload), broken, options).map((problem) => inWorkload(problem, path));
 }
 
 const inWorkload = ({ field, ...problem }: FieldProblem, path: string): FieldProblem => ({
@@ -70,7 +70,7 @@ const inWorkload = ({ field, ...problem }: FieldProblem, path: string): FieldPro
   ...problem,
 });
 
-/** The claims stay declared while the workload asks for no pod, as in a StatefulSet that is scaled to zero. */
+/** The claims stay declared while the workload wants no pod, as in a StatefulSet that is scaled to zero. */
 function claimsOf(workload: Workload): PersistentVolumeClaim[] {
   const written = workload.metadata?.namespace ?? '';
   const namespace = written === '' ? 'default' : written;

@@ -1,12 +1,12 @@
 import { readManifests } from '../decoding/manifest-document.ts';
-import { type CarriedOutKind, carriedOutKinds } from '../decoding/manifest-kinds.ts';
+import { type SupportedKind, supportedKinds } from '../decoding/manifest-kinds.ts';
 import type { ManifestNode } from '../text/manifest-node.ts';
 import { maxManifestObjects } from '../text/reading-budget.ts';
 import { declaredObjects } from './declared-objects.ts';
 
-/** One object of a manifest text, as a manifest of its own. */
+/** One object of a manifest text, as a separate manifest. */
 export interface ObjectText {
-  kind: CarriedOutKind;
+  kind: SupportedKind;
   /** Empty for a kind without namespaces. */
   namespace: string;
   /** Empty if the manifest has none. */
@@ -15,14 +15,14 @@ export interface ObjectText {
   text: string;
 }
 
-const kindsOfNode: readonly CarriedOutKind[] = ['RuntimeClass', 'PriorityClass', 'PersistentVolume', 'CSIDriver'];
+const kindsOfNode: readonly SupportedKind[] = ['RuntimeClass', 'PriorityClass', 'PersistentVolume', 'CSIDriver'];
 
 /** True if objects of this kind have a namespace. */
-export const isNamespaced = (kind: CarriedOutKind): boolean => !kindsOfNode.includes(kind);
+export const isNamespaced = (kind: SupportedKind): boolean => !kindsOfNode.includes(kind);
 
 /**
- * Splits a manifest text into its objects. Omits objects that are not carried out, and documents that cannot be read.
- * An object without a namespace gets `namespace`.
+ * Splits a manifest text into its objects. Omits unsupported objects, and documents that cannot be read. An object
+ * without a namespace gets `namespace`.
  */
 export function objectTexts(bytes: Uint8Array | string, origin: string, namespace = 'default'): ObjectText[] {
   const found = [...readManifests(bytes, origin)].flatMap((reading) =>
@@ -31,7 +31,7 @@ export function objectTexts(bytes: Uint8Array | string, origin: string, namespac
   return found.map(({ kind, object }) => objectText(kind, object.node, namespace));
 }
 
-function objectText(kind: CarriedOutKind, node: ManifestNode, defaultNamespace: string): ObjectText {
+function objectText(kind: SupportedKind, node: ManifestNode, defaultNamespace: string): ObjectText {
   const metadata = member(node, 'metadata');
   const own = textOf(member(metadata, 'namespace'));
   const namespace = isNamespaced(kind) ? own || defaultNamespace : '';
@@ -39,7 +39,7 @@ function objectText(kind: CarriedOutKind, node: ManifestNode, defaultNamespace: 
     .filter(([key]) => key !== 'apiVersion' && key !== 'kind')
     .map(([key, value]): Member => [key, key === 'metadata' && own === '' ? withNamespace(value, namespace) : value]);
   const type: Member[] = [
-    ['apiVersion', string(carriedOutKinds[kind])],
+    ['apiVersion', string(supportedKinds[kind])],
     ['kind', string(kind)],
   ];
   return {
@@ -70,7 +70,7 @@ function withNamespace(metadata: ManifestNode, namespace: string): ManifestNode 
   return { ...metadata, entries: [...others, { key: 'namespace', keyStart: 0, value: string(namespace) }] };
 }
 
-/** Numbers stay as they are, because a large one would lose digits as a number of JavaScript. */
+/** Numbers keep their text, because a large one would lose digits as a number of JavaScript. */
 function json(node: ManifestNode, indent: string): string {
   switch (node.kind) {
     case 'null':

@@ -4,7 +4,7 @@ import type { SourceName } from '../values/config-annotations.ts';
 import type { FeatureGates } from '../values/feature-gates.ts';
 import type { Pod, RawPod } from '../types.ts';
 
-/** Hex digest of a text, such as SHA-256. 32 digits are used. */
+/** Hex digest of a text, such as SHA-256. The first 32 digits are used. */
 export type Hash = (text: string) => string;
 
 /** The node that a manifest is for. */
@@ -13,17 +13,17 @@ export interface StaticPodNode {
   /** Defaults to the gates of Kubernetes. */
   featureGates?: FeatureGates | undefined;
   /**
-   * How a CronJob is treated: as an error, because nothing starts pods on a schedule here, or as one run at once.
+   * How a CronJob is treated: as an error, because nothing starts pods on a schedule here, or as one immediate run.
    * Defaults to an error.
    */
   cronJobs?: 'refuse' | 'runOnce' | undefined;
-  /** Folder of the agent's state. Mounts of a kubelet's folders get a warning that names it. */
+  /** Folder of the agent's state. A warning about mounts of a kubelet's folders names it. */
   rootDir?: string | undefined;
-  /** True if the places of names, and those where pods name ConfigMaps, Secrets and claims, are wanted too. */
-  allPlaces?: boolean | undefined;
+  /** True to also return the positions of names, and those where pods name ConfigMaps, Secrets and claims. */
+  allPositions?: boolean | undefined;
 }
 
-/** The facts besides the manifest that make a static pod of this node. */
+/** The facts besides the manifest that define a static pod of this node. */
 export interface StaticPodOptions extends StaticPodNode {
   source: SourceName;
   /** Absolute path of the manifest file, or its URL. */
@@ -32,7 +32,7 @@ export interface StaticPodOptions extends StaticPodNode {
 }
 
 /**
- * Makes the pod that the kubelet runs for a manifest: with all defaults, named for and placed on this node.
+ * Builds the pod that the kubelet runs for a manifest: with all defaults, and named and placed on this node.
  *
  * kubelet: config/common.go applyDefaults
  */

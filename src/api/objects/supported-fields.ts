@@ -6,7 +6,7 @@ import { unmountableVolumes } from '../values/unmountable-volumes.ts';
 /** A warning about one field, before its line is known. */
 export type FieldWarning = Pick<ManifestProblem, 'message' | 'severity'> & { field: string };
 
-/** Warns of every field of a valid pod that this program does not carry out yet. */
+/** Warns about every field of a valid pod that this program does not support yet. */
 export function unsupportedFields(pod: Pick<Pod, 'spec'>, gates: FeatureGates = defaultFeatureGates): FieldWarning[] {
   const warnings: FieldWarning[] = [];
   for (const { steps, message, gate } of unsupportedPaths) {

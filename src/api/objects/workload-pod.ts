@@ -52,15 +52,15 @@ function podNameOf({ kind, metadata, spec }: Workload): string | undefined {
   return kind === 'StatefulSet' && name !== undefined ? `${name}-${spec?.ordinals?.start ?? 0}` : name;
 }
 
-/**
- * Name of the claim that a StatefulSet's pod gets for a template. It has the name of the pod without the node, because
- * a node of another name must find the data again.
- */
+/** The workload's name. A StatefulSet's pod also has its ordinal, which programs read from their host name. */
 export function claimNameOf(workload: Workload, template: RawClaim): string {
   return `${template.metadata?.name ?? ''}-${podNameOf(workload) ?? ''}`;
 }
 
-/** A template replaces a volume of its name. kubelet: pkg/controller/statefulset/stateful_set_utils.go updateStorage */
+/**
+ * A template replaces a volume of the same name. kubelet: pkg/controller/statefulset/stateful_set_utils.go
+ * updateStorage
+ */
 function withClaims(spec: PodSpec, workload: Workload): PodSpec {
   const templates = workload.kind === 'StatefulSet' ? (workload.spec?.volumeClaimTemplates ?? []) : [];
   if (templates.length === 0) return spec;

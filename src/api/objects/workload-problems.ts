@@ -8,7 +8,7 @@ import { canonicalObject } from './canonical-form.ts';
 import { claimNameOf, specWithTemplate, type Workload, type WorkloadSpec } from './workload-pod.ts';
 
 /**
- * Errors of a workload, and warnings about its parts that have no effect on a single pod: nothing makes replicas,
+ * Errors of a workload, and warnings about its fields that have no effect on a single pod: nothing creates replicas,
  * replaces failed pods or rolls out changes. The template is checked as a pod.
  */
 export function workloadProblems(workload: Workload): FieldProblem[] {
@@ -25,14 +25,14 @@ export function workloadProblems(workload: Workload): FieldProblem[] {
   ];
 }
 
-/** True if the workload asks for no pod now, because it is suspended, scaled to zero, or a hook of another time. */
+/** True if the workload currently wants no pod, because it is suspended, scaled to zero, or a hook for another time. */
 export function wantsNoPod(workload: Workload): boolean {
   if (isOtherHook(workload.metadata?.annotations)) return true;
   const { replicas, completions, parallelism, suspend } = specWithTemplate(workload).spec;
   return suspend === true || workload.spec?.suspend === true || [replicas, completions, parallelism].includes(0);
 }
 
-/** Fields that take effect, or that have a problem message of their own. */
+/** Fields that take effect, or that have a separate problem message. */
 const namedFields: ReadonlySet<string> = new Set([
   'activeDeadlineSeconds',
   'backoffLimit',
@@ -41,7 +41,7 @@ const namedFields: ReadonlySet<string> = new Set([
   'ordinals',
   'parallelism',
   'replicas',
-  // Its one use is to find the pods of the workload.
+  // It only serves to find the pods of the workload.
   'selector',
   'suspend',
   'template',
@@ -49,7 +49,7 @@ const namedFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Fields that are for rollouts, for the order of replicas or for objects of a cluster. One pod on one node loses
+ * Fields for rollouts, for the order of replicas or for objects of a cluster. A single pod on a single node loses
  * nothing without them.
  */
 const harmlessFields: ReadonlySet<string> = new Set([
@@ -69,7 +69,7 @@ const harmlessFields: ReadonlySet<string> = new Set([
   'updateStrategy',
 ]);
 
-/** One line for the replicas and the fields that are missed, one for the fields without effect. */
+/** One line for the replicas and the fields that have an effect in a cluster, one for the harmless fields. */
 function ignoredFields(workload: Workload): FieldProblem[] {
   const { spec } = specWithTemplate(workload);
   const { replicas = 1 } = spec;
@@ -94,7 +94,7 @@ function countProblems(spec: WorkloadSpec, path: string): FieldProblem[] {
   return (['replicas', 'completions', 'parallelism'] as const).flatMap((field) => {
     const count = spec[field];
     if (count === undefined || count === 1) return [];
-    // The line about the kind has the number.
+    // The line about the kind already has the number.
     if (field === 'replicas' && count > 1) return [];
     const place = `${path}.${field}`;
     if (count < 0) return [refuse(place, `Invalid value: ${count}: must not be negative`)];
@@ -119,7 +119,7 @@ function claimProblems(workload: Workload): FieldProblem[] {
   return errors.list.map(brokenRule);
 }
 
-/** Warns of a selector that misses the workload's own pods, which a cluster would refuse. */
+/** Warns about a selector that does not match the workload's own pods, which a cluster would refuse. */
 function selectorProblems({ selector, template }: WorkloadSpec, path: string): FieldProblem[] {
   const wanted: unknown = selector && 'matchLabels' in selector ? selector.matchLabels : selector;
   if (typeof wanted !== 'object' || wanted === null) return [];

@@ -19,7 +19,7 @@ type ScalarReader = (scalar: Scalar, start: number) => ManifestNode;
 
 /**
  * Composes the values of the first document of a YAML text: merge keys in the order written, the last of repeated keys,
- * scalars as keys, an alias as the value of its anchor.
+ * scalars as keys, and an alias as the value of its anchor.
  */
 export function composeYaml(
   text: string,
@@ -121,7 +121,7 @@ const kindsByTag = new Map([
 /** Returns the text of a scalar. Ignores its tag. */
 export const scalarAsText: ScalarReader = ({ source = '' }, start) => ({ start, kind: 'string', value: source });
 
-/** The value of a scalar, by its tag, else its quotes, else its text. */
+/** The value of a scalar: by its tag, else by its quotes, else by its text. */
 function scalarOfKubelet({ source = '', tag, type }: Scalar, start: number): ManifestNode {
   const resolved = tag === undefined && type !== 'PLAIN' ? text(source) : resolveTagged(source, tag, start);
   if (resolved.kind === 'notFinite') {
@@ -155,7 +155,7 @@ function decodeBinary(source: string, start: number): string {
 class EntryList {
   readonly list: ManifestEntry[] = [];
   private readonly places = new Map<string, number>();
-  /** Keys that only a merge has set so far. */
+  /** Keys that only merges have set so far. */
   private readonly merged = new Set<string>();
 
   /** Appends warnings to `notes`. */

@@ -1,8 +1,8 @@
 import { excerpt } from './manifest-problem.ts';
 
 /**
- * A JSON value with its place in the manifest's text. The JSON reader and the YAML reader both return this form, so
- * decoding and positions are the same for both.
+ * A JSON value with its position in the manifest's text. The JSON reader and the YAML reader both return this form, so
+ * decoding and positions work the same for both.
  */
 export type ManifestNode = {
   /** Offset of the value in the text. */
@@ -17,7 +17,7 @@ export type ManifestNode = {
   | { kind: 'object'; entries: ManifestEntry[] }
 );
 
-/** One member of an object. A key may come twice in JSON. */
+/** One member of an object. A key may occur twice in JSON. */
 export interface ManifestEntry {
   key: string;
   keyStart: number;
@@ -55,10 +55,10 @@ export class ManifestSyntaxError extends Error {
   }
 }
 
-/** The text exceeds a limit; reading it further would cost too much. */
+/** The text exceeds a limit; reading more of it would cost too much. */
 export class ManifestLimitError extends ManifestSyntaxError {}
 
-/** A reader's remark about a place in the text. */
+/** A reader's remark about a position in the text. */
 export interface ManifestNote {
   start: number;
   message: string;
@@ -77,7 +77,7 @@ export const maxNestingDepth = 500;
 /** Number of notes that are kept. */
 const maxNotes = 50;
 
-/** Notes a repeated key at an offset, up to `maxNotes` notes. */
+/** Adds a note about a repeated key at an offset, up to `maxNotes` notes. */
 export function noteRepeatedKey(notes: ManifestNote[], key: string, start: number): void {
   if (notes.length >= maxNotes) return;
   notes.push({

@@ -1,4 +1,4 @@
-/** One thing wrong with a manifest. Lines and columns count from 1. */
+/** One problem of a manifest. Lines and columns count from 1. */
 export interface ManifestProblem {
   /** File path, URL or `<stdin>`. */
   origin: string;
@@ -9,26 +9,26 @@ export interface ManifestProblem {
   message: string;
   /** How to fix it. */
   hint?: string;
-  /** `note`: what a node without a cluster leaves out without harm. Only `validate` shows it. */
+  /** `note`: something that a node without a cluster can ignore. Only `validate` shows it. */
   severity: 'error' | 'warning' | 'note';
-  /** Set in an entry that stands for so many problems. */
+  /** Set in an entry that stands for this number of problems. */
   notShown?: number;
   /**
-   * When the revision that runs instead was read, because the manifest is bad or missing. Milliseconds since the epoch.
+   * When the revision that runs instead was read, if the manifest is bad or missing. Milliseconds since the epoch.
    */
   lastGoodAt?: number;
   /** The pods of that revision. */
   lastGoodPods?: { namespace: string; name: string; uid: string }[];
-  /** The pod that another manifest, or another part of this one, has declared before. */
+  /** The pod that another manifest, or an earlier part of this one, has already declared. */
   repeatedPod?: { namespace: string; name: string };
 }
 
-/** The problems that everyone has to know: errors and warnings. */
+/** The problems that every command reports: errors and warnings. */
 export function withoutNotes(problems: readonly ManifestProblem[]): ManifestProblem[] {
   return problems.filter(({ severity }) => severity !== 'note');
 }
 
-/** Shortens a text of a manifest for a quote in a message. */
+/** Shortens text of a manifest for quoting in a message. */
 export function excerpt(text: string, maxLength = 60): string {
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }

@@ -18,7 +18,7 @@ const options = {
  */
 export function parseYaml(text: string, budget: ReadingBudget): Document.Parsed | undefined {
   refuseControlCharacters(text);
-  // In YAML 1.1 a carriage return ends a line by itself too.
+  // In YAML 1.1 a lone carriage return also ends a line.
   const document = firstDocument(text.replaceAll(/\r(?!\n)/g, '\n'), budget);
   if (!document) return undefined;
   const error = document.errors[0] ?? document.warnings.find(({ code }) => code === 'BAD_DIRECTIVE');
@@ -75,7 +75,7 @@ const reports: Readonly<Partial<Record<YAMLError['code'], { message?: string; hi
   BLOCK_IN_FLOW: { message: 'Inside brackets, lists and mappings are written with brackets too' },
   MULTILINE_IMPLICIT_KEY: { message: 'A key must stand on one line' },
   TAB_AS_INDENT: { message: 'A tab is not indentation', hint: 'Indent with spaces; YAML allows no tabs there.' },
-  // The library quotes the tag, which may be a password that begins with an exclamation mark.
+  // The library quotes the tag, which may be a password that starts with an exclamation mark.
   TAG_RESOLVE_FAILED: { message: 'The tag is not known', hint: 'Remove the tag, or quote the value.' },
 };
 
@@ -104,14 +104,14 @@ function syntaxError(text: string, document: Document.Parsed, error: YAMLError):
     return new ManifestSyntaxError('This key is indented more than the key above it', start + above.length, hint);
   }
   const report = reports[code];
-  // What the library quotes of the text may be a secret.
+  // The library quotes text that may be a secret.
   const words = message.replace(/(?:(?<=\w): |(?<=escape sequence )).*$/s, '').trim();
   return new ManifestSyntaxError(report?.message ?? words, start, report?.hint ?? indentHint);
 }
 
 const indentHint = 'Check the indentation and the quotes on this line and the one before.';
 
-/** Where the quoted text begins that has no end at `end`. */
+/** Where the quoted text starts that is still open at `end`. */
 function startOfQuote(document: Document.Parsed, end: number): number {
   let start = end;
   visit(document, {

@@ -1,16 +1,16 @@
 import { excerpt, type ManifestProblem } from './manifest-problem.ts';
 
-/** Problems of each severity of a text that are shown. The rest is only counted. */
+/** Maximum number of problems shown per severity of a text. The rest are only counted. */
 const maxShownProblems = 200;
 
 const maxTextLength = 400;
 
-/** The last entry of a shortened list of problems. */
+/** The text and count of the last entry in a shortened list of problems. */
 export function notShown(count: number): Required<Pick<ManifestProblem, 'message' | 'notShown'>> {
   return { message: `${count} more problems are not shown`, notShown: count };
 }
 
-/** The problems of a text, shortened for people: the first of each severity, with messages that fit a screen. */
+/** The problems of a text, shortened for people: the first ones of each severity, with messages that fit a screen. */
 export class ProblemList {
   private readonly shown: ManifestProblem[] = [];
   private readonly counts = { error: 0, warning: 0, note: 0 };

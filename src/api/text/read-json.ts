@@ -10,7 +10,7 @@ import {
 } from './manifest-node.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 
-/** Reads strict JSON (RFC 8259), keeping numbers as text, repeated keys, and the place of every value. */
+/** Reads strict JSON (RFC 8259), keeping numbers as text, repeated keys, and the position of every value. */
 export function readJson(text: string, budget: ReadingBudget): ManifestContent {
   const reader = new JsonReader(text, budget);
   const root = reader.readValue(0);
@@ -60,9 +60,9 @@ class JsonReader {
   }
 
   private readWord(start: number): ManifestNode {
-    if (this.take('null')) return { start, kind: 'null' };
-    if (this.take('true')) return { start, kind: 'bool', value: true };
-    if (this.take('false')) return { start, kind: 'bool', value: false };
+    if (this.accept('null')) return { start, kind: 'null' };
+    if (this.accept('true')) return { start, kind: 'bool', value: true };
+    if (this.accept('false')) return { start, kind: 'bool', value: false };
     const text = this.match(numberPattern);
     if (text === '') throw this.unexpected('a value');
     return { start, kind: 'number', text };
@@ -83,7 +83,7 @@ class JsonReader {
     const keys = new Set<string>();
     this.at++;
     this.skipWhitespace();
-    if (this.take('}')) return entries;
+    if (this.accept('}')) return entries;
     do {
       this.skipWhitespace();
       const keyStart = this.at;
@@ -92,11 +92,11 @@ class JsonReader {
       if (keys.has(key)) noteRepeatedKey(this.notes, key, keyStart);
       keys.add(key);
       this.skipWhitespace();
-      if (!this.take(':')) throw this.unexpected('a colon');
+      if (!this.accept(':')) throw this.unexpected('a colon');
       entries.push({ key, keyStart, value: this.readValue(depth + 1) });
       this.skipWhitespace();
-    } while (this.take(','));
-    if (!this.take('}')) throw this.unexpected('a comma or "}"');
+    } while (this.accept(','));
+    if (!this.accept('}')) throw this.unexpected('a comma or "}"');
     return entries;
   }
 
@@ -104,12 +104,12 @@ class JsonReader {
     const items: ManifestNode[] = [];
     this.at++;
     this.skipWhitespace();
-    if (this.take(']')) return items;
+    if (this.accept(']')) return items;
     do {
       items.push(this.readValue(depth + 1));
       this.skipWhitespace();
-    } while (this.take(','));
-    if (!this.take(']')) throw this.unexpected('a comma or "]"');
+    } while (this.accept(','));
+    if (!this.accept(']')) throw this.unexpected('a comma or "]"');
     return items;
   }
 
@@ -118,8 +118,8 @@ class JsonReader {
     let value = '';
     for (;;) {
       value += this.match(plainCharactersPattern);
-      if (this.take('"')) return replaceLoneSurrogates(value);
-      if (!this.take('\\')) throw this.error('A string does not end, or holds a control character');
+      if (this.accept('"')) return replaceLoneSurrogates(value);
+      if (!this.accept('\\')) throw this.error('A string does not end, or holds a control character');
       value += this.readEscape();
     }
   }
@@ -145,7 +145,7 @@ class JsonReader {
     return matched;
   }
 
-  private take(token: string): boolean {
+  private accept(token: string): boolean {
     if (!this.text.startsWith(token, this.at)) return false;
     this.at += token.length;
     return true;
@@ -164,7 +164,7 @@ class JsonReader {
   }
 }
 
-/** Replaces lone halves of surrogate pairs by U+FFFD, as Go does. */
+/** Replaces lone surrogates with U+FFFD, as Go does. */
 function replaceLoneSurrogates(value: string): string {
   return value.replaceAll(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, '\uFFFD');
 }

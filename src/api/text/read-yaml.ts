@@ -25,7 +25,7 @@ export function syntaxHint(text: string, { hint, start }: ManifestSyntaxError): 
   );
 }
 
-/** Hint for a text that goes on behind a quote, because a quote inside it was not escaped as YAML does. */
+/** Hint for a text that continues after a quote, because a quote inside it was not escaped as YAML does. */
 function quoteHint(text: string, start: number): string | undefined {
   if (!/\w/.test(text.charAt(start))) return undefined;
   const quote = text.charAt(start - 1);
@@ -61,7 +61,7 @@ export function* splitDocuments(text: string): Generator<DocumentRange> {
 
 const markerPattern = /(?<=^|[\n\r])(?:---|\.\.\.)(?=[ \t\n\r]|$)/g;
 
-/** True if there is more than blank lines, comments and directives. */
+/** True if the text has more than blank lines, comments and directives. */
 function hasContent(text: string): boolean {
   return /^(?!%)[ \t]*[^# \t\n\r]/m.test(text);
 }

@@ -35,7 +35,7 @@ export class ReadingBudget {
   }
 
   /** Counts values if the budget allows it. Returns false if not. */
-  takeValues(count: number): boolean {
+  tryCountValues(count: number): boolean {
     if (count > this.values) return false;
     this.values -= count;
     return true;

@@ -4,7 +4,7 @@ export type ResolvedScalar =
   | { kind: 'bool'; value: boolean }
   /** A number as JSON text, in the way Go's encoder writes it. */
   | { kind: 'number'; text: string }
-  /** Infinity or not a number: YAML has them, JSON does not. */
+  /** Infinity or NaN: YAML has them, JSON does not. */
   | { kind: 'notFinite'; text: string }
   | { kind: 'string'; value: string };
 

@@ -1,4 +1,4 @@
-/** Hint for a value that is no good because a part of a template was not filled in. Returns undefined for others. */
+/** Hint for a value that is invalid because a part of a template was not filled in. Returns undefined for others. */
 export function templateHint(text: string): string | undefined {
   if (text.includes('{{')) {
     return 'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.';

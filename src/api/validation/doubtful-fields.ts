@@ -6,8 +6,8 @@ import { parseQuantity } from '../values/quantity.ts';
 import type { RawPod } from '../types.ts';
 
 /**
- * Warns of values that a pod may have but hardly means: images that no registry can have, amounts that are off by a
- * factor, file modes in decimal, folders of another agent, annotations that Kubernetes no longer reads.
+ * Warns about values that a pod may have but hardly intends: images that no registry can have, amounts that are off by
+ * a factor, decimal file modes, folders of another agent, annotations that Kubernetes no longer reads.
  */
 export function doubtfulFields(
   { metadata, spec }: RawPod,
@@ -37,7 +37,7 @@ function doubtfulAnnotations(annotations: Readonly<Record<string, string>>): Fie
   });
 }
 
-/** Beginnings of annotations from before their feature was a field, with that field. */
+/** Prefixes of annotations that have become fields, with those fields. */
 const formerAnnotations: Readonly<Record<string, string>> = {
   'seccomp.security.alpha.kubernetes.io/pod': 'spec.securityContext.seccompProfile',
   'container.seccomp.security.alpha.kubernetes.io/': 'securityContext.seccompProfile of the container',
@@ -77,7 +77,7 @@ function doubtfulVolume(field: string, volume: core.Volume, rootDir: string | un
   ];
 }
 
-/** Decimal numbers that look like permissions in octal. As permissions nobody wants them. */
+/** Decimal numbers that look like permissions in octal. As decimal permissions they make no sense. */
 const decimalModes: ReadonlySet<number | undefined> = new Set([400, 440, 444, 500]);
 
 function doubtfulMode(field: string, mode = 0): FieldProblem[] {
@@ -118,7 +118,7 @@ function doubtfulImage(field: string, image: string): FieldProblem[] {
 }
 
 const nanosPerUnit = 1_000_000_000n;
-/** Hardly any machine has this many processors, and no container runs in so few bytes. */
+/** Hardly any machine has this many processors, and no container runs with that few bytes. */
 const manyProcessors = 100n * nanosPerUnit;
 const fewBytes = 64n * 1024n * nanosPerUnit;
 

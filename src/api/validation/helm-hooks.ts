@@ -2,13 +2,13 @@ import type { FieldProblem } from '../decoding/manifest-object.ts';
 
 const annotation = 'helm.sh/hook';
 
-/** True for a hook that Helm runs only at another time than the installation of its chart, such as a test. */
+/** True for a hook that Helm runs only at some other time than when its chart is installed, such as a test. */
 export function isOtherHook(annotations: Readonly<Record<string, string>> = {}): boolean {
   const hook = annotations[annotation];
   return hook !== undefined && !eventsOf(hook).some((event) => event.endsWith('-install'));
 }
 
-/** Warns that Helm runs this object at a time of its own. `helm template` prints hooks among the other objects. */
+/** Warns that Helm runs this object at another time. `helm template` prints hooks together with the other objects. */
 export function helmHookProblems(annotations: Readonly<Record<string, string>> = {}): FieldProblem[] {
   const hook = annotations[annotation];
   if (hook === undefined) return [];

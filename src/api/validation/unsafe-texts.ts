@@ -3,8 +3,8 @@ import { type FieldError, FieldErrors } from '../values/field-errors.ts';
 import { byteLength, hasControlCharacter } from '../values/names.ts';
 
 /**
- * Errors for texts that would do harm: that end a line of a file or a log, cannot be a file name, or name a file
- * relative to the agent's working directory. The kubelet accepts them, but none is of use.
+ * Errors for strings that would do harm: that end a line of a file or a log, cannot be a file name, or name a file
+ * relative to the agent's working directory. The kubelet accepts them, but none is useful.
  */
 export function unsafeTexts({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): FieldError[] {
   const errors = new FieldErrors();
@@ -20,12 +20,12 @@ export function unsafeTexts({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>):
   return errors.list;
 }
 
-/** Adds errors for such texts in the spec of an object that is no pod. */
+/** Adds errors for such strings in the spec of an object other than a pod. */
 export function validateSpecTexts(errors: FieldErrors, spec: object): void {
   inspect(errors, 'spec', spec);
 }
 
-/** Longer than any UID of the kubelet, and short enough for the names of folders. */
+/** Longer than any UID of the kubelet, and short enough for folder names. */
 const maxUIDLength = 128;
 /** Limits of Linux file systems on a file name and on a path, in bytes. */
 const maxNameBytes = 255;
@@ -42,7 +42,7 @@ function validateUID(errors: FieldErrors, { namespace, name, uid }: Pod['metadat
   }
 }
 
-/** Fields of free text, because they go to a program or have no use here. */
+/** Free-text fields, because they are passed to a program or are not used here. */
 const freeTexts: ReadonlySet<string> = new Set([
   'annotations',
   'args',

@@ -40,7 +40,7 @@ interface TypedSecret {
   fieldOf: (key: string) => string;
 }
 
-/** Checks the required keys of Secrets of a known type. Other types may hold anything. */
+/** Checks the required keys of Secrets of a known type. Other types may contain anything. */
 function validateSecretType(errors: FieldErrors, secret: TypedSecret): void {
   const { type, metadata, values, fieldOf } = secret;
   const requireKeys = (...keys: string[]): void => {

@@ -80,8 +80,7 @@ function validateInitContainers(errors: FieldErrors, spec: core.PodSpec, context
     }
     if (names.has(container.name)) errors.duplicate(`${field}.name`, container.name);
     else if (container.name !== '') names.add(container.name);
-    // Init containers do not run at the same time, so each is only compared with itself. The path is that of the
-    // first.
+    // Init containers do not run at the same time, so each is compared only with itself. The path is that of the first.
     validateHostPorts(errors, 'spec.initContainers[0].ports', container.ports ?? [], new Set());
     if (isSidecar(container)) {
       validateProbesAndHooks(errors, field, container, context.graceSeconds);

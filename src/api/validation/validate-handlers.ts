@@ -52,7 +52,7 @@ function validateProbe(errors: FieldErrors, field: string, probe: core.Probe, gr
 
 type Handler = HookHandlers & ProbeHandlers;
 
-/** Checks the first handler; every further one is an error. kubelet: validation.go validateHandler */
+/** Checks the first handler; every other one is an error. kubelet: validation.go validateHandler */
 function validateHandler(errors: FieldErrors, field: string, handler: Handler, graceSeconds: number): void {
   const [first, ...others] = Object.keys(handlerRules).filter((kind) => handler[kind as keyof Handler]);
   if (first === undefined) errors.required(field, 'must have a handler');
@@ -60,7 +60,7 @@ function validateHandler(errors: FieldErrors, field: string, handler: Handler, g
   for (const kind of others) errors.forbidden(`${field}.${kind}`, 'may not specify more than one handler');
 }
 
-/** One row a kind of probe or hook. */
+/** One row per kind of probe or hook. */
 const handlerRules: ByKind<Handler, [FieldErrors, field: string, graceSeconds: number], void> = {
   exec: ({ command = [] }, errors, field) => {
     if (command.length === 0) errors.required(`${field}.command`);

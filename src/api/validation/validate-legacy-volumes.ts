@@ -5,7 +5,7 @@ import { checkDNS1123Label } from '../values/names.ts';
 /** Rules for volumes of storage systems. Kubernetes has dropped most of them but still validates their fields. */
 export const legacyVolumeRules = {
   gcePersistentDisk: (errors, field, { gcePersistentDisk }) => {
-    // The API server's errors use another name than the field's here.
+    // The API server's errors use a name other than the field's here.
     const path = field.replace(/gcePersistentDisk$/, 'persistentDisk');
     require(errors, path, gcePersistentDisk, ['pdName']);
     validatePartition(errors, path, gcePersistentDisk?.partition);
@@ -142,7 +142,7 @@ function validateIQN(errors: FieldErrors, field: string, name: string): void {
 }
 
 /**
- * True if the name ends in a valid part that starts with `iqn`. Looks at each part once, because the name can have any
+ * True if the name ends in a valid part that starts with `iqn`. Checks each part once, because the name can have any
  * length.
  */
 function hasIQN(name: string): boolean {

@@ -21,7 +21,7 @@ function validateVolumeMounts(
   volumes: PodVolumes,
 ): void {
   const mountPaths = new Set<string>();
-  // Of devices with the same name, only the last counts.
+  // If several devices have the same name, only the last one counts.
   const devices = new Map((container.volumeDevices ?? []).map(({ devicePath, name }) => [name, devicePath]));
   const devicePaths = new Set(devices.values());
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {

@@ -58,7 +58,7 @@ function validateToken(
   if (expirationSeconds > 2 ** 32) {
     errors.invalid(`${field}.expirationSeconds`, expirationSeconds, 'must be at most 2^32 seconds');
   }
-  // The API server's errors about the path point at the volume.
+  // The API server's errors about the path name the volume.
   if (path === '') errors.required(`${volumeField}.path`);
   else validateFilePath(errors, `${volumeField}.path`, path);
 }

@@ -52,7 +52,7 @@ function checkResourceName(name: string): string | undefined {
   return isStandard ? undefined : 'must be cpu, memory, ephemeral-storage, hugepages-<size> or have a domain';
 }
 
-/** A resource that cannot be overcommitted needs a limit, equal to its request. */
+/** A resource that cannot be overcommitted needs a limit that equals its request. */
 function validateAgainstLimit(
   errors: FieldErrors,
   field: string,
@@ -79,7 +79,7 @@ function validateClaims(
   claims: readonly core.ResourceClaim[],
   claimNames: ReadonlySet<string>,
 ): void {
-  // A claim that names no request stands for all its requests.
+  // A claim without a request name stands for all its requests.
   const requestsSeen = new Map<string, Set<string>>();
   for (const [index, { name, request = '' }] of claims.entries()) {
     const path = `${field}[${index}]`;

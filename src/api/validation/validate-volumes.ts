@@ -46,7 +46,7 @@ export function validateVolumes(errors: FieldErrors, spec: core.PodSpec, podName
   return { valid, broken };
 }
 
-/** One row a kind of volume. Of two kinds, the later one in this order is the error. */
+/** One row per kind of volume. If a volume has two kinds, the later one in this order is the error. */
 const volumeRules: Readonly<Record<keyof VolumeSources, VolumeRule>> = {
   emptyDir: validateEmptyDir,
   hostPath: validateHostPath,
@@ -80,7 +80,7 @@ const volumeRules: Readonly<Record<keyof VolumeSources, VolumeRule>> = {
   image: validateImage,
 };
 
-/** Path in the API server's error for a second kind, if it is not the name. */
+/** Path in the API server's error for a second kind, if it differs from the name. */
 const secondKindPaths: Partial<Record<keyof VolumeSources, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
 
 function validateSource(errors: FieldErrors, field: string, volume: core.Volume, podName: string): void {

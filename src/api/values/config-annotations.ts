@@ -23,7 +23,7 @@ export function writtenAnnotations(annotations: Pod['metadata']['annotations'] =
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !ownAnnotations.includes(key)));
 }
 
-/** A mirror pod shows a static pod to an API server, and is never run. kubelet: types/pod_update.go IsMirrorPod */
+/** A mirror pod shows a static pod to an API server, and never runs. kubelet: types/pod_update.go IsMirrorPod */
 export function isMirrorPod({ metadata }: Pod): boolean {
   return metadata.annotations?.[configAnnotations.mirror] !== undefined;
 }

@@ -1,28 +1,28 @@
 import { configObjectKey } from './config-object.ts';
 import type { Pod } from '../types.ts';
 
-/** One place in a pod that names another object. */
+/** One position in a pod that names another object. */
 export interface ObjectReference {
   kind: 'ConfigMap' | 'Secret' | 'PersistentVolumeClaim' | 'CSIDriver' | 'RuntimeClass' | 'PriorityClass';
   name: string;
   /** Such as `Secret/default/registry`, by `configObjectKey`. */
   key: string;
   field: string;
-  /** True if the pod also starts without it. */
+  /** True if the pod can start without it. */
   isOptional: boolean;
   /** The keys that it must have for the pod to start. */
   keys: readonly string[];
 }
 
 /**
- * Keys of the ConfigMaps and Secrets that a pod uses in variables, volumes and imagePullSecrets, of its classes, and of
- * its claims and CSI drivers, without repeats.
+ * Keys of all objects that a pod uses: ConfigMaps and Secrets in variables, volumes and imagePullSecrets, its classes,
+ * claims and CSI drivers. Each key once.
  */
 export function configObjectReferences(pod: Pod): string[] {
   return [...new Set(objectReferences(pod).map(({ key }) => key))];
 }
 
-/** The same with their places, each place once. */
+/** Like `configObjectReferences`, with their positions. Each position once. */
 export function objectReferences({ metadata: { namespace }, spec }: Pod): ObjectReference[] {
   const found: ObjectReference[] = [];
   const add = (

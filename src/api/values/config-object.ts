@@ -2,7 +2,7 @@ import type { NodeClass } from './node-class.ts';
 import type { StorageObject } from './persistent-volume.ts';
 import type { Service } from './service.ts';
 
-/** An object that pods refer to, or that names them. */
+/** An object that pods refer to, or that gives pods a name. */
 export type ConfigObject = ConfigData | NodeClass | StorageObject | Service;
 
 /** A ConfigMap or a Secret from a manifest. */

@@ -9,7 +9,7 @@ export function runtimeContainerID(containerID = ''): string {
   return others.length === 0 ? id : '';
 }
 
-/** Statuses of the init containers, then of the regular ones. Ephemeral ones are left out. */
+/** Statuses of the init containers, then of the regular ones. Without ephemeral ones. */
 export const initAndRegularStatuses = (status: PodStatus = {}): ContainerStatus[] => [
   ...(status.initContainerStatuses ?? []),
   ...(status.containerStatuses ?? []),

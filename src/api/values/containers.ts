@@ -1,7 +1,7 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import type { Container, PodSpec } from '../types.ts';
 
-/** Init containers, then regular ones, in the order of the spec. Ephemeral ones are left out. */
+/** Init containers, then regular ones, in the order of the spec. Without ephemeral ones. */
 export function initAndRegularContainers(spec: PodSpec): Container[] {
   return [...(spec.initContainers ?? []), ...spec.containers];
 }

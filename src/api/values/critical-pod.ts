@@ -8,7 +8,7 @@ export function isCriticalPod({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>
   return isStaticPod({ metadata }) || 'kubernetes.io/config.mirror' in annotations || hasSystemPriority({ spec });
 }
 
-/** True for the priority of pods that a cluster cannot do without. */
+/** True for the priority of pods that a cluster cannot run without. */
 export function hasSystemPriority({ spec }: Pick<Pod, 'spec'>): boolean {
   return (spec.priority ?? 0) >= systemCriticalPriority;
 }

@@ -10,8 +10,8 @@ export const dependsOnAnnotation = 'kubelet-ts.io/depends-on';
 /** Field path of the annotation in a pod. */
 export const dependsOnField = `metadata.annotations[${dependsOnAnnotation}]`;
 
-/** Place of a depends-on annotation in a manifest. */
-export interface DependsOnPlace extends Pick<ManifestProblem, 'origin' | 'line' | 'column' | 'field'> {
+/** Position of a depends-on annotation in a manifest. */
+export interface DependsOnPosition extends Pick<ManifestProblem, 'origin' | 'line' | 'column' | 'field'> {
   podUID: string;
 }
 
@@ -36,15 +36,15 @@ export function manifestKey({ metadata: { namespace, name }, spec: { nodeName = 
 
 /** The shortest cycle of dependencies through a pod. Returns undefined if there is none. */
 export function cycleOf(pod: Pod, pods: readonly Pod[]): Pod[] | undefined {
-  const ways: Pod[][] = [[pod]];
+  const paths: Pod[][] = [[pod]];
   const seen = new Set<Pod>();
-  for (const way of ways) {
-    for (const key of dependsOn(way.at(-1) ?? pod)) {
+  for (const path of paths) {
+    for (const key of dependsOn(path.at(-1) ?? pod)) {
       const next = findDependency(key, pods);
       if (next === undefined || seen.has(next)) continue;
-      if (next.metadata.uid === pod.metadata.uid) return way;
+      if (next.metadata.uid === pod.metadata.uid) return path;
       seen.add(next);
-      ways.push([...way, next]);
+      paths.push([...path, next]);
     }
   }
   return undefined;

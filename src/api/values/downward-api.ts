@@ -13,11 +13,13 @@ export interface DownwardSources {
   allocatable: ResourceList;
 }
 
-/** Value of a fieldRef; `where` names the variable in errors. kubelet: kubelet_pods.go podFieldSelectorRuntimeValue */
+/**
+ * Value of a fieldRef; `where` is the variable's name for errors. kubelet: kubelet_pods.go podFieldSelectorRuntimeValue
+ */
 export function podFieldValue(pod: Pod, fieldPath: string, sources: DownwardSources, where: string): string {
   const { metadata, spec } = pod;
   switch (fieldPath) {
-    // The name before v1, which is still accepted. kubelet: apis/core/pods/helpers.go ConvertDownwardAPIFieldLabel
+    // The name from before v1, which is still accepted. kubelet: apis/core/pods/helpers.go ConvertDownwardAPIFieldLabel
     case 'spec.host':
     case 'spec.nodeName':
       return spec.nodeName ?? '';
@@ -60,7 +62,7 @@ function podIPs({ spec }: Pod, sources: DownwardSources): readonly string[] {
   return spec.hostNetwork && sources.podIPs.length === 0 ? sources.nodeIPs : sources.podIPs;
 }
 
-/** Value of a metadata field. Throws a UserError for a whole map, which fits a file only. */
+/** Value of a metadata field. Throws a UserError for a whole map, which only a file can hold. */
 function metadataValue(metadata: Pod['metadata'], fieldPath: string, where: string): string {
   const isMap = fieldPath === 'metadata.labels' || fieldPath === 'metadata.annotations';
   const value = isMap ? undefined : metadataFieldValue(metadata, fieldPath);

@@ -62,7 +62,7 @@ export function humanDuration(durationMs: number): string {
   const hours = Math.trunc(minutes / 60);
   const days = Math.trunc(hours / 24);
   if (seconds < 0) {
-    // The clocks of a runtime and its reader may differ a little.
+    // The clocks of a runtime and its reader may differ slightly.
     return seconds < -1 ? '<invalid>' : '0s';
   }
   if (seconds < 120) {
@@ -85,7 +85,7 @@ function twoUnits(large: number, largeUnit: string, small: number, smallUnit: st
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** `value` with its last `places` digits after a point, trailing zeros dropped. */
+/** `value` with its last `places` digits after the decimal point, trailing zeros dropped. */
 function decimal(value: bigint, places: number): string {
   const digits = value.toString().padStart(places + 1, '0');
   const fraction = digits.slice(-places).replace(/0+$/, '');

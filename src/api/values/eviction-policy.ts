@@ -3,8 +3,8 @@ import { isCriticalPod } from './critical-pod.ts';
 import { podPriority, systemCriticalPriority } from './pod-priority.ts';
 
 /**
- * Which pods the node may evict. `kubelet`: neither static nor critical ones. `byPriority`: all below the priority of
- * critical pods.
+ * Which pods the node may evict. `kubelet`: pods that are neither static nor critical. `byPriority`: all pods below the
+ * priority of critical pods.
  */
 export const evictionPolicies = ['kubelet', 'byPriority'] as const;
 export type EvictionPolicy = (typeof evictionPolicies)[number];

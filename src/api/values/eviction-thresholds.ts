@@ -25,7 +25,7 @@ export interface EvictionThreshold {
   value: ThresholdValue;
   /** How long the signal must stay below the value. 0 marks a hard threshold, which also gives pods no grace period. */
   gracePeriodMs: number;
-  /** How far the signal must rise above the value before the threshold is left. */
+  /** How far the signal must rise above the value before the threshold counts as no longer met. */
   minReclaim?: ThresholdValue;
 }
 

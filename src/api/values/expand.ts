@@ -3,7 +3,7 @@
  * expanded again. kubelet: third_party/forked/golang/expansion Expand
  */
 export function expand(text: string, lookup: (name: string) => string | undefined): string {
-  // No name ends after the last parenthesis. Searching for an end there each time would take long.
+  // No name ends after the last parenthesis. Searching there for every reference would be slow.
   const namesEnd = text.lastIndexOf(')') + 1;
   const expanded = text
     .slice(0, namesEnd)

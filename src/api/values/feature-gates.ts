@@ -424,7 +424,7 @@ const gatesWithEffect: readonly FeatureGateName[] = [
   'TopologyManagerPolicyBetaOptions',
 ];
 
-/** Named by the gate that `set` sets, because only that one has a line in a file. */
+/** Named after the gate that `set` sets, because only that gate has a line in a file. */
 function unmetDependencies(gates: FeatureGates, set: Readonly<Record<string, boolean>>): GateProblem[] {
   return Object.entries(gateDependencies).flatMap(([name, prerequisites]) =>
     gates[name as FeatureGateName]

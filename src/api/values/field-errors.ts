@@ -2,7 +2,7 @@ import { nearestName } from '../text/nearest-name.ts';
 import { templateHint } from '../text/template-hint.ts';
 import { nearestValidName, type NameCheck } from './names.ts';
 
-/** Kinds of broken rules, in the words of the API server. */
+/** Kinds of broken rules, in the terms of the API server. */
 export type FieldErrorType =
   'Duplicate value' | 'Forbidden' | 'Invalid value' | 'Not found' | 'Required value' | 'Too long' | 'Unsupported value';
 
@@ -16,7 +16,7 @@ export interface FieldError {
   hint?: string;
 }
 
-/** Collects the errors of a validation, in order. */
+/** Collects validation errors in order. */
 export class FieldErrors {
   readonly list: FieldError[] = [];
 
@@ -33,7 +33,7 @@ export class FieldErrors {
     this.add(field, 'Invalid value', `${quoted(value)}: ${message}`, template ?? hint);
   }
 
-  /** Adds an invalid value if there is a message. The name checks return such messages. */
+  /** Adds an invalid value if there is a message, such as the ones that name checks return. */
   invalidIf(field: string, value: unknown, message: string | undefined): void {
     if (message !== undefined) this.invalid(field, value, message);
   }

@@ -10,7 +10,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\v': '\\v',
 };
 
-/** A text as Go's strconv.Quote writes it: everything that does not print is escaped. */
+/** A text as Go's strconv.Quote writes it: escapes everything unprintable. */
 export function goQuote(value: string): string {
   const escaped = value.replaceAll(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (character) => {
     const code = character.codePointAt(0) ?? 0;

@@ -40,7 +40,7 @@ export function defaultImagePullPolicy(image: string): 'Always' | 'IfNotPresent'
   return parseImageName(image)?.tag === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
-/** No registry has a longer name, and the pattern's stack grows with the text. */
+/** No registry has a longer name, and the pattern's stack grows with the length. */
 const maxNameLength = 4096;
 const maxPathLength = 255;
 const hostLabel = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';

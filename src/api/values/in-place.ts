@@ -1,11 +1,11 @@
 import type { Pod } from '../types.ts';
 import { type FieldError, FieldErrors } from './field-errors.ts';
 
-/** Changes of running pods that the node carries out in place. */
+/** Which changes of running pods the node applies in place. */
 export interface InPlacePolicy {
   /** False if every change replaces the pod, as in the kubelet. */
   isEnabled: boolean;
-  /** True if a resource manager gives processors or memory of their own to Guaranteed pods. */
+  /** True if a resource manager gives dedicated processors or memory to Guaranteed pods. */
   isPinning: boolean;
 }
 

@@ -3,8 +3,8 @@ import { UserError } from '../../errors.ts';
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Parses a selector such as `app=web,tier!=test,env in (a,b),!old`. Returns a function that is true for labels that it
- * selects. Throws a `UserError` if the text is no selector. kubelet: apimachinery labels/selector.go Parse
+ * Parses a selector such as `app=web,tier!=test,env in (a,b),!old`. Returns a function that is true for selected
+ * labels. Throws a `UserError` if the text is not a selector. kubelet: apimachinery labels/selector.go Parse
  */
 export function parseLabelSelector(text: string): (labels: Labels) => boolean {
   // A comma within parentheses separates values.
@@ -30,5 +30,5 @@ function parseRequirement(part: string, text: string): (labels: Labels) => boole
   return (labels) => wanted.has(labels[inKey] ?? noLabel) === (word === 'in');
 }
 
-/** No value of a label. */
+/** Not a possible label value. */
 const noLabel = '\0';

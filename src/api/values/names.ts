@@ -1,5 +1,5 @@
 /**
- * Checks of names and other single values. Each returns the error, or undefined if the value is valid.
+ * A check of a name or another single value. Each returns the error, or undefined if the value is valid.
  *
  * kubelet: apimachinery/pkg/util/validation/validation.go
  */
@@ -93,7 +93,7 @@ export const checkIP: NameCheck = (value) =>
 
 export const maxInt32 = 2 ** 31 - 1;
 
-/** Suggests the name in lower case with dashes. Returns undefined if the check refuses that as well. */
+/** Suggests the name in lower case with dashes. Returns undefined if the check refuses that too. */
 export function nearestValidName(name: string, check: NameCheck): string | undefined {
   if (name.length > maxSubdomainLength) return undefined;
   const written = name
@@ -127,7 +127,7 @@ export function hasControlCharacter(text: string): boolean {
   return controlCharacter.test(text);
 }
 
-// eslint-disable-next-line no-control-regex -- these are what is looked for
+// eslint-disable-next-line no-control-regex -- exactly these are searched for
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 // eslint-disable-next-line no-control-regex -- all characters that take one byte

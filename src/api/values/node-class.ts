@@ -1,13 +1,13 @@
 import type { Toleration } from 'kubernetes-types/core/v1.js';
 import type { ResourceList } from '../types.ts';
 
-/** A RuntimeClass from a manifest: how the pods that name it are run. */
+/** A RuntimeClass from a manifest: how to run the pods that name it. */
 export interface RuntimeClass {
   kind: 'RuntimeClass';
   name: string;
-  /** The name that the container runtime has for it. */
+  /** The runtime's name for it. */
   handler: string;
-  /** Resources that a pod takes besides its containers: `overhead.podFixed`. */
+  /** Resources that a pod needs in addition to its containers: `overhead.podFixed`. */
   overhead?: ResourceList;
   nodeSelector?: Record<string, string>;
   tolerations?: Toleration[];

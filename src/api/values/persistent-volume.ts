@@ -1,7 +1,7 @@
 import type { PersistentVolumeSpec, VolumeNodeAffinity } from 'kubernetes-types/core/v1.js';
 import type { LabelSelector } from 'kubernetes-types/meta/v1.js';
 
-/** A PersistentVolumeClaim from a manifest: storage that outlives its pods. Quantities are as written. */
+/** A PersistentVolumeClaim from a manifest: storage that persists beyond its pods. Quantities are as written. */
 export interface PersistentVolumeClaim {
   kind: 'PersistentVolumeClaim';
   namespace: string;
@@ -9,9 +9,9 @@ export interface PersistentVolumeClaim {
   accessModes: readonly string[];
   /** Size that it requests. */
   storage: string;
-  /** Undefined if the claim names no class. Empty for declared volumes without a class alone. */
+  /** Undefined if the claim names no class. Empty to accept only declared volumes without a class. */
   storageClassName?: string;
-  /** The volume that it asks for by name. */
+  /** The volume that it requests by name. */
   volumeName?: string;
   selector?: LabelSelector;
 }
@@ -19,7 +19,7 @@ export interface PersistentVolumeClaim {
 /** Kinds of volumes that claims can bind here. */
 export type PersistentVolumeSource = Pick<PersistentVolumeSpec, 'csi' | 'hostPath' | 'local' | 'nfs'>;
 
-/** A PersistentVolume from a manifest: storage that is there already. Quantities are as written. */
+/** A PersistentVolume from a manifest: storage that already exists. Quantities are as written. */
 export interface PersistentVolume {
   kind: 'PersistentVolume';
   name: string;
@@ -29,7 +29,7 @@ export interface PersistentVolume {
   storage: string;
   /** Empty for none. */
   storageClassName: string;
-  /** The claim that alone may have it. */
+  /** The only claim that may have it. */
   claimRef?: ClaimName;
   nodeAffinity?: VolumeNodeAffinity;
   mountOptions: readonly string[];

@@ -10,7 +10,7 @@ export function isPodReady(status: PodStatus | undefined): boolean {
   return isConditionTrue(status, 'Ready');
 }
 
-/** True if the pod does what it is for: it is Ready, or it has completed and never becomes Ready again. */
+/** True if the pod serves its purpose: it is Ready, or it has completed and will never become Ready again. */
 export function isReadyOrDone(status: PodStatus | undefined): boolean {
   return isPodReady(status) || status?.phase === 'Succeeded';
 }

@@ -19,7 +19,8 @@ export interface PrintedWorker {
 export function podStatusText(pod: Pod, worker?: PrintedWorker): string {
   const phase = pod.status?.phase ?? 'Pending';
   const isFinal = isPodPhaseTerminal(phase);
-  // A stopped pod is Failed from the request on, so that it stays down; its containers may have long to end.
+  // A stopped pod is Failed from the moment of the request, so that it stays down; its containers may take long to
+  // stop.
   if (pod.status?.reason === 'Stopped') return worker?.state === 'terminating' ? 'Terminating' : 'Stopped';
   if (isTerminating(pod, worker) && !isFinal) {
     return 'Terminating';
@@ -32,7 +33,7 @@ export function podStatusText(pod: Pod, worker?: PrintedWorker): string {
   return mainStatusText(pod, initText ?? phaseText);
 }
 
-/** The READY column: ready containers / containers that have to be ready, sidecars included. */
+/** The READY column: ready containers / containers that must be ready, sidecars included. */
 export function readyText(pod: Pod): string {
   const sidecars = sidecarNames(pod);
   const statuses = [
@@ -43,7 +44,7 @@ export function readyText(pod: Pod): string {
   return `${readyCount}/${pod.spec.containers.length + sidecars.size}`;
 }
 
-/** The RESTARTS column: `0`, or `3 (2m5s ago)` if the end of an earlier instance is known. */
+/** The RESTARTS column: `0`, or `3 (2m5s ago)` if the exit of an earlier instance is known. */
 export function restartsText(pod: Pod, now: number): string {
   const counted = countedStatuses(pod);
   const count = restartCount(pod);
@@ -56,25 +57,28 @@ export function restartsText(pod: Pod, now: number): string {
   return `${count} (${humanDuration(now - Math.max(...lastEnds))} ago)`;
 }
 
-/** How the latest ended container ended, such as `OOMKilled` or `Error (3)`. Empty if none is known. */
+/** How the most recent container exited, such as `OOMKilled` or `Error (3)`. Empty if unknown. */
 export function lastExitText({ status = {} }: Pod): string {
-  const ends = initAndRegularStatuses(status).flatMap(
+  const exits = initAndRegularStatuses(status).flatMap(
     ({ state, lastState }) => state?.terminated ?? lastState?.terminated ?? [],
   );
-  const endOf = (end: { finishedAt?: string }): number => Date.parse(end.finishedAt ?? '') || 0;
-  const last = ends.toSorted((a, b) => endOf(a) - endOf(b)).at(-1);
+  const exitTimeOf = (end: { finishedAt?: string }): number => Date.parse(end.finishedAt ?? '') || 0;
+  const last = exits.toSorted((a, b) => exitTimeOf(a) - exitTimeOf(b)).at(-1);
   if (last === undefined) return '';
   return last.reason === 'Error' ? `Error (${last.exitCode})` : terminationText(last);
 }
 
-/** Restarts of the containers that matter now: init containers until they are done, then regular ones and sidecars. */
+/**
+ * Restarts of the containers that currently matter: init containers until they are done, then regular ones and
+ * sidecars.
+ */
 export function restartCount(pod: Pod): number {
   return countedStatuses(pod).reduce((sum, status) => sum + status.restartCount, 0);
 }
 
 /**
- * The AGE column, which counts from the moment the kubelet saw the pod. A creation timestamp in a manifest is that of a
- * pod in a cluster, from which the manifest was exported.
+ * The AGE column, which counts from the moment the kubelet saw the pod. A creation timestamp in a manifest belongs to
+ * the pod in a cluster that the manifest was exported from.
  */
 export function ageText({ metadata, status }: Pod, now: number): string {
   const seen = metadata.annotations?.[configAnnotations.seen];
@@ -110,7 +114,7 @@ function initStatusText(pod: Pod): string | undefined {
   return undefined;
 }
 
-/** Status of the first container that waits or has ended: kubectl walks the list from its end and overwrites. */
+/** Status of the first container that waits or has exited: kubectl walks the list from its end and overwrites. */
 function mainStatusText(pod: Pod, fallback: string): string {
   const statuses = pod.status?.containerStatuses ?? [];
   const text = statuses.map(notRunningText).find((candidate) => candidate !== undefined) ?? fallback;

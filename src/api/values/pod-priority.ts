@@ -9,7 +9,7 @@ export const systemPriorityClasses: ReadonlyMap<string, number> = new Map([
   ['system-node-critical', systemCriticalPriority + 1000],
 ]);
 
-/** The priority of a pod. A class that is not built in must be resolved before. */
+/** The priority of a pod. A class that is not built in must be resolved first. */
 export function podPriority({ spec: { priority, priorityClassName = '' } }: Pick<Pod, 'spec'>): number {
   return priority ?? systemPriorityClasses.get(priorityClassName) ?? 0;
 }

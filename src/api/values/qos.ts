@@ -5,7 +5,7 @@ import { addQuantities, compareQuantities, type Quantity, toQuantity, zeroQuanti
 export type QOSClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 /**
- * The quality of service class of a pod: from its status, even if the manifest set that, else from its resources.
+ * The quality of service class of a pod: from its status, even if the manifest set it, else from its resources.
  *
  * kubelet: pkg/apis/core/v1/helper/qos/qos.go GetPodQOS
  */
@@ -40,7 +40,7 @@ function computePodQOSClass(pod: Pick<Pod, 'spec'>): QOSClass {
 
 const qosResources = ['cpu', 'memory'] as const;
 
-/** Adds the amounts that count to a total. Returns their number. */
+/** Adds the relevant amounts to a total. Returns their number. */
 function addTo(total: Map<string, Quantity>, resources: Readonly<Record<string, string>>): number {
   let counted = 0;
   for (const name of qosResources) {

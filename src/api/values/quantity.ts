@@ -56,12 +56,12 @@ export function compareQuantities(a: Quantity, b: Quantity): number {
   return a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0;
 }
 
-/** The sum; it is written as `a` is, or as `b` when `a` is zero. kubelet: quantity.go Add */
+/** The sum, written as `a` is, or as `b` if `a` is zero. kubelet: quantity.go Add */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   return { nanos: a.nanos + b.nanos, format: a.nanos === 0n ? b.format : a.format };
 }
 
-/** The difference; it is written as `a` is, or as `b` when `a` is zero. kubelet: quantity.go Sub */
+/** The difference, written as `a` is, or as `b` if `a` is zero. kubelet: quantity.go Sub */
 export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   return { nanos: a.nanos - b.nanos, format: a.nanos === 0n ? b.format : a.format };
 }
@@ -122,7 +122,7 @@ const milli = 1_000_000n;
 const maxInt64 = 2n ** 63n - 1n;
 /** kubelet: quantity.go maxInt64Factors */
 const maxInt64Digits = 18;
-/** Larger exponents are refused before they cost memory. No real amount needs them. */
+/** Larger exponents are refused before they use much memory. No real amount needs them. */
 const maxExponent = 1000;
 const maxTextLength = 1000;
 
@@ -175,8 +175,8 @@ function toNanos(digits: bigint, fractionDigits: number, suffix: Suffix): bigint
 }
 
 /**
- * Kubernetes prints some texts unchanged, even if not canonical: those that its fast path takes for canonical. Figures
- * as in quantity.go ParseQuantity.
+ * Kubernetes prints some texts unchanged, even if they are not canonical: those that its fast path treats as canonical.
+ * The limits are those in quantity.go ParseQuantity.
  */
 function isKeptAsWritten(whole: string, fraction: string, suffix: Suffix): boolean {
   const digits = whole + fraction;
@@ -188,7 +188,7 @@ function isKeptAsWritten(whole: string, fraction: string, suffix: Suffix): boole
   return scale % 3 === 0 && !digits.endsWith('000') && !digits.startsWith('0');
 }
 
-/** Decimal digits that are left for a binary amount. Go calculates those below 0 with any precision. */
+/** Decimal digits that remain for a binary amount. Go calculates those below 0 with any precision. */
 function binaryPrecision(whole: string, { exponent }: Suffix): number {
   return 15 - whole.length - Math.floor((exponent * 3) / 10) - 1;
 }

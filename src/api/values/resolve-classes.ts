@@ -8,8 +8,8 @@ import { systemPriorityClasses } from './pod-priority.ts';
 /** Fields of a pod that name a class. */
 export type ClassField = 'spec.runtimeClassName' | 'spec.priorityClassName';
 
-/** Place of a class name in a manifest, or of the name of another object if those are wanted. */
-export interface ClassPlace extends Pick<ManifestProblem, 'origin' | 'line' | 'column'> {
+/** Position of a class name in a manifest, or of the name of another object if those are wanted. */
+export interface ClassPosition extends Pick<ManifestProblem, 'origin' | 'line' | 'column'> {
   podUID: string;
   field: string;
 }
@@ -69,7 +69,7 @@ function runtimeConflict(spec: PodSpec, found: RuntimeClass): Pick<ClassProblem,
   });
   if (key === undefined) return undefined;
   const message = `spec.nodeSelector and RuntimeClass "${name}" want different values of the label ${key}`;
-  return { message, hint: 'Take the label out of one of them.' };
+  return { message, hint: 'Remove the label from one of them.' };
 }
 
 function merged(own: readonly Toleration[], more: readonly Toleration[]): Toleration[] {
@@ -90,7 +90,7 @@ function withPriorityClass(spec: PodSpec, classes: NodeClassLookup): Resolved<Po
   const declared = system === undefined ? classes.priorityClass(name) : undefined;
   const value = system ?? declared?.value;
   if (value === undefined) {
-    // As in the kubelet, which knows only the number.
+    // As in the kubelet, which only knows the number.
     if (spec.priority !== undefined) return { value: spec };
     return { problem: missing('PriorityClass', 'spec.priorityClassName', name, [...systemPriorityClasses.keys()]) };
   }
@@ -133,8 +133,8 @@ function missing(kind: string, field: ClassField, name: string, known: readonly 
   const nearest = nearestName(name, known);
   const hint =
     nearest === undefined
-      ? `Declare it beside the pod, as a document of kind ${kind}. The pod waits until then.`
-      : `Did you mean "${nearest}"? Otherwise declare it. The pod waits until then.`;
+      ? `Declare it with the pod, as a document of kind ${kind}. Until then, the pod waits.`
+      : `Did you mean "${nearest}"? Otherwise declare it. Until then, the pod waits.`;
   return { field, message: `no manifest declares ${kind} "${name}"`, hint, isMissing: true };
 }
 

@@ -13,8 +13,8 @@ export function toTotals(list: ResourceList = {}): ResourceTotals {
 }
 
 /**
- * Caches of totals by spec, which does not change: each new pod is compared with all others, and each sample of the
- * statistics asks for limits.
+ * Caches of totals by spec, which does not change: each new pod is compared with all others, and each statistics sample
+ * reads the limits.
  */
 const knownRequests = new WeakMap<core.PodSpec, ResourceTotals>();
 const knownLimits = new WeakMap<core.PodSpec, ResourceTotals>();

@@ -3,8 +3,8 @@ export interface Service {
   kind: 'Service';
   namespace: string;
   name: string;
-  /** Labels of the pods that it names. Empty: it names none. */
+  /** Labels of the pods that it names. Empty if it names none. */
   selector: Readonly<Record<string, string>>;
-  /** True if it names pods that are not Ready, too. */
+  /** True if it also names pods that are not Ready. */
   publishNotReadyAddresses: boolean;
 }

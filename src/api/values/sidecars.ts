@@ -1,11 +1,13 @@
 import type { Container, PodSpec } from '../types.ts';
 
-/** True for an init container that keeps running beside the regular ones. kubelet: IsRestartableInitContainer */
+/** True for an init container that keeps running alongside the regular ones. kubelet: IsRestartableInitContainer */
 export function isSidecar(container: Container): boolean {
   return container.restartPolicy === 'Always';
 }
 
-/** True for an init container that ends before the next one starts. kubelet: policy_static.go isRegularInitContainer */
+/**
+ * True for an init container that exits before the next one starts. kubelet: policy_static.go isRegularInitContainer
+ */
 export function isRegularInit({ initContainers = [] }: PodSpec, name: string): boolean {
   return initContainers.some((container) => container.name === name && !isSidecar(container));
 }

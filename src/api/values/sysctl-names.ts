@@ -16,7 +16,7 @@ const ipcNames: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The name with dots between its parts. In a name with slashes, dots belong to the parts. kubelet:
+ * The name with dots between its parts. In a name with slashes, a dot is part of a segment. kubelet:
  * component-helpers/node/util/sysctl/sysctl.go NormalizeName
  */
 export function normalizeSysctlName(name: string): string {

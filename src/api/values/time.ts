@@ -9,7 +9,7 @@ export function canonicalTime(text: string): string {
   return at === undefined ? text : formatTime(at);
 }
 
-/** Go reads an hour of one digit, and no other number of one. */
+/** Go accepts an hour with one digit, but no other one-digit number. */
 const pattern = /^(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|[-+](\d\d):(\d\d))$/;
 
 /**

@@ -4,16 +4,16 @@ import { type FieldError, FieldErrors } from './field-errors.ts';
 
 /** How long a new revision may take to be Ready before the last one that was Ready runs again. A Go duration. */
 const deadlineAnnotation = 'kubelet-ts.io/progress-deadline';
-/** When new revisions are taken: `[DAY[,DAY…]] HH:MM-HH:MM` in local time. The end may be on the next day. */
+/** When new revisions are applied: `[DAY[,DAY…]] HH:MM-HH:MM` in local time. The end may be on the next day. */
 const windowAnnotation = 'kubelet-ts.io/update-window';
-/** No new revision is taken while this path exists. */
+/** No new revision is applied while this path exists. */
 const lockAnnotation = 'kubelet-ts.io/update-lock';
 
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const dayMinutes = 24 * 60;
 
 interface UpdateWindow {
-  /** Days of its start; 0 is Sunday. */
+  /** Days on which it starts; 0 is Sunday. */
   days: readonly number[];
   /** Minutes of the day. */
   from: number;
@@ -31,7 +31,7 @@ export function updateLock({ metadata }: Pod): string | undefined {
   return metadata.annotations?.[lockAnnotation];
 }
 
-/** The pod's window as it is written. Returns undefined if updates are taken at any time. */
+/** The pod's window as written. Returns undefined if updates are applied at any time. */
 export function updateWindow({ metadata }: Pod): string | undefined {
   return metadata.annotations?.[windowAnnotation];
 }
@@ -43,16 +43,16 @@ export function isWindowOpen(text: string, { day, minute }: { day: number; minut
   const { from, to } = window;
   const isDay = (which: number): boolean => window.days.includes((which + 7) % 7);
   if (from < to) return isDay(day) && minute >= from && minute < to;
-  // It ends on the day after.
+  // It ends on the next day.
   return (isDay(day) && minute >= from) || (isDay(day - 1) && minute < to);
 }
 
-/** The next local time at which the window opens, after `now`. Returns undefined if the text is no window. */
+/** The next local time at which the window opens, after `now`. Returns undefined if the text is not a window. */
 export function nextOpening(text: string, now: Date): Date | undefined {
   const window = parseWindow(text);
   if (window === undefined) return undefined;
   const [year, month, date] = [now.getFullYear(), now.getMonth(), now.getDate()];
-  // A week later the same day comes again.
+  // A week later the same weekday returns.
   const openings = Array.from({ length: 8 }, (_, days) => new Date(year, month, date + days, 0, window.from));
   return openings.find((opening) => opening > now && window.days.includes(opening.getDay()));
 }
@@ -83,7 +83,7 @@ export function validateUpdateAnnotations(pod: Pod): FieldError[] {
   return errors.list;
 }
 
-/** Returns undefined if the text is no window. */
+/** Returns undefined if the text is not a window. */
 function parseWindow(text: string): UpdateWindow | undefined {
   const match = /^(?:([A-Za-z,]+) +)?(\d\d):(\d\d)-(\d\d):(\d\d)$/.exec(text.trim());
   if (match === null) return undefined;

@@ -26,7 +26,7 @@ export async function objectsOfFiles(request: Request, deps: CommandDeps): Promi
   const { paths, kustomizations = [], nodeName, namespace, consequence } = request;
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
   const built = await buildAll(kustomizations);
-  const read = await readManifests({ manifests: paths, nodeName, stdin, kustomizations, allPlaces: true });
+  const read = await readManifests({ manifests: paths, nodeName, stdin, kustomizations, allPositions: true });
   const { problems } = read;
   const isBroken = problems.some(({ severity }) => severity === 'error');
   const texts = isBroken ? [] : [...(await manifestTexts(paths, stdin)), ...built.texts];

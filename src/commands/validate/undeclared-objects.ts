@@ -14,7 +14,7 @@ const kinds: readonly ObjectReference['kind'][] = ['ConfigMap', 'Secret', 'Persi
  * because those may hide declarations.
  */
 export function undeclaredObjects(
-  { where, pods, configObjects = [], classPlaces = [], problems }: SourceUpdate,
+  { where, pods, configObjects = [], classPositions = [], problems }: SourceUpdate,
   node: LabelledNode,
 ): ManifestProblem[] {
   if (problems.some(({ severity }) => severity === 'error')) return [];
@@ -25,7 +25,7 @@ export function undeclaredObjects(
       .filter(({ kind }) => kinds.includes(kind))
       .flatMap((reference) => {
         const { field } = reference;
-        const place = classPlaces.find((one) => one.podUID === uid && one.field === field);
+        const place = classPositions.find((one) => one.podUID === uid && one.field === field);
         const { origin = where, line, column } = place ?? {};
         return problemsOf(reference, { declared, namespace, node }).map((problem): ManifestProblem => ({
           origin,

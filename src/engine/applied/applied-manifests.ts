@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { objectTexts, type ObjectText } from '../../api/objects/object-texts.ts';
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
-import { claimedKeys } from '../../api/values/claims.ts';
+import { claimedKeys } from '../../api/values/name-owners.ts';
 import { isConfigData } from '../../api/values/config-object.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 import type { Clock } from '../../clock.ts';

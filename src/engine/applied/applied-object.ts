@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type CarriedOutKind, carriedOutKinds, isCarriedOut, nearestKind } from '../../api/decoding/manifest-kinds.ts';
+import { type SupportedKind, supportedKinds, isSupportedKind, nearestKind } from '../../api/decoding/manifest-kinds.ts';
 import { isNamespaced } from '../../api/objects/object-texts.ts';
 
 /** The identity of an applied object. */
 export interface AppliedObject {
-  kind: CarriedOutKind;
+  kind: SupportedKind;
   /** Empty for a kind without namespaces. */
   namespace: string;
   name: string;
@@ -42,12 +42,12 @@ export function appliedName({ kind, name }: Pick<AppliedObject, 'kind' | 'name'>
 }
 
 /** As by kubectl: `pod`, `deployment.apps`. */
-export function resourceName(kind: CarriedOutKind): string {
-  const [group = '', version] = carriedOutKinds[kind].split('/');
+export function resourceName(kind: SupportedKind): string {
+  const [group = '', version] = supportedKinds[kind].split('/');
   return `${kind.toLowerCase()}${version === undefined ? '' : `.${group}`}`;
 }
 
-const shortNames: Readonly<Record<string, CarriedOutKind>> = {
+const shortNames: Readonly<Record<string, SupportedKind>> = {
   po: 'Pod',
   cm: 'ConfigMap',
   cj: 'CronJob',
@@ -63,11 +63,11 @@ const shortNames: Readonly<Record<string, CarriedOutKind>> = {
 };
 
 /** The kind that a word of a command line means: `pod`, `pods`, `po`, `deployment.apps`. Undefined if it means none. */
-export function kindMeant(word: string): CarriedOutKind | undefined {
+export function kindMeant(word: string): SupportedKind | undefined {
   const plain = word.toLowerCase().split('.')[0] ?? '';
   if (Object.hasOwn(shortNames, plain)) return shortNames[plain];
-  return Object.keys(carriedOutKinds)
-    .filter(isCarriedOut)
+  return Object.keys(supportedKinds)
+    .filter(isSupportedKind)
     .find((kind) => [kind, `${kind}s`, `${kind}es`].some((name) => name.toLowerCase() === plain));
 }
 
@@ -86,13 +86,13 @@ export function objectOfText(text: string): AppliedObject | undefined {
   try {
     const { kind, metadata } = JSON.parse(text) as { kind: string; metadata: { namespace?: string; name: string } };
     const { namespace = 'default', name } = metadata;
-    return isCarriedOut(kind) && typeof name === 'string' ? appliedObject(kind, namespace, name) : undefined;
+    return isSupportedKind(kind) && typeof name === 'string' ? appliedObject(kind, namespace, name) : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** The object that a request names. Its namespace is ignored for a kind without namespaces. */
-export function appliedObject(kind: CarriedOutKind, namespace: string, name: string): AppliedObject {
+export function appliedObject(kind: SupportedKind, namespace: string, name: string): AppliedObject {
   return { kind, namespace: isNamespaced(kind) ? namespace : '', name };
 }

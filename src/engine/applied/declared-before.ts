@@ -1,5 +1,5 @@
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
-import { claimedKeys } from '../../api/values/claims.ts';
+import { claimedKeys } from '../../api/values/name-owners.ts';
 import { readLastGood } from '../config/last-good/last-good-manifests.ts';
 import { loadManifest } from '../config/load-manifest.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Claims } from '../../api/values/claims.ts';
+import { NameOwners } from '../../api/values/name-owners.ts';
 import {
   type ConfigData,
   type ConfigObject,
@@ -37,7 +37,7 @@ interface Replacement {
  */
 export class ConfigObjects implements ConfigObjectLookup, NodeClassLookup, StorageLookup {
   private readonly bySource = new Map<string, ReadonlyMap<string, ConfigObject>>();
-  private readonly claims = new Claims<string>();
+  private readonly claims = new NameOwners<string>();
 
   get(kind: ConfigData['kind'], namespace: string, name: string): ConfigData | undefined {
     const found = this.find(configObjectKey({ kind, namespace, name }));

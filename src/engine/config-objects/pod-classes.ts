@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../api/types.ts';
 import type { NodeClassLookup } from '../../api/values/node-class.ts';
-import { type ClassPlace, type ClassProblem, resolveClasses } from '../../api/values/resolve-classes.ts';
+import { type ClassPosition, type ClassProblem, resolveClasses } from '../../api/values/resolve-classes.ts';
 import type { ManifestProblem } from '../view/events.ts';
 
 /**
@@ -39,7 +39,7 @@ export class PodClasses {
   }
 
   /** The problem of a pod with its place in the manifest. `where` is the source, for a pod without a known place. */
-  placedProblem({ metadata: { uid } }: Pod, places: readonly ClassPlace[], where: string): ManifestProblem[] {
+  placedProblem({ metadata: { uid } }: Pod, places: readonly ClassPosition[], where: string): ManifestProblem[] {
     const problem = this.problems.get(uid);
     if (problem === undefined) return [];
     const { field, message, hint } = problem;

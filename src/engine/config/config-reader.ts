@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { withoutNotes } from '../../api/text/manifest-problem.ts';
 import type { Pod } from '../../api/types.ts';
-import type { ClassPlace, ClassProblem } from '../../api/values/resolve-classes.ts';
-import { claimedKeys, Claims, podKeys } from '../../api/values/claims.ts';
+import type { ClassPosition, ClassProblem } from '../../api/values/resolve-classes.ts';
+import { claimedKeys, NameOwners, podKeys } from '../../api/values/name-owners.ts';
 import type { FeatureGates } from '../../api/values/feature-gates.ts';
 import { withoutDisabledFields } from '../../api/values/pod-level-resources.ts';
 import type { Clock } from '../../clock.ts';
@@ -62,7 +62,7 @@ interface Read {
   /** Refused changes of immutable objects. */
   immutable: ManifestProblem[];
   /** Where its pods name their classes. */
-  classPlaces: readonly ClassPlace[];
+  classPositions: readonly ClassPosition[];
   /** The revisions to run of the pods that it owns. */
   run: Pod[];
   /** Pods that must not start, because of their class. */
@@ -80,7 +80,7 @@ export class ConfigReader {
   /** In the order of the sources. */
   readonly sourceIds: readonly SourceId[];
   private readonly podConfig = new PodConfig();
-  private readonly claims = new Claims<Read>();
+  private readonly claims = new NameOwners<Read>();
   private readonly reads: readonly Read[];
   private readonly podClasses: PodClasses;
 
@@ -96,7 +96,7 @@ export class ConfigReader {
       derivedUIDs: new Set(),
       problems: [],
       immutable: [],
-      classPlaces: [],
+      classPositions: [],
       run: [],
       unclassed: [],
       taken: [],
@@ -179,7 +179,7 @@ export class ConfigReader {
   }
 
   private take(read: Read, update: SourceUpdate): void {
-    const { pods, problems, version, configObjects: objects = [], classPlaces = [], derivedUIDs = [] } = update;
+    const { pods, problems, version, configObjects: objects = [], classPositions = [], derivedUIDs = [] } = update;
     const { configObjects, featureGates, onConfigObjectsChanged, secrets } = this.deps;
     const { id } = read.id;
     read.declared = pods.filter((pod) => !isMirrorPod(pod)).map((pod) => withoutDisabledFields(pod, featureGates));
@@ -188,7 +188,7 @@ export class ConfigReader {
     read.derivedUIDs = new Set(derivedUIDs);
     read.problems = problems;
     if (version !== undefined) read.snapshot.version = version;
-    read.classPlaces = classPlaces;
+    read.classPositions = classPositions;
     // First, because the next lines already log and emit events about these pods.
     secrets.set(id, secretsOf(objects));
     secrets.setPublicNames(id, publicNames(read.declared));
@@ -218,14 +218,14 @@ export class ConfigReader {
     read.unclassed = [];
     read.run = [];
     for (const pod of read.declared ?? []) {
-      const key = this.claims.taken(read, podKeys(pod));
+      const key = this.claims.claimedByAnother(read, podKeys(pod));
       if (key === undefined) {
         const declared = { pod, isDerivedUID: read.derivedUIDs.has(pod.metadata.uid) };
         const run = this.deps.revisionToRun?.(declared, read.source.where) ?? declared;
         if (run.isDerivedUID) derivedUIDs.add(run.pod.metadata.uid);
         read.run.push(run.pod);
         pods.push(this.podClasses.resolve(run.pod));
-        read.unclassed.push(...this.podClasses.placedProblem(run.pod, read.classPlaces, read.source.where));
+        read.unclassed.push(...this.podClasses.placedProblem(run.pod, read.classPositions, read.source.where));
       } else {
         const owner = this.claims.owner(key)?.source.where ?? '';
         const hint = 'This one is used once the other source no longer declares it.';

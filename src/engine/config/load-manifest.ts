@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { loadManifests, type Manifests, type NamePlace } from '../../api/objects/load-manifests.ts';
+import { loadManifests, type Manifests, type NamePosition } from '../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { ManifestProblem } from '../view/events.ts';
@@ -8,10 +8,10 @@ import type { ManifestProblem } from '../view/events.ts';
 export function loadManifest(
   bytes: Uint8Array,
   origin: string,
-  { nodeName, featureGates, cronJobs, rootDir, allPlaces }: StaticPodNode,
+  { nodeName, featureGates, cronJobs, rootDir, allPositions: allPositions }: StaticPodNode,
   source: SourceName = 'file',
 ): Manifests {
-  const node = { nodeName, featureGates, cronJobs, rootDir, allPlaces };
+  const node = { nodeName, featureGates, cronJobs, rootDir, allPositions };
   return loadManifests(bytes, { origin, ...node, source, hash: podUIDHash });
 }
 
@@ -26,7 +26,7 @@ export function declaredAlready(
   key: string,
   owner: string,
   hint: string,
-  places: readonly NamePlace[] = [],
+  places: readonly NamePosition[] = [],
 ): ManifestProblem {
   const [kind, namespace = '', name = ''] = key.split('/');
   const place = places.find((one) => one.key === key);

@@ -1,7 +1,7 @@
 import type { Manifests } from '../../api/objects/load-manifests.ts';
 import type { ConfigObject } from '../../api/values/config-object.ts';
-import type { DependsOnPlace } from '../../api/values/depends-on.ts';
-import type { ClassPlace } from '../../api/values/resolve-classes.ts';
+import type { DependsOnPosition } from '../../api/values/depends-on.ts';
+import type { ClassPosition } from '../../api/values/resolve-classes.ts';
 import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { ManifestProblem } from '../view/events.ts';
@@ -17,9 +17,9 @@ export interface SourceUpdate {
   configObjects?: ConfigObject[];
   problems: ManifestProblem[];
   /** Where manifests declare the dependencies of their pods; absent if there are none, or if they are unknown. */
-  dependsOnPlaces?: DependsOnPlace[];
+  dependsOnPositions?: DependsOnPosition[];
   /** Where pods name their classes. Absent if no pod does, or if the places are unknown. */
-  classPlaces?: ClassPlace[];
+  classPositions?: ClassPosition[];
   /**
    * UIDs that are derived from the content of a manifest. A pod with such a UID may keep an earlier one. Absent if
    * there are none.

@@ -19,7 +19,7 @@ interface Request extends ManifestsRequest {
 
 /** Reads the declarations of the manifests, and their UIDs under other origins. */
 export async function readDesiredNode(request: Request): Promise<DesiredNode & SourceUpdate> {
-  const files = await readManifests({ ...request, allPlaces: true });
+  const files = await readManifests({ ...request, allPositions: true });
   const remote = await Promise.all(request.remote.map(readManifestURL));
   // With errors nothing is compared, and the paths may be missing.
   const isBroken = files.problems.some(({ severity }) => severity === 'error');

@@ -51,7 +51,7 @@ export function flagsLayer(values: object): ConfigurationLayer {
     // Safe cast: each flag has the type of its field, and validation checks the rest.
     given: { ...impliedByFlags(patch), ...patch },
     origin: 'flags',
-    placeOf: (path) => {
+    positionOf: (path) => {
       const origin = origins.get(path.replace(/\[.*/, ''));
       return origin === undefined ? undefined : { origin };
     },

@@ -11,7 +11,7 @@ import {
   cycleOf,
   cycleText,
   dependsOn,
-  type DependsOnPlace,
+  type DependsOnPosition,
   findDependency,
   manifestKey,
 } from '../../api/values/depends-on.ts';
@@ -56,8 +56,8 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
   const built = await buildAll(kustomizations);
   const texts = [...(stdin === undefined ? [] : [{ origin: stdinOrigin, bytes: stdin }]), ...built.texts];
   const typed = texts.map(({ bytes, origin }) => loadManifest(bytes, origin, node));
-  const { dependsOnPlaces, ...all } = joinManifests([read, ...typed]);
-  const startOrder = startOrderProblems(all.pods, dependsOnPlaces);
+  const { dependsOnPositions: dependsOnPositions, ...all } = joinManifests([read, ...typed]);
+  const startOrder = startOrderProblems(all.pods, dependsOnPositions);
   const found = [...missing, ...built.problems, ...all.problems, ...startOrder];
   const problems = withNotes ? found : withoutNotes(found);
   return { source: 'file', where: [...manifests, ...kustomizations].join(', '), ...all, problems };
@@ -149,7 +149,7 @@ async function missingPath(path: string): Promise<ManifestProblem | undefined> {
 }
 
 /** Problems with the start order of all pods: dependency cycles, and dependencies that no manifest declares. */
-function startOrderProblems(pods: readonly Pod[], places: readonly DependsOnPlace[]): ManifestProblem[] {
+function startOrderProblems(pods: readonly Pod[], places: readonly DependsOnPosition[]): ManifestProblem[] {
   return places.flatMap(({ podUID, ...place }) => {
     const pod = pods.find(({ metadata }) => metadata.uid === podUID);
     return pod === undefined ? [] : problemsOf(pod, pods).map((problem) => ({ ...place, ...problem }));

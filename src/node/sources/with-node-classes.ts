@@ -11,9 +11,9 @@ export function withNodeClasses<Update extends SourceUpdate>(
   update: Update,
   configured: readonly RuntimeClass[],
 ): Update {
-  const { configObjects = [], classPlaces = [], where } = update;
+  const { configObjects = [], classPositions = [], where } = update;
   const classes = new PodClasses(nodeClassesIn([...configured, ...configObjects.filter(isNodeClass)]));
   const pods = update.pods.map((pod) => classes.resolve(pod));
-  const found = update.pods.flatMap((pod) => classes.placedProblem(pod, classPlaces, where));
+  const found = update.pods.flatMap((pod) => classes.placedProblem(pod, classPositions, where));
   return { ...update, pods, problems: [...update.problems, ...found] };
 }

@@ -17,7 +17,7 @@ function layerOf(origin: string, body: string): ConfigurationLayer {
 }
 
 function flagLayer(given: GivenConfiguration): ConfigurationLayer {
-  return { given, origin: 'flags', placeOf: (field) => (field in given ? { origin: `--${field}` } : undefined) };
+  return { given, origin: 'flags', positionOf: (field) => (field in given ? { origin: `--${field}` } : undefined) };
 }
 
 interface Row {

@@ -94,11 +94,11 @@ spec:
   priorityClassName: high
   containers: [{name: main, image: app:1}]
 `;
-  const { classPlaces, problems } = loadManifests(pod, loadOptions);
+  const { classPositions: classPositions, problems } = loadManifests(pod, loadOptions);
   const place = { podUID: 'u1', origin: '/manifests/all.yaml' };
-  expect({ classPlaces, problems }).toEqual({
+  expect({ classPositions, problems }).toEqual({
     problems: [],
-    classPlaces: [
+    classPositions: [
       { ...place, field: 'spec.runtimeClassName', line: 5, column: 21 },
       { ...place, field: 'spec.priorityClassName', line: 6, column: 22 },
     ],

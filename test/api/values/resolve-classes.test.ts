@@ -61,12 +61,12 @@ test.each<[Partial<PodSpec>, string]>([
   [
     { runtimeClassName: 'absent' },
     'spec.runtimeClassName: no manifest declares RuntimeClass "absent". ' +
-      'Declare it beside the pod, as a document of kind RuntimeClass. The pod waits until then.',
+      'Declare it with the pod, as a document of kind RuntimeClass. Until then, the pod waits.',
   ],
   [
     { priorityClassName: 'system-node-crtical' },
     'spec.priorityClassName: no manifest declares PriorityClass "system-node-crtical". ' +
-      'Did you mean "system-node-critical"? Otherwise declare it. The pod waits until then.',
+      'Did you mean "system-node-critical"? Otherwise declare it. Until then, the pod waits.',
   ],
   [
     { runtimeClassName: 'sandboxed', overhead: { cpu: '1' } },
@@ -76,7 +76,7 @@ test.each<[Partial<PodSpec>, string]>([
   [
     { runtimeClassName: 'sandboxed', nodeSelector: { sandbox: 'no' } },
     'spec.runtimeClassName: spec.nodeSelector and RuntimeClass "sandboxed" want different values of the label ' +
-      'sandbox. Take the label out of one of them.',
+      'sandbox. Remove the label from one of them.',
   ],
   [
     { priorityClassName: 'high', priority: 1 },

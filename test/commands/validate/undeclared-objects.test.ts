@@ -29,7 +29,7 @@ async function warningsOf(text: string): Promise<string[]> {
   const folder = await temporaryFolder();
   const path = join(folder, 'web.yaml');
   await writeFile(path, text);
-  const request = { manifests: [path], nodeName: 'edge1', stdin: undefined, allPlaces: true };
+  const request = { manifests: [path], nodeName: 'edge1', stdin: undefined, allPositions: true };
   return undeclaredObjects(await readManifests(request), { name: 'edge1', labels: {} }).map(
     ({ origin, line, field, severity, message, hint }) =>
       `${origin === path}:${line}: ${severity}: ${field}: ${message} (${hint})`,

@@ -12,7 +12,7 @@ test.each([
   const folder = await temporaryFolder();
   const [first, second] = [join(folder, 'a.yaml'), join(folder, 'b.yaml')];
   for (const path of [first, second]) await writeFile(path, text);
-  const request = { manifests: [first, second], nodeName: 'edge1', stdin: undefined, allPlaces: true };
+  const request = { manifests: [first, second], nodeName: 'edge1', stdin: undefined, allPositions: true };
   const { problems } = await readManifests(request);
   expect(problems).toEqual([
     {

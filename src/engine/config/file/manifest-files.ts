@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Claims, claimedKeys, podKeys } from '../../../api/values/claims.ts';
+import { NameOwners, claimedKeys, podKeys } from '../../../api/values/name-owners.ts';
 import { configObjectKey } from '../../../api/values/config-object.ts';
 import { joinManifests } from '../../../api/objects/join-manifests.ts';
 import type { Manifests } from '../../../api/objects/load-manifests.ts';
@@ -27,10 +27,10 @@ type Declared = Pick<
   Manifests,
   | 'pods'
   | 'configObjects'
-  | 'dependsOnPlaces'
-  | 'classPlaces'
+  | 'dependsOnPositions'
+  | 'classPositions'
   | 'derivedUIDs'
-  | 'namePlaces'
+  | 'namePositions'
   | 'declaresNothing'
   | 'broken'
 >;
@@ -65,7 +65,7 @@ const unread: ManifestFile = {
 export class ManifestFiles {
   /** By path, in the order in which they were first seen. */
   private readonly files = new Map<string, ManifestFile>();
-  private readonly claims = new Claims<string>();
+  private readonly claims = new NameOwners<string>();
   private readonly unsaved = new Map<string, Uint8Array>();
 
   constructor(private readonly deps: Deps) {}
@@ -171,12 +171,12 @@ export class ManifestFiles {
     const refused = new Map<string, ManifestProblem>();
     const owned = [...this.files].map(([path, { declared, problems, waiting }]) => {
       const isGiven = (keys: readonly string[]): boolean => {
-        const key = this.claims.taken(path, keys);
+        const key = this.claims.claimedByAnother(path, keys);
         if (key === undefined) return true;
         const hint = key.startsWith('UID/') ? otherUID : otherName;
         refused.set(
           `${path} ${key}`,
-          declaredAlready(path, key, this.claims.owner(key) ?? '', hint, declared.namePlaces),
+          declaredAlready(path, key, this.claims.owner(key) ?? '', hint, declared.namePositions),
         );
         return false;
       };

@@ -2,7 +2,7 @@ import { joinManifests } from '../../../api/objects/join-manifests.ts';
 import type { Manifests } from '../../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
-import { Claims, claimedKeys } from '../../../api/values/claims.ts';
+import { NameOwners, claimedKeys } from '../../../api/values/name-owners.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { declaredAlready, loadManifest } from '../load-manifest.ts';
 import { OriginFailure } from './origin-failure.ts';
@@ -50,14 +50,19 @@ const newLine = Buffer.from('\n');
 
 /** Decodes each of the joined files. Problems name the file below the origin. */
 export function loadJoinedFiles(body: Uint8Array, where: string, node: StaticPodNode, source: SourceName): Manifests {
-  const claims = new Claims<string>();
+  const claims = new NameOwners<string>();
   const files = splitFiles(body).map(({ path, bytes }) => {
     const origin = `${where}//${path}`;
     // UIDs depend on the origin as a whole, so a pod that moves to another file stays the same.
-    const { problems, dependsOnPlaces = [], classPlaces = [], ...loaded } = loadManifest(bytes, where, node, source);
+    const {
+      problems,
+      dependsOnPositions: dependsOnPositions = [],
+      classPositions: classPositions = [],
+      ...loaded
+    } = loadManifest(bytes, where, node, source);
     const keys = claimedKeys(loaded);
     claims.set(origin, keys);
-    const taken = claims.taken(origin, keys);
+    const taken = claims.claimedByAnother(origin, keys);
     if (taken !== undefined) {
       const hint = 'Remove one of them, or give it another name.';
       problems.push(declaredAlready(origin, taken, claims.owner(taken) ?? '', hint));
@@ -66,8 +71,8 @@ export function loadJoinedFiles(body: Uint8Array, where: string, node: StaticPod
     return {
       ...loaded,
       problems: problems.map(placed),
-      dependsOnPlaces: dependsOnPlaces.map(placed),
-      classPlaces: classPlaces.map(placed),
+      dependsOnPositions: dependsOnPositions.map(placed),
+      classPositions: classPositions.map(placed),
     };
   });
   return joinManifests(files);

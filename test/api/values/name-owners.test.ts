@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
-import { Claims } from '../../../src/api/values/claims.ts';
+import { NameOwners } from '../../../src/api/values/name-owners.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
-let claims: Claims<string>;
+let claims: NameOwners<string>;
 
 beforeEach(() => {
-  claims = new Claims();
+  claims = new NameOwners();
 });
 
 test('an object is taken from the file that declared it first, for as long as it does', () => {
@@ -48,7 +48,7 @@ test('whatever files declare, an object has one owner, which declares it, and is
   const keys = ['web', 'db', 'job'];
   fc.assert(
     fc.property(fc.array(fc.tuple(files, fc.subarray(keys))), (changes) => {
-      const some = new Claims<string>();
+      const some = new NameOwners<string>();
       const declared = new Map<string, readonly string[]>();
       for (const [file, now] of changes) {
         some.set(file, now);

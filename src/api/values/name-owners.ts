@@ -2,11 +2,11 @@ import { type ConfigObject, configObjectKey } from './config-object.ts';
 import type { Pod } from '../types.ts';
 
 /**
- * Decides which of several owners has a name: the one that declared it first, while it does so, then the next one.
+ * Decides which of several owners has a name: the one that declared it first, as long as it does, then the next one.
  * Owners are the files of a folder, the sources of a node, the pods of a list or the objects of a text. Names are keys,
- * such as those of `claimedKeys`.
+ * such as those from `claimedKeys`.
  */
-export class Claims<Owner> {
+export class NameOwners<Owner> {
   /** The owners that declare each key, in the order of their declarations. */
   private readonly claimants = new Map<string, Owner[]>();
   private readonly keys = new Map<Owner, ReadonlySet<string>>();
@@ -26,12 +26,12 @@ export class Claims<Owner> {
     return this.claimants.get(key)?.[0];
   }
 
-  /** Returns the first of these keys that another owner has, or undefined. */
-  taken(owner: Owner, keys: readonly string[]): string | undefined {
+  /** Returns the first of these keys that another owner has. Returns undefined if there is none. */
+  claimedByAnother(owner: Owner, keys: readonly string[]): string | undefined {
     return keys.find((key) => this.owner(key) !== owner);
   }
 
-  /** The keys that several owners declare, sorted, each with its owners in their order. */
+  /** The keys that several owners declare, sorted, each with its owners in order. */
   contested(): Map<string, readonly Owner[]> {
     return new Map([...this.claimants].filter(([, { length }]) => length > 1).sort(([a], [b]) => (a < b ? -1 : 1)));
   }
