@@ -1,19 +1,18 @@
 import type { Dirent, Stats } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { type FileHandle, readdir, stat } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { openRegularFile } from '../../files/regular-file.ts';
 import { hasCode } from '../../errors.ts';
 import { send, sendError } from './answers.ts';
-import { byteRanges } from './byte-range.ts';
 import { contentTypeOf, sniffedBytes } from './content-type.ts';
-import { conditionStatus, hasTime, isUnmodified, wantedRange } from './file-conditions.ts';
-import { inOnePiece, inParts, pieceLength, piecesOf } from './file-pieces.ts';
 import { escapedPath } from './go-text.ts';
 import type { Call } from './route-table.ts';
 
 /** Names of one folder that are listed. */
 const maxNames = 10_000;
+const blockBytes = 64 * 1024;
 
 /**
  * Serves a file or folder below `root`, whose path is `segments`; an empty last one stands for a slash at the end. A
@@ -66,7 +65,7 @@ async function serveFolder(path: string, stats: Stats, call: Pick<Call, 'request
     await serveFile(join(path, 'index.html'), 'index.html', call);
     return;
   }
-  if (isUnmodified(request.headers, stats.mtimeMs)) {
+  if (isUnmodified(request.headers, stats)) {
     send(response, 304, {}, '');
     return;
   }
@@ -90,34 +89,62 @@ async function serveFile(
   const file = await openRegularFile(path, { followLinks: true });
   try {
     const stats = await file.stat();
-    const { size, mtimeMs } = stats;
-    const status = conditionStatus(request.headers, mtimeMs);
-    if (status !== undefined) {
-      send(response, status, lastModified(stats), '');
+    const { size } = stats;
+    if (isUnmodified(request.headers, stats)) {
+      send(response, 304, lastModified(stats), '');
       return;
     }
-    const ranges = byteRanges(wantedRange(request.headers, mtimeMs), size);
-    if (ranges === 'none fits' || ranges === 'malformed') {
-      if (ranges === 'none fits') response.setHeader('content-range', `bytes */${size}`);
-      sendError(response, 416, ranges === 'none fits' ? 'invalid range: failed to overlap' : 'invalid range');
+    const range = wantedRange(request.headers, size);
+    if (range !== undefined && range.first >= size) {
+      response.setHeader('content-range', `bytes */${size}`);
+      sendError(response, 416, 'invalid range: failed to overlap');
       return;
     }
     const start = Buffer.alloc(sniffedBytes);
     const { bytesRead } = await file.read(start, 0, sniffedBytes, 0);
-    const content = { size, type: contentTypeOf(name, start.subarray(0, bytesRead)) };
-    const { headers, pieces } = ranges.length > 1 ? inParts(content, ranges) : inOnePiece(content, ranges[0]);
-    response.writeHead(ranges.length === 0 ? 200 : 206, {
+    const { first, last } = range ?? { first: 0, last: size - 1 };
+    response.writeHead(range === undefined ? 200 : 206, {
       ...lastModified(stats),
       'accept-ranges': 'bytes',
-      'content-length': pieces.reduce((sum, piece) => sum + pieceLength(piece), 0),
-      ...headers,
+      'content-length': last - first + 1,
+      'content-type': contentTypeOf(name, start.subarray(0, bytesRead)),
+      ...(range && { 'content-range': `bytes ${first}-${last}/${size}` }),
     });
     // Ends at the size that was promised, because a log grows meanwhile.
-    await pipeline(piecesOf(file, pieces), response);
+    await pipeline(bytesBetween(file, first, last), response);
   } finally {
     await file.close();
   }
 }
+
+/** Fails if the file has become shorter, so that the client does not wait for the rest. */
+async function* bytesBetween(file: FileHandle, first: number, last: number): AsyncGenerator<Buffer, void> {
+  for (let at = first; at <= last;) {
+    const length = Math.min(last - at + 1, blockBytes);
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, at);
+    if (bytesRead === 0) throw new Error('the file has become shorter');
+    yield buffer.subarray(0, bytesRead);
+    at += bytesRead;
+  }
+}
+
+/** The single range that a request asks for. Returns undefined for the whole file, also for several ranges. */
+function wantedRange(headers: IncomingHttpHeaders, size: number): { first: number; last: number } | undefined {
+  const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '') ?? [];
+  if (headers['if-range'] !== undefined || (from === '' && to === '') || size === 0) return undefined;
+  if (from === '') return { first: Math.max(0, size - Number(to)), last: size - 1 };
+  const last = to === '' ? size - 1 : Math.min(Number(to), size - 1);
+  return to !== '' && Number(to) < Number(from) ? undefined : { first: Number(from), last };
+}
+
+/** True if the client has it as of now. Files have no entity tags. */
+function isUnmodified(headers: IncomingHttpHeaders, { mtimeMs }: Stats): boolean {
+  const since = Date.parse(headers['if-modified-since'] ?? '');
+  return headers['if-none-match'] === undefined && hasTime(mtimeMs) && Math.floor(mtimeMs / 1000) * 1000 <= since;
+}
+
+/** False for the epoch, which Go takes for a time that is not known. */
+const hasTime = (mtimeMs: number): boolean => mtimeMs !== 0;
 
 const lastModified = ({ mtime, mtimeMs }: Stats): { 'last-modified'?: string } =>
   hasTime(mtimeMs) ? { 'last-modified': mtime.toUTCString() } : {};
