@@ -9,6 +9,7 @@ import {
 } from 'node:http';
 import type { Faults } from '../flow/faults.ts';
 import { answerClientErrors } from './client-errors.ts';
+import { matchPattern } from './match-pattern.ts';
 
 /**
  * Handlers of one server, keyed `GET /path`. `{name}` in a path stands for one part. Other methods and paths are
@@ -84,39 +85,23 @@ function findRoute(
   routes: Routes,
   { method = 'GET', url = '/' }: IncomingMessage,
 ): { route: Route; params: Params } | undefined {
-  const called = `${method} ${url.split('?')[0] ?? ''}`;
-  const exact = Object.hasOwn(routes, called) ? routes[called] : undefined;
-  if (exact !== undefined) return { route: exact, params: {} };
+  const path = url.split('?')[0] ?? '';
+  const parts = path.split('/').slice(1).map(decoded);
+  if (path !== '/' && parts.includes('')) return undefined;
   for (const [key, route] of Object.entries(routes)) {
-    const params = matched(key, called);
+    const [wanted, pattern = ''] = key.split(' ');
+    const params = wanted === method ? matchPattern(pattern, parts) : undefined;
     if (params !== undefined) return { route, params };
   }
   return undefined;
 }
 
-/** The decoded parts that the key names. Returns undefined if the key does not stand for what is called. */
-function matched(key: string, called: string): Params | undefined {
-  const [names, parts] = [key.split('/'), called.split('/')];
-  if (names.length !== parts.length || !key.includes('{')) return undefined;
-  const params: Record<string, string> = {};
-  for (const [index, name] of names.entries()) {
-    const part = parts[index] ?? '';
-    if (!name.startsWith('{')) {
-      if (name !== part) return undefined;
-      continue;
-    }
-    const value = decoded(part);
-    if (value === undefined || value === '') return undefined;
-    params[name.slice(1, -1)] = value;
-  }
-  return params;
-}
-
-function decoded(part: string): string | undefined {
+/** Empty for a broken escape. */
+function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return undefined;
+    return '';
   }
 }
 

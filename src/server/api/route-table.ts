@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { matchPattern } from '../match-pattern.ts';
 import { escapedPath, goEscapedPath, goUnescaped } from './go-text.ts';
 
 /** One request to a handler. */
@@ -91,7 +92,7 @@ export function findRoute(
   { method, rest, accept }: { method: string; rest: readonly string[]; accept: string | undefined },
 ): FoundRoute {
   const fitting = routes.flatMap((route) => {
-    const params = matched(route.pattern, rest);
+    const params = matchPattern(route.pattern, rest);
     return params === undefined ? [] : [{ route, params }];
   });
   if (fitting.length === 0) return { kind: 'missing' };
@@ -102,25 +103,6 @@ export function findRoute(
   const { produces } = found.route;
   if (!isAccepted(accept, produces)) return { kind: 'accept', available: produces ?? '' };
   return { kind: 'route', ...found };
-}
-
-function matched(pattern: string, rest: readonly string[]): Record<string, string> | undefined {
-  const tokens = pattern.split('/').filter((token) => token !== '');
-  const parts = rest.slice(0, rest.findLastIndex((part) => part !== '') + 1);
-  const params: Record<string, string> = {};
-  for (const [index, token] of tokens.entries()) {
-    const name = /^\{(\w+)(:\*)?\}$/.exec(token);
-    if (name?.[2] !== undefined) {
-      if (parts.length <= index) return undefined;
-      params[name[1] ?? ''] = rest.slice(index).join('/');
-      return params;
-    }
-    const part = parts[index];
-    if (part === undefined) return undefined;
-    if (name === null && token !== part) return undefined;
-    if (name !== null) params[name[1] ?? ''] = part;
-  }
-  return parts.length === tokens.length ? params : undefined;
 }
 
 function isAccepted(accept: string | undefined, produces: string | undefined): boolean {

@@ -1,13 +1,12 @@
 import type { Logger } from '../../logger.ts';
 import type { Routes } from '../http-server.ts';
 import type { ActionLog } from './action-log.ts';
-import { agentRoutes } from './agent-routes.ts';
 import { appliedRoutes } from './applied-routes.ts';
-import { ControlRefusal, sendRefusal } from './control-answer.ts';
+import { ControlRefusal, sendRefusal, sendJSON } from './control-answer.ts';
 import type { ControlContext, ControlRoutes } from './control-route.ts';
-import { eventRoutes } from './event-routes.ts';
 import { podRoutes } from './pod-routes.ts';
 import { stateRoutes } from './state-routes.ts';
+import { programVersion } from '../../process/program-version.ts';
 
 type RoutesPart = (context: ControlContext) => ControlRoutes;
 
@@ -45,4 +44,51 @@ export function controlRoutes(
       },
     ]),
   );
+}
+
+/**
+ * The agent itself.
+ * - `GET /v1/agent`: its process and version. Answers at once; with `runtime`, once the container runtime is known.
+ * - `POST /v1/shutdown`.
+ */
+function agentRoutes(context: ControlContext): ControlRoutes {
+  return {
+    'GET /v1/agent': async (call) => {
+      const agent = { pid: process.pid, version: programVersion };
+      if (!call.query.has('runtime')) {
+        sendJSON(call.response, agent);
+        return;
+      }
+      const { runtime } = (await context.engineFor(call)).snapshot({ brief: true });
+      sendJSON(call.response, { ...agent, runtimeEndpoint: runtime.endpoint });
+    },
+    'POST /v1/shutdown': ({ response }) => {
+      response.end();
+      context.shutdown();
+    },
+  };
+}
+
+/**
+ * Streams of one JSON object a line, until the reader disconnects.
+ * - `GET /v1/events`: every event.
+ * - `GET /v1/changes`: the snapshot, then its changes.
+ */
+function eventRoutes({ engineFor, view, changes, events }: ControlContext): ControlRoutes {
+  return {
+    'GET /v1/changes': async (call) => {
+      const engine = await engineFor(call);
+      if (call.response.destroyed) return;
+      call.response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+      changes.add(engine, call.response);
+    },
+    'GET /v1/events': async ({ response }) => {
+      const engine = await view;
+      // Already closed, so no other event would report it.
+      if (response.destroyed) return;
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+      response.flushHeaders();
+      events.add(engine, response);
+    },
+  };
 }
