@@ -1,11 +1,18 @@
 import { parseImageName } from '../../api/values/image-name.ts';
 import type { Pod } from '../../api/types.ts';
-import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
+import type { ConfigObjectLookup, ConfigData } from '../../api/values/config-object.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import type { SecretValues } from '../redaction/secret-values.ts';
-import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
+import { type DockerConfig, type RegistryCredentials, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';
 import { lookUpCredentials } from './docker-keyring.ts';
-import { imagePullSecrets } from './image-pull-secrets.ts';
+import { errorMessage } from '../../errors.ts';
+import { reasons } from '../view/reasons.ts';
+
+/** Types of Secrets with credentials, and the key of their data. */
+const forms = new Map([
+  ['kubernetes.io/dockerconfigjson', { key: '.dockerconfigjson', parse: parseDockerConfigJSON }],
+  ['kubernetes.io/dockercfg', { key: '.dockercfg', parse: parseDockercfg }],
+]);
 
 interface Deps {
   configObjects: ConfigObjectLookup;
@@ -36,3 +43,36 @@ export class PullCredentials {
 
 /** The secret parts of credentials. */
 const secretParts = ({ password, identityToken }: RegistryCredentials): string[] => [password, identityToken];
+
+/**
+ * Credentials from the pod's imagePullSecrets. Reports a missing Secret as an event and skips it. Throws if one is
+ * malformed. kubelet: kubelet_pods.go getPullSecretsForPod, credentialprovider/secrets/secrets.go MakeDockerKeyring
+ */
+function imagePullSecrets(
+  { metadata: { namespace }, spec }: Pod,
+  configObjects: ConfigObjectLookup,
+  recorder: PodEventRecorder,
+): DockerConfig[] {
+  const names = (spec.imagePullSecrets ?? []).flatMap(({ name }) => (name === undefined || name === '' ? [] : [name]));
+  const secrets = names.map((name) => ({ name, secret: configObjects.get('Secret', namespace, name) }));
+  const missing = secrets.filter(({ secret }) => secret === undefined).map(({ name }) => name);
+  if (missing.length > 0) {
+    recorder.warning(
+      reasons.failedToRetrieveImagePullSecret,
+      `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`,
+    );
+  }
+  return secrets.flatMap(({ secret }) => (secret === undefined ? [] : readSecret(secret)));
+}
+
+/** A Secret of another type holds no credentials. */
+function readSecret({ name, type, data }: ConfigData): DockerConfig[] {
+  const form = forms.get(type);
+  const bytes = form && data.get(form.key);
+  if (form === undefined || bytes === undefined || bytes.length === 0) return [];
+  try {
+    return [form.parse(new TextDecoder().decode(bytes))];
+  } catch (error) {
+    throw new Error(`image pull secret "${name}": ${form.key} ${errorMessage(error)}`, { cause: error });
+  }
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Container } from '../../../src/api/types.ts';
-import { hugePageVolumePageBytes, memoryVolumeBytes } from '../../../src/engine/volumes/empty-dir-size.ts';
+import { hugePageVolumePageBytes, memoryVolumeBytes } from '../../../src/engine/volumes/empty-dir.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 
 const podOf = (...resources: NonNullable<Container['resources']>[]) =>
