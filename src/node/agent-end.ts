@@ -4,13 +4,12 @@ import type { NodeOptions } from './options/node-options.ts';
 
 interface Deps {
   logger: Logger;
-  /** Ends the agent. Its pods keep running. */
+  /** Stops the agent. Its pods keep running. */
   stop: (reason: string) => void;
 }
 
 /**
- * Handles the signals to `run`: ends the agent, after its pods if configured so. A second signal ends the agent at
- * once.
+ * Handles the signals to `run`: stops the agent, after its pods if configured. A second signal stops the agent at once.
  */
 export class AgentEnd {
   private kubelet: Pick<Kubelet, 'shutDownPods' | 'isWatchingShutdowns'> | undefined;
@@ -18,12 +17,12 @@ export class AgentEnd {
 
   constructor(private readonly deps: Deps) {}
 
-  /** From now on SIGTERM also ends the pods, unless logind reports shutdowns of the machine. */
+  /** From now on, SIGTERM also stops the pods, unless logind reports shutdowns of the machine. */
   podsOf(kubelet: Pick<Kubelet, 'shutDownPods' | 'isWatchingShutdowns'>): void {
     this.kubelet = kubelet;
   }
 
-  /** Returns false if the pods end first. */
+  /** Returns false if the pods stop first. */
   signalled(signal: NodeJS.Signals): boolean {
     const { kubelet, deps } = this;
     const { logger, stop } = deps;
@@ -42,7 +41,7 @@ export class AgentEnd {
   }
 }
 
-/** True if pods have time to end at a node shutdown. kubelet: nodeshutdown_manager_linux.go NewManager */
+/** True if pods get time to stop at a node shutdown. kubelet: nodeshutdown_manager_linux.go NewManager */
 export function endsItsPods(
   options: Pick<
     NodeOptions,
@@ -53,7 +52,7 @@ export function endsItsPods(
   return shutdownGracePeriod > 0 || shutdownGracePeriodCriticalPods > 0 || shutdownGracePeriodByPodPriority.length > 0;
 }
 
-/** Longest time for the ends of all pods, in milliseconds. kubelet: nodeshutdown_manager_linux.go */
+/** Maximum time for all pods to stop, in milliseconds. kubelet: nodeshutdown_manager_linux.go */
 export function endOfPodsMs(
   options: Pick<NodeOptions, 'shutdownGracePeriod' | 'shutdownGracePeriodByPodPriority'>,
 ): number {

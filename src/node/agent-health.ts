@@ -8,7 +8,7 @@ interface Deps {
   faults: Pick<Faults, 'record'>;
 }
 
-/** The health of the agent during its start and after it, and the `/healthz` that serves it. */
+/** The health of the agent during and after its start, and the `/healthz` that serves it. */
 export class AgentHealth {
   private reason = (): string | undefined => undefined;
   private opening: Promise<Server> | undefined;
@@ -26,7 +26,7 @@ export class AgentHealth {
   }
 
   /**
-   * Serves `/healthz`, unless it is served already or turned off. Rejects with a `UserError` if its port is in use.
+   * Serves `/healthz`, unless it is already served or is disabled. Rejects with a `UserError` if its port is in use.
    */
   async open(): Promise<void> {
     const { options, faults } = this.deps;
@@ -37,7 +37,7 @@ export class AgentHealth {
     await this.opening;
   }
 
-  /** Ends `/healthz`. */
+  /** Stops serving `/healthz`. */
   async close(): Promise<void> {
     const server = await this.opening?.catch(() => undefined);
     server?.close();

@@ -8,9 +8,8 @@ const begin = '-----BEGIN CERTIFICATE-----';
 const end = '-----END CERTIFICATE-----';
 
 /**
- * Reads the certificates, in PEM, that sign those of clients. Rejects with a `UserError` if the file has no
- * certificate or a damaged one. kubelet: apiserver dynamic_cafile_content.go loadCABundle, client-go util/cert
- * ParseCertsPEM
+ * Reads the PEM certificates that sign those of clients. Rejects with a `UserError` if the file has no certificate or a
+ * damaged one. kubelet: apiserver dynamic_cafile_content.go loadCABundle, client-go util/cert ParseCertsPEM
  */
 export async function readClientCA(path: string): Promise<string> {
   let content: Buffer;
@@ -22,7 +21,7 @@ export async function readClientCA(path: string): Promise<string> {
       cause,
     });
   }
-  // Node would read an empty text as the authorities of the system, and takes a text without certificates in silence.
+  // Node would read an empty text as the authorities of the system, and silently accepts a text without certificates.
   const [, ...blocks] = content.toString().split(begin);
   if (blocks.length === 0) throw unusable(path, 'it has no certificate');
   return blocks
@@ -30,7 +29,7 @@ export async function readClientCA(path: string): Promise<string> {
     .join('');
 }
 
-/** The certificate of a block, whose first line is left out. A file that is being written has an unfinished one. */
+/** The certificate of a block without its first line. A file that is still being written has an unfinished block. */
 function certificateOf(block: string, damaged: () => UserError): string {
   const [body = '', ...rest] = block.split(end);
   if (rest.length === 0) throw damaged();
@@ -43,5 +42,5 @@ function certificateOf(block: string, damaged: () => UserError): string {
 
 const unusable = (path: string, reason: string): UserError =>
   new UserError(`the client CA ${path} cannot be used: ${reason}`, {
-    hint: 'Put the certificates in PEM that sign those of clients into the file of authentication.x509.clientCAFile (--client-ca-file).',
+    hint: 'Put the PEM certificates that sign those of clients into the file of authentication.x509.clientCAFile (--client-ca-file).',
   });

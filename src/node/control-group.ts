@@ -17,7 +17,7 @@ export async function findControlGroup(name: string, file = '/etc/group'): Promi
   return { name, gid };
 }
 
-const hint = 'Make it with groupadd. Give the number of a group that comes from elsewhere, such as LDAP.';
+const hint = 'Create it with groupadd. For a group from elsewhere, such as LDAP, give its number.';
 
 function groupIdOf(text: string): number {
   const gid = Number(text);

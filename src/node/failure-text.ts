@@ -2,7 +2,7 @@ import { getSystemErrorMap, inspect, styleText } from 'node:util';
 import { errorMessage, hasCode, isBug, isSystemError, RpcError, UserError } from '../errors.ts';
 import { visible, visibleLines } from '../text/visible-text.ts';
 
-/** A command's report of the error that ended it. */
+/** The report of an error that a command exits with. */
 export interface FailureReport {
   /** One sentence, without a stack. */
   message: string;
@@ -14,8 +14,8 @@ export interface FailureReport {
 export const debugVariable = 'KUBELET_TS_DEBUG';
 
 /**
- * Describes an error in one sentence. An error that the user, the system or the runtime did not cause is reported as a
- * bug.
+ * Describes an error in one sentence. An error that was not caused by the user, the system or the runtime is reported
+ * as a bug.
  */
 export function describeFailure(error: unknown): FailureReport {
   if (error instanceof UserError) {
@@ -28,12 +28,12 @@ export function describeFailure(error: unknown): FailureReport {
   if (!isBug(error)) return { message: errorMessage(error), exitCode: 1 };
   return {
     message: `this is a bug in kubelet-ts: ${String(error)}`,
-    hint: `Report it, with the output of the same command with ${debugVariable}=1 in its environment.`,
+    hint: `Report it with the output of the same command, run with ${debugVariable}=1 in its environment.`,
     exitCode: 1,
   };
 }
 
-/** The lines for stderr; with the stack if `debug`. */
+/** The lines for stderr, including the stack if `debug` is set. */
 export function failureText(error: unknown, { debug = false, isColoured = false } = {}): string {
   const { message, hint } = describeFailure(error);
   const line = (label: 'error' | 'hint', text: string): string => {
@@ -98,9 +98,9 @@ function hintFor(error: NodeJS.ErrnoException): string | undefined {
   if (hasCode(error, 'EMFILE') && isWatch) return 'Raise fs.inotify.max_user_instances with sysctl.';
   if (hasCode(error, 'ENOSPC') && isWatch) return 'Raise fs.inotify.max_user_watches with sysctl.';
   if (hasCode(error, 'EMFILE')) return 'Allow more open files: ulimit -n 1024.';
-  if (hasCode(error, 'ENFILE')) return 'Raise fs.file-max with sysctl, or end what has so many files open.';
+  if (hasCode(error, 'ENFILE')) return 'Raise fs.file-max with sysctl, or stop the programs with many open files.';
   if (hasCode(error, 'EACCES', 'EPERM')) return 'Run as root, or check the permissions.';
-  if (hasCode(error, 'EROFS')) return 'Mount it writable, or name a folder that is: see --root-dir.';
-  if (hasCode(error, 'ENOSPC', 'EDQUOT')) return 'Make room on the disk.';
+  if (hasCode(error, 'EROFS')) return 'Mount it writable, or name a writable folder with --root-dir.';
+  if (hasCode(error, 'ENOSPC', 'EDQUOT')) return 'Free space on the disk.';
   return undefined;
 }

@@ -22,7 +22,7 @@ const unreadyQueryMs = 5000;
 
 /** How to wait for a runtime named by the user. */
 export interface RuntimeWait {
-  /** Called if the runtime does not answer yet. The error says what is missing, with a hint. */
+  /** Called if the runtime does not answer yet. The error has what is missing, and a hint. */
   onWaiting: (problem: UserError) => Promise<void>;
   signal: AbortSignal;
 }
@@ -34,7 +34,7 @@ export interface RuntimeWait {
 export async function findRuntimeEndpoint(options: {
   rootDir: string;
   flag: string | undefined;
-  /** What named it, if not the flag. */
+  /** Where its name came from, if not from the flag. */
   flagName?: EndpointName | undefined;
   ofAgent?: string | undefined;
   wait?: RuntimeWait | undefined;
@@ -63,9 +63,9 @@ export async function findRuntimeEndpoint(options: {
 }
 
 /**
- * Chooses the runtime for a command beside an agent. Without the flag and the variable, it is the runtime of the agent,
- * which the agent's configuration may name. Without an agent, it is that of the last one, also beside one that starts,
- * or does not answer. Rejects with a `UserError` if the agent waits for its runtime.
+ * Chooses the runtime for a command that runs next to an agent. Without the flag and the variable, it is the runtime of
+ * the agent, which the agent's configuration may name. If no agent runs, or it is starting or does not answer, it is
+ * the runtime of the last agent. Rejects with a `UserError` if the agent waits for its runtime.
  */
 export async function findRuntimeOfAgent(place: {
   rootDir: string;
@@ -83,8 +83,8 @@ export async function findRuntimeOfAgent(place: {
 const namedByEnvironment = (): string | undefined => process.env['CONTAINER_RUNTIME_ENDPOINT'];
 
 /**
- * Why the runtime at an endpoint cannot run pods with a network: it has none to give. Returns undefined if it has one,
- * if it has pods of this root-dir, which must stay where they are, or if it does not answer.
+ * Why the runtime at an endpoint cannot run pods with a network: its network is not ready. Returns undefined if it is
+ * ready, if the runtime does not answer, or if it has pods of this root-dir, which must stay where they are.
  */
 export async function unreadyBecause(endpoint: string, rootDir: string): Promise<string | undefined> {
   const channel = openChannel(endpoint);
@@ -98,7 +98,7 @@ export async function unreadyBecause(endpoint: string, rootDir: string): Promise
     const { items } = await own.listPodSandbox({});
     return items.length > 0 ? undefined : network.message || network.reason || 'its network is not ready';
   } catch {
-    // Only a runtime that says so is passed over. The connection to this one reports what is wrong.
+    // Skips only a runtime that reports this. Connecting to any other one reports its errors.
     return undefined;
   } finally {
     channel.close();

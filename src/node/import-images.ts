@@ -5,7 +5,7 @@ import type { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
 /**
- * Called once, before a slow step of the start. `doing` returns the current slow step, or undefined if there is none.
+ * Called once, before a slow step of the start. `doing` returns the current step. Returns undefined if there is none.
  */
 export type OnStarting = (doing: () => string | undefined) => Promise<void>;
 

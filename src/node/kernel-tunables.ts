@@ -18,7 +18,7 @@ interface Options {
   folder?: string;
 }
 
-/** Throws a `UserError` that lists every setting of the kernel with another value than the kubelet requires. */
+/** Throws a `UserError` that lists every kernel setting that differs from what the kubelet requires. */
 export async function requireKernelTunables({ folder = '/proc/sys' }: Options = {}): Promise<void> {
   const found = await Promise.all(
     Object.entries(kernelTunables).map(async ([name, wanted]) => ({ name, wanted, value: await read(folder, name) })),
@@ -26,12 +26,12 @@ export async function requireKernelTunables({ folder = '/proc/sys' }: Options = 
   const wrong = found.filter(({ value, wanted }) => value !== wanted);
   if (wrong.length === 0) return;
   const list = wrong.map(({ name, wanted, value = 'missing' }) => `${name} is ${value}, not ${wanted}`).join('; ');
-  throw new UserError(`settings of the kernel differ, and protectKernelDefaults is set: ${list}`, {
-    hint: `Run sysctl -w ${wrong.map(({ name, wanted }) => `${name}=${wanted}`).join(' ')}, or leave protectKernelDefaults out.`,
+  throw new UserError(`kernel settings differ and protectKernelDefaults is set: ${list}`, {
+    hint: `Run sysctl -w ${wrong.map(({ name, wanted }) => `${name}=${wanted}`).join(' ')}, or leave out protectKernelDefaults.`,
   });
 }
 
-/** Sets these settings. Only logs those that this machine does not let us set, as in a container. */
+/** Sets these settings. Only logs those that this machine does not allow to be set, as in a container. */
 export async function setKernelTunables(
   logger: Pick<Logger, 'info' | 'warn'>,
   { folder = '/proc/sys' }: Options = {},
@@ -48,8 +48,8 @@ export async function setKernelTunables(
       refused.push(`${name}=${wanted} (${errorMessage(error)})`);
     }
   }
-  if (changed.length > 0) logger.info({ changed }, 'Set the kernel as the kubelet does');
-  if (refused.length > 0) logger.warn({ refused }, 'Settings of the kernel stay as they are');
+  if (changed.length > 0) logger.info({ changed }, 'Set kernel settings as the kubelet does');
+  if (refused.length > 0) logger.warn({ refused }, 'Could not set kernel settings');
 }
 
 /** Returns undefined if the kernel does not have the setting. */

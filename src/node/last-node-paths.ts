@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { readRecordFile, writeRecordFile } from '../engine/host/record-file.ts';
 import type { Logger } from '../logger.ts';
 
-/** Where the agent of a root-dir has what lies outside of it. */
+/** The paths outside of its root-dir that an agent uses. */
 export interface NodePaths {
   podLogsDir: string;
   /** Empty for the root. */
@@ -14,8 +14,8 @@ const maxBytes = 64 * 1024;
 const fileOf = (rootDir: string): string => join(rootDir, 'state', 'places.json');
 
 /**
- * Records the paths for `down` after the agent has stopped, and warns if the earlier agent had others. Rejects with the
- * error of the file system.
+ * Records the paths for a `down` after the agent has stopped, and warns if the earlier agent had other paths. Rejects
+ * with a file system error.
  */
 export async function recordNodePaths(
   rootDir: string,
@@ -26,12 +26,12 @@ export async function recordNodePaths(
   if (earlier && (earlier.podLogsDir !== podLogsDir || earlier.cgroupRoot !== cgroupRoot))
     logger.warn(
       earlier,
-      'The paths of logs or cgroups changed, and what earlier pods leave below these is not removed',
+      'The paths of logs or cgroups changed; leftovers of earlier pods below the old paths are not removed',
     );
   await writeRecordFile(fileOf(rootDir), JSON.stringify({ podLogsDir, cgroupRoot }), { isDurable: false });
 }
 
-/** The places of the last agent. Returns undefined if they are unknown. Never rejects. */
+/** The paths of the last agent. Returns undefined if they are unknown. Never rejects. */
 export function lastNodePaths(rootDir: string): Promise<NodePaths | undefined> {
   return readRecordFile(fileOf(rootDir), maxBytes, parseNodePaths).catch(() => undefined);
 }

@@ -10,7 +10,8 @@ const fileOf = (rootDir: string): string => join(rootDir, 'state', 'runtime-endp
 
 /**
  * Records the runtime of this root-dir's agent for commands that run after it stops. A managed containerd is not
- * recorded, because its path changes with a root-dir that is moved. Rejects with the error of the file system.
+ * Records the runtime of this root-dir's agent for commands that run after it stops. Does not record a managed
+ * containerd, because its path changes if the root-dir is moved. Rejects with a file system error.
  */
 export async function recordRuntime(rootDir: string, runtime: { endpoint: string; managed: boolean }): Promise<void> {
   if (runtime.managed) await rm(fileOf(rootDir), { force: true });
@@ -19,7 +20,7 @@ export async function recordRuntime(rootDir: string, runtime: { endpoint: string
 
 /**
  * The runtime of the last agent. Returns undefined if it was the managed one, if the file is not a record, or if the
- * user may not read it. Rejects with any other error of the file system, because pods may run in that runtime.
+ * user may not read it. Rejects with any other file system error, because pods may run in that runtime.
  */
 export async function lastRuntime(rootDir: string): Promise<string | undefined> {
   try {

@@ -32,7 +32,7 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
   refuseSwap(options, machine);
   const capacity = nodeCapacity(machine, options);
   const kept = { ...withReservedCPUs(options, options.reservedSystemCPUs, machine.onlineCPUs), evictionHard };
-  // The kernel can limit the processes of pods, but a node's status does not show the limit.
+  // The kernel can limit the processes of pods, but a node's status does not show this limit.
   const reservations = { ...kept, capacity: { ...capacity, pid: machine.maxPIDs.toString() } };
   refuseOverReservation(reservations);
   return {
@@ -122,8 +122,8 @@ function imageSettings(options: NodeOptions): ImageSettings {
 function refuseCgroupVersion({ failCgroupV1, singleProcessOOMKill }: NodeOptions, { cgroupVersion }: Machine): void {
   if (cgroupVersion !== 1) return;
   if (failCgroupV1) {
-    throw new UserError('this machine has cgroup v1, and failCgroupV1 is set', {
-      hint: 'Boot it with cgroup v2 (systemd.unified_cgroup_hierarchy=1), or leave failCgroupV1 out.',
+    throw new UserError('this machine has cgroup v1 and failCgroupV1 is set', {
+      hint: 'Boot it with cgroup v2 (systemd.unified_cgroup_hierarchy=1), or leave out failCgroupV1.',
     });
   }
   if (singleProcessOOMKill === false) {
@@ -132,7 +132,7 @@ function refuseCgroupVersion({ failCgroupV1, singleProcessOOMKill }: NodeOptions
 }
 
 /**
- * The kubelet also refuses swap if nobody set failSwapOn. kubelet: cm/container_manager_linux.go NewContainerManager
+ * The kubelet also refuses swap if failSwapOn is not set. kubelet: cm/container_manager_linux.go NewContainerManager
  */
 function refuseSwap({ refusesSwap }: Pick<NodeOptions, 'refusesSwap'>, { swaps }: Machine): void {
   if (!refusesSwap || swaps.length === 0) return;
@@ -153,7 +153,7 @@ function refuseOverReservation(reservations: NodeReservations): void {
 /** Names of architectures in Go and Kubernetes that differ from Node's. */
 const goArchitectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
-/** The labels of a node: its own, and the configured ones. kubelet: kubelet_node_status.go initialNode */
+/** The labels of a node: standard ones and configured ones. kubelet: kubelet_node_status.go initialNode */
 export function nodeLabels(
   nodeName: string,
   nodeArch: string,

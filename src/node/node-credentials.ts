@@ -19,8 +19,8 @@ export interface NodeCredentialsOptions extends CredentialProviderFlags {
 }
 
 /**
- * The registry credentials of the node: those of its files, and those of its providers, ordered by name. Throws a
- * `UserError` if a provider is invalid.
+ * The registry credentials of the node: from its files, and from its providers, ordered by name. Throws a `UserError`
+ * if a provider is invalid.
  */
 export async function nodeCredentials(
   options: NodeCredentialsOptions,
@@ -29,7 +29,7 @@ export async function nodeCredentials(
   const { rootDir } = options;
   const places: DockerConfigPlaces = { rootDir, workingDir: process.cwd(), home: process.env['HOME'] ?? '' };
   const onBroken = (path: string, err: string): void => {
-    logger.warn({ path, err }, 'Skipped a broken file of registry credentials');
+    logger.warn({ path, err }, 'Skipped a broken registry credentials file');
   };
   const plugins = await openPlugins(options, logger);
   return (repository) =>
@@ -79,7 +79,7 @@ async function requireProgram(path: string): Promise<void> {
     await access(path, constants.X_OK);
   } catch (cause) {
     throw new UserError(`the credential provider ${path} cannot be run: ${errorMessage(cause)}`, {
-      hint: 'It has to be an executable file in the folder of --image-credential-provider-bin-dir.',
+      hint: 'It must be an executable file in the folder of --image-credential-provider-bin-dir.',
       cause,
     });
   }

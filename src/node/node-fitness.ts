@@ -11,8 +11,8 @@ import type { NodeOptions } from './options/node-options.ts';
 const requiredControllers = { 1: ['cpu', 'cpuacct', 'cpuset', 'memory'], 2: ['cpu', 'cpuset', 'memory'] } as const;
 
 /**
- * Compares the machine with the requirements of the kubelet, and logs the differences. Throws a `UserError` for
- * settings of the kernel if protectKernelDefaults is set. Pods run without the rest, which the kubelet refuses.
+ * Compares the machine with the requirements of the kubelet, and logs the differences. Throws a `UserError` for kernel
+ * settings if protectKernelDefaults is set. Pods run despite the other differences, which the kubelet refuses.
  */
 export async function checkNodeFitness(
   options: Pick<NodeOptions, 'protectKernelDefaults' | 'memorySwap' | 'resolvConf'>,
@@ -25,7 +25,7 @@ export async function checkNodeFitness(
   const missing = missingControllers(cgroupVersion, await offeredControllers(cgroupVersion, mountInfo));
   if (missing.length > 0) {
     const hint = 'Add cgroup_enable=NAME to the command line of the kernel, or mount the controllers.';
-    logger.warn({ missing, hint }, 'Cgroup controllers are missing, pods run without their limits');
+    logger.warn({ missing, hint }, 'Cgroup controllers are missing, so pods run without their limits');
   }
   logSwap(options, machine, logger);
   await checkNameServers(options, logger);
@@ -49,10 +49,10 @@ function logSwap(
 ): void {
   const names = swaps.map(({ name }) => name);
   if (swaps.length === 0) return;
-  if (!hasSwapController) logger.warn({ swap: names }, 'Swap is on, and the kernel cannot keep pods out of it');
+  if (!hasSwapController) logger.warn({ swap: names }, 'Swap is on, and the kernel cannot prevent pods from using it');
   else if (memorySwap.swapBehavior === 'LimitedSwap' && cgroupVersion === 2) {
-    logger.info({ swap: names }, 'Swap is on, and Burstable pods get their share of it');
-  } else logger.info({ swap: names }, 'Swap is on, and pods get none of it');
+    logger.info({ swap: names }, 'Swap is on, and Burstable pods may use their share');
+  } else logger.info({ swap: names }, 'Swap is on, but pods may not use it');
 }
 
 /** The required controllers that are not among the offered ones. */

@@ -28,7 +28,7 @@ interface Deps {
 export interface OpenAPI {
   close(): void;
   /**
-   * Reads certificates, tokens and rules anew. Rejects with a `UserError` if one is unusable. The result takes them for
+   * Rereads certificates, tokens and rules. Rejects with a `UserError` if one is unusable. The result applies them to
    * later connections and requests.
    */
   prepareReload: PrepareReload;
@@ -36,11 +36,11 @@ export interface OpenAPI {
 
 /**
  * Serves the HTTPS API and the read-only port as far as the options ask for them. Rejects with a `UserError` for a
- * mistake in the options or files, and for a port that is taken.
+ * mistake in the options or files, and for a port in use.
  */
 export async function openAPI(options: NodeOptions, deps: Deps): Promise<OpenAPI> {
   const { logger } = deps;
-  // A mistake in a name ends the start also while the API is off, as in the kubelet.
+  // A mistake in a name stops the start even if the API is disabled, as in the kubelet.
   const limits = tlsLimits(options);
   const access = accessOptions(options);
   const reason = closedBecause(access);
@@ -65,8 +65,8 @@ export async function openAPI(options: NodeOptions, deps: Deps): Promise<OpenAPI
 }
 
 /**
- * Files that cannot be used end the start also while the API is off, as in the kubelet. Without a server it reads the
- * client CA alone.
+ * Unusable files stop the start even if the API is disabled, as in the kubelet. Without a server, reads only the client
+ * CA.
  */
 async function refuseUnusableFiles(options: NodeOptions, { clock }: Deps): Promise<void> {
   const { clientCAFile } = options.authentication.x509;
@@ -118,7 +118,7 @@ async function openSecure(
   });
   logger.info({ address: options.address, port: options.port }, 'Serving the HTTPS API');
   const closed = new AbortController();
-  // Ends with the server.
+  // Stops with the server.
   credentials.watchCertificates(secure, closed.signal).catch(() => undefined);
   return {
     close: () => {
@@ -132,13 +132,13 @@ async function openSecure(
 function warnOfAccess(access: AccessOptions, logger: Logger): void {
   const isMapped = access.authorizationMode === 'Webhook' && access.authorizationPolicyFile === '';
   if (isMapped) {
-    const hint = 'Give --authorization-policy-file to allow others.';
+    const hint = 'Allow others with --authorization-policy-file.';
     const allowed = 'system:masters, kubeadm:cluster-admins, kube-apiserver-kubelet-client';
-    logger.warn({ allowed, hint }, 'There is no API server to ask, so other clients of the HTTPS API are refused');
+    logger.warn({ allowed, hint }, 'Refusing other clients of the HTTPS API, because there is no API server to ask');
   }
   if (access.anonymousAuth && access.authorizationPolicyFile === '') {
-    const hint = 'Give --authorization-policy-file with rules for the group system:unauthenticated.';
-    logger.warn({ hint }, 'Anonymous clients of the API are refused');
+    const hint = 'Allow them with --authorization-policy-file and rules for the group system:unauthenticated.';
+    logger.warn({ hint }, 'Refusing anonymous clients of the API');
   }
 }
 
@@ -147,7 +147,7 @@ async function openReadOnly(options: NodeOptions, deps: Deps): Promise<{ close()
   const { address, readOnlyPort: port } = options;
   const mounts = await mountsOf(options, deps, { readOnly: true });
   const server = await serveReadOnly({ address, port, mounts, faults: deps.faults, counts: deps.metrics.http });
-  deps.logger.warn({ address, port }, 'The read-only API serves pods and statistics to everybody');
+  deps.logger.warn({ address, port }, 'The read-only API serves pods and statistics to everyone');
   return {
     close: () => {
       closeServer(server);
@@ -174,7 +174,7 @@ async function mountsOf(
   );
 }
 
-/** The configuration with what the agent chose where it was silent. */
+/** The configuration, completed with the agent's own choices. */
 function runningConfiguration(options: NodeOptions): KubeletConfiguration {
   const { configuration, certDir, cgroupsPerQOS, containerRuntimeEndpoint, manifestPaths } = options;
   const [staticPodPath = ''] = manifestPaths;

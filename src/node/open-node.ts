@@ -60,11 +60,11 @@ export interface NodeRequest {
   sources: (node: { nodeName: string }) => PodSource[];
   logger: Logger;
   faults: Faults;
-  /** Ends the start. */
+  /** Stops the start. */
   signal: AbortSignal;
   /** Counts what the engine and its runtime do. */
   metrics: Pick<AgentMetrics, 'counts'>;
-  /** Called before images are loaded, which may take long. */
+  /** Called before loading images, which may take long. */
   onStarting?: OnStarting;
 }
 
@@ -78,7 +78,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
   const runtime = await openNodeRuntime(request, onWaiting);
   const { connection } = runtime;
-  // Cgroup hierarchies stay. With many containers the kernel takes several ms for the mounts.
+  // Cgroup hierarchies do not change. With many containers the kernel takes several ms to list the mounts.
   const mountInfo = await readMountInfo();
   const mounts = await readCgroupMounts(mountInfo);
   const [{ cgroupDriver, cgroups }, machine, statsHost, logind] = await Promise.all([
@@ -171,7 +171,7 @@ async function openManagers(
   });
 }
 
-/** Loaded on demand, because most nodes do not end their pods at a shutdown. */
+/** Loaded on demand, because most nodes do not stop their pods at a shutdown. */
 async function openLogind(): Promise<Logind> {
   const { DBusLogind } = await import('../engine/lifecycle/dbus-logind.ts');
   return new DBusLogind({
@@ -203,7 +203,7 @@ interface NodeRuntime {
   release: () => void;
   /** PID of a runtime that the agent started. */
   pid: () => number | undefined;
-  /** Wraps a runtime so that a missing pause image is loaded again. */
+  /** Wraps a runtime to reload a missing pause image. */
   withPauseImage: (runtime: RuntimeService) => RuntimeService;
   /** Names of the images from archives. */
   keptImages: readonly string[];
@@ -222,7 +222,10 @@ async function openNodeRuntime(
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
   await recordRuntime(options.rootDir, endpoint).catch((error: unknown) => {
-    logger.warn({ err: error }, 'Recording the runtime failed: once this agent has stopped, name it in commands');
+    logger.warn(
+      { err: error },
+      'Recording the runtime failed; once this agent has stopped, name the runtime in commands',
+    );
   });
   const started = endpoint.managed ? await startManaged(request) : await shareRuntime(endpoint.endpoint, request);
   const { rootDir } = options;
@@ -232,7 +235,7 @@ async function openNodeRuntime(
     { ...options, onCall: request.metrics.counts.called },
   );
   await recordNodePaths(rootDir, options, logger).catch((error: unknown) => {
-    logger.warn({ err: error }, 'Recording the flags failed: once this agent has stopped, pass them to down');
+    logger.warn({ err: error }, 'Recording the flags failed; once this agent has stopped, pass them to down');
   });
   return { endpoint, connection, ...started };
 }
@@ -244,10 +247,10 @@ const endpointName = ({ containerRuntimeEndpoint, configuration }: NodeOptions):
 
 type Started = Pick<NodeRuntime, 'release' | 'pid' | 'withPauseImage' | 'keptImages'>;
 
-/** Milliseconds to wait, because the check reads all processes and pods come first. */
+/** Milliseconds to wait, because the check reads all processes, and pods come first. */
 const orphanShimsAfterMs = 5000;
 
-/** A runtime that is not managed. Image archives that it cannot import are only logged as an error. */
+/** A runtime that is not managed. Only logs an error for image archives that it cannot import. */
 async function shareRuntime(endpoint: string, request: NodeRequest): Promise<Started> {
   const keptImages = await importIntoRuntime(endpoint, request);
   return {
@@ -280,7 +283,7 @@ async function importIntoRuntime(
   }
 }
 
-/** Only warns, because shims of another containerd are not ours to end. Returns a function that stops the look. */
+/** Only warns, because another containerd's shims are not ours to stop. Returns a function that stops the check. */
 function warnOfOrphanShims(endpoint: string, logger: Logger): () => void {
   const released = new AbortController();
   const { signal } = released;
@@ -294,7 +297,7 @@ function warnOfOrphanShims(endpoint: string, logger: Logger): () => void {
   };
 }
 
-/** A containerd that has not answered after this time, in milliseconds, is a slow step of the start. */
+/** A containerd that has not answered after this many milliseconds is a slow step of the start. */
 const slowStartMs = 3000;
 
 async function startManaged({ options, logger, signal, onStarting }: NodeRequest): Promise<Started> {
@@ -310,7 +313,7 @@ async function startManaged({ options, logger, signal, onStarting }: NodeRequest
   const starting = managed.start(signal);
   let doing: string | undefined = 'its containerd does not answer yet';
   const cancelNotice = systemClock.after(slowStartMs, () => {
-    // It is called again below, and then ends the start if it fails.
+    // It is called again below, and then stops the start if it fails.
     onStarting?.(() => doing).catch(() => undefined);
   });
   const { pid, adopted, warnings } = await starting.finally(() => {
@@ -342,7 +345,7 @@ interface Deps {
   logger: Logger;
 }
 
-/** Keeps the cgroups and oom_score_adj of the agent and its runtime until the returned function is called. */
+/** Maintains the cgroups and oom_score_adj of the agent and its runtime until the returned function is called. */
 function maintainProcesses(settings: ProcessSettings, { runtimePID, mounts, faults, logger }: Deps): () => void {
   const stopping = new AbortController();
   const run = async (): Promise<void> => {

@@ -24,8 +24,8 @@ interface Deps {
 }
 
 /**
- * Reads the machine and the state files. Returns a function that makes the managers of CPUs and memory nodes. It throws
- * a `UserError` for settings that the kubelet refuses.
+ * Reads the machine and the state files. Returns a function that creates the managers of CPUs and memory nodes. It
+ * throws a `UserError` for settings that the kubelet refuses.
  */
 export async function openPodResources(
   options: ManagerOptions & Pick<NodeOptions, 'rootDir' | 'featureGates' | 'cpuManagerReconcilePeriod'>,

@@ -11,15 +11,15 @@ interface ScopeDeps {
   clock: Clock;
   logger: Logger;
   socketPath?: string;
-  /** Name of the first process here. systemd numbers processes as we do only if it is that one. */
+  /** Name of the first process here. systemd uses the same PIDs only if it is this process. */
   firstProcess?: () => Promise<string>;
 }
 
 const unlimited = 2n ** 64n - 1n;
 
 /**
- * Moves a new containerd out of our service into a scope of systemd, where its shims follow it. So whatever hits the
- * service, such as a kill or a limit of memory, does not affect the pods. Does nothing without systemd. Never rejects.
+ * Moves a new containerd out of our service into a systemd scope, where its shims follow it, so that a kill or a memory
+ * limit of the service does not affect the pods. Does nothing without systemd. Never rejects.
  */
 export async function moveToOwnScope(process: ProcessIdentity, deps: ScopeDeps): Promise<void> {
   const { firstProcess = readFirstProcess } = deps;
@@ -29,8 +29,8 @@ export async function moveToOwnScope(process: ProcessIdentity, deps: ScopeDeps):
     const systemd = await openSystemd(deps);
     await systemd.startTransientUnit(unit, scopeProperties(process.pid, deps.rootDir));
   } catch (error) {
-    const hint = 'Until containerd is started again, a kill of the service of kubelet-ts stops every pod.';
-    deps.logger.warn({ unit, err: errorMessage(error), hint }, 'containerd has no systemd unit of its own');
+    const hint = 'Until containerd restarts, killing the kubelet-ts service stops every pod.';
+    deps.logger.warn({ unit, err: errorMessage(error), hint }, 'Could not move containerd to a separate systemd unit');
   }
 }
 
@@ -44,7 +44,7 @@ function scopeProperties(pid: number, rootDir: string): UnitProperty[] {
     { name: 'Description', signature: 's', value: `containerd of kubelet-ts (${rootDir})` },
     { name: 'PIDs', signature: 'au', value: [pid] },
     { name: 'Slice', signature: 's', value: 'system.slice' },
-    // It ends last at a shutdown, because pods are ended before.
+    // Stops last at a shutdown, because pods are stopped before.
     { name: 'DefaultDependencies', signature: 'b', value: false },
     { name: 'Delegate', signature: 'b', value: true },
     { name: 'TasksMax', signature: 't', value: unlimited },

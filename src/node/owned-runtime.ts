@@ -6,10 +6,10 @@ import { PodDirs } from '../engine/host/pod-dirs.ts';
 import { OwnedRuntime, ownerByFiles } from '../engine/kuberuntime/owned-runtime.ts';
 import type { Logger } from '../logger.ts';
 
-/** The caller's role for a root-dir. */
+/** The role of the caller for a root-dir. */
 export interface RootKeeper {
   rootDir: string;
-  /** True for the agent, which makes pods and keeps the root-dir's identity on disk. */
+  /** True for the agent, which creates pods and stores the root-dir's identity on disk. */
   makesPods: boolean;
   /** Set by the agent, which sets a damaged identity aside. */
   logger?: Logger;

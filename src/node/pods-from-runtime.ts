@@ -20,7 +20,7 @@ import { generatePodStatus } from '../engine/status/generate-pod-status.ts';
 import { readStatusRecord, type StatusRecord } from '../engine/status/status-records.ts';
 
 /**
- * The pods of a runtime as API objects, and completed ones that it lost, for use while no agent runs. Texts pass the
+ * The pods of a runtime as API objects, and completed ones that it lost, for use while no agent runs. Strings pass the
  * same filter as in the agent of this root-dir. Times come from that agent's records.
  */
 export async function podsFromRuntime(runtime: RuntimeService, rootDir: string): Promise<Pod[]> {
@@ -62,7 +62,10 @@ async function readCheckpoint(podDirs: PodDirs, uid: string): Promise<Checkpoint
   }
 }
 
-/** The pod of a folder if nothing of it starts again. Then only our records show it, once the runtime lost it. */
+/**
+ * The pod of a folder if none of its containers will start again. Then only our records show it, once the runtime has
+ * lost it.
+ */
 function completedPod(uid: string, runtimeName: string, known: Checkpoint): Pod[] {
   const { pod, record } = known;
   if (pod === undefined || record === undefined || record.runsAnew || !isPodDone(pod, record.done)) return [];
@@ -84,7 +87,7 @@ function shapeOf({ initContainers = [], containers, ...spec }: PodSpec, isPresen
     containers: shapes(containers),
     ...(restartPolicy !== undefined && { restartPolicy }),
     ...(readinessGates !== undefined && { readinessGates }),
-    // Without an agent a pod in the runtime runs on after its deadline.
+    // Without an agent, a pod keeps running after its deadline.
     ...(activeDeadlineSeconds !== undefined && !isPresent && { activeDeadlineSeconds }),
   };
 }

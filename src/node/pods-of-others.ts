@@ -9,8 +9,8 @@ import { lastRuntime } from './last-runtime.ts';
 const deadlineMs = 10_000;
 
 /**
- * The pods, as `namespace/name`, that run in the managed containerd of a root-dir once its own are removed: agents of
- * other root-dirs may use it. Empty if it does not answer.
+ * The pods, as `namespace/name`, that still run in the managed containerd of a root-dir after its own are removed,
+ * because agents of other root-dirs may use it. Empty if it does not answer.
  */
 export async function podsOfOthers(rootDir: string): Promise<string[]> {
   const channel = openChannel(managedPaths(rootDir).endpoint);
@@ -19,14 +19,14 @@ export async function podsOfOthers(rootDir: string): Promise<string[]> {
     const { items } = await grpcRuntimeService(channel).listPodSandbox({ filter }, { deadlineMs });
     return items.flatMap(({ metadata }) => (metadata === undefined ? [] : podKey(metadata))).sort();
   } catch {
-    // Nothing runs in it, or nobody can reach what runs.
+    // Nothing runs in it, or what runs there cannot be reached.
     return [];
   } finally {
     channel.close();
   }
 }
 
-/** The root-dirs of other agents that run and use the managed containerd of a root-dir, also without a pod. */
+/** The root-dirs of other agents that run and use the managed containerd of a root-dir, even without a pod. */
 export async function agentsOfOthers(rootDir: string): Promise<string[]> {
   const { endpoint } = managedPaths(rootDir);
   const others = (await listAgents()).map((agent) => agent.rootDir).filter((folder) => folder !== rootDir);

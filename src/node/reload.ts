@@ -7,14 +7,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
 
 /**
- * Reads files again. Rejects if one is unusable. The returned function applies all of them, or throws and applies none.
+ * Rereads files. Rejects if one is unusable. The returned function applies all of them, or throws and applies none.
  */
 export type PrepareReload = () => Promise<() => void>;
 
 interface Deps {
   /** The options of the running agent. A reload changes their headers and secrets. */
   options: NodeOptions;
-  /** Reads the configuration files again, with the flags of the start. */
+  /** Rereads the configuration files, with the flags of the start. */
   read: () => Promise<NodeOptions>;
   setVerbosity: (level: number) => void;
   service: Pick<ServiceManager, 'reloading' | 'reloaded'>;
@@ -22,8 +22,8 @@ interface Deps {
 }
 
 /**
- * Reads the configuration and the certificates anew, all or nothing: after a mistake in one file the agent keeps all
- * that it has, and reports that.
+ * Rereads the configuration and the certificates, all or nothing: after a mistake in one file, the agent keeps
+ * everything that it has, and reports the mistake.
  */
 export class Reload {
   private readonly queue = new SerialQueue();
@@ -35,12 +35,12 @@ export class Reload {
     this.current = deps.options.configuration;
   }
 
-  /** From now on the certificates, tokens and rules of the API are read too. */
+  /** From now on, the certificates, tokens and rules of the API are reread too. */
   addAPI(prepare: PrepareReload): void {
     this.prepareAPI = prepare;
   }
 
-  /** Called for SIGHUP. Reloads once for all requests that wait. Never rejects. */
+  /** Called for SIGHUP. Reloads once for all waiting requests. Never rejects. */
   async request(): Promise<void> {
     if (this.isWaiting) return;
     this.isWaiting = true;
@@ -57,7 +57,7 @@ export class Reload {
     try {
       const next = await this.deps.read();
       const takeAPI = await this.prepareAPI?.();
-      // First, because a damaged authority is noticed only here.
+      // Runs first, because a damaged authority is noticed only here.
       takeAPI?.();
       this.apply(next);
       logger.info({}, 'Reloaded the configuration and certificates');
@@ -77,12 +77,12 @@ export class Reload {
       logger.warn({ origin, line, column, field, hint }, message);
     }
     if (needStart.length > 0) {
-      const hint = 'Restart the agent, such as by systemctl restart kubelet-ts. No pod restarts with it.';
+      const hint = 'Restart the agent, for example with systemctl restart kubelet-ts. Pods do not restart.';
       logger.warn({ fields: needStart, hint }, 'Restart the agent to apply these fields');
     }
     if (verbosity !== undefined) setVerbosity(verbosity);
     if (hasOtherHeaders) {
-      // First, so that no log line shows a new one.
+      // Runs first, so that no log line shows a new secret.
       options.secrets.set('manifest URLs', secretsOfURLs(next));
       options.manifestURLHeaders.splice(0, Infinity, ...next.manifestURLHeaders);
     }
@@ -94,11 +94,11 @@ export class Reload {
 
 /** The effects of a new configuration on a running agent. */
 interface ReloadPlan {
-  /** Undefined if the level of the log stays. */
+  /** Undefined if the log level stays the same. */
   verbosity: number | undefined;
   /** True if the headers for manifest URLs changed. */
   hasOtherHeaders: boolean;
-  /** Changed fields that only a start reads. */
+  /** Changed fields that are only read when the agent starts. */
   needStart: (keyof KubeletConfiguration)[];
 }
 

@@ -24,7 +24,7 @@ import { rootSocketPath } from '../server/control/socket-paths.ts';
 import { findRuntimeOfAgent } from './find-runtime.ts';
 import { ownedRuntime, type RootKeeper } from './owned-runtime.ts';
 
-/** The flags that lead to a runtime. Without an endpoint, or with an empty one, it is found. */
+/** The flags that select a runtime. Without an endpoint, or with an empty one, it is detected. */
 export interface RuntimePlace {
   rootDir: string;
   containerRuntimeEndpoint?: string | undefined;
@@ -49,7 +49,7 @@ export interface OwnRuntimeConnection extends RuntimeConnection {
   eventStreams: readonly RuntimeEventStream[];
 }
 
-/** Deviations from a connection to a single socket. */
+/** Options that differ from a connection to a single socket. */
 interface RuntimeSettings {
   /** Socket of the image service; empty for the runtime's. */
   imageServiceEndpoint?: string;
@@ -60,7 +60,7 @@ interface RuntimeSettings {
 }
 
 interface Keeper extends RootKeeper {
-  /** Set by callers that start and stop pods: their lost tasks are then ended. */
+  /** Set by callers that start and stop pods, so that their lost tasks are killed. */
   logger?: Logger;
 }
 
@@ -124,13 +124,13 @@ function endingLost(runtime: RuntimeService, channel: Channel, { rootDir }: Keep
 const answerTimeoutMs = 10_000;
 
 /**
- * Connects to the runtime of the agent, or to that of a `run` with these flags. Starts none. Rejects with a `UserError`
- * if it does not answer in time.
+ * Connects to the runtime of the agent, or to that of a `run` with these flags. Does not start one. Rejects with a
+ * `UserError` if it does not answer in time.
  */
 export async function connectToRuntime(place: RuntimePlace, timeoutMs = answerTimeoutMs): Promise<RuntimeConnection> {
   const rootDir = resolve(place.rootDir);
   const { endpoint, managed } = await findRuntimeOfAgent({ rootDir, flag: place.containerRuntimeEndpoint });
-  // Only checked here for the managed runtime: any other answered when it was chosen.
+  // Checked here only for the managed runtime: any other one answered when it was chosen.
   if (managed) await requireManagedContainerd(rootDir, timeoutMs);
   return openOwnRuntime(endpoint, { rootDir, makesPods: false, signal: new AbortController().signal });
 }
@@ -143,7 +143,7 @@ async function requireManagedContainerd(rootDir: string, timeoutMs: number): Pro
   if (result.kind === 'denied') throw needsRoot(endpoint, cause);
   if (isDeadlineExceeded(cause)) {
     throw new UserError(`the container runtime at ${endpoint} did not answer within ${timeoutMs / 1000} s`, {
-      hint: `It is stopped or overloaded. Its log: ${logFile}`,
+      hint: `It is stopped or overloaded. Read its log: ${logFile}`,
       cause,
     });
   }
@@ -155,7 +155,7 @@ async function requireManagedContainerd(rootDir: string, timeoutMs: number): Pro
   }
   const agent = await readAgentProcess(rootSocketPath(rootDir));
   throw new UserError(`no container runtime answers at ${endpoint}`, {
-    hint: agent === undefined ? 'kubelet-ts run starts it.' : `kubelet-ts is starting it. Its log: ${logFile}`,
+    hint: agent === undefined ? 'kubelet-ts run starts it.' : `kubelet-ts is starting it. Read its log: ${logFile}`,
     cause,
   });
 }

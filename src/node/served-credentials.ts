@@ -10,7 +10,7 @@ import { type ServingFiles, type ServingPair, servingPair } from '../server/api/
 import { readTokenFile, TokenUsers } from '../server/api/token-file.ts';
 import { readClientCA } from './client-ca.ts';
 
-/** Milliseconds between two checks of the certificates, as a renewal by another program replaces several files. */
+/** Milliseconds between two checks of the certificates, because a renewal by another program replaces several files. */
 const certificatePeriodMs = 60_000;
 
 interface Deps {
@@ -27,7 +27,7 @@ interface Certificates {
 
 type CertificateTarget = Pick<SecureServer, 'replace'>;
 
-/** The certificates, tokens and rules of the HTTPS API, as its files last had them. */
+/** The certificates, tokens and rules of the HTTPS API, as last read from its files. */
 export class ServedCredentials {
   private constructor(
     private readonly deps: Deps,
@@ -51,7 +51,7 @@ export class ServedCredentials {
     return this.currentAccess;
   }
 
-  /** Gives the server each new certificate. Rejects when `signal` is aborted. */
+  /** Passes each new certificate to the server. Rejects when `signal` is aborted. */
   async watchCertificates(server: CertificateTarget, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.deps;
     while (!signal.aborted) {
@@ -62,7 +62,7 @@ export class ServedCredentials {
     }
   }
 
-  /** Reads all files again. Rejects with a `UserError` if one is unusable. The returned function applies them. */
+  /** Rereads all files. Rejects with a `UserError` if one is unusable. The returned function applies them. */
   async prepareReload(server: CertificateTarget): Promise<() => void> {
     const [next, nextAccess] = await Promise.all([readCertificates(this.deps), readAccess(this.deps, this.current)]);
     return () => {

@@ -23,11 +23,11 @@ const maxStatusBytes = 300;
 const minWatchdogMs = 1000;
 
 /**
- * Notifies systemd of the agent's state, by sd_notify(3). Without systemd it does nothing. systemd's own program sends
+ * Notifies systemd of the agent's state, with sd_notify(3). Does nothing without systemd. systemd's own program sends
  * the datagrams, because Node has no sockets of that kind.
  */
 export class ServiceManager {
-  /** Time without a notification after which systemd ends the agent, in milliseconds. Undefined without a watchdog. */
+  /** Milliseconds without a notification after which systemd kills the agent. Undefined without a watchdog. */
   readonly watchdogMs: number | undefined;
   private readonly socket: string | undefined;
   private readonly outgoing: OutgoingText;
@@ -35,8 +35,8 @@ export class ServiceManager {
   private isReady = false;
 
   /**
-   * Removes the variables of systemd from the environment, so that no process of the agent notifies instead of it.
-   * Throws a `UserError` for a watchdog that is too quick, as the kubelet does.
+   * Removes the variables of systemd from the environment, so that no child of the agent sends notifications in its
+   * place. Throws a `UserError` for a watchdog that is too fast, as the kubelet does.
    */
   constructor(
     env: NodeJS.ProcessEnv,
@@ -62,24 +62,20 @@ export class ServiceManager {
     await this.send([this.statusOf(text)]);
   }
 
-  /** Ends the start of the unit. It names the process too, as a shell may have started it. */
+  /** Reports that the unit has started, and its main PID, because a shell may have started it. */
   async ready(text: string): Promise<void> {
     this.isReady = true;
     await this.send(['READY=1', `MAINPID=${this.deps.pid}`, this.statusOf(text)]);
   }
 
-  /** Reports a reload, which the next `ready` ends. Before the first `ready` it does nothing. */
+  /** Reports a reload, which the next `ready` completes. Does nothing before the first `ready`. */
   async reloading(): Promise<void> {
     if (!this.isReady) return;
     const monotonicUsec = Math.floor(this.deps.clock.monotonic() * 1000);
-    await this.send([
-      'RELOADING=1',
-      `MONOTONIC_USEC=${monotonicUsec}`,
-      this.statusOf('Reading the configuration anew'),
-    ]);
+    await this.send(['RELOADING=1', `MONOTONIC_USEC=${monotonicUsec}`, this.statusOf('Reloading the configuration')]);
   }
 
-  /** Reports the end of a reload. Before the first `ready` it does nothing. */
+  /** Reports that a reload finished. Does nothing before the first `ready`. */
   async reloaded(text: string): Promise<void> {
     if (this.isReady) await this.ready(text);
   }
@@ -91,13 +87,13 @@ export class ServiceManager {
     await this.send(['STOPPING=1', this.statusOf(text), ...extended]);
   }
 
-  /** Puts off the watchdog. Resolves with false if the notification failed. */
+  /** Resets the watchdog. Resolves with false if the notification failed. */
   async alive(): Promise<boolean> {
     return this.send(['WATCHDOG=1']);
   }
 
   private statusOf(text: string): string {
-    // Cut last, because an escape is longer than its character.
+    // Cuts last, because an escape is longer than its character.
     return `STATUS=${boundedText(visible(this.outgoing.text(text).replaceAll(/\s+/g, ' ')), maxStatusBytes)}`;
   }
 
@@ -107,18 +103,18 @@ export class ServiceManager {
     return this.queue.run(() => this.notify(socket, assignments));
   }
 
-  /** The sender is the agent itself, so that the unit needs no more than NotifyAccess=main. */
+  /** Sends as the agent itself, so that the unit needs only NotifyAccess=main. */
   private async notify(socket: string, assignments: readonly string[]): Promise<boolean> {
     const { logger } = this.deps;
     try {
       const { execa } = await import('execa');
-      // Without cleanup, because its handler of signals would end the agent at a SIGTERM.
-      const ends = { timeout: notifyLimitMs, killSignal: 'SIGKILL', cleanup: false } as const;
-      const options = { env: { NOTIFY_SOCKET: socket }, stdin: 'ignore', ...ends } as const;
+      // Without cleanup, because its signal handler would stop the agent on SIGTERM.
+      const limits = { timeout: notifyLimitMs, killSignal: 'SIGKILL', cleanup: false } as const;
+      const options = { env: { NOTIFY_SOCKET: socket }, stdin: 'ignore', ...limits } as const;
       await execa('systemd-notify', assignments, options);
       return true;
     } catch (error) {
-      logger.warn({ err: errorMessage(error) }, 'systemd was not notified');
+      logger.warn({ err: errorMessage(error) }, 'Notifying systemd failed');
       return false;
     }
   }
@@ -129,7 +125,7 @@ function watchdogMs(usec: string | undefined): number | undefined {
   if (usec === undefined) return undefined;
   const ms = /^\d+$/.test(usec) ? Number(usec) / 1000 : NaN;
   if (ms > minWatchdogMs) return ms;
-  throw new UserError(`the watchdog of systemd is too quick: WATCHDOG_USEC=${usec}`, {
+  throw new UserError(`the watchdog of systemd is too fast: WATCHDOG_USEC=${usec}`, {
     hint: 'Set WatchdogSec of the unit to more than 1 s, or leave it out.',
   });
 }

@@ -26,7 +26,7 @@ export async function statsFromRuntime(
   const clock = systemClock;
   const filesystems = new Filesystems(clock);
   const cgroupRoot = await readCgroupRoot(runtime);
-  // A message of a container's end is not asked for.
+  // Termination messages are not read.
   const runtimePods = new RuntimePods({ runtime, readTerminationMessage: () => Promise.resolve('') });
   // A missing statistic is shown as missing.
   const sampler = new Sampler({
@@ -59,7 +59,7 @@ export async function statsFromRuntime(
   return new SampledStats({ sampler, clock });
 }
 
-/** The cgroup above those of pods, from the request for a sandbox. The root if the runtime does not show it. */
+/** The parent cgroup of the pods' cgroups, from the request for a sandbox. The root if the runtime does not show it. */
 async function readCgroupRoot(runtime: RuntimeService): Promise<string> {
   const [sandbox] = (await runtime.listPodSandbox()).items;
   if (sandbox === undefined) return '/';

@@ -36,16 +36,19 @@ interface TearDownOptions {
   runtimeRootDir: string;
   /** Empty to find one. */
   runtimeEndpoint: string;
-  /** What named it, if not the flag. */
+  /** Where its name came from, if not from the flag. */
   runtimeNamedBy?: EndpointName | undefined;
-  /** The runtime of the agent that ran until now. Without it, that of the last one is used if nothing names another. */
+  /**
+   * The runtime of the agent that ran until now. Without it, the runtime of the last agent is used if nothing names
+   * another.
+   */
   runtimeOfAgent?: string | undefined;
   podLogsDir: string;
   cgroupRoot: string;
-  /** True: the data of all claims are deleted, unless a pod that may use them could not be removed. */
+  /** True to delete the data of all claims, unless a pod that may use them could not be removed. */
   deletesClaims: boolean;
   logger: Logger;
-  /** Called once with the pods that will be removed, as `namespace/name`. */
+  /** Called once with the pods to remove, as `namespace/name`. */
   onFound?: (pods: string[]) => void;
   /** Called with `namespace/name` when a pod is removed. */
   onRemoved?: (pod: string) => void;
@@ -54,7 +57,7 @@ interface TearDownOptions {
 /** The result of a tear-down. */
 export interface TornDownNode {
   failures: RemovalFailure[];
-  /** The folder whose manifests could not be deleted, and the reason. Undefined if all are deleted. */
+  /** The folder whose manifests could not be deleted, and the reason. Undefined if all were deleted. */
   keptManifests: { folder: string; reason: string } | undefined;
   claims: ClaimsLeft;
   /** Why volumes of CSI drivers are still mounted. Undefined if none is. */
@@ -64,14 +67,14 @@ export interface TornDownNode {
 /** The claims that had a folder with data, as `namespace/name`, sorted. */
 export interface ClaimsLeft {
   names: string[];
-  /** True if their data were deleted. */
+  /** True if their data was deleted. */
   areDeleted: boolean;
-  /** Why they could not be deleted. */
+  /** Why it could not be deleted. */
   reason?: string;
 }
 
 /**
- * Stops and removes every pod of a root-dir without a running agent. Deletes the kept manifests first: then the next
+ * Stops and removes every pod of a root-dir without a running agent. Deletes the kept manifests first, so that the next
  * start removes a pod whose removal was interrupted.
  */
 export async function tearDownNode(options: TearDownOptions): Promise<TornDownNode> {
@@ -92,7 +95,7 @@ export async function tearDownNode(options: TearDownOptions): Promise<TornDownNo
   return { failures, keptManifests: unforgotten, claims: await claimsLeft(options.rootDir, mayDelete), stillMounted };
 }
 
-/** The next start continues interrupted removals. A full disk does not prevent them. */
+/** The next start continues interrupted removals. A full disk does not prevent this. */
 async function recordRemovals(rootDir: string): Promise<void> {
   const podDirs = new PodDirs({ rootDir });
   for (const uid of await podDirs.podUIDs()) {
@@ -117,7 +120,7 @@ async function removeLeftCgroups(
   // They may belong to another agent's pod with the same UID.
   if (isForeign === undefined) return;
   for (const { uid, path } of populated)
-    logger.warn({ podUID: uid, cgroup: path }, 'Processes run in the cgroup of a pod that was removed earlier');
+    logger.warn({ podUID: uid, cgroup: path }, 'Kept the cgroup of a removed pod, because processes run in it');
 }
 
 /** Unmounts volumes that CSI drivers mounted for removed pods. Works without the drivers. */
@@ -134,9 +137,9 @@ async function claimsLeft(rootDir: string, mayDelete: boolean): Promise<ClaimsLe
   const names = (await claimsWithFolder(rootDir)).map(({ namespace, name }) => `${namespace}/${name}`);
   if (!mayDelete) return { names, areDeleted: false };
   try {
-    // A folder that was named by mistake may have folders of the same names.
+    // A folder that was named by mistake may contain folders with the same names.
     if (!(await isRootDir(rootDir))) {
-      const reason = `${rootDir} is no root-dir of kubelet-ts, because it has no state/owner.json`;
+      const reason = `${rootDir} is not a root-dir of kubelet-ts, because it has no state/owner.json`;
       return { names, areDeleted: false, ...(names.length > 0 && { reason }) };
     }
     await removeClaimFolders(rootDir);
@@ -157,7 +160,7 @@ async function deleteKeptManifests(rootDir: string, logger: Logger): Promise<Tor
 
 interface TornDownPods {
   failures: RemovalFailure[];
-  /** True for a pod in the runtime that belongs to another agent. Undefined if the runtime was not asked. */
+  /** True for a pod in the runtime that belongs to another agent. Undefined if the runtime was not queried. */
   isForeign: ((uid: string) => boolean) | undefined;
 }
 
@@ -185,7 +188,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
       podRemover: new PodRemover({ runtime, foreignPods, podLogsDir, containerLogLinksDir }),
       podDirs,
       removePodCgroup: async (uid) => {
-        // The cgroup of this name then contains the processes of another program's pod.
+        // The cgroup with this name may then contain processes of another program's pod.
         if (isForeign(uid)) return;
         for (const manager of managers) await removePodCgroup(manager, cgroupRoot, uid);
       },
@@ -205,12 +208,12 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
 
 interface LogOwners {
   options: TearDownOptions;
-  /** Of the pods that were torn down. */
+  /** Of the removed pods. */
   uids: readonly string[];
   isForeign: (uid: string) => boolean;
 }
 
-/** Removes what no removal of a pod finds, such as links to logs of containers that the runtime lost before. */
+/** Removes what removing a pod misses, such as links to logs of containers that the runtime lost before. */
 async function removeDeadLogs({ options, uids, isForeign }: LogOwners): Promise<void> {
   const { rootDir, podLogsDir, logger } = options;
   const logs = new DeadLogs({
@@ -227,7 +230,10 @@ async function removeDeadLogs({ options, uids, isForeign }: LogOwners): Promise<
   await logs.remove({ logDirsToRemove: logDirs, logLinksToRemove: brokenLogLinks });
 }
 
-/** Adopts the running containerd or starts one, because pods outlive it and only a containerd can stop them. */
+/**
+ * Adopts the running containerd or starts one, because pods keep running without it and only a containerd can stop
+ * them.
+ */
 async function startContainerd(rootDir: string, logger: Logger): Promise<ManagedContainerd> {
   const containerd = new ManagedContainerd({
     rootDir,

@@ -31,7 +31,7 @@ export async function notifyWatchdog(
         await clock.sleep(retryMs, { signal });
         await service.alive();
       }
-    } else logger.error({ because }, 'The watchdog of systemd is not notified');
+    } else logger.error({ because }, 'Not notifying the watchdog of systemd');
     await clock.sleep(watchdogMs / 2, { signal });
   }
 }

@@ -29,7 +29,7 @@ export interface AgentRequest {
   faults: Faults;
   /** Aborted by a shutdown request. Also ends the start. */
   stopping: AbortController;
-  /** Called before waiting for a runtime named by the user. Without it, a missing runtime is an error. */
+  /** Aborted by a shutdown request. Also stops the start. */
   onWaiting?: RuntimeWait['onWaiting'];
   /** Called before a slow step of the start. */
   onStarting?: OnStarting;
@@ -37,15 +37,15 @@ export interface AgentRequest {
   onServing?: (() => void) | undefined;
 }
 
-/** Why an agent stops that a client of its control socket ended, as `down` does. */
+/** Why an agent stops at the request of a client of its control socket, such as `down`. */
 export class ShutdownRequest extends Error {
   override readonly name = 'ShutdownRequest';
-  override readonly message = 'a shutdown was asked for';
+  override readonly message = 'a shutdown was requested';
 }
 
 /**
  * Builds the engine on its runtime, serves it on the control socket while `use` runs, and closes both. Opens the socket
- * first, because it is the lock of the root-dir, also against a second start of the managed containerd.
+ * first, because it is the lock of the root-dir, which also prevents a second start of the managed containerd.
  */
 export async function withAgent<T>(
   { options, sources, applied, logger, faults, stopping, onWaiting, onStarting, onServing }: AgentRequest,
@@ -54,7 +54,7 @@ export async function withAgent<T>(
   requireRoot();
   const group = await findControlGroup(options.controlGroup);
   await makeFolder(options.rootDir, 0o750);
-  // Once more than for each command: another user may have made it in between.
+  // Repeats what each command does: another user may have created it in between.
   refuseForeignRootDir(options.rootDir);
   let built = (_kubelet: Kubelet): void => undefined;
   let waitsFor: UserError | undefined;
@@ -99,7 +99,7 @@ export async function withAgent<T>(
   });
   const endSurvival = surviveBugs(faults);
   try {
-    // If it fails, the source reports what is wrong with the folder.
+    // If it fails, the source reports the problem with the folder.
     await applied?.open().catch((error: unknown) => {
       faults.record('applied manifests', error);
     });
@@ -122,13 +122,13 @@ export async function withAgent<T>(
   }
 }
 
-/** Counts and logs uncaught errors, which end neither the agent nor its pods. Returns a function that stops this. */
+/** Counts and logs uncaught errors, which stop neither the agent nor its pods. Returns a function that stops this. */
 function surviveBugs(faults: Pick<Faults, 'record'>): () => void {
-  const note = (error: unknown): void => {
+  const report = (error: unknown): void => {
     faults.record('agent', error);
   };
-  process.on('uncaughtException', note).on('unhandledRejection', note);
+  process.on('uncaughtException', report).on('unhandledRejection', report);
   return () => {
-    process.off('uncaughtException', note).off('unhandledRejection', note);
+    process.off('uncaughtException', report).off('unhandledRejection', report);
   };
 }

@@ -43,7 +43,7 @@ test('down --volumes deletes nothing in a folder that is no root-dir', async () 
   await program.parseAsync(['down', '--volumes', '--root-dir', folder], { from: 'user' });
   expect(deps.printed).toEqual({
     stdout: 'claim shop/orders keeps its data\n',
-    stderr: `error: the data of the claims could not be deleted: ${folder} is no root-dir of kubelet-ts, because it has no state/owner.json\n`,
+    stderr: `error: the data of the claims could not be deleted: ${folder} is not a root-dir of kubelet-ts, because it has no state/owner.json\n`,
     exitCode: 1,
   });
   expect((await readdir(folder, { recursive: true })).sort()).toEqual([

@@ -138,6 +138,6 @@ test('a group that does not exist ends the start with a sentence', async () => {
     code: 1,
     stderr:
       'error: controlGroup: /etc/group has no group "no-such-group"\n' +
-      'hint: Make it with groupadd. Give the number of a group that comes from elsewhere, such as LDAP.\n',
+      'hint: Create it with groupadd. For a group from elsewhere, such as LDAP, give its number.\n',
   });
 });

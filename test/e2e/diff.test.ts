@@ -42,7 +42,7 @@ describe.each(['with a running agent', 'without an agent'])('diff %s', (conditio
       stderr: '',
       stdout: [
         '= stay     default/dns-edge1',
-        '+ start    default/new-edge1 (no pod of this name runs)',
+        '+ start    default/new-edge1 (no pod with this name runs)',
         '- stop     default/old-edge1 (no manifest declares it)',
         '~ restart  default/web-edge1 (replaces the pod: its manifest changed)',
         `      spec.containers[0].command[2]: ${JSON.stringify(serve)} → ${JSON.stringify(`true; ${serve}`)}`,

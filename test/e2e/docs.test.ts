@@ -84,7 +84,7 @@ test('the examples of docs/use/manifests.md run as they stand', async () => {
   );
   expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
   expect(stdout).toContain('method: RunPodSandbox');
-  expect(stdout).toMatch(/^\+ start {4}default\/job-\S+ \(no pod of this name runs\)$/m);
+  expect(stdout).toMatch(/^\+ start {4}default\/job-\S+ \(no pod with this name runs\)$/m);
 });
 
 /** The blocks of a document that are marked `sh`. */

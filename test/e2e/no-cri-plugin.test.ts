@@ -61,7 +61,7 @@ test('commands answer while containerd does not', async () => {
   const folderOfIt = join(agent.rootDir, 'containerd');
   const absent =
     `error: no container runtime answers at unix://${folderOfIt}/containerd.sock\n` +
-    `hint: kubelet-ts is starting it. Its log: ${folderOfIt}/containerd.log\n`;
+    `hint: kubelet-ts is starting it. Read its log: ${folderOfIt}/containerd.log\n`;
   const noPod = 'error: no pod "web"\nhint: There are no pods.\n';
   const commands = [['ps'], ['logs', 'web'], ['images', 'list'], ['explain', 'web'], ['describe', 'web']];
   expect(await Promise.all(commands.map((words) => agent.cli(words)))).toEqual([

@@ -50,7 +50,7 @@ test('doctor examines what a user sees, and names the rest', async () => {
   const { stdout } = await execa('setpriv', [...user, join(folder, 'bin/kubelet-ts'), ...rest], { reject: false });
   const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; evidence: string }[] };
   expect(findings.filter(({ check }) => check === 'rights')).toMatchObject([
-    { level: 'warning', evidence: 'user 65534 is not root, so some facts are not seen' },
+    { level: 'warning', evidence: 'user 65534 is not root, so some checks are skipped' },
   ]);
   expect(findings.filter(({ check }) => check === 'agent')).toEqual([
     { check: 'agent', level: 'unseen', evidence: 'other agents: only root can see this' },

@@ -53,7 +53,7 @@ test('diff reads manifests by the feature gates of the node, from its file and f
     return { code, started: stdout.split('\n').filter((line) => line.startsWith('+')) };
   };
   expect(await diff()).toEqual({ code: 2, started: [] });
-  const starts = { code: 1, started: ['+ start    default/gated-edge1 (no pod of this name runs)'] };
+  const starts = { code: 1, started: ['+ start    default/gated-edge1 (no pod with this name runs)'] };
   expect(await diff('--feature-gates', 'ImageVolume=true')).toEqual(starts);
   expect(await diff('--config', configuration)).toEqual(starts);
 });

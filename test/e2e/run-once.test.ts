@@ -115,7 +115,7 @@ describe.concurrent('results and output', () => {
     expect(await node.agent.cli(['run-once', '--timeout', '1s', '--manifest-url', server.url()])).toEqual({
       code: 124,
       stdout: '',
-      stderr: 'error: the pods did not run after 1s\nhint: Give more time with --timeout DURATION.\n',
+      stderr: 'error: the pods did not run after 1s\nhint: Allow more time with --timeout DURATION.\n',
     });
   });
 

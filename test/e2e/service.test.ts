@@ -31,7 +31,7 @@ test('a service manager sees start, watchdog, reload and stop', async () => {
   await write('maxPods: 20');
   process.kill(pid, 'SIGHUP');
   const reloading = await socket.journal.next(({ text }) => text.startsWith('RELOADING'));
-  expect(reloading.text).toMatch(/^RELOADING=1 MONOTONIC_USEC=\d+ STATUS=Reading the configuration anew$/);
+  expect(reloading.text).toMatch(/^RELOADING=1 MONOTONIC_USEC=\d+ STATUS=Reloading the configuration$/);
   await notified(`READY=1 MAINPID=${pid} STATUS=Running`);
   const waiting = await agent.waitForLog(({ msg }) => msg === 'Restart the agent to apply these fields');
   expect(waiting['fields']).toEqual(['maxPods']);
@@ -41,7 +41,7 @@ test('a service manager sees start, watchdog, reload and stop', async () => {
   const kept = await agent.waitForLog(({ msg }) => msg === 'The agent keeps its configuration and certificates');
   expect(kept['err']).toContain(`${config}:3:10`);
   const ready = await socket.journal.next(({ text }) => text.startsWith('READY'));
-  expect(ready.text).toContain('STATUS=Running with the configuration before the reload: the configuration is wrong');
+  expect(ready.text).toContain('STATUS=Running with the configuration before the reload: the configuration is invalid');
 
   expect(await agent.stop()).toEqual({ code: 0, signal: null });
   await notified('STOPPING=1 STATUS=Stopping, pods keep running');

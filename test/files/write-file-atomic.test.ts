@@ -41,7 +41,7 @@ test('an error of a full disk names the file, in its message and for the user', 
   const error = await writeFileAtomic(file, 'x'.repeat(100_000)).catch((error: unknown) => error);
   expect([errorMessage(error), failureText(error)]).toEqual([
     `ENOSPC: no space left on device, write '${file}'`,
-    `error: cannot write ${file}: no space left on device\nhint: Make room on the disk.\n`,
+    `error: cannot write ${file}: no space left on device\nhint: Free space on the disk.\n`,
   ]);
   expect(await readdir(folder)).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { findControlGroup } from '../../src/node/control-group.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const groups = 'root:x:0:\nops:x:1001:ada,bob\nopsmore:x:1002:\nbroken:x:none:\n';
-const hint = 'Make it with groupadd. Give the number of a group that comes from elsewhere, such as LDAP.';
+const hint = 'Create it with groupadd. For a group from elsewhere, such as LDAP, give its number.';
 
 async function groupFile(): Promise<string> {
   const file = join(await temporaryFolder(), 'group');

@@ -15,7 +15,7 @@ describe('what a command says', () => {
     [
       systemError('EROFS', -30, { syscall: 'mkdir', path: '/mnt/root' }),
       'error: cannot make the folder /mnt/root: read-only file system\n' +
-        'hint: Mount it writable, or name a folder that is: see --root-dir.\n',
+        'hint: Mount it writable, or name a writable folder with --root-dir.\n',
     ],
     [
       systemError('EMFILE', -24, { syscall: 'watch', path: '/run' }),
@@ -36,7 +36,7 @@ describe('what a command says', () => {
     [
       new TypeError('x is not a function'),
       'error: this is a bug in kubelet-ts: TypeError: x is not a function\n' +
-        'hint: Report it, with the output of the same command with KUBELET_TS_DEBUG=1 in its environment.\n',
+        'hint: Report it with the output of the same command, run with KUBELET_TS_DEBUG=1 in its environment.\n',
     ],
   ])('of %s', (error, text) => {
     expect(failureText(error)).toBe(text);

@@ -38,7 +38,7 @@ describe('settings of the kernel', () => {
       [
         'info',
         { changed: ['vm.overcommit_memory: 0 -> 1', 'kernel.panic: 0 -> 10'] },
-        'Set the kernel as the kubelet does',
+        'Set kernel settings as the kubelet does',
       ],
     ]);
     const names = ['vm/overcommit_memory', 'kernel/panic'];
@@ -63,7 +63,7 @@ describe('settings of the kernel', () => {
             `kernel.keys.root_maxbytes=25000000 ${missing('kernel/keys/root_maxbytes')}`,
           ],
         },
-        'Settings of the kernel stay as they are',
+        'Could not set kernel settings',
       ],
     ]);
   });
@@ -72,8 +72,8 @@ describe('settings of the kernel', () => {
     await rm(join(folder, 'kernel/keys/root_maxkeys'));
     await expect(requireKernelTunables({ folder })).rejects.toMatchObject({
       message:
-        'settings of the kernel differ, and protectKernelDefaults is set: vm.overcommit_memory is 0, not 1; kernel.panic is 0, not 10; kernel.keys.root_maxkeys is missing, not 1000000',
-      hint: 'Run sysctl -w vm.overcommit_memory=1 kernel.panic=10 kernel.keys.root_maxkeys=1000000, or leave protectKernelDefaults out.',
+        'kernel settings differ and protectKernelDefaults is set: vm.overcommit_memory is 0, not 1; kernel.panic is 0, not 10; kernel.keys.root_maxkeys is missing, not 1000000',
+      hint: 'Run sysctl -w vm.overcommit_memory=1 kernel.panic=10 kernel.keys.root_maxkeys=1000000, or leave out protectKernelDefaults.',
     });
     expect(await readFile(join(folder, 'kernel/panic'), 'utf8')).toBe('0\n');
   });

@@ -14,7 +14,7 @@ test('the paths of the last agent are known, and a start with others warns', asy
     await recordNodePaths(rootDir, { podLogsDir: '/var/log/pods', cgroupRoot }, logger);
   expect(await lastNodePaths(rootDir)).toEqual({ podLogsDir: '/var/log/pods', cgroupRoot: '/other' });
   expect(lines).toEqual([
-    'warn The paths of logs or cgroups changed, and what earlier pods leave below these is not removed ' +
+    'warn The paths of logs or cgroups changed; leftovers of earlier pods below the old paths are not removed ' +
       '{"podLogsDir":"/var/log/pods","cgroupRoot":""}',
   ]);
 });

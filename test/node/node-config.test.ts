@@ -116,7 +116,7 @@ describe('nodeConfig', () => {
   test('refuses cgroup v1 when it is told to', async () => {
     const options = await optionsOf('--fail-cgroupv1');
     expect(() => nodeConfig(options, makeMachine({ cgroupVersion: 1 }), 'cgroupfs')).toThrow(
-      'this machine has cgroup v1, and failCgroupV1 is set',
+      'this machine has cgroup v1 and failCgroupV1 is set',
     );
     expect(() => nodeConfig(options, makeMachine(), 'cgroupfs')).not.toThrow();
   });

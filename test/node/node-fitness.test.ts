@@ -23,18 +23,18 @@ async function noted(swapBehavior: string, machine: Parameters<typeof makeMachin
 }
 
 describe('swap of the machine', () => {
-  const none = 'info Swap is on, and pods get none of it: /dev/zram0';
+  const none = 'info Swap is on, but pods may not use it: /dev/zram0';
 
   test.each([
     ['is off', '', { swaps: [] }, []],
     ['is kept from pods', '', {}, [none]],
     ['is kept from pods on cgroup v1', 'LimitedSwap', { cgroupVersion: 1 as const }, [none]],
-    ['is shared', 'LimitedSwap', {}, ['info Swap is on, and Burstable pods get their share of it: /dev/zram0']],
+    ['is shared', 'LimitedSwap', {}, ['info Swap is on, and Burstable pods may use their share: /dev/zram0']],
     [
       'cannot be kept from pods',
       'NoSwap',
       { hasSwapController: false },
-      ['warn Swap is on, and the kernel cannot keep pods out of it: /dev/zram0'],
+      ['warn Swap is on, and the kernel cannot prevent pods from using it: /dev/zram0'],
     ],
   ])('%s', async (_how, swapBehavior, machine, lines) => {
     expect(await noted(swapBehavior, { swaps: [zram], ...machine })).toEqual(lines);

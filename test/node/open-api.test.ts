@@ -198,7 +198,7 @@ test('without a policy anonymous clients are refused, whatever the flags', async
   const messages = await serve(folder, `--token-auth-file=${tokens}`, `--port=${port}`, ...flags);
   expect(await statusAt(port)).toBe(401);
   expect(await statusAt(port, { headers: { authorization: 'Bearer good' } })).toBe(200);
-  expect(messages).toContain('Anonymous clients of the API are refused');
+  expect(messages).toContain('Refusing anonymous clients of the API');
 });
 
 test.each([
@@ -233,7 +233,7 @@ test.each([
       apiServer,
       token: { metrics: 403, checkpoint: 403 },
     });
-    expect(messages).toContain('There is no API server to ask, so other clients of the HTTPS API are refused');
+    expect(messages).toContain('Refusing other clients of the HTTPS API, because there is no API server to ask');
   },
 );
 
@@ -302,7 +302,7 @@ test('an API does not start with a client CA that has no usable certificate', as
   };
   const unusable = (reason: string): UserError =>
     new UserError(`the client CA ${ca} cannot be used: ${reason}`, {
-      hint: 'Put the certificates in PEM that sign those of clients into the file of authentication.x509.clientCAFile (--client-ca-file).',
+      hint: 'Put the PEM certificates that sign those of clients into the file of authentication.x509.clientCAFile (--client-ca-file).',
     });
   expect(await started('')).toEqual(unusable('it has no certificate'));
   expect(await started('garbage')).toEqual(unusable('it has no certificate'));

@@ -48,7 +48,7 @@ test('without an answer, containerd stays where it is, with a warning', async ()
   const socketPath = join(await temporaryFolder(), 'bus');
   const { logger, lines } = lineLogger();
   await moveToOwnScope(containerd, { ...deps, logger, socketPath, ...named('systemd') });
-  const hint = 'Until containerd is started again, a kill of the service of kubelet-ts stops every pod.';
+  const hint = 'Until containerd restarts, killing the kubelet-ts service stops every pod.';
   const facts = { unit, err: `connect ENOENT ${socketPath}`, hint };
-  expect(lines).toEqual([`warn containerd has no systemd unit of its own ${JSON.stringify(facts)}`]);
+  expect(lines).toEqual([`warn Could not move containerd to a separate systemd unit ${JSON.stringify(facts)}`]);
 });

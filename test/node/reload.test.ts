@@ -57,7 +57,7 @@ test('level and headers are taken, other fields wait for a start, and a new head
     notified: ['reloading', 'Running'],
   });
   expect(options.secrets.hide('second-token first-token')).toBe('<hidden> <hidden>');
-  const hint = 'Restart the agent, such as by systemctl restart kubelet-ts. No pod restarts with it.';
+  const hint = 'Restart the agent, for example with systemctl restart kubelet-ts. Pods do not restart.';
   const waiting = ['Restart the agent to apply these fields', { fields: ['maxPods'], hint }];
   expect(world.log).toEqual([waiting]);
   await reload.request();
@@ -72,14 +72,14 @@ test('a broken configuration changes nothing and is reported', async () => {
       isTaken = true;
     }),
   );
-  world.next = () => Promise.reject(new UserError('the configuration is wrong', { hint: 'Mend it.' }));
+  world.next = () => Promise.reject(new UserError('the configuration is invalid', { hint: 'Mend it.' }));
   await reload.request();
   expect({ isTaken, headers: options.manifestURLHeaders, notified: world.notified, log: world.log }).toEqual({
     isTaken: false,
     headers: [['X-Token', 'first-token']],
-    notified: ['reloading', 'Running with the configuration before the reload: the configuration is wrong'],
+    notified: ['reloading', 'Running with the configuration before the reload: the configuration is invalid'],
     log: [
-      ['The agent keeps its configuration and certificates', { err: 'the configuration is wrong', hint: 'Mend it.' }],
+      ['The agent keeps its configuration and certificates', { err: 'the configuration is invalid', hint: 'Mend it.' }],
     ],
   });
 });

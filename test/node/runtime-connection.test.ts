@@ -36,7 +36,7 @@ test('a command gives up a managed containerd that takes connections and does no
   containerd.pause();
   await expect(connectToRuntime({ rootDir }, 100)).rejects.toMatchObject({
     message: `the container runtime at ${paths.endpoint} did not answer within 0.1 s`,
-    hint: `It is stopped or overloaded. Its log: ${paths.logFile}`,
+    hint: `It is stopped or overloaded. Read its log: ${paths.logFile}`,
   });
 });
 

@@ -29,7 +29,7 @@ test('each state reaches the socket as a datagram of the agent, in the order of 
     [
       'STATUS=Waiting for the container runtime',
       `READY=1 MAINPID=${pid} STATUS=Running`,
-      'RELOADING=1 MONOTONIC_USEC=1234567 STATUS=Reading the configuration anew',
+      'RELOADING=1 MONOTONIC_USEC=1234567 STATUS=Reloading the configuration',
       `READY=1 MAINPID=${pid} STATUS=Running`,
       'WATCHDOG=1',
       'STOPPING=1 STATUS=Stopping EXTEND_TIMEOUT_USEC=30000000',
@@ -79,7 +79,7 @@ test.each([
 test.each(['1000000', '0', '-5', 'soon'])('a watchdog of %s µs ends the start', (usec) => {
   const env = { NOTIFY_SOCKET: '/run/notify', WATCHDOG_USEC: usec };
   expect(() => new ServiceManager(env, { clock: new FakeClock(), logger: silentLogger, pid })).toThrow(
-    `the watchdog of systemd is too quick: WATCHDOG_USEC=${usec}`,
+    `the watchdog of systemd is too fast: WATCHDOG_USEC=${usec}`,
   );
 });
 
@@ -90,7 +90,7 @@ test('a socket that is gone is a warning, and no error', async () => {
     { NOTIFY_SOCKET: '/nonexistent/notify' },
     { clock: new FakeClock(), logger: { ...silentLogger, warn }, pid },
   );
-  expect({ sent: await service.alive(), warnings }).toEqual({ sent: false, warnings: ['systemd was not notified'] });
+  expect({ sent: await service.alive(), warnings }).toEqual({ sent: false, warnings: ['Notifying systemd failed'] });
 });
 
 test('without systemd nothing is sent', async () => {

@@ -40,7 +40,9 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
     const running = runningPod(current.pods, pod);
     const change =
       operatedChange(current.records.get(podFullName(pod.metadata)), pod, desired.updateGates?.(pod) ?? {}) ??
-      (running ? changeOf(running, pod, current.inPlace, desired) : planned('start', pod, 'no pod of this name runs'));
+      (running
+        ? changeOf(running, pod, current.inPlace, desired)
+        : planned('start', pod, 'no pod with this name runs'));
     return { pod, change };
   });
   const names = new Set(desired.pods.map(({ metadata }) => podFullName(metadata)));
@@ -55,7 +57,7 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
       if (source === 'applied') return planned('stay', pod, 'kubelet-ts apply declared it');
       if (isOfOtherURL(each)) return planned('stay', pod, 'a URL declares it');
       return kept.has(pod.metadata.uid)
-        ? planned('stay', pod, 'no manifest declares it; it stops at a start with --prune')
+        ? planned('stay', pod, 'no manifest declares it; only a start with --prune stops it')
         : planned('stop', pod, 'no manifest declares it');
     });
   const goingOn = declared.filter((entry) => entry.change.action === 'stay' || entry.change.action === 'update');
@@ -66,7 +68,7 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
   };
 }
 
-/** UIDs of the pods that run on without a manifest, by the rule of a start. */
+/** UIDs of the pods that keep running without a manifest, by the rule that a start applies. */
 function keptPods(pods: readonly CurrentPod[], isDeclared: (pod: CurrentPod) => boolean): Set<string> {
   const earlier = pods.map((each) => ({
     uid: each.pod.metadata.uid,
@@ -79,14 +81,15 @@ function keptPods(pods: readonly CurrentPod[], isDeclared: (pod: CurrentPod) => 
 }
 
 /**
- * The current pod of this name. Prefers the one with the same UID, because a pod that it replaced may still be ending.
+ * The current pod of this name. Prefers the one with the same UID, because a pod that it replaced may still be
+ * stopping.
  */
 function runningPod(pods: readonly CurrentPod[], desired: Pod): CurrentPod | undefined {
   const named = pods.filter(({ pod }) => podFullName(pod.metadata) === podFullName(desired.metadata));
   return named.find(({ pod }) => pod.metadata.uid === desired.metadata.uid) ?? named.at(-1);
 }
 
-/** What an operator asked for, a window or a lock wins over the manifest. Returns undefined if nothing does. */
+/** A request of an operator, a closed window or a lock wins over the manifest. Returns undefined if there is none. */
 function operatedChange(record: PodRecord | undefined, desired: Pod, gates: UpdateGates): PodChange | undefined {
   if (record?.isStopped === true) return planned('stay', desired, 'it is stopped until kubelet-ts start');
   const choice = computeRevision(record, revisionName(desired), gates);
@@ -124,17 +127,17 @@ function changeOf(
   return { ...planned('restart', desired, 'only these containers'), containers, differences };
 }
 
-/** Why the pod is replaced. Returns undefined if it takes the desired revision in place. */
+/** Why the pod is replaced. Returns undefined if the desired revision is applied in place. */
 function replacedBecause(
   { pod, status }: CurrentPod,
   desired: Pod,
   { isDerived, inPlace }: { isDerived: boolean; inPlace: InPlacePolicy },
 ): string | undefined {
   if (!isDerived) return 'its UID changes';
-  if (status !== undefined) return 'the manifest that it was made from is unknown';
+  if (status !== undefined) return 'the manifest that it was created from is unknown';
   const phase = pod.status?.phase;
-  if (isPodPhaseTerminal(phase)) return 'it has ended';
-  if (phase === undefined && pod.spec.restartPolicy !== 'Always') return 'no agent runs, so it may have ended';
+  if (isPodPhaseTerminal(phase)) return 'it has completed';
+  if (phase === undefined && pod.spec.restartPolicy !== 'Always') return 'no agent runs, so it may have completed';
   const podChange = computePodChange(pod, desired, inPlace);
   return podChange.kind === 'replace' ? podChange.because : undefined;
 }
@@ -166,13 +169,13 @@ function containerDifferences({ containerStatuses }: RuntimePodStatus, { spec }:
   );
 }
 
-/** The parts of a pod that its manifest decides. */
+/** The parts of a pod that its manifest determines. */
 function comparable({ metadata: { uid: _uid, annotations, ...metadata }, spec }: Pod): object {
   const written = writtenAnnotations(annotations);
   return { metadata: { ...metadata, ...(Object.keys(written).length > 0 && { annotations: written }) }, spec };
 }
 
-/** A status with all containers running, so that only a changed definition restarts any. */
+/** A status with all containers running, so that only a changed definition restarts one. */
 function allRunning({ metadata: { uid, name, namespace }, spec }: Pod): RuntimePodStatus {
   const status = (container: Container, isRunning: boolean): RuntimeContainerStatus => ({
     id: container.name,

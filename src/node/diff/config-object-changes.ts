@@ -4,7 +4,7 @@ import { configObjectReferences } from '../../api/values/config-object-reference
 import type { Container, Pod, Volume } from '../../api/types.ts';
 import { initAndRegularContainers } from '../../api/values/containers.ts';
 
-/** The planned change of a ConfigMap, Secret, class or object about storage. Never contains a value. */
+/** The planned change of a ConfigMap, Secret, class or storage object. Never contains a value. */
 export interface ConfigObjectChange {
   action: 'add' | 'remove' | 'change';
   kind: ConfigObject['kind'];
@@ -20,7 +20,7 @@ export interface ConfigObjectChange {
 export interface ConfigObjectEffect {
   /** `namespace/name` */
   pod: string;
-  /** Files of a volume change while its containers run. Variables and subPath mounts change only at a restart. */
+  /** Files of a volume change while its containers run. Variables and subPath mounts change only on a restart. */
   effect: 'updated live' | 'needs a restart';
   /** The affected use, such as `volume config` or `env of container app`. */
   what: string;
@@ -40,7 +40,7 @@ export function computeConfigObjectChanges(
     const action = !before.has(key) ? 'add' : after.has(key) ? 'change' : 'remove';
     if (object === undefined || (action === 'change' && Object.keys(keys).length === 0)) return [];
     const { kind, name } = object;
-    // Running pods keep what their class was, and what their claims are.
+    // Running pods keep the values of their classes, and their claims.
     if (!isConfigData(object)) {
       const place = 'namespace' in object ? { namespace: object.namespace } : {};
       return [{ action, kind, ...place, name, keys, effects: [] }];

@@ -1,6 +1,6 @@
 import diff from 'microdiff';
 
-/** A changed field. An absent value is left out. */
+/** A changed field. An absent value is omitted. */
 export interface FieldDifference {
   /**
    * Path as the API server writes it, such as `spec.containers[0].image`. An index refers to the desired list if the
@@ -27,10 +27,10 @@ export function fieldDifferences(current: object, desired: object): FieldDiffere
   });
 }
 
-/** The fields that may identify items of a list. The first one counts that all items have with distinct values. */
+/** The fields that may identify list items. The first one counts that all items have with distinct values. */
 const itemKeys = ['name', 'mountPath', 'containerPort', 'key', 'ip'];
 
-/** Replaces each list of named items by an object with these names. */
+/** Replaces each list of named items by an object with these names as keys. */
 function byName(value: object): Record<string, unknown> {
   return withoutPrototype(Object.entries(value).map(([key, member]) => [key, mapped(member)]));
 }

@@ -25,9 +25,9 @@ export interface CurrentPod {
   source: SourceName;
   /** Path or URL of its manifest, from which its UID is derived; undefined if unknown. */
   origin?: string;
-  /** True if it runs while no agent does. Then the next start decides what becomes of it. Absent if not. */
+  /** True if it runs while no agent does, so that the next start decides what happens to it. Absent if not. */
   isLeftRunning?: boolean;
-  /** What was decided about it since no manifest declares it. Absent if nothing was. */
+  /** What was decided about it after its manifest was removed. Absent if nothing was. */
   undeclared?: UndeclaredState;
 }
 
@@ -35,7 +35,7 @@ export interface CurrentPod {
 export interface DesiredNode {
   pods: readonly Pod[];
   configObjects: readonly ConfigObject[];
-  /** True if the manifests are an empty list on purpose, so that no pod is kept. Absent if they are not. */
+  /** True if the manifests are deliberately an empty list, so that no pod is kept. Absent if not. */
   declaresNothing?: boolean;
   /** The fetched URLs, without secrets. Pods of other URLs stay. */
   urls: readonly string[];
@@ -43,6 +43,6 @@ export interface DesiredNode {
   derivedUIDs?: readonly string[];
   /** The UID that a pod would have if its manifest were at this path or URL. */
   uidUnder: (pod: Pod, origin: string) => string | undefined;
-  /** The update windows and lock files that prevent new revisions now. Absent if they do not count. */
+  /** The update windows and lock files that currently prevent new revisions. Absent if they do not count. */
   updateGates?: (pod: Pod) => UpdateGates;
 }

@@ -32,7 +32,7 @@ interface Request extends Omit<StaticPodNode, 'rootDir'>, RuntimePlace {
 /** A manifest as the agent last read it, with its declarations. */
 type KeptManifest = LastGood & Manifests;
 
-/** Reads the current state of the node: from its agent, else our pods in the runtime. */
+/** Reads the current state of the node: from its agent or, without one, from our pods in the runtime. */
 export async function readCurrentNode(request: Request): Promise<CurrentNode> {
   const { rootDir, nodeName, featureGates, snapshot } = request;
   const kept = (await readLastGood(rootDir)).map((entry): KeptManifest => {
@@ -83,7 +83,7 @@ async function runtimePods(request: Request, kept: readonly KeptManifest[]): Pro
   });
 }
 
-/** True for a pod that has completed, so that it is there although the runtime may have lost it. */
+/** True for a pod that has completed, so that it still counts although the runtime may have lost it. */
 async function isDone(podDir: string, revision: AppliedRevision | undefined): Promise<boolean> {
   const record = await readStatusRecord(podDir);
   return revision !== undefined && record?.runsAnew === false && isPodDone(revision.pod, record.done);

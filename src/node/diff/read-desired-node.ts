@@ -21,7 +21,7 @@ interface Request extends ManifestsRequest {
 export async function readDesiredNode(request: Request): Promise<DesiredNode & SourceUpdate> {
   const files = await readManifests({ ...request, allPositions: true });
   const remote = await Promise.all(request.remote.map(readManifestURL));
-  // With errors nothing is compared, and the paths may be missing.
+  // With errors, nothing is compared, and the paths may be missing.
   const isBroken = files.problems.some(({ severity }) => severity === 'error');
   const texts = isBroken ? [] : await manifestTexts(request.manifests, request.stdin);
   const podsOf = (text: Uint8Array, origin: string): Pod[] => loadManifest(text, origin, request).pods;

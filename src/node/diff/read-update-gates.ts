@@ -3,16 +3,16 @@ import type { Pod } from '../../api/types.ts';
 import { nextOpening, updateLock } from '../../api/values/update-annotations.ts';
 import { computeUpdateGates, type UpdateGates } from '../../engine/operations/compute-revision.ts';
 
-/** Looks at the lock files of these pods. A closed window has the time of its next opening. */
+/** Checks the lock files of these pods. A closed window has the time when it opens next. */
 export async function readUpdateGates(pods: readonly Pod[], now: Date): Promise<(pod: Pod) => UpdateGates> {
   const locks = new Set<string>();
-  const look = async (path: string): Promise<void> => {
+  const check = async (path: string): Promise<void> => {
     await access(path).then(
       () => locks.add(path),
       () => undefined,
     );
   };
-  await Promise.all(pods.map(updateLock).flatMap((path) => (path === undefined ? [] : [look(path)])));
+  await Promise.all(pods.map(updateLock).flatMap((path) => (path === undefined ? [] : [check(path)])));
   return (pod) => {
     const { lock, closedWindow } = computeUpdateGates(pod, now, (path) => locks.has(path));
     const opening = closedWindow === undefined ? undefined : nextOpening(closedWindow, now);

@@ -24,7 +24,7 @@ export interface Examined {
   options: NodeOptions;
   /** Set if the configuration cannot be read. `options` are then only those of the flags. */
   configurationError?: Trouble | undefined;
-  /** Host of a registry to ask. */
+  /** Host of a registry to query. */
   registry?: string | undefined;
 }
 
@@ -85,7 +85,7 @@ async function readFacts({ options, configurationError, registry }: Examined): P
   };
 }
 
-/** Time limit in milliseconds: four well-known sockets may take 5 s each, at the same time as nothing else. */
+/** Time limit in milliseconds: four well-known sockets may take 5 s each, and are probed one after another. */
 const runtimeMs = 25_000;
 
 /** The ports that `run` would open with these options. */
@@ -99,7 +99,7 @@ function portsOf(options: NodeOptions): Port[] {
   ].filter((one) => one.port > 0);
 }
 
-/** The result of a reader as a fact. Never rejects. `name` is the subject of the sentence if it failed. */
+/** The result of a reader as a fact. Never rejects. `name` is the subject of the error message. */
 export async function readFact<T>(
   name: string,
   read: () => Promise<T>,

@@ -4,8 +4,8 @@ import { isURL } from '../options/url-for-path.ts';
 import type { Examined } from './diagnose.ts';
 
 /**
- * The node of these flags. A wrong configuration, or a URL in the place of a path, is a finding: only the place of the
- * node counts then.
+ * The node of these flags. An invalid configuration, or a URL in place of a path, becomes a finding; then only the
+ * root-dir of the node is used.
  */
 export async function inspectedNode(flags: NodeFlags, manifests: readonly string[]): Promise<Examined> {
   try {

@@ -9,7 +9,7 @@ import type { ClockFacts, DiskFacts, MemoryFacts, PathFacts, RuntimeFacts } from
 import type { Fact } from './checks/finding.ts';
 import { readImageFolders } from './read-runtime-facts.ts';
 
-/** No release of kubelet-ts is older. npm gives files of packages dates of 1985. */
+/** No release of kubelet-ts is older. npm dates files of packages to 1985. */
 const oldestRelease = Date.UTC(2026, 0, 1);
 
 export async function readClock(rootDir: string): Promise<ClockFacts> {
@@ -34,7 +34,7 @@ export async function readDisk(use: DiskFacts['use'], path: string): Promise<Dis
   return { use, path, freeBytes: bavail * bsize, sizeBytes: blocks * bsize, freeInodes: ffree, inodes: files };
 }
 
-/** The folder of images: of the runtime if it answers, else of the managed containerd. */
+/** The folder of images: that of the runtime if it answers, or else that of the managed containerd. */
 export async function imageFolder(rootDir: string, runtime: Fact<RuntimeFacts>): Promise<string> {
   const isAnswering = 'value' in runtime && runtime.value.kind === 'chosen' && runtime.value.answer !== undefined;
   const folders = isAnswering ? await readImageFolders(endpointOf(runtime.value)).catch(() => []) : [];
@@ -43,7 +43,7 @@ export async function imageFolder(rootDir: string, runtime: Fact<RuntimeFacts>):
 
 const endpointOf = (runtime: RuntimeFacts): string => (runtime.kind === 'chosen' ? runtime.endpoint : '');
 
-/** The path, or the nearest folder above it that exists. */
+/** The path, or its nearest existing parent. */
 async function existing(path: string): Promise<string> {
   try {
     await stat(path);
@@ -56,7 +56,7 @@ async function existing(path: string): Promise<string> {
 
 export async function readPath(what: PathFacts['what'], path: string): Promise<PathFacts> {
   try {
-    // The target of a link counts, except in place of the socket.
+    // The target of a link counts, except for the socket.
     const { uid, mode } = await (what === 'control socket' ? lstat(path) : stat(path));
     return { what, path, found: { uid, mode, isLink: (await lstat(path)).isSymbolicLink() } };
   } catch (error) {

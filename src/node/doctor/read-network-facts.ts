@@ -74,7 +74,7 @@ function pluginTypes(config: unknown): string[] {
   const types = new Set<string>();
   JSON.stringify(config, (key, value: unknown) => {
     if (key === 'type' && typeof value === 'string') types.add(value);
-    // Other fields have other types.
+    // A `type` with another value belongs to some other object.
     return key === '' || key === 'plugins' || key === 'ipam' || key === 'type' || /^\d+$/.test(key) ? value : undefined;
   });
   if (types.size === 0) throw new Error('it names no plugin');
@@ -93,7 +93,7 @@ async function failureOf(iptables: string): Promise<string | undefined> {
   return timedOut ? `no answer after ${iptablesMs / 1000} s` : (stderr.split('\n')[0] ?? '');
 }
 
-/** Returns undefined if this user may not look. */
+/** Returns undefined if this user has no permission. */
 async function readForward(iptables: string): Promise<NetworkFacts['forward']> {
   if (process.geteuid?.() !== 0) return undefined;
   const { failed, stdout } = await execa(iptables, ['-S', 'FORWARD'], {
@@ -106,7 +106,7 @@ async function readForward(iptables: string): Promise<NetworkFacts['forward']> {
   return { policy, hasRule: stdout.split('\n').includes(`-A FORWARD -j ${forwardChain}`) };
 }
 
-/** Asks a registry for its API, as a runtime does first. `host` may begin with `http://`. Never rejects. */
+/** Queries a registry for its API, as a runtime does first. `host` may start with `http://`. Never rejects. */
 export async function readRegistry(host: string): Promise<RegistryFacts> {
   const url = `${/^https?:\/\//.test(host) ? host : `https://${host}`}/v2/`;
   try {

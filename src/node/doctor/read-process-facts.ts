@@ -41,7 +41,7 @@ export function listenersOn(port: number, table: string): string[] {
 
 async function holdsSocket(pid: number, inodes: readonly string[]): Promise<boolean> {
   const folder = `/proc/${pid}/fd`;
-  // The process ended, or belongs to another user.
+  // The process exited, or belongs to another user.
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
     const target = await readlink(`${folder}/${name}`).catch(() => '');
@@ -50,7 +50,7 @@ async function holdsSocket(pid: number, inodes: readonly string[]): Promise<bool
   return false;
 }
 
-/** Only the name of the program, because arguments may contain credentials. */
+/** Only the name of the program, because args may contain credentials. */
 async function commandOf(pid: number): Promise<string> {
   const [program = '', ...words] = await argumentsOf(pid);
   const script = /^node(js)?$/.test(basename(program)) ? words.find((word) => !word.startsWith('-')) : undefined;
@@ -80,11 +80,11 @@ async function countUndeclaredPods(rootDir: string): Promise<number> {
   return count;
 }
 
-/** True for a kubelet of Kubernetes. A command of ours may have its name too, by a link. */
+/** True for a kubelet of Kubernetes. A command of ours may also have that name, through a link. */
 async function isKubelet(pid: number): Promise<boolean> {
   const [program = ''] = await argumentsOf(pid);
   if (basename(program) !== 'kubelet') return false;
-  // Empty for a process that ended, or belongs to another user.
+  // Empty for a process that exited or belongs to another user.
   const executable = await readlink(`/proc/${pid}/exe`).catch(() => '');
   return basename(executable.replace(/ \(deleted\)$/, '')) !== 'kubelet-ts';
 }

@@ -15,11 +15,11 @@ import type { Programs, RuntimeAnswer, RuntimeFacts, Trouble } from './checks/fa
 
 interface Request {
   rootDir: string;
-  /** Empty if the user names none. */
+  /** Empty if the user named none. */
   containerRuntimeEndpoint: string;
 }
 
-/** Rejects if this user may not look. */
+/** Rejects if this user has no permission. */
 export async function readRuntime({ rootDir, containerRuntimeEndpoint }: Request): Promise<RuntimeFacts> {
   let chosen;
   try {
@@ -92,7 +92,7 @@ export async function readRunningPods(rootDir: string, runtime: Fact<RuntimeFact
   try {
     return (await connection.runtime.listPodSandbox({ filter: { state: { state: 'SANDBOX_READY' } } })).items.length;
   } catch {
-    // The check of the runtime reports it.
+    // The runtime check reports it.
     return undefined;
   } finally {
     connection.close();

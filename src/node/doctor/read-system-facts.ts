@@ -33,7 +33,7 @@ export async function readKernel(): Promise<KernelFacts> {
   };
 }
 
-/** Empty in a container, which does not see the modules of the kernel. */
+/** Empty in a container that cannot see the modules of the kernel. */
 async function readLoadableModules(): Promise<string[]> {
   const folder = `/lib/modules/${release()}`;
   const lists = await Promise.all(
@@ -58,7 +58,7 @@ export async function readCgroups(): Promise<CgroupFacts> {
   return { mode, offered, isWritable, ...(mode === 'v2' && { unified: await readUnified() }) };
 }
 
-/** False for options of a mount, which cgroup v1 lists beside its controllers. */
+/** False for mount options, which cgroup v1 lists together with its controllers. */
 const isController = (option: string): boolean => /^[a-z_]+$/.test(option) && !['rw', 'ro', 'xattr'].includes(option);
 
 async function readUnified(): Promise<Required<CgroupFacts>['unified']> {
@@ -71,7 +71,7 @@ async function readUnified(): Promise<Required<CgroupFacts>['unified']> {
   return { delegated: delegated.trim().split(' '), isRoot: !isBelow, hasProcesses: processes.trim() !== '' };
 }
 
-/** True also for a user without the right, because only the mount matters here. */
+/** True also for a user without write permission, because only the mount matters here. */
 async function canWrite(folder: string): Promise<boolean> {
   try {
     await access(folder, constants.W_OK);

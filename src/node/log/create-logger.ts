@@ -12,9 +12,9 @@ import { textLimits } from '../../text/text-limits.ts';
 
 export type LogFormat = 'text' | 'json';
 
-/** Limit on unwritten bytes while a file or a reader accepts none. Further lines are dropped. */
+/** Limit on unwritten bytes while a file or a reader accepts none. More lines are dropped. */
 const maxUnwrittenBytes = 1024 * 1024;
-/** Limit of the log of an agent with a screen. One older part of the same size is kept. */
+/** Size limit of the log of an agent with a screen. One older file of the same size is kept. */
 const maxLogFileBytes = 8 * 1024 * 1024;
 
 interface LoggerOptions {
@@ -24,7 +24,7 @@ interface LoggerOptions {
   secrets?: SecretValues;
 }
 
-/** The log of the agent. `text` writes a readable line for each entry, `json` an object. */
+/** The log of the agent. `text` writes a readable line per entry, `json` an object. */
 export async function createLogger(
   format: LogFormat,
   level: string,
@@ -56,7 +56,9 @@ interface AdjustableLog {
 const levels = ['debug', 'info', 'warn', 'error'] as const satisfies readonly LogLevel[];
 const isLevel = (level: string): boolean => (levels as readonly string[]).includes(level);
 
-/** A log that leaves out what is below the threshold. The children of pino would keep the level of their birth. */
+/**
+ * A log that drops entries below the threshold. The children of pino would keep the level that they were created with.
+ */
 function fromLevel(logger: Logger, threshold: { level: string }): Logger {
   return wrapLogger(logger, (inner, level, facts, message) => {
     const wanted = levels.findIndex((name) => name === threshold.level);
@@ -82,12 +84,12 @@ interface Destination {
 function openStderr(onDropped: (lines: number) => void): Destination {
   if (hasReader(stderrFd)) return new StreamLog({ fd: stderrFd, maxBytes: maxUnwrittenBytes, onDropped });
   const stderr = pino.destination({ dest: stderrFd, sync: true, maxLength: maxUnwrittenBytes });
-  // A full disk or a closed pipe under the log must not end the agent.
+  // A full disk or a closed pipe under the log must not stop the agent.
   stderr.on('error', () => undefined);
   return stderr;
 }
 
-/** True for a pipe, a socket or a terminal, which accept nothing while nobody reads. */
+/** True for a pipe, a socket or a terminal, which accept nothing while no one reads. */
 function hasReader(fd: number): boolean {
   const stats = fstatSync(fd);
   return stats.isFIFO() || stats.isSocket() || isatty(fd);
@@ -98,7 +100,7 @@ async function openFile(path: string): Promise<Destination> {
   return new RotatingFile({ path, maxBytes: maxLogFileBytes });
 }
 
-/** True if a descriptor leads to systemd's journal, which names its device and inode: systemd.exec(5). */
+/** True if a descriptor is connected to systemd's journal, which names its device and inode: systemd.exec(5). */
 export function isJournal(stream: string | undefined, { dev, ino }: { dev: bigint; ino: bigint }): boolean {
   return stream === `${dev}:${ino}`;
 }
@@ -106,8 +108,8 @@ export function isJournal(stream: string | undefined, { dev, ino }: { dev: bigin
 type Facts = Record<string, unknown>;
 
 /**
- * Makes an entry safe to write: each text is bounded and without values of Secrets, and the whole entry is cut to its
- * limit. `entry` is pino's JSON.
+ * Makes an entry safe to write: bounds each string, redacts values of Secrets, and cuts the whole entry to its limit.
+ * `entry` is pino's JSON.
  */
 export function outgoingEntry(entry: string, secrets: SecretValues): Facts {
   let bytesLeft: number = textLimits.logEntry;
@@ -119,12 +121,12 @@ export function outgoingEntry(entry: string, secrets: SecretValues): Facts {
   return mapTexts(JSON.parse(entry), clean) as Facts;
 }
 
-/** Makes an entry safe for a log of lines: no text starts a new line or controls a terminal. */
+/** Makes an entry safe for a log of lines: no string can start a new line or control a terminal. */
 export function singleLineEntry(entry: Facts): Facts {
   return mapTexts(entry, (text, name) => (name === 'stack' ? visibleStack(text) : visible(text))) as Facts;
 }
 
-/** Keeps the line breaks between calls. Escapes those of the message, which may come from outside. */
+/** Keeps the line breaks between stack frames. Escapes those of the message, which may come from outside. */
 function visibleStack(stack: string): string {
   const [said = '', ...calls] = stack.split(/\n(?= {4}at )/);
   return [visible(said), ...calls.map(visible)].join('\n');

@@ -44,7 +44,7 @@ function logProblems(
 
 const pullPeriodMs = 10_000;
 
-/** Logs the progress of a pull every ten seconds. */
+/** Logs the progress of pulls every ten seconds. */
 function oncePerPull(): (event: KubeletEvent & { type: 'PullProgressed' }) => boolean {
   /** Time of the last line, by pull. */
   const written = new Map<string, number>();
@@ -84,7 +84,7 @@ function logEvent(event: KubeletEvent, logger: Logger): void {
       return;
     case 'ContainerDied':
       if (event.containerName === undefined) logger.debug({ ...pod, containerID: event.id }, 'Sandbox ended');
-      // The event of the start that failed says more.
+      // The event of the failed start has more details.
       else if (event.end?.reason === 'StartError') logger.debug({ ...pod, ...containerEnd(event) }, 'Container ended');
       else logger.info({ ...pod, ...containerEnd(event) }, 'Container ended');
       return;

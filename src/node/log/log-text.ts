@@ -14,7 +14,7 @@ export function textLine(entry: object): string {
   return pretty(entry);
 }
 
-/** Formats a pino entry for systemd's journal, which has a time and a priority for each line: sd-daemon(3). */
+/** Formats a pino entry for systemd's journal, which records the time and priority of each line: sd-daemon(3). */
 export function journalLine(entry: { level?: unknown }): string {
   return `<${priorityOf(Number(entry.level))}>${plain(entry)}`;
 }

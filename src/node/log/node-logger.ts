@@ -14,8 +14,8 @@ export interface LogFlags {
 const debugVerbosity = 4;
 
 /**
- * The agent's log, on stderr or in a file. Starts with the warnings about the configuration. `setVerbosity` takes a
- * level of klog.
+ * The agent's log, on stderr or in a file. Starts with the warnings about the configuration. `setVerbosity` accepts a
+ * klog level.
  */
 export async function createNodeLogger(
   { logging, warnings, unusedFields, secrets }: NodeOptions,
@@ -35,7 +35,7 @@ export async function createNodeLogger(
   }
   if (unusedFields.length > 0) {
     const fields = Object.fromEntries(unusedFields.map(({ field, reason }) => [field, reason]));
-    logger.info({ fields }, 'Fields of the configuration are set and without effect here');
+    logger.info({ fields }, 'Some configuration fields are set but have no effect here');
   }
   const setVerbosity = (verbosity: number): void => {
     setLevel(levelAt(verbosity));

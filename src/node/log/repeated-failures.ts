@@ -4,7 +4,7 @@ import type { Logger } from '../../logger.ts';
 
 /** The state of a repeated failure. Times are monotonic milliseconds. */
 export interface Repetition {
-  /** Shortest time from the last line to the next. */
+  /** Minimum time between the last line and the next. */
   intervalMs: number;
   writtenAt: number;
   seenAt: number;
@@ -16,12 +16,12 @@ const firstIntervalMs = 10_000;
 const longestIntervalMs = 3_600_000;
 /** A failure that was absent for this long, or for twice its interval, counts as new. */
 const quietMs = 600_000;
-/** Limit on remembered failures. The least recent is dropped first. */
+/** Maximum number of remembered failures. The least recent is dropped first. */
 const maxFailures = 1000;
 
 /**
- * Returns the number of repetitions left out before this line, or undefined if this one is left out too, and the new
- * state.
+ * Returns the new state, and the number of repetitions that were dropped before this line. The number is undefined if
+ * this line is dropped too.
  */
 function nextRepetition(
   known: Repetition | undefined,
@@ -46,7 +46,7 @@ const written = (intervalMs: number, now: number): Repetition => ({
 
 /**
  * A log that writes a failure at once, and then after 10 s, 20 s, 40 s and so on up to an hour, with the number of
- * lines left out as `repeated`. Failures are warnings, errors, and messages about a back-off. Errors that are not bugs
+ * dropped lines as `repeated`. Failures are warnings, errors, and messages about a back-off. Errors that are not bugs
  * are logged without their stack.
  */
 export function withGrowingIntervals(logger: Logger, clock: Clock): Logger {
@@ -99,7 +99,7 @@ interface Entry {
   message: string | undefined;
 }
 
-/** Returns the number of repetitions left out since the last line, or undefined if this one is left out too. */
+/** Returns the number of repetitions dropped since the last line. Returns undefined if this one is dropped too. */
 function repetitions(
   { clock, failures, bindings, intervalMs }: Limits,
   level: Level,
@@ -116,12 +116,12 @@ function repetitions(
 
 const repeatedReasons: readonly unknown[] = [reasons.backOff, reasons.pulling];
 
-/** True for reasons that are repeated at each attempt. */
+/** True for reasons that are repeated on every attempt. */
 const isRepeated = ({ reason }: Record<string, unknown>): boolean => repeatedReasons.includes(reason);
 
 /**
- * A key that two entries about the same failure share. Omits ids, times and large numbers, which differ at each
- * attempt.
+ * A key that two entries about the same failure share. Omits ids, times and large numbers, which differ between
+ * attempts.
  */
 function sameness({ facts, message = '' }: Entry): string {
   const lasting = Object.entries(facts).filter(([name]) => !/(Ms|At|Seconds)$/.test(name));
@@ -134,10 +134,10 @@ const errorText = (value: unknown): string => (value instanceof Error ? value.me
 const ids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,}|\d+(?:\.\d+)?(?:ms|\u00b5s|[smh])\b|\d{5,}/g;
 const withoutIds = (text: string): string => text.replaceAll(ids, '#');
 
-/** Errors of the language, which we never throw on purpose, and errors without their own name. */
+/** Built-in errors, which we never throw on purpose, and errors without a name. */
 const bugs: readonly string[] = ['Error', 'TypeError', 'RangeError', 'ReferenceError', 'SyntaxError', 'AssertionError'];
 
-/** Drops the stack of errors that the machine, the runtime or the user caused. Only bugs keep theirs. */
+/** Drops the stack of errors that the machine, the runtime or the user caused. Only bugs keep their stack. */
 function shown(facts: unknown): Record<string, unknown> {
   const { err, ...others } = facts as Record<string, unknown>;
   if (err === undefined) return others;

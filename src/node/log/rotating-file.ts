@@ -7,7 +7,7 @@ interface Options {
   maxBytes: number;
 }
 
-/** A log file with one writer. Only root can read it. It never takes more than twice `maxBytes`. */
+/** A log file with one writer. Only root can read it. It never uses more than twice `maxBytes`. */
 export class RotatingFile {
   private fd: number;
   private bytes: number;
@@ -18,7 +18,7 @@ export class RotatingFile {
     this.bytes = fstatSync(this.fd).size;
   }
 
-  /** Drops the text if the disk is full or broken, because logging must not end the agent. */
+  /** Drops the text if the disk is full or broken, because logging must not stop the agent. */
   write(text: string): void {
     try {
       if (this.bytes >= this.options.maxBytes) this.rotate();

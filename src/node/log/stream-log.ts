@@ -2,21 +2,19 @@
  * The log on a pipe, a socket or a terminal. Its reader may stop: a paused `less`, Ctrl-S, a stopped `tee`.
  *
  * INVARIANTS:
- * - No write waits for the reader, except at the end of the process, and then not for long. Writes to a terminal that
- * this process may not open anew do wait. Node has no other way to write to it without waits.
- * - A line is written at once if the reader keeps up, so nothing is lost if the process ends.
- * - No thread of libuv writes: a write that waits would keep `process.exit` from ending the process.
+ * - No write waits for the reader, except when the process exits, and then only briefly. Writes to a terminal that this
+ * process may not reopen do wait, because Node has no other way to write to it without blocking.
  */
 import { constants, openSync, writeSync } from 'node:fs';
 import { hasCode } from '../../errors.ts';
 
-/** Time until a reader that did not read is tried again, in milliseconds. */
+/** Milliseconds until a reader that did not read is tried again. */
 const retryMs = 100;
-/** Longest wait for a reader that reads nothing, at the end of the process, in milliseconds. */
+/** Maximum wait for a reader that reads nothing when the process exits, in milliseconds. */
 const quietEndMs = 2000;
-/** Longest wait for a slow reader, at the end of the process, in milliseconds. */
+/** Maximum wait for a slow reader when the process exits, in milliseconds. */
 const endMs = 10_000;
-/** Time between two attempts at the end of the process, in milliseconds. */
+/** Milliseconds between two attempts when the process exits. */
 const endRetryMs = 10;
 
 interface Options {
@@ -27,7 +25,7 @@ interface Options {
   onDropped: (lines: number) => void;
 }
 
-/** Lines for a reader. If the reader does not read, the log keeps lines up to a limit, and drops the next ones. */
+/** Lines for a reader. If the reader does not read, keeps lines up to a limit and drops the next ones. */
 export class StreamLog {
   private readonly fd: number;
   private unwritten: Buffer[] = [];
@@ -53,7 +51,7 @@ export class StreamLog {
     if (this.retry === undefined) this.flush();
   }
 
-  /** Writes what the reader accepts now. Returns true if nothing is left. */
+  /** Writes what the reader currently accepts. Returns true if nothing remains. */
   flush(): boolean {
     for (let [line] = this.unwritten; line !== undefined; [line] = this.unwritten) {
       const bytes = this.writeSome(line);
@@ -68,7 +66,7 @@ export class StreamLog {
     return this.unwritten.length === 0;
   }
 
-  /** Returns 0 if the reader does not read. A line for a reader that has ended counts as written. */
+  /** Returns 0 if the reader does not read. A line for a closed reader counts as written. */
   private writeSome(line: Buffer): number {
     try {
       return writeSync(this.fd, line);
@@ -85,7 +83,7 @@ export class StreamLog {
     return false;
   }
 
-  /** The report is a line too. */
+  /** The report is also a line. */
   private reportDropped(): void {
     const lines = this.dropped;
     this.dropped = 0;
@@ -104,15 +102,15 @@ export class StreamLog {
 }
 
 /**
- * A descriptor of the same pipe or terminal that never waits. O_NONBLOCK on the given one would hold for the shell and
- * all its programs too, so the file is opened anew.
+ * A descriptor of the same pipe or terminal that never blocks. Setting O_NONBLOCK on the given one would also affect
+ * the shell and all its programs, so the file is reopened.
  */
 function openWithoutWaits(fd: number): number {
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
   try {
     return openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY);
   } catch {
-    // A socket cannot be opened anew. For it Node sets the flag with this stream, and takes it back at exit.
+    // A socket cannot be reopened. Node sets the flag with this stream, and resets it at exit.
     return process.stderr.fd;
   }
 }

@@ -63,7 +63,7 @@ function impliedByFlags({ maxParallelImagePulls }: GivenConfiguration): GivenCon
   return typeof maxParallelImagePulls === 'number' ? { serializeImagePulls: maxParallelImagePulls < 2 } : {};
 }
 
-/** Fields that a flag without a text leaves as they are. kubelet: component-base/cli/flag IPVar, for addresses */
+/** Fields that a flag with an empty value leaves unchanged. kubelet: component-base/cli/flag IPVar, for addresses */
 const keptByEmptyFlags = new Set(['address', 'healthzBindAddress', 'podLogsDir']);
 
 function flagOptions(): { option: Option; field: ConfigurationField }[] {
@@ -83,7 +83,7 @@ function description(field: ConfigurationField): string {
   return preset === '' ? text : `${text} (default: ${preset})`;
 }
 
-/** The parser of a flag's text, by the type of its field. */
+/** The parser of a flag's value, by the type of its field. */
 function parserOf({ path, kind }: ConfigurationField): (text: string) => unknown {
   const special = specialParsers.get(path);
   if (special) return special;

@@ -2,7 +2,7 @@
 export type ConfigurationFlag = readonly [flags: string, field: string];
 
 /**
- * The kubelet's flags for fields of its configuration, and six of our own: --control-group,
+ * The kubelet's flags for fields of its configuration, and six more: --control-group,
  * --eviction-policy, --max-parallel-image-pulls, --pod-logs-dir, --shutdown-grace-period and
  * --shutdown-grace-period-critical-pods. The kubelet deprecates nearly all of them in favour of the file of --config.
  */

@@ -14,8 +14,8 @@ const loopback = '127.0.0.1';
 
 /**
  * Detects the address of the node. Prefers the interface of the default route, then the first interface that is not a
- * bridge, and IPv4 before IPv6. Returns 127.0.0.1 if there is only loopback. Finds one family only; for both, name the
- * addresses. kubelet: nodestatus/setters.go NodeAddress, apimachinery util/net ChooseHostInterface
+ * bridge, and IPv4 before IPv6. Returns 127.0.0.1 if there is only loopback. Finds only one family; for both, the
+ * addresses must be named. kubelet: nodestatus/setters.go NodeAddress, apimachinery util/net ChooseHostInterface
  */
 export function detectNodeIPs({ interfaces, routes, isBridge }: HostNetwork = hostNetwork()): string[] {
   const routed = defaultRouteInterfaces(routes);
@@ -28,7 +28,7 @@ export function detectNodeIPs({ interfaces, routes, isBridge }: HostNetwork = ho
   return [loopback];
 }
 
-/** Excludes link-local addresses: those of IPv6 have a scope. */
+/** Excludes link-local addresses: in IPv6, these have a scope. */
 const isUsable = ({ address, internal, scopeid = 0 }: NetworkInterfaceInfo): boolean =>
   !internal && scopeid === 0 && !address.startsWith('169.254.');
 

@@ -42,7 +42,7 @@ export function duration(text: string): number {
   throw new InvalidArgumentError('It must be a duration such as 20s or 1m30s.');
 }
 
-/** Parses a duration such as 20s, or a number of seconds, as other tools accept it. */
+/** Parses a duration such as 20s, or a number of seconds, as other tools accept them. */
 export function seconds(text: string): number {
   return duration(/^\d+$/.test(text) ? `${text}s` : text);
 }
@@ -94,7 +94,7 @@ export function numaMemory(text: string): { numaNode: number; limits: Record<str
   });
 }
 
-/** Without the spaces around the parts that `split` leaves out, because the kubelet refuses them. */
+/** Removes the spaces around parts, which `split` keeps and the kubelet refuses. */
 function splitExactly(text: string, separator: string): [string, string] {
   const [name, value, ...more] = text.split(separator);
   if (name !== undefined && value !== undefined && more.length === 0) return [name, value];
@@ -109,7 +109,7 @@ function decimal(text: string): number {
   throw new InvalidArgumentError(`"${text}" is not the number of a NUMA node.`);
 }
 
-/** A type of memory and an amount of it, as Kubernetes writes the amount. */
+/** A type of memory and its amount, as Kubernetes writes amounts. */
 function memoryLimit(text: string): [string, string] {
   const [type, written] = splitExactly(text, '=');
   if (type !== 'memory' && !type.startsWith('hugepages-')) {
@@ -125,7 +125,7 @@ export function modules(text: string): { filePattern: string; verbosity: number 
   return Object.entries(pairs(text)).map(([filePattern, level]) => ({ filePattern, verbosity: wholeNumber(level) }));
 }
 
-/** Combines repeated flags: lists and maps grow, otherwise the last value counts. */
+/** Combines repeated flags: lists and maps grow, for others the last value counts. */
 export function accumulate(earlier: unknown, value: unknown): unknown {
   if (Array.isArray(value))
     return Array.isArray(earlier) ? [...(earlier as unknown[]), ...(value as unknown[])] : value;

@@ -18,7 +18,7 @@ export interface ManifestURLOptions {
   manifestURLHeaders: [name: string, value: string][];
   manifestURLFiles: HTTPCredentialFiles;
   manifestURLTrust: ManifestTrust;
-  /** Files with public keys of cosign for artifacts in registries. */
+  /** Files with cosign public keys for artifacts in registries. */
   manifestURLCosignKeyFiles: string[];
 }
 
@@ -50,8 +50,8 @@ function parseURL(text: string): URL {
   // Without slashes it may be a user with a password.
   const isShown = slashes !== undefined || forms.has(name);
   const message = isShown
-    ? `--manifest-url ${scheme}:${slashes ?? ''}… is no URL of manifests`
-    : '--manifest-url must begin with the scheme of a URL';
+    ? `--manifest-url ${scheme}:${slashes ?? ''}… is not a URL of manifests`
+    : '--manifest-url must start with the scheme of a URL';
   throw new UserError(message, { hint: `${formHint(name)} See docs/use/manifests.md.` });
 }
 
@@ -83,13 +83,13 @@ const isOCI = (url: URL): boolean => parseOCIURL(url) !== undefined;
 
 const isHTTP = ({ protocol }: URL): boolean => /^https?:$/.test(protocol);
 
-/** Without TLS only on this machine. Passwords come from git's credential helpers. */
+/** Without TLS it works only for this machine. Passwords come from git's credential helpers. */
 const isGitURL = (url: URL): boolean =>
   parseGitURL(url) !== undefined && (url.protocol === 'git+https:' || isThisMachine(url.hostname));
 
 const metadataSchemes = ['gce:', 'ec2:', 'azure:', 'openstack:', 'nocloud:'];
 
-/** Only GCE has keys, and only NoCloud a folder. */
+/** Only GCE has keys, and only NoCloud has a folder. */
 function isMetadataURL({ protocol, host, username, port, pathname, search }: URL): boolean {
   if (!metadataSchemes.includes(protocol) || username !== '' || port !== '' || search !== '') return false;
   if (protocol === 'nocloud:') return host === '';
@@ -109,7 +109,7 @@ function refuseFlagsWithoutEffect(urls: readonly URL[], flags: ManifestURLFlags)
 function withoutEffect(flag: string, other: URL, kinds: string): UserError {
   const shown = flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return new UserError(`--${shown} has no effect for ${shownURL(other)}`, {
-    hint: `It is for ${kinds} URLs. Leave it out, or leave out that URL.`,
+    hint: `It is for ${kinds} URLs. Leave out the flag or that URL.`,
   });
 }
 
@@ -141,7 +141,7 @@ function refuseLookAlikes(urls: readonly URL[]): void {
   const twice = shown.find((url, index) => shown.indexOf(url) !== index);
   if (twice === undefined) return;
   throw new UserError(`two --manifest-url are ${twice}`, {
-    hint: 'When they differ in their queries, distinguish them by names at their ends: …#site and …#fleet',
+    hint: 'If they differ in their queries, append a name to each: …#site and …#fleet',
   });
 }
 
@@ -153,7 +153,7 @@ function parseHeader(text: string): [string, string] {
     validateHeaderValue(name, value);
   } catch {
     throw new UserError('--manifest-url-header must be NAME:VALUE', {
-      hint: "Write it in quotes and without a line end, such as 'X-Site: edge1'.",
+      hint: "Write it in quotes on one line, such as 'X-Site: edge1'.",
     });
   }
   return [name, value];
@@ -229,7 +229,7 @@ export function addManifestURLOptions(command: Command): Command {
       collect,
     )
     .option('--manifest-url-header <name:value>', 'header sent to the manifest URLs; repeatable', collect)
-    .option('--manifest-url-ca-file <path>', 'authorities to trust, in place of the well-known ones')
+    .option('--manifest-url-ca-file <path>', 'authorities to trust instead of the well-known ones')
     .option('--manifest-url-cert-file <path>', 'client certificate for the manifest URLs')
     .option('--manifest-url-key-file <path>', 'key of the client certificate')
     .option('--manifest-url-token-file <path>', 'bearer token for the manifest URLs')

@@ -10,8 +10,8 @@ import { addManifestURLOptions } from './manifest-url-options.ts';
 export function addNodeOptions(command: Command): Command {
   addManifestURLOptions(addRuntimeOptions(command))
     .option('--pod-manifest-path <path>', 'file or folder of pod manifests; repeatable', collect)
-    .option('--hostname-override <name>', 'node name, in place of the host name')
-    .option('--node-ip <ip>', 'address of the node; one for each family', list)
+    .option('--hostname-override <name>', 'node name (default: the host name)')
+    .option('--node-ip <ip>', 'address of the node; one per family', list)
     .option('--image-credential-provider-config <path>', 'file that lists the programs for registry credentials')
     .option('--image-credential-provider-bin-dir <path>', 'folder of these programs')
     .option(
@@ -24,23 +24,23 @@ export function addNodeOptions(command: Command): Command {
         .argParser(boolean)
         .env('KUBELET_TS_OFFLINE'),
     )
-    .option('--cert-dir <path>', 'folder of the serving certificate that is made (default: pki in the root-dir)')
+    .option('--cert-dir <path>', 'folder of the generated serving certificate (default: pki in the root-dir)')
     .option('--token-auth-file <path>', 'file of the bearer tokens that the HTTPS API accepts')
     .option('--authorization-policy-file <path>', 'file of the rules for clients of the HTTPS API')
     .option('--node-labels <key=value>', 'additional labels of the node, for nodeSelector and affinity', list)
     .option(
       '--maximum-dead-containers-per-container <n>',
-      'ended instances of each container that stay (default: 1)',
+      'number of exited instances to keep per container (default: 1)',
       integerOf(32),
     )
     .option(
       '--maximum-dead-containers <n>',
-      'ended containers of the node that stay; negative: no limit (default: -1)',
+      'number of exited containers to keep on the node; negative: no limit (default: -1)',
       integerOf(32),
     )
     .option(
       '--minimum-container-ttl-duration <duration>',
-      'ended containers younger than this stay, counted from their creation (default: 0s)',
+      'keep exited containers that are younger than this, counted from their creation (default: 0s)',
       duration,
     );
   return readFlagsAsGo(addFlagsWithoutEffect(addConfigurationFlags(command)));
@@ -51,15 +51,18 @@ export function addLogOptions(command: Command, defaultLevel: string): Command {
   const levels = ['debug', 'info', 'warn', 'error'];
   return command
     .addOption(
-      new Option('--log-format <format>', 'form of the log lines, on stderr (default: text)').choices(['text', 'json']),
+      new Option('--log-format <format>', 'format of the log lines on stderr (default: text)').choices([
+        'text',
+        'json',
+      ]),
     )
     .addOption(
-      new Option('--log-level <level>', `least severe level that is logged (default: ${defaultLevel})`).choices(levels),
+      new Option('--log-level <level>', `least severe level to log (default: ${defaultLevel})`).choices(levels),
     );
 }
 
 /**
- * Parses flags as the kubelet does. The value of a boolean flag is never the next word, so `--seccomp-default pods/`
+ * Parses flags as the kubelet does. The value of a boolean flag is never the next arg, so `--seccomp-default pods/`
  * names a folder. Underscores in a name are dashes. An unknown flag is a `UserError` that suggests the nearest one,
  * even if --help hides it. kubelet: cliflag WordSepNormalizeFunc
  */

@@ -49,7 +49,7 @@ export interface NodeOptions
     >,
     ManifestURLOptions,
     CredentialProviderFlags {
-  /** As it was given, with its defaults. */
+  /** As given, with its defaults. */
   configuration: KubeletConfiguration;
   /** Used if the runtime does not report its own. */
   cgroupDriver: CgroupDriver;
@@ -66,29 +66,29 @@ export interface NodeOptions
   nodeName: string;
   nodeIPs: string[];
   nodeLabels: Record<string, string>;
-  /** Ended containers that stay. */
+  /** Exited containers to keep. */
   containerGC: ContainerGCPolicy;
-  /** Folder of the serving certificate that is made. */
+  /** Folder of the generated serving certificate. */
   certDir: string;
   /** Bearer tokens of the HTTPS API; empty for none. */
   tokenAuthFile: string;
   /** Rules for clients of the HTTPS API; empty for none. */
   authorizationPolicyFile: string;
-  /** True if the user asked for an end at the start of a node with swap. */
+  /** True if the user set failSwapOn, so that a node with swap refuses to start. */
   refusesSwap: boolean;
-  /** False replaces every pod whose manifest changed, as the kubelet does. */
+  /** False to replace every pod whose manifest changed, as the kubelet does. */
   inPlace: boolean;
-  /** True refuses every pull of an image. */
+  /** True to refuse every image pull. */
   offline: boolean;
-  /** True leaves our pods that no manifest declares, instead of stopping them. */
+  /** True to keep our pods that no manifest declares, instead of stopping them. */
   leaveOrphans: boolean;
-  /** True stops our pods that no manifest declares, even if these are all pods. */
+  /** True to stop our pods that no manifest declares, even if none remains. */
   prune: boolean;
-  /** Values that no text may contain. Starts with the credentials of URLs; the engine and the sources add theirs. */
+  /** Values that no output may contain. Starts with the credentials of URLs; the engine and the sources add theirs. */
   secrets: SecretValues;
   /** Problems of the configuration to log. */
   warnings: ManifestProblem[];
-  /** Fields that were set and have no effect here. */
+  /** Fields that were set but have no effect here. */
   unusedFields: { field: string; reason: string }[];
 }
 
@@ -124,7 +124,7 @@ export async function nodeOptions(
   const reading = readConfiguration(flags, layer, guard);
   const { imageCredentialProviderConfig = '', imageCredentialProviderBinDir = '' } = flags;
   const credentialProviders = { imageCredentialProviderConfig, imageCredentialProviderBinDir };
-  // Without a configuration, only those of the flags.
+  // Without a configuration, only the values of the flags.
   const urlOptions = async (): Promise<ManifestURLOptions> =>
     manifestURLOptions({ ...(await reading.then(manifestURLFlags, () => ({}))), ...flags });
   const nodeName = (): string => nodeNameOf(given(flags.hostnameOverride) ?? hostname());
@@ -190,8 +190,8 @@ export async function nodeOptions(
 }
 
 /**
- * A flag that asks for a webhook is an error. Those of a configuration file are the default, and served otherwise.
- * kubelet: cmd/kubelet/app/auth.go BuildAuthn, BuildAuthz
+ * A flag that requests a webhook is an error. In a configuration file it is the default, and clients are served without
+ * it. kubelet: cmd/kubelet/app/auth.go BuildAuthn, BuildAuthz
  */
 function refuseWebhooks({ authentication, authorization }: GivenConfiguration): void {
   const kind = authentication?.webhook?.enabled
@@ -251,11 +251,11 @@ export function nodeNameOf(text: string): string {
   if (name !== '' && message === undefined) return name;
   const problem =
     name === '' ? 'the node has no name' : `the name of the node, ${JSON.stringify(name)}, ${message ?? ''}`;
-  throw new UserError(problem, { hint: 'Set the host name, or give --hostname-override NAME.' });
+  throw new UserError(problem, { hint: 'Set the host name, or use --hostname-override NAME.' });
 }
 
 /**
- * Runs independent checks. Rejects with a `UserError` that has all of their mistakes, and is a `BrokenConfiguration` if
+ * Runs independent checks. Rejects with a `UserError` that lists all their mistakes. It is a `BrokenConfiguration` if
  * one of them is.
  */
 async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
@@ -275,9 +275,8 @@ async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
 }
 
 /**
- * The addresses of the node by `--node-ip`, or else the detected one. A text that is not an address is ignored, with a
- * warning. Throws a `UserError` for more than one of a family. kubelet: component-helpers node/util/ips.go
- * ParseNodeIPArgument
+ * The addresses of the node by `--node-ip`, or else the detected one. Ignores an invalid address with a warning. Throws
+ * a `UserError` for more than one address of a family. kubelet: component-helpers node/util/ips.go ParseNodeIPArgument
  */
 function nodeIPsOf(words: readonly string[]): { nodeIPs: string[]; warnings: ManifestProblem[] } {
   const all = words.map((word) => ({ word, ip: canonicalIP(word.trim()) }));
@@ -297,10 +296,10 @@ function nodeIPsOf(words: readonly string[]): { nodeIPs: string[]; warnings: Man
     .filter(({ ip }) => ip === undefined)
     .map(({ word }) => ({
       origin: '--node-ip',
-      message: `"${word}" is no IP address, and is ignored`,
+      message: `"${word}" is not an IP address and was ignored`,
       severity: 'warning' as const,
     }));
-  // One that stands for all addresses of a family has it detected.
+  // An address that stands for all addresses of a family is replaced by the detected one.
   const nodeIPs = given.filter((ip) => !isUnspecified(ip));
   return { nodeIPs: nodeIPs.length > 0 ? nodeIPs : detectNodeIPs(), warnings };
 }

@@ -33,7 +33,7 @@ export interface NodeConfiguration {
   warnings: ManifestProblem[];
 }
 
-/** For all reads of one process: a file system that hangs is not asked again. */
+/** Shared by all reads of one process: a file system that hangs is not read again. */
 export const newPathGuard = (): PathGuard => new PathGuard({ maxHung: 1 });
 
 /** A configuration file that is wrong or cannot be read. */
@@ -122,11 +122,11 @@ async function sortedEntries(folder: string, paths: PathGuard): Promise<{ name: 
   }
 }
 
-/** With the warnings, because one of them may explain an error. */
+/** Includes the warnings, because one of them may explain an error. */
 function refuseErrors(problems: readonly ManifestProblem[], hasFile: boolean): void {
   const errors = problems.filter(({ severity }) => severity === 'error');
   if (errors.length === 0) return;
-  const message = `the configuration is wrong\n${problems.map(problemText).join('\n')}`;
+  const message = `the configuration is invalid\n${problems.map(problemText).join('\n')}`;
   const isOfFile = hasFile && errors.some(({ origin }) => !origin.startsWith('--'));
   throw isOfFile ? new BrokenConfiguration(message) : new UserError(message);
 }

@@ -15,7 +15,7 @@ export function urlForPath(url: string): ManifestProblem {
   return { origin, message, hint, severity: 'error' };
 }
 
-/** Throws a `UserError` if a path is a URL. The agent would wait for a file of that name. */
+/** Throws a `UserError` if a path is a URL. The agent would wait for a file with that name. */
 export function refuseURLs(paths: readonly string[]): void {
   if (paths.some(isURL)) throw new UserError(message, { hint });
 }

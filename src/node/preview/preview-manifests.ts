@@ -46,7 +46,7 @@ function printed({ pod, requests, files }: PodPreview): object {
   return { pod, requests: printedRequests, files };
 }
 
-/** Replaces the values of a Secret by placeholders, which then also appear in commands. */
+/** Replaces the values of a Secret with placeholders, which then also appear in commands. */
 function withoutSecrets(object: ConfigObject): ConfigObject {
   if (object.kind !== 'Secret') return object;
   const data = [...object.data.keys()].map((key) => [key, Buffer.from(`<${key} of Secret ${object.name}>`)] as const);

@@ -19,7 +19,7 @@ import { VolumeManager } from '../../engine/volumes/volume-manager.ts';
 import { PathGuard } from '../../engine/host/path-guard.ts';
 import { UserError } from '../../errors.ts';
 
-/** The CRI requests of a pod, in order, and the files made for it. */
+/** The CRI requests of a pod, in order, and the files created for it. */
 export interface PodPreview {
   /** `namespace/name` */
   pod: string;
@@ -29,11 +29,11 @@ export interface PodPreview {
 
 export interface PreviewedRequest {
   method: 'RunPodSandbox' | 'PullImage' | 'CreateContainer';
-  /** Condition of the request; absent if it is always made. */
+  /** Condition of the request; absent if it is always sent. */
   when?: string;
-  /** The CRI message. Texts in angle brackets stand for values that are only known at run time. */
+  /** The CRI message. Values in angle brackets are only known at run time. */
   request?: object;
-  /** Message with which the pod waits, if there is no request. */
+  /** The message with which the pod waits, if there is no request. */
   refused?: string;
 }
 
@@ -66,7 +66,9 @@ export async function previewPod(pod: Pod, deps: PreviewDeps): Promise<PodPrevie
   };
 }
 
-/** Empty for the default handler, and for a class that no manifest declares, which is a problem of its own. */
+/**
+ * Empty for the default handler, and for a class that no manifest declares, which is reported as a separate problem.
+ */
 function handlerOf(pod: Pod, { configObjects }: PreviewDeps): { runtimeHandler?: string } {
   const found = configObjects.runtimeClass(pod.spec.runtimeClassName ?? '');
   return found === undefined ? {} : { runtimeHandler: found.handler };
@@ -116,7 +118,7 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
       podIPs,
       envs,
       volumes: volumes.mountPoints(pod),
-      // Assumed, because the runtime is not asked.
+      // Assumed, because the runtime is not queried.
       recursiveReadOnly: { isEnabled: node.featureGates.RecursiveReadOnlyMounts, isSupported: true },
       podDir: podDirs.podDir(pod.metadata.uid),
       clusterDomain,
@@ -186,7 +188,7 @@ async function orRefused<T>(make: () => T | Promise<T>): Promise<{ request?: T; 
 }
 
 /**
- * The resolver file that a runtime makes from a sandbox's DNS settings. containerd: sandbox_run_linux.go
+ * The resolver file that a runtime creates from a sandbox's DNS settings. containerd: sandbox_run_linux.go
  * parseDNSOptions
  */
 function resolvConfText({

@@ -2,8 +2,8 @@ import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 
 /**
- * True if a process has one of these files open for writing. Reads /proc, because Node reports no close of a file.
- * Omits processes that we may not inspect. Never rejects.
+ * True if a process has one of these files open for writing. Reads /proc, because Node does not report when a file is
+ * closed. Skips processes that we may not inspect. Never rejects.
  */
 export async function areOpenForWriting(paths: readonly string[]): Promise<boolean> {
   const names = new Set(paths.map((path) => basename(path)));
@@ -14,7 +14,7 @@ export async function areOpenForWriting(paths: readonly string[]): Promise<boole
     if (!/^\d+$/.test(pid)) continue;
     for (const fd of await namesIn(`/proc/${pid}/fd`)) {
       const open = `/proc/${pid}/fd/${fd}`;
-      // The name first: `stat` would wait for a file system that hangs.
+      // Checks the name first: `stat` would wait for a file system that hangs.
       if (!names.has(basename(await readlink(open).catch(() => '')))) continue;
       if (files.has(await identityOf(open)) && (await isForWriting(pid, fd))) return true;
     }
@@ -22,7 +22,7 @@ export async function areOpenForWriting(paths: readonly string[]): Promise<boole
   return false;
 }
 
-/** Device and inode. Undefined if the file is missing or cannot be looked at. */
+/** Device and inode. Undefined if the file is missing or unreadable. */
 async function identityOf(path: string): Promise<string | undefined> {
   const stats = await stat(path).catch(() => undefined);
   return stats && `${stats.dev}:${stats.ino}`;

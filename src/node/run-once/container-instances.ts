@@ -2,7 +2,7 @@ import type { ContainerState, ContainerStatus } from '../../api/types.ts';
 
 /** One instance of a container. */
 export interface ContainerInstance {
-  /** Undefined if it has not ended. */
+  /** Undefined if it has not exited. */
   end: ContainerState['terminated'];
   /** Its number, from 0. */
   attempt: number;
@@ -12,7 +12,7 @@ export interface ContainerInstance {
 export function firstInstance(status: ContainerStatus): ContainerInstance {
   const { state, lastState, restartCount } = status;
   if (lastState?.terminated === undefined) return lastInstance(status);
-  // A container that waits for its restart counts as the instance that ended.
+  // A container that waits for its restart counts as the instance that exited.
   const hasNext = state?.running !== undefined || state?.terminated !== undefined;
   return { end: lastState.terminated, attempt: hasNext ? restartCount - 1 : restartCount };
 }

@@ -15,24 +15,24 @@ import {
 } from './run-once-outcome.ts';
 
 /**
- * Milliseconds for which a pod must stay Ready to count as Ready, because a container that ends at once is of no use.
+ * Milliseconds that a pod must stay Ready to count as Ready, because a container that exits at once is useless.
  */
 const readySettleMs = 1000;
 
-/** The end of a run. */
+/** When a run stops. */
 export interface RunEnd {
   until: Until;
-  /** The pod or container that alone decides the run. */
+  /** The only pod or container that decides the run. */
   decider: { podUID: string; container: string | undefined } | undefined;
   timeoutMs: number;
-  /** Ends the run early. */
+  /** Stops the run early. */
   signal: AbortSignal;
   clock: Clock;
 }
 
 type View = Pick<EngineView, 'snapshot' | 'subscribe'>;
 
-/** Resolves to the outcomes of the pods by UID: of all that matter, or of those decided in time. */
+/** Resolves to the outcomes of the pods by UID: of all that count, or of those decided in time. */
 export function decideOutcomes(view: View, pods: readonly Pod[], end: RunEnd): Promise<Map<string, PodOutcome>> {
   return new Promise((resolve) => {
     const run = new RunWatch(view, pods, end, () => {
@@ -103,7 +103,7 @@ class RunWatch {
 
   private outcomeOf(uid: string): PodOutcome | undefined {
     const known = this.view.snapshot().pods.find(({ pod }) => pod.metadata.uid === uid);
-    // A pod that waits for the end of another one may still run.
+    // A pod that waits for another one to complete may still run.
     if (known === undefined || waitsForPodEnd(known.rejection)) return undefined;
     const pullFailures = (container: string): number => this.pullFailures.get(`${uid}/${container}`) ?? 0;
     const { until, decider } = this.end;
@@ -128,8 +128,8 @@ class RunWatch {
   }
 
   /**
-   * The pods for which others may still wait. Without a decider the first failure decides. With one, the others do not
-   * count, and a pod that failed may become Ready at its next start.
+   * The pods for which others may still wait. Without a decider, the first failure decides. With one, other failures do
+   * not count, and a failed pod may become Ready after a restart.
    */
   private mayMatter(known: readonly Pod[]): (pod: Pod) => boolean {
     if (this.end.decider === undefined) return ({ metadata }) => !this.outcomes.has(metadata.uid);
@@ -152,7 +152,7 @@ function countPulls(event: KubeletEvent, failures: Map<string, number>): void {
   }
 }
 
-/** Devices may become free when a pod ends, too. */
+/** Devices may also become free when a pod stops. */
 function waitsForPodEnd(rejection: Rejection | undefined): boolean {
   return rejection?.retryOn === 'podEnd' || rejection?.retryOn === 'deviceChange';
 }

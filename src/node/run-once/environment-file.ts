@@ -8,15 +8,15 @@ import { promisify } from 'node:util';
 
 const openDescriptor = promisify(open);
 
-/** Longest content. A device may have no end. */
+/** Longest content. A device may be endless. */
 const maxFileBytes = 1024 * 1024;
 
-/** The environment that lines without a value take it from. */
+/** The environment for lines without a value. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The variables of `--env-file` and `--env`. Of two of one name the last one counts; those of `--env` come last.
- * Rejects if `signal` is aborted first, because the writer of a pipe may never come.
+ * The variables of `--env-file` and `--env`. If a name occurs twice, the last one counts; those of `--env` come last.
+ * Rejects if `signal` is aborted first, because a pipe may never get a writer.
  */
 export async function givenVariables(
   { envFile = [], env = [] }: { envFile?: readonly string[]; env?: readonly string[] },
@@ -29,8 +29,8 @@ export async function givenVariables(
 }
 
 /**
- * A file in the form of `docker run --env-file`: a line is `NAME=VALUE`, with the value as it is, or `NAME` for that of
- * the environment, if it is set. Lines that are empty or begin with `#` are left out.
+ * A file in the format of `docker run --env-file`: a line is `NAME=VALUE`, with the value unchanged, or `NAME` for its
+ * value in the environment, if it is set. Skips lines that are empty or start with `#`.
  */
 async function readEnvironmentFile(
   path: string,
@@ -51,13 +51,13 @@ async function readEnvironmentFile(
     );
 }
 
-/** Returns nothing for a name that the environment does not have. */
+/** Returns nothing for a name that is not set in the environment. */
 function parseVariable(text: string, environment: Environment, place: string): [string, string][] {
   const [name = ''] = text.split('=', 1);
   const problem = checkEnvVarName(name);
   if (problem !== undefined) {
     throw new UserError(`${place}: "${name}" is not the name of a variable: ${problem}`, {
-      hint: 'Write NAME=VALUE, or NAME for the value of the environment.',
+      hint: 'Write NAME=VALUE, or NAME for its value in the environment.',
     });
   }
   const value = name === text ? environment[name] : text.slice(name.length + 1);
@@ -65,8 +65,8 @@ function parseVariable(text: string, environment: Environment, place: string): [
 }
 
 /**
- * The content of a file or a pipe. Rejects with an `AbortError` if `signal` is aborted first. No thread waits for the
- * writer of a pipe, because the process could not end before that thread.
+ * The content of a file or a pipe. Rejects with an `AbortError` if `signal` is aborted first. No thread waits for a
+ * pipe to get a writer, because the process could not exit before that thread.
  */
 async function readFileOrPipe(path: string, signal: AbortSignal): Promise<Buffer> {
   const fd = await openDescriptor(path, constants.O_RDONLY | constants.O_NONBLOCK);

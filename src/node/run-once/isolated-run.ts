@@ -17,15 +17,15 @@ import { tearDownNode } from '../tear-down-node.ts';
 const holderLink = 'holder';
 const runName = /^run-[0-9a-f]{8}$/;
 
-/** A root-dir for one run below that of the node, so that runs side by side share only the runtime and its images. */
+/** A root-dir for one run below that of the node, so that parallel runs share only the runtime and its images. */
 export interface IsolatedRun {
-  /** As those of the node, for pods with names and UIDs of their own. */
+  /** Like those of the node, but pods get separate names and UIDs. */
   options: NodeOptions;
-  /** Deletes the root-dir, once those of runs that were killed are gone. Keeps it if pods are left in it. */
+  /** Deletes the root-dir, after those of killed runs. Keeps it if pods are left in it. */
   close(result: { isEmpty: boolean }): Promise<void>;
 }
 
-/** The options of a node by which its runs are removed. */
+/** The options of a node that the removal of its runs needs. */
 type RemovalOptions = Pick<
   NodeOptions,
   'rootDir' | 'runtimeRootDir' | 'containerRuntimeEndpoint' | 'podLogsDir' | 'cgroupRoot'
@@ -34,7 +34,7 @@ type RemovalOptions = Pick<
 const runsFolder = ({ rootDir }: RemovalOptions): string => join(rootDir, 'runs');
 const lockOf = (runs: string): string => join(runs, '.lock');
 
-/** A run that was killed, and that could not be removed. The next run and the next `down` try it again. */
+/** A killed run that could not be removed. The next run or `down` tries again. */
 interface UnremovedRun {
   name: string;
   reason: string;
@@ -42,16 +42,16 @@ interface UnremovedRun {
   mayRun: boolean;
 }
 
-/** The isolated runs of a node after a removal of those that had ended. */
+/** The isolated runs of a node after the abandoned ones were removed. */
 export interface RunsLeft {
-  /** Names of the runs that are removed. */
+  /** Names of the removed runs. */
   removed: string[];
-  /** Names of the runs that go on. */
+  /** Names of the runs that still run. */
   live: string[];
   failed: UnremovedRun[];
 }
 
-/** Removes the pods and folders of runs that ended without doing so. */
+/** Removes the pods and folders of abandoned runs. */
 export async function removeAbandonedRuns(node: RemovalOptions, logger: Logger): Promise<RunsLeft> {
   const runs = runsFolder(node);
   if ((await runsIn(runs)).length === 0) return { removed: [], live: [], failed: [] };
@@ -65,15 +65,15 @@ export async function removeAbandonedRuns(node: RemovalOptions, logger: Logger):
 }
 
 /**
- * Makes the root-dir of a run, and removes the pods and folders of runs that ended without doing so. Rejects with the
- * signal's reason if it is aborted before.
+ * Creates the root-dir of a run, and removes the pods and folders of abandoned runs. Rejects with the signal's reason
+ * if it is aborted first.
  */
 export async function openIsolatedRun(node: NodeOptions, logger: Logger, signal: AbortSignal): Promise<IsolatedRun> {
   const runs = runsFolder(node);
   const name = `run-${randomBytes(4).toString('hex')}`;
   const rootDir = join(runs, name);
   await makeFolder(runs, 0o750);
-  // Under a lock, so that only one run removes what another one left.
+  // Under a lock, so that only one run removes the leftovers of another.
   const open = async (): Promise<string[]> => {
     const dead = await claimAbandoned(runs);
     await makeFolder(rootDir, 0o750);
@@ -84,7 +84,7 @@ export async function openIsolatedRun(node: NodeOptions, logger: Logger, signal:
   const remove = async (folder: string): Promise<void> => {
     const failure = await removeRun(folder, node, logger);
     if (failure === undefined) return;
-    const message = 'An isolated run could not be removed, the next one tries it again';
+    const message = 'An isolated run could not be removed; the next one tries again';
     logger.warn({ rootDir: folder, err: failure.reason }, message);
   };
   const cleaning = Promise.all(abandoned.map(remove));
@@ -94,7 +94,7 @@ export async function openIsolatedRun(node: NodeOptions, logger: Logger, signal:
       rootDir,
       nodeName: name,
       cgroupRoot: cgroupRootOf(rootDir, node),
-      // The images are those of the node.
+      // Uses the images of the node.
       imageGCHighThresholdPercent: 100,
     },
     close: async ({ isEmpty }) => {
@@ -120,7 +120,7 @@ async function claimAbandoned(runs: string): Promise<string[]> {
   const folders = await runsIn(runs);
   const isDead = await Promise.all(
     folders.map(async (folder) => {
-      // Without a link the process was killed before it made one.
+      // Without a link, the process was killed before it created one.
       const holder = await readlink(join(folder, holderLink)).catch(() => undefined);
       return holder === undefined || !(await isRunning(parseHolder(holder)));
     }),
@@ -130,7 +130,7 @@ async function claimAbandoned(runs: string): Promise<string[]> {
   return dead;
 }
 
-/** Makes this process the holder of a run. */
+/** Makes this process the owner of a run. */
 const claim = (folder: string): Promise<void> => noteHolder(join(folder, holderLink));
 
 /** Removes the pods and the folder of a run of this process. Returns the failure, if there is one. */
@@ -154,7 +154,7 @@ async function removeRun(rootDir: string, node: RemovalOptions, logger: Logger):
       const cgroups = await openCgroupManager(driver, { clock: systemClock, logger });
       await cgroups.removeIfEmpty(qosCgroups(cgroupRoot).root.slice(0, -1));
     }
-    // Under the lock, because the link to this process may go first. A run without it counts as abandoned.
+    // Under the lock, because the link to this process may be removed first. A run without it counts as abandoned.
     await exclusively(lockOf(dirname(rootDir)), systemClock, () => removeTree(rootDir));
     return undefined;
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Container, EnvVar, Pod } from '../../api/types.ts';
 import { defaultImagePullPolicy } from '../../api/values/image-name.ts';
 import { UserError } from '../../errors.ts';
 
-/** Values of the command line that replace those of manifests. */
+/** Values of the command line that replace those in manifests. */
 export interface PodOverrides {
   /** For every container. A variable of the same name in the manifest is replaced. */
   env: ReadonlyMap<string, string>;
@@ -16,7 +16,7 @@ export interface ImageOverride {
   image: string;
 }
 
-/** The pods with these values. Throws a `UserError` for a container that no pod has, and for one that is not clear. */
+/** The pods with these values. Throws a `UserError` for a container that no pod has, and for an ambiguous one. */
 export function overridePods(pods: readonly Pod[], { env, images }: PodOverrides): Pod[] {
   const wanted = new Map(images.map(({ container, image }) => [containerMeant(container, pods), image]));
   const changed = (container: Container): Container => {
@@ -34,7 +34,7 @@ export function overridePods(pods: readonly Pod[], { env, images }: PodOverrides
   });
 }
 
-/** The policy of the manifest, or that of the new image, if the manifest has none or the default. */
+/** The policy of the manifest, or that of the new image if the manifest has none or the default. */
 function pullPolicy({ image = '', imagePullPolicy }: Container, newImage: string): string {
   const wasDefault = imagePullPolicy === undefined || imagePullPolicy === defaultImagePullPolicy(image);
   return wasDefault ? defaultImagePullPolicy(newImage) : imagePullPolicy;
@@ -50,14 +50,14 @@ function containerMeant(name: string | undefined, pods: readonly Pod[]): string 
   if (name === undefined && regular.size === 1 && only !== undefined) return only;
   if (name !== undefined && all.has(name)) return name;
   throw new UserError(
-    name === undefined ? '--set image=… is not clear with several containers' : `--set: no pod has a container ${name}`,
+    name === undefined ? '--set image=… is ambiguous with several containers' : `--set: no pod has a container ${name}`,
     { hint: `Name one: ${[...all].map((container) => `--set ${container}.image=…`).join(', ')}` },
   );
 }
 
 /**
- * References to variables, `$(NAME)`, resolve in order, so that a replaced variable keeps its place. A value of the
- * command line has none: it is passed on as it is.
+ * References to variables, `$(NAME)`, resolve in order, so a replaced variable keeps its position. Values of the
+ * command line have no references: they are passed on unchanged.
  */
 function withVariables(own: readonly EnvVar[], given: PodOverrides['env']): EnvVar[] {
   const env = new Map([...given].map(([name, value]) => [name, value.replaceAll('$', () => '$$')]));

@@ -12,21 +12,21 @@ import { exitCodes, isGood, type PodOutcome, unfinishedState } from './run-once-
 const tail = { maxLines: 20, maxBytes: 16 * 1024 };
 
 /**
- * One container at the end of a run. Of a pod that failed the first end counts, because a run is about one run. Of a
- * pod that went well the last one counts, as a retry may have succeeded.
+ * One container after a run. If the pod failed, its first exit counts, because a run is about one run. If the pod
+ * succeeded, its last exit counts, because a retry may have succeeded.
  */
 export interface ContainerResult {
   name: string;
-  /** Present for a sidecar, which ends with its pod. */
+  /** Present for a sidecar, which stops with its pod. */
   sidecar?: true;
   state: 'ended' | 'running' | 'waiting';
-  /** Absent unless it has ended. */
+  /** Absent unless it has exited. */
   exitCode?: number;
-  /** The reason for its end or for its wait. */
+  /** Why it exited or waits. */
   reason?: string;
   startedAt?: string;
   finishedAt?: string;
-  /** The last log lines, if it failed, or if they were asked for. */
+  /** The last log lines, if it failed or if they were requested. */
   log?: string;
 }
 
@@ -45,7 +45,7 @@ interface ResultRequest {
   allLogs: boolean;
 }
 
-/** The result of a pod with the end of its logs. */
+/** The result of a pod, with its last log lines. */
 export async function podResult(pod: Pod, outcome: PodOutcome, request: ResultRequest): Promise<PodResult> {
   const isOver = outcome.outcome === 'failed' || outcome.outcome === 'timed out';
   const shown = isOver ? outcome.container : undefined;
@@ -103,13 +103,13 @@ function containerResult(
 
 const withReason = (reason: string | undefined): { reason?: string } => (reason === undefined ? {} : { reason });
 
-/** Why pods without an outcome have none. */
+/** Why some pods have no outcome. */
 export interface Cut {
   by: 'decider' | 'timeout' | 'interrupt';
   timeoutMs: number;
 }
 
-/** The outcome of a pod that is not decided when the run is over. */
+/** The outcome of a pod that is undecided when the run stops. */
 export function undecidedOutcome({ by, timeoutMs }: Cut, known: PodSnapshot | undefined): PodOutcome {
   if (by === 'interrupt') return { outcome: 'interrupted', exitCode: exitCodes.interrupted, message: '' };
   if (by === 'decider') return { outcome: 'not waited for', exitCode: 0, message: '' };
@@ -121,8 +121,8 @@ export function undecidedOutcome({ by, timeoutMs }: Cut, known: PodSnapshot | un
 }
 
 /**
- * Exit code of the deciding pod, or of the first one that failed. If these went well, it is that of an interrupt that
- * ended the output, or 1 if a removal failed.
+ * Exit code of the deciding pod, or of the first one that failed. If these succeeded, that of an interrupt that cut off
+ * the output, or 1 if a removal failed.
  */
 export function runExitCode(
   results: readonly PodOutcome[],

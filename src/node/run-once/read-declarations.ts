@@ -28,7 +28,7 @@ export interface DeclaredRequest {
   manifests: readonly string[];
   stdin: AsyncIterable<Uint8Array>;
   overrides: PodOverrides;
-  /** True if a warning about a manifest is an error. */
+  /** True to treat a warning about a manifest as an error. */
   isStrict: boolean;
   logger: Logger;
 }
@@ -64,8 +64,8 @@ export async function readDeclarations(request: DeclaredRequest): Promise<Source
 }
 
 /**
- * A pod that completes gets a new UID in each run. With that of its manifest, a second run would report the result of
- * the first. A pod that serves keeps its UID, so that a second run finds it.
+ * A pod that completes gets a new UID in each run. With the UID of its manifest, a second run would report the result
+ * of the first. A pod that serves keeps its UID, so that a second run finds it.
  */
 function asRun({ source, where, pods, configObjects = [] }: SourceUpdate, changed: (pod: Pod) => Pod): SourceUpdate {
   const ofThisRun = (pod: Pod): Pod =>
@@ -92,12 +92,12 @@ export function fixedSource(update: SourceUpdate): PodSource {
 function refuseNothing(pods: readonly Pod[]): void {
   if (pods.length > 0) return;
   throw new UserError('no manifest declares a pod', {
-    hint: 'Give manifest files or folders, - for stdin, or --manifest-url URL.',
+    hint: 'Name manifest files or folders, - for stdin, or --manifest-url URL.',
     exitCode: brokenManifestExitCode,
   });
 }
 
-/** Throws a `UserError` for mirror pods, which never run and so would never end. */
+/** Throws a `UserError` for mirror pods, which never run and so would never complete. */
 function refuseMirrors(pods: readonly Pod[]): void {
   const mirror = pods.find(isMirrorPod);
   if (mirror === undefined) return;

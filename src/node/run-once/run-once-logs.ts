@@ -19,7 +19,7 @@ import { unlessAborted } from '../../flow/unless-aborted.ts';
 /** Milliseconds to wait for a runtime to write a container's last lines. */
 const lastLinesMs = 5000;
 const lookEveryMs = 20;
-/** Milliseconds in which the reader of our output must take the rest, once the run is cut. */
+/** Milliseconds that the reader of our output has to read the rest, once the run is cut off. */
 const readerMs = 5000;
 
 interface Deps {
@@ -30,7 +30,7 @@ interface Deps {
   stderr: Writable;
   /** True for prefixes in colours, one for each container. */
   isColoured: boolean;
-  /** Changes each line of output. Undefined for output as it is. */
+  /** Changes each line of output. Undefined to leave output unchanged. */
   guard?: ((line: Buffer) => Buffer) | undefined;
   clock: Clock;
 }
@@ -44,7 +44,7 @@ const colours = ['cyan', 'yellow', 'green', 'magenta', 'blue'] as const;
 export class RunOnceLogs {
   /** By pod UID and container name. */
   private readonly followed = new Map<string, FollowedLog>();
-  /** Aborted when the rest of the output is not shown any more. */
+  /** Aborted when the rest of the output is no longer shown. */
   private readonly givenUp = new AbortController();
   private readonly unprefixed: string | undefined;
 
@@ -55,7 +55,7 @@ export class RunOnceLogs {
       ),
     );
     this.unprefixed = main.length === 1 ? main[0] : undefined;
-    // The reader of our output has closed it.
+    // The reader closed our output.
     for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
   }
 
@@ -79,9 +79,9 @@ export class RunOnceLogs {
   }
 
   /**
-   * Resolves when the logs of the ended containers of these pods are complete, a moment after their end, and shown. A
-   * removal of the pods would delete the files that are not read yet. The reader of our output may be slow or stopped,
-   * so `interrupted` ends the wait for it. The time-out ends it `readerMs` later.
+   * Resolves when the logs of the exited containers of these pods are complete and shown. Removing the pods would
+   * delete unread files. The reader of our output may be slow or stopped, so `interrupted` stops the wait for it. The
+   * time-out stops it `readerMs` later.
    */
   async shown(pods: readonly Pod[], { interrupted, timedOut }: CutSignals): Promise<void> {
     const { clock, podLogsDir } = this.deps;
@@ -92,23 +92,23 @@ export class RunOnceLogs {
     );
     while (clock.monotonic() < untilMs && (await areOpenForWriting(paths))) await clock.sleep(lookEveryMs);
     const all = ended.flatMap(({ pod, name }) => this.followed.get(keyOf(pod.metadata.uid, name)) ?? []);
-    // Only the interrupt rejects.
+    // Rejects only on the interrupt.
     await unlessAborted(this.isTaken(finish(all), timedOut), interrupted).catch(() => undefined);
   }
 
   /**
-   * Shows the rest of the logs, up to their sizes now. Resolves to true when it is written. Once the run is `cut`, its
-   * reader has `readerMs` for that. After these nothing more is shown.
+   * Shows the rest of the logs, up to their current sizes. Resolves to true when it is written. Once the run is `cut`,
+   * the reader has `readerMs` for that. After that nothing more is shown.
    */
   async end(cut: AbortSignal): Promise<boolean> {
     const isShown = await this.isTaken(finish([...this.followed.values()]), cut);
     if (isShown) return true;
     this.givenUp.abort(new Error('the output is not read'));
-    this.deps.stderr.write('warning: the output of containers is not shown to its end, because nothing reads it\n');
+    this.deps.stderr.write('warning: the output of containers was cut off, because nothing reads it\n');
     return false;
   }
 
-  /** Resolves to false if `written` is not so within `readerMs` after the abort of `cut`. */
+  /** Resolves to false if `written` does not resolve within `readerMs` after `cut` is aborted. */
   private async isTaken(written: Promise<void>, cut: AbortSignal): Promise<boolean> {
     const late = new AbortController();
     let cancel = (): void => undefined;
@@ -119,7 +119,7 @@ export class RunOnceLogs {
     };
     if (cut.aborted) begin();
     cut.addEventListener('abort', begin, { once: true });
-    // Only the limit rejects.
+    // Rejects only on the limit.
     const isWritten = await unlessAborted(written, late.signal).then(
       () => true,
       () => false,
@@ -176,13 +176,13 @@ export class RunOnceLogs {
   }
 }
 
-/** What cuts a run. */
+/** Signals that cut off a run. */
 export interface CutSignals {
   interrupted: AbortSignal;
   timedOut: AbortSignal;
 }
 
-/** A log that is shown until `lastCall` is aborted. What is in it at that moment is still shown. */
+/** A log that is shown until `lastCall` is aborted. Its content up to that moment is still shown. */
 interface FollowedLog {
   done: Promise<void>;
   lastCall: AbortController;
@@ -193,7 +193,7 @@ async function finish(logs: readonly FollowedLog[]): Promise<void> {
   await Promise.all(logs.map(({ done }) => done));
 }
 
-/** The containers of a pod that ended and do not run again yet, each with its newest instance. */
+/** The exited containers of a pod that do not run again yet, each with its newest instance. */
 function endedContainers(pod: Pod): { pod: Pod; name: string; attempt: number }[] {
   return initAndRegularStatuses(pod.status)
     .filter(({ state, lastState }) => state?.running === undefined && (state?.terminated ?? lastState?.terminated))
@@ -208,7 +208,7 @@ const keyOf = (podUID: string, container: string): string => `${podUID}/${contai
 async function logFiles(folder: string): Promise<string[]> {
   // The folder is deleted, or not created yet.
   const names = await readdir(folder).catch(() => []);
-  // A log has only its rotated files while it is rotated.
+  // During rotation, a log has only its rotated files.
   const logs = new Set(names.flatMap((name) => /^\d+\.log(?=\.|$)/.exec(name)?.[0] ?? []));
   return [...logs].sort((a, b) => Number.parseInt(a) - Number.parseInt(b));
 }

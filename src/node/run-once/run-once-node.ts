@@ -25,27 +25,27 @@ import { type RunEnd, decideOutcomes } from './decide-outcomes.ts';
 
 export interface RunOnceRequest extends Omit<DeclaredRequest, 'overrides'> {
   options: NodeOptions;
-  /** Reads the values that replace those of manifests. The signal ends the start, and so this wait. */
+  /** Reads the values that replace those of manifests. The signal stops the start, and so this wait. */
   overrides: (signal: AbortSignal) => Promise<PodOverrides>;
   until: Until;
-  /** Finds the pod or container that alone decides the run. Undefined if all pods decide. */
+  /** Finds the pod or container that decides the run. Undefined if all pods decide. */
   decider: ((pods: readonly Pod[]) => RunEnd['decider']) | undefined;
   timeoutMs: number;
-  /** Ends the run early. Its reason is the error of a run that has no results then. */
+  /** Stops the run early. Its reason is the error of a run without results. */
   interrupted: AbortSignal;
-  /** Stops and removes the pods at the end. */
+  /** True to stop and remove the pods after the run. */
   remove: boolean;
-  /** True for results with the last log lines of all containers. */
+  /** True to include the last log lines of all containers in the results. */
   allLogs: boolean;
   /** Receive the output of containers live. */
   stdout: Writable;
   stderr: Writable;
   /** True for prefixes of lines in colours. */
   isColoured: boolean;
-  /** Changes each line of output. Undefined for output as it is. */
+  /** Changes each line of output. Undefined to leave output unchanged. */
   guard: ((line: Buffer) => Buffer) | undefined;
   onKubelet: (kubelet: Kubelet) => void;
-  /** Called before the removal of pods that still run. It takes at most `seconds` if they stop in time. */
+  /** Called before pods that still run are removed, which takes at most `seconds` if they stop in time. */
   onStop: (stopping: { pods: readonly Pod[]; seconds: number }) => void;
 }
 
@@ -60,7 +60,7 @@ export interface RunOnceResult {
 
 /**
  * Runs the pods of the manifests until each has an outcome, or until the deciding one has. The time-out and an
- * interrupt also end the start, with a `UserError`.
+ * interrupt also stop the start, with a `UserError`.
  */
 export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   const { options, logger, onKubelet, timeoutMs, interrupted, until } = request;
@@ -71,7 +71,7 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   const cancelTimeout = systemClock.after(timeoutMs, () => {
     const message = `the pods did not run after ${timeoutMs / 1000}s`;
     timedOut.abort(
-      new UserError(message, { exitCode: exitCodes.timedOut, hint: 'Give more time with --timeout DURATION.' }),
+      new UserError(message, { exitCode: exitCodes.timedOut, hint: 'Allow more time with --timeout DURATION.' }),
     );
   });
   const endStart = (): void => {
@@ -128,7 +128,7 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
     return { results, unremoved, exitCode, isLogPrefixed: logs.hasPrefixes };
   });
   return run.finally(cancelTimeout).catch((error: unknown) => {
-    // What ended the start is the reason for its failure.
+    // Whatever stopped the start is the reason for its failure.
     if (stopping.signal.reason === start.reason) start.throwIfAborted();
     throw error;
   });
@@ -137,7 +137,7 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
 function announceStop(known: readonly PodSnapshot[], onStop: RunOnceRequest['onStop']): void {
   const pods = known.filter(({ pod }) => runs(pod)).map(({ pod }) => pod);
   if (pods.length === 0) return;
-  // Each step begins when the one before has ended.
+  // Each step starts when the previous one has finished.
   const steps = computeStopOrder(pods).map((step) => Math.max(...step.map(gracePeriodSeconds)));
   onStop({ pods, seconds: steps.reduce((sum, step) => sum + step, 0) });
 }
@@ -150,5 +150,5 @@ const gracePeriodSeconds = (pod: Pod): number =>
 
 async function failure(running: Promise<void>): Promise<never> {
   await running;
-  throw new UserError('the engine ended before the pods were done');
+  throw new UserError('the engine stopped before the pods were done');
 }

@@ -7,7 +7,7 @@ import { computeStartOrder } from '../../engine/lifecycle/start-order.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 import { firstInstance } from './container-instances.ts';
 
-/** How one pod of a `run-once` ended. */
+/** The outcome of one pod of `run-once`. */
 export interface PodOutcome {
   outcome: 'completed' | 'ready' | 'failed' | 'not started' | 'timed out' | 'interrupted' | 'not waited for';
   exitCode: number;
@@ -18,8 +18,8 @@ export interface PodOutcome {
 }
 
 /**
- * When a pod is done: `completed` when its containers have ended, `ready` also when it is Ready, `auto` as its restart
- * policy says: a pod that always restarts only has to be Ready.
+ * When a pod is done: `completed` when its containers have exited, `ready` also when it is Ready, `auto` by its restart
+ * policy: a pod that always restarts only has to be Ready.
  */
 export const untilWords = ['auto', 'ready', 'completed'] as const;
 export type Until = (typeof untilWords)[number];
@@ -45,8 +45,8 @@ type Waiting = NonNullable<ContainerState['waiting']>;
 export type PullFailures = (containerName: string) => number;
 
 /**
- * The outcome of a pod. Returns undefined while it is not decided. For a pod that always restarts, the first end of its
- * containers counts, because run-once is about one run. `ready` must still last (`run-once-node.ts`).
+ * The outcome of a pod. Returns undefined while it is not decided. For a pod that always restarts, the first exit of
+ * its containers counts, because run-once is about one run. `ready` must still last (`run-once-node.ts`).
  */
 export function podOutcome(
   pod: Pod,
@@ -68,8 +68,7 @@ export function podOutcome(
 }
 
 /**
- * The container that failed first. A sidecar counts only if nothing else failed, because it is stopped when its pod
- * ends.
+ * The container that failed first. A sidecar counts only if nothing else failed, because it is stopped with its pod.
  */
 function firstFailed(pod: Pod): ContainerStatus | undefined {
   const failed = initAndRegularStatuses(pod.status).filter((container) => (firstEnd(container)?.exitCode ?? 0) !== 0);
@@ -79,7 +78,7 @@ function firstFailed(pod: Pod): ContainerStatus | undefined {
   return (others.length > 0 ? others : failed).sort((a, b) => endedAt(a) - endedAt(b))[0];
 }
 
-/** The outcome of one container: its first end, or the reason for which its pod cannot start. */
+/** The outcome of one container: its first exit, or the reason for which its pod cannot start. */
 export function containerOutcome(pod: Pod, container: string, pullFailures?: PullFailures): PodOutcome | undefined {
   const unstarted = unstartedOutcome(pod, pullFailures);
   if (unstarted !== undefined) return unstarted;
@@ -161,7 +160,7 @@ function stateText({ state, ready }: ContainerStatus, restartPolicy: string | un
   return ready ? 'is Ready, others are not' : joined('is not Ready', lastWarning);
 }
 
-/** The failure of the instance before, because a container that is tried again and again may never succeed. */
+/** The failure of the previous instance, because a container that is retried again and again may never succeed. */
 function failureBefore({ lastState }: ContainerStatus): string {
   const { exitCode = 0 } = lastState?.terminated ?? {};
   return exitCode === 0 ? '' : `; it exited with code ${exitCode} before`;
@@ -172,7 +171,7 @@ const joined = (...parts: string[]): string => parts.filter((part) => part !== '
 /** States that give no reason: waiting for other containers, and not waiting. */
 const notYet: readonly unknown[] = [undefined, reasons.podInitializing, reasons.containerCreating];
 
-/** True if nothing is wrong with a pod. */
+/** True if the pod succeeded or did not have to. */
 export const isGood = ({ outcome }: Pick<PodOutcome, 'outcome'>): boolean =>
   outcome === 'completed' || outcome === 'ready' || outcome === 'not waited for';
 
@@ -181,7 +180,7 @@ export function notStarted(message: string): PodOutcome {
 }
 
 /**
- * The undecided pods, if all of them wait for pods that are missing or that ended without becoming Ready, so that
+ * The undecided pods, if all of them wait for pods that are missing or that stopped without becoming Ready, so that
  * nothing more can happen. `known` are all pods with their statuses.
  */
 export function stuckPods(undecided: readonly Pod[], known: readonly Pod[]): Pod[] {
@@ -199,7 +198,7 @@ function failure(container: ContainerStatus | undefined, podMessage: string): Po
   const end = container === undefined ? undefined : firstEnd(container);
   if (container === undefined || end === undefined) return { outcome: 'failed', exitCode: 1, message: podMessage };
   const reason = end.reason === undefined || end.reason === 'Error' ? '' : ` (${end.reason})`;
-  // The reason for the end of the whole pod, such as its deadline, explains more than the exit of a container.
+  // The reason why the whole pod stopped, such as its deadline, explains more than the exit of a container.
   if (podMessage !== '')
     return { outcome: 'failed', exitCode: end.exitCode, message: podMessage, container: container.name };
   return {
@@ -212,7 +211,9 @@ function failure(container: ContainerStatus | undefined, podMessage: string): Po
 
 const firstEnd = (container: ContainerStatus): ContainerState['terminated'] => firstInstance(container).end;
 
-/** Consecutive failures to reach a registry before giving up. Pulls follow at once, after 10 s and after 20 s more. */
+/**
+ * Consecutive failures to reach a registry before giving up. Pulls follow at once, after 10 s and after another 20 s.
+ */
 const maxUnreachable = 3;
 
 /** Messages of registries and runtimes about an image that no retry can pull. */
@@ -225,7 +226,7 @@ const final = [
   /SignatureValidationFailed/,
 ];
 
-/** Messages about a registry that cannot be reached, possibly only for now. */
+/** Messages about a registry that cannot be reached, possibly only temporarily. */
 const unreachable = [
   /no such host|server misbehaving|Temporary failure in name resolution/i,
   /connection refused|connection reset|no route to host|network is unreachable/i,

@@ -6,17 +6,17 @@ import type { EngineSnapshot, EngineView } from '../../engine/view/snapshot.ts';
 type View = Pick<EngineView, 'snapshot' | 'subscribe'>;
 
 /**
- * The engine as one run sees it: without the ends of containers from before the run. A pod that serves keeps its UID,
- * so its first status shows how its containers ended under an earlier agent, or at a reboot.
+ * The engine as one run sees it: without container exits from before the run. A pod that serves keeps its UID, so its
+ * first status shows how its containers exited under an earlier agent, or at a reboot.
  *
  * INVARIANT: no time is compared, because the clock may jump. The engine sets the first status of a pod before it
- * starts a container of it, so all ends in that status are from before.
+ * starts one of its containers, so all exits in that status happened before.
  */
 export class RunView implements View {
   /** By pod UID, then by container name. */
   private readonly before = new Map<string, ReadonlyMap<string, EarlierInstances>>();
 
-  /** Made before the engine has pods, and before anyone subscribes to this view. */
+  /** Created before the engine has pods, and before this view has subscribers. */
   constructor(private readonly engine: View) {
     engine.subscribe((event) => {
       if (event.type === 'PodStatusChanged' && !this.before.has(event.pod.uid)) this.record(event.pod.uid);
@@ -56,11 +56,11 @@ export class RunView implements View {
   }
 }
 
-/** What a run found of a container at its start. */
+/** What a run knows about a container when it starts. */
 interface EarlierInstances {
-  /** Ids of the instances that did not run any more. */
+  /** Ids of the instances that no longer ran. */
   ids: ReadonlySet<string | undefined>;
-  /** The end of an instance that was lost has no id. Up to this restart count it is from before. */
+  /** The exit of a lost instance has no id. Up to this restart count, it happened before the run. */
   lostUpTo: number;
 }
 
@@ -69,12 +69,12 @@ function earlierInstances({ state, lastState, containerID, restartCount }: Conta
   const ids = [lastState?.terminated?.containerID, state?.terminated?.containerID, runs ? undefined : containerID];
   return {
     ids: new Set(ids.filter((id) => id !== undefined)),
-    // The next instance shows that of the one before it.
+    // The next instance shows the exit of the one before it.
     lostUpTo: runs ? restartCount : restartCount + 1,
   };
 }
 
-/** The status without the ends from before. A container that was not started again yet only waits for that. */
+/** The status without the exits from before. A container that was not started again yet is only waiting for that. */
 function statusOfRun(status: ContainerStatus, before: EarlierInstances | undefined): ContainerStatus {
   if (before === undefined) return status;
   const { state, lastState, containerID, restartCount } = status;

@@ -10,7 +10,7 @@ import type { ManifestText } from './manifest-texts.ts';
 /** As in kustomize: api/konfig/general.go RecognizedKustomizationFileNames */
 const kustomizationFiles: readonly string[] = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'];
 
-/** The first one that is installed builds the folder. */
+/** The first installed one builds the folder. */
 const builders = [
   { program: 'kustomize', words: ['build'] },
   { program: 'kubectl', words: ['kustomize'] },
@@ -25,9 +25,9 @@ export async function isKustomization(path: string): Promise<boolean> {
 }
 
 /**
- * Builds a kustomization by `kustomize build`, else by `kubectl kustomize`. Resolves to its manifests, or to the
- * problem that neither is installed, or that the build failed, took longer than two minutes or made too much. Then it
- * is killed with all its child processes, as it is when a signal ends this process.
+ * Builds a kustomization with `kustomize build`, or else with `kubectl kustomize`. Resolves to its manifests, or to the
+ * problem that neither is installed, or that the build failed, took longer than two minutes or printed too much. Then
+ * it is killed with all its child processes, as it is when a signal stops this process.
  */
 export async function buildKustomization(
   folder: string,
@@ -44,12 +44,12 @@ export async function buildKustomization(
   return {
     origin: folder,
     severity: 'error',
-    message: 'the folder is a kustomization, and neither kustomize nor kubectl is installed',
-    hint: 'Install kustomize, or build it elsewhere with kubectl kustomize FOLDER > FILE.yaml and give the file.',
+    message: 'the folder is a kustomization, but neither kustomize nor kubectl is installed',
+    hint: 'Install kustomize, or build it elsewhere with kubectl kustomize FOLDER > FILE.yaml and name that file.',
   };
 }
 
-/** A folder that cannot be read is reported here, because the programs report it in a line of their log. */
+/** A folder that cannot be read is reported here, because the programs report it only in a log line. */
 async function failureOf(
   command: string,
   folder: string,

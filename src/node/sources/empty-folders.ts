@@ -4,7 +4,7 @@ import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { ignoredBecause } from '../../engine/config/file/manifest-paths.ts';
 import { hasCode } from '../../errors.ts';
 
-/** An error for each of these paths that is a folder without a manifest, because its check would check nothing. */
+/** An error for each of these paths that is a folder without a manifest, because validating it would check nothing. */
 export async function emptyFolders(paths: readonly string[]): Promise<ManifestProblem[]> {
   const found = await Promise.all(paths.map((path) => emptyFolder(path)));
   return found.flatMap((problem) => problem ?? []);
@@ -19,7 +19,7 @@ async function emptyFolder(path: string): Promise<ManifestProblem | undefined> {
       : 'Name the folder or the files of the manifests.';
     return { origin: resolve(path), severity: 'error', message: 'no manifest is in this folder', hint };
   } catch (error) {
-    // Files are no folders, and a missing path has an error already.
+    // Files are skipped, and a missing path has an error already.
     if (hasCode(error, 'ENOTDIR', 'ENOENT')) return undefined;
     throw error;
   }

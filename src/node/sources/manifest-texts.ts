@@ -7,13 +7,13 @@ import { readRegularFile } from '../../files/regular-file.ts';
 /** The origin of a manifest from stdin. */
 export const stdinOrigin = '<stdin>';
 
-/** A manifest as it is written. */
+/** A manifest as written. */
 export interface ManifestText {
   origin: string;
   bytes: Uint8Array;
 }
 
-/** Reads the texts of files, of the manifests in folders, and of stdin for `-`. Rejects as the file system does. */
+/** Reads the texts of files, of the manifests in folders, and of stdin for `-`. Rejects with file system errors. */
 export async function manifestTexts(paths: readonly string[], stdin: Uint8Array | undefined): Promise<ManifestText[]> {
   const texts: ManifestText[] = [];
   for (const path of new Set(paths)) {

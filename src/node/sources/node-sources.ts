@@ -27,7 +27,7 @@ import type { NodeOptions } from '../options/node-options.ts';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** The manifest sources that the flags name. `hasApplied`: after them, the manifests that operators applied. */
+/** The manifest sources that the flags name. With `hasApplied`, followed by the manifests that operators applied. */
 export function nodeSources(options: NodeOptions, logger: Logger, { hasApplied = false } = {}): PodSource[] {
   const { nodeName, featureGates, manifestPaths, rootDir } = options;
   const lastGood = new LastGoodManifests({
@@ -64,7 +64,7 @@ export function nodeSources(options: NodeOptions, logger: Logger, { hasApplied =
 interface OriginResources {
   /** Shared by all URLs. */
   largeBodies?: LargeBodies;
-  /** Folder for git repositories. Absent for a command, which may lack the right to write there. */
+  /** Folder for git repositories. Absent for a command, which may not be allowed to write there. */
   workFolder?: string;
 }
 
@@ -143,8 +143,9 @@ export function proxyFor(url: string): string | undefined {
 }
 
 /**
- * The part of the interval, in [0, 1), by which this machine's requests to an origin are moved. It is the same at every
- * start, and spread evenly over the machines of a fleet. Machines of one image may share their id but not their name.
+ * The fraction of the interval, in [0, 1), by which this machine delays its requests to an origin. It is the same at
+ * every start, and spread evenly over the machines of a fleet. Machines from one image may share their id but not their
+ * name.
  */
 function pollPhase(where: string, nodeName: string): number {
   const hash = createHash('sha256').update([machineID(), nodeName, where].join('\n'));
@@ -156,7 +157,7 @@ function machineID(): string {
   try {
     return readFileSync('/etc/machine-id', 'latin1').trim();
   } catch {
-    // The name of the node is enough.
+    // The node name is enough.
     return '';
   }
 }

@@ -31,9 +31,9 @@ export interface ManifestsRequest extends StaticPodNode {
   manifests: readonly string[];
   /** The content of stdin; undefined if stdin was not read. */
   stdin: Uint8Array | undefined;
-  /** Folders with a kustomization, which are built. In `manifests` such a folder is only read. */
+  /** Folders with a kustomization to build. In `manifests`, such a folder is only read. */
   kustomizations?: readonly string[];
-  /** True for problems with the severity `note` too. */
+  /** True to include problems with the severity `note`. */
   withNotes?: boolean;
 }
 
@@ -84,7 +84,7 @@ export function joined(updates: readonly SourceUpdate[]): SourceUpdate & { confi
 }
 
 /**
- * The manifests for a command without an agent: those that it names, else those that `run` with the same flags would
+ * The manifests for a command without an agent: the named ones, or else those that `run` with the same flags would
  * read.
  */
 export function namedManifests(
@@ -106,7 +106,7 @@ export const brokenManifestExitCode = 2;
 export class BrokenManifests extends UserError {
   readonly problems: readonly ManifestProblem[];
 
-  /** `consequence` ends the first line of the message. */
+  /** `consequence` completes the first line of the message. */
   constructor(problems: readonly ManifestProblem[], consequence: string) {
     const list = problems.map((problem) => problemText(problem, systemClock.now())).join('\n');
     super(`broken manifest, ${consequence}\n${list}`, { exitCode: brokenManifestExitCode });
@@ -114,7 +114,7 @@ export class BrokenManifests extends UserError {
   }
 }
 
-/** A warning as the error that it is with --strict. */
+/** Turns a warning into the error that it is with --strict. */
 export const asError = (problem: ManifestProblem): ManifestProblem =>
   problem.severity === 'warning' ? { ...problem, severity: 'error' } : problem;
 
@@ -125,7 +125,7 @@ export function refuseBroken(problems: readonly ManifestProblem[], consequence: 
   throw new BrokenManifests(errors, consequence);
 }
 
-/** Reads stdin, up to one byte more than a manifest may have. A longer text is refused by its length. */
+/** Reads stdin, up to one byte more than a manifest may have. Longer input is refused by its length. */
 export async function readStdin(stdin: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -159,7 +159,7 @@ function startOrderProblems(pods: readonly Pod[], places: readonly DependsOnPosi
 function problemsOf(pod: Pod, pods: readonly Pod[]): Omit<ManifestProblem, 'origin'>[] {
   const cycle = cycleOf(pod, pods);
   if (cycle !== undefined) {
-    const hint = 'None of them would ever start: take one name out.';
+    const hint = 'None of them would ever start. Remove one of the names.';
     return [{ message: cycleText(cycle), hint, severity: 'error' }];
   }
   return dependsOn(pod)

@@ -4,7 +4,7 @@ import { PodClasses } from '../../engine/config-objects/pod-classes.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 
 /**
- * The pods with the values of their classes, as the agent would run them, and the problems with their classes.
+ * The pods with the values of their classes, as the agent would run them, and the problems of their classes.
  * `configured` are the classes of the configuration.
  */
 export function withNodeClasses<Update extends SourceUpdate>(

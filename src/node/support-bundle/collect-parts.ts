@@ -15,13 +15,13 @@ import type { Part } from './redact.ts';
 /** Time limit of each part in milliseconds. */
 const partMs = 30_000;
 
-/** A part that is missing, and why. */
+/** A missing part, and the reason. */
 export interface MissingPart {
   name: string;
   reason: string;
 }
 
-/** Reads all parts of a bundle. A part that cannot be read is missing; the others are there. */
+/** Reads all parts of a bundle. An unreadable part is listed as missing. */
 export async function collectParts(examined: Examined): Promise<{ parts: Part[]; missing: MissingPart[] }> {
   const { options } = examined;
   const { rootDir, manifestPaths, secrets, ...configuration } = options;

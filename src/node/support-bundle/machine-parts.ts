@@ -33,7 +33,7 @@ export async function versionPart(): Promise<Part> {
   return { name: 'versions.json', content: { json: versions } };
 }
 
-/** The ends of the logs of the agent and of the managed containerd, and of the agent's journal. */
+/** The last lines of the logs of the agent and the managed containerd, and of the agent's journal. */
 export async function logParts(rootDir: string): Promise<Part[]> {
   const [agent, containerd, journal] = await Promise.all([
     tailOf(`${rootDir}/kubelet-ts.log`),
@@ -44,7 +44,7 @@ export async function logParts(rootDir: string): Promise<Part[]> {
   return Object.entries(parts).flatMap(([name, text]) => (text === '' ? [] : [{ name, content: { text } }]));
 }
 
-/** Whole lines from the end of a file. Empty if there is none. */
+/** Whole lines from the end of a file. Empty if the file is missing. */
 async function tailOf(path: string, maxBytes = maxLogBytes): Promise<string> {
   const bytes = await readFileTail(path, maxBytes);
   if (bytes === undefined) return '';
@@ -75,7 +75,7 @@ async function readJournal(): Promise<string> {
   return failed ? '' : stdout.slice(-maxLogBytes);
 }
 
-/** The history of pods, read from the disk, because it needs no agent. */
+/** The history of pods, read from the disk, which needs no agent. */
 export async function historyParts(rootDir: string): Promise<Part[]> {
   const folder = historyFolder(rootDir);
   const names = (await listFolder(folder)).filter((name) => name.includes('.jsonl')).sort();
@@ -89,7 +89,7 @@ export async function historyParts(rootDir: string): Promise<Part[]> {
   );
 }
 
-/** Empty for a line that a power cut broke. */
+/** Empty for a line that a power failure truncated. */
 function parsedLine(line: string): unknown[] {
   try {
     return [JSON.parse(line)];
@@ -103,7 +103,7 @@ export async function mountsPart(): Promise<Part> {
   return { name: 'mounts.txt', content: { text: text.slice(0, maxLogBytes) } };
 }
 
-/** Processes in cgroups of pods. Without their arguments, which may contain credentials. */
+/** Processes in cgroups of pods, without their args, which may contain credentials. */
 export async function processesPart(): Promise<Part> {
   const lines: string[] = [];
   for (const pid of (await listPIDs()).slice(0, maxProcesses)) lines.push(...(await processLine(pid)));
@@ -111,7 +111,7 @@ export async function processesPart(): Promise<Part> {
 }
 
 async function processLine(pid: number): Promise<string[]> {
-  // The process may end meanwhile.
+  // The process may exit meanwhile.
   const read = (name: string): Promise<string> => readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => '');
   const cgroup = parseProcessCgroup(await read('cgroup'));
   if (cgroup === undefined || !/kubepods|kubelet-ts/.test(cgroup)) return [];

@@ -10,7 +10,7 @@ import type { Part } from './redact.ts';
 const maxFiles = 500;
 const maxFileBytes = 1024 * 1024;
 
-/** The manifests of these files and folders as JSON. A document that cannot be read is left out. */
+/** The manifests of these files and folders as JSON. Without unreadable documents. */
 export async function manifestParts(paths: readonly string[]): Promise<Part[]> {
   const files = (await Promise.all(paths.map(filesAt))).flat().slice(0, maxFiles);
   return Promise.all(files.map(readPart));
@@ -46,7 +46,7 @@ export async function lastGoodParts(rootDir: string): Promise<Part[]> {
   }));
 }
 
-/** Quotes nothing of a document that cannot be read, because that could be a secret. */
+/** Quotes nothing from an unreadable document, because it could be a secret. */
 function documentsOf(bytes: Uint8Array, origin: string): unknown[] {
   return [...readManifests(bytes, origin)].map((reading) =>
     'document' in reading
@@ -55,5 +55,5 @@ function documentsOf(bytes: Uint8Array, origin: string): unknown[] {
   );
 }
 
-/** Only small integers become numbers. The others stay texts, as they are written. */
+/** Only small integers become numbers. The others stay strings, as written. */
 const numberOf = (text: string): number | string => (Number.isSafeInteger(Number(text)) ? Number(text) : text);

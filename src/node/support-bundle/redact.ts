@@ -13,21 +13,21 @@ export interface Part {
 const credentialName =
   /passw|passphrase|pwd|secret|token|credential|authorization|cookie|(?:api|private|access|encryption|signing|master)[-_]?key/i;
 const nameOfOther = /(?:file|path|dir|name|ref)$/i;
-/** Fields of Secrets and ConfigMaps, of any kind: items of a list have none, and broken manifests a wrong one. */
+/** Fields of Secrets and ConfigMaps, applied to any kind: list items have none, and broken manifests a wrong one. */
 const contentField = /^(?:data|stringData|binaryData)$/i;
 /** Lists of `{name, value}`. */
 const variableLists: readonly string[] = ['env', 'httpHeaders'];
 /** Headers of the configuration and of the flags. */
 const headerFields: readonly string[] = ['staticPodURLHeader', 'manifestURLHeaders'];
-/** Annotations of Kubernetes and of ours have known values, except the copy of a whole manifest. */
+/** Annotations of Kubernetes and kubelet-ts.io have known values, except the one that copies a whole manifest. */
 const knownAnnotation = /^(?:[\w.-]+\.)?(?:kubernetes|kubelet-ts)\.io\/(?!last-applied-configuration$)/;
 /** An argument that the credential follows, such as `--password`. */
 const credentialFlag = /^--?[\w-]*(?:pass|passw(?:or)?d|passphrase|pwd|secret|token|key)$/i;
 
 /**
- * Replaces every value at a place that may hold a secret: of variables, Secrets, ConfigMaps, headers, annotations and
- * fields named like credentials. `hides` receives each of them and returns its replacement. All other texts pass
- * `text`, names too.
+ * Replaces every value at a position that may hold a secret: variables, Secrets, ConfigMaps, headers, annotations and
+ * fields named like credentials. `hides` receives each value and returns its replacement. All other strings, even
+ * names, pass through `text`.
  */
 export class Redaction {
   private readonly text: (text: string) => string;
@@ -63,13 +63,13 @@ export class Redaction {
     return isCredential && field !== '' ? this.hide(field) : this.value(field);
   }
 
-  /** The name of a variable stays, and the reference to its value. */
+  /** Keeps the name of a variable, and the reference to its value. */
   private variable(item: unknown): unknown {
     if (!isObject(item)) return this.hide(item);
     return this.fields(item, (name, field) => (name === 'value' ? this.hide(field) : this.value(field)));
   }
 
-  /** Hides every text and number below a place. Names of fields stay. */
+  /** Hides every string and number below a position. Keeps the names of fields. */
   private hide(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item) => this.hide(item));
     if (isObject(value)) return this.fields(value, (_name, field) => this.hide(field));
@@ -84,8 +84,8 @@ export class Redaction {
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /**
- * Credentials within texts: the password and the query of a URL, and an assignment. All patterns are bounded, because
- * containers write logs and may repeat a beginning for ever.
+ * Credentials within text: the password and the query of a URL, and an assignment. All patterns are bounded, because
+ * containers write logs and may repeat a prefix endlessly.
  */
 const passwordInURL = /:\/\/[^\s/:@"']{0,200}:([^\s/@"']{1,200})@/g;
 const queryOfURL = /:\/\/[^\s?"']{1,400}\?([^\s"'#]{1,400})/g;
@@ -94,14 +94,14 @@ const keyword = String.raw`(?:passw(?:or)?d|passphrase|(?:(?<=[;_-])pwd|pwd(?!=/
 const assigned = String.raw`${keyword}(?:\\?["'])?\s{0,4}[=:]\s{0,4}`;
 /** A credential after its flag, as in a command line. A public key is not a credential. */
 const flagged = String.raw`(?<![\w-])(?!--?[\w-]{0,60}(?:cosign|public)-key\b)--?[\w-]{0,60}(?:pass|passw(?:or)?d|passphrase|pwd|secret|token|key)[ \t]{1,4}`;
-/** A quoted text after its beginning, which may be cut off. The quotes are escaped within a text in JSON. */
+/** Quoted text after its start, which may be cut off. Within a JSON string, the quotes are escaped. */
 const quoted = String.raw`(?<quote>\\?["'])(?!<hidden>\k<quote>)(?<value>(?:(?!\k<quote>)(?:\\.|[^\n\\]))+)`;
 const bare = String.raw`(?!<hidden>|-)(?<value>[^\s"',}\\]+)`;
 const quotedCredential = new RegExp(`(?<before>${assigned}|${flagged})${quoted}`, 'gi');
 const flaggedCredential = new RegExp(`(?<before>${flagged})${bare}`, 'gi');
 const assignment = new RegExp(String.raw`(?<before>${assigned}["']?)(?!<hidden>|\\?["'])(?<value>[^\s"',}]+)`, 'gi');
 
-/** Patterns of credentials in texts with their replacement. */
+/** Patterns of credentials in text, with their replacements. */
 const patterns: readonly [RegExp, string][] = [
   [/-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|$)/g, hidden],
   [/(:\/\/)[^\s/@"']{1,400}@/g, `$1${hidden}@`],
@@ -116,11 +116,11 @@ const patterns: readonly [RegExp, string][] = [
 /** Shorter words match others by chance. */
 const minLength = 4;
 
-/** Shorter numbers match figures of statistics by chance. */
+/** Shorter numbers match statistics by chance. */
 const minDigits = 8;
 
 /**
- * Hides the secrets of these parts in each of them. So a password that one manifest declares is hidden in the log too.
+ * Hides the secrets of these parts in all of them, so that a password from a manifest is hidden in the log too.
  */
 export function partRedaction(parts: readonly Part[], secrets: SecretValues): (part: Part) => string {
   secrets.set('support bundle', secretsIn(parts));
@@ -133,18 +133,18 @@ export function partRedaction(parts: readonly Part[], secrets: SecretValues): (p
 
 function secretsIn(parts: readonly Part[]): Set<string> {
   const values = new Set<string>();
-  const note = (value: string): void => {
+  const addSecret = (value: string): void => {
     if (/^[\d.]*$/.test(value) && value.length < minDigits) return;
     // The second word of `Bearer …` is repeated elsewhere.
     for (const form of [value, value.replace(/^(?:Bearer|Basic) /i, ''), decodedText(value)]) values.add(form);
   };
   const redaction = new Redaction({
     text: (text) => {
-      for (const value of credentialsIn(text)) note(value);
+      for (const value of credentialsIn(text)) addSecret(value);
       return text;
     },
     hides: (value) => {
-      note(value);
+      addSecret(value);
       // The copy of a manifest in an annotation.
       if (value.startsWith('{')) redaction.value(parsed(value));
       return hidden;
@@ -163,7 +163,7 @@ function credentialsIn(text: string): string[] {
   return [...found(passwordInURL), ...queries, ...named.filter(({ length }) => length >= minLength)];
 }
 
-/** Data of a Secret are in base64, and a program prints the decoded value. Returns any other text as it is. */
+/** Decodes Secret data, because programs print the decoded value. Returns any other text unchanged. */
 function decodedText(value: string): string {
   const decoded = Buffer.from(value, 'base64');
   return decoded.toString('base64') === value.trim() ? decoded.toString('utf8') : value;
@@ -173,7 +173,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON, so it is hidden as a whole.
+    // Not JSON, so the whole text is hidden.
     return undefined;
   }
 }

@@ -9,13 +9,13 @@ import { type Part, partRedaction } from './redact.ts';
 const maxPartBytes = 4 * 1024 * 1024;
 const maxBundleBytes = 32 * 1024 * 1024;
 
-/** Reads everything that helps to find a fault of this node, without secrets, as a tar.gz. */
+/** Reads everything that helps to diagnose this node, without secrets, as a tar.gz. */
 export async function supportBundle(examined: Examined): Promise<Buffer> {
   const { parts, missing } = await collectParts(examined);
   return bundleOf(parts, missing, examined.options.secrets);
 }
 
-/** The archive of these parts without secrets. `contents.json` lists the parts that are missing or were cut. */
+/** The archive of these parts without secrets. `contents.json` lists the missing and the truncated parts. */
 export async function bundleOf(parts: readonly Part[], missing: MissingPart[], secrets: SecretValues): Promise<Buffer> {
   const files: { name: string; bytes: Buffer }[] = [];
   const cut: { name: string; bytes: number; keptBytes: number }[] = [];

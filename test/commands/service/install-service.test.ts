@@ -69,7 +69,7 @@ test.each([
   ],
   [
     ['/srv/pods', '--max-pods', '-5'],
-    expect.stringContaining('the configuration is wrong\n--max-pods: error: ') as string,
+    expect.stringContaining('the configuration is invalid\n--max-pods: error: ') as string,
     undefined,
   ],
   [

@@ -40,7 +40,7 @@ describe('what becomes of a pod', () => {
     const current = [running(pod('old', '1')), running(pod('same', '2')), running(pod('url', '3'), { source: 'http' })];
     expect(podsOf(current, { pods: [pod('same', '2'), pod('new', '4')] })).toBe(
       [
-        '+ start    default/new (no pod of this name runs)',
+        '+ start    default/new (no pod with this name runs)',
         '- stop     default/old (no manifest declares it)',
         '= stay     default/same',
         '= stay     default/url (a URL declares it)',
@@ -51,7 +51,7 @@ describe('what becomes of a pod', () => {
   });
 
   const stops = 'stop (no manifest declares it)';
-  const stays = 'stay (no manifest declares it; it stops at a start with --prune)';
+  const stays = 'stay (no manifest declares it; only a start with --prune stops it)';
   test.each<[what: string, current: CurrentPod[], desired: Desired, of: string[]]>([
     ['the agent keeps it', [running(pod('old', '1'), { undeclared: 'kept' })], {}, [`old ${stays}`]],
     ['the agent runs', [running(pod('old', '1'))], {}, [`old ${stops}`]],
@@ -59,7 +59,7 @@ describe('what becomes of a pod', () => {
       'no agent runs and a start would stop all',
       [running(pod('old', '1'), { isLeftRunning: true }), running(pod('done', '2'))],
       { pods: [pod('new', '3')] },
-      [`done ${stays}`, 'new start (no pod of this name runs)', `old ${stays}`],
+      [`done ${stays}`, 'new start (no pod with this name runs)', `old ${stays}`],
     ],
     [
       'no agent runs and some pod is declared',
@@ -192,7 +192,7 @@ describe('what becomes of a pod', () => {
   test('all of it restarts when it ended', () => {
     const ended = { ...pod('web', '1', image('1')), status: { phase: 'Failed' } };
     expect(podsOf([running(ended)], { pods: [pod('web', '2', image('2'))], derivedUIDs })).toContain(
-      '~ restart  default/web (replaces the pod: it has ended)',
+      '~ restart  default/web (replaces the pod: it has completed)',
     );
   });
 
@@ -353,7 +353,7 @@ describe('what becomes of ConfigMaps and Secrets', () => {
 test('is coloured on a terminal', () => {
   const result = nodeDiff({ pods: [running(pod('old', '1'))] }, { pods: [pod('new', '2')] });
   expect(nodeDiffText(result, true).split('\n').slice(0, 2)).toEqual([
-    '\u001b[32m+ start    default/new (no pod of this name runs)\u001b[39m',
+    '\u001b[32m+ start    default/new (no pod with this name runs)\u001b[39m',
     '\u001b[31m- stop     default/old (no manifest declares it)\u001b[39m',
   ]);
 });

@@ -60,8 +60,8 @@ const plugins = 'Install it with: apt-get install containernetworking-plugins';
 
 test('each error of a configuration is a finding of one line', () => {
   const errors = ['/a.yaml:3:10: error: maxPods: wrong', '/b.conf:1:1: error: apiVersion: missing'];
-  const message = ['the configuration is wrong', ...errors].join('\n');
-  const fix = 'Correct the file, and look again: kubelet-ts doctor --config FILE';
+  const message = ['the configuration is invalid', ...errors].join('\n');
+  const fix = 'Correct the file, then check again: kubelet-ts doctor --config FILE';
   expect(complaints({ configuration: { warnings: [], error: { message } } })).toEqual(
     errors.map((error) => `configuration problem: ${error} -> ${fix}`),
   );
@@ -75,7 +75,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   [
     'no root',
     { rights: { value: { uid: 1000, capabilities: 0n } } },
-    ['rights warning: user 1000 is not root, so some facts are not seen -> sudo kubelet-ts doctor'],
+    ['rights warning: user 1000 is not root, so some checks are skipped -> sudo kubelet-ts doctor'],
   ],
   [
     'root without rights',
@@ -86,14 +86,14 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     'root that cannot raise limits',
     { rights: { value: { uid: 0, capabilities: (1n << 41n) - 1n - (1n << 24n) } } },
     [
-      'rights warning: root lacks CAP_SYS_RESOURCE: pods cannot get everything that they ask for -> Add CAP_SYS_RESOURCE to the container.',
+      'rights warning: root lacks CAP_SYS_RESOURCE: some pods cannot get what they request -> Add CAP_SYS_RESOURCE to the container.',
     ],
   ],
   [
     'a broken configuration',
     { configuration: { error: { message: 'kubelet.yaml:1:1: error: maxPods' }, warnings: [] } },
     [
-      'configuration problem: kubelet.yaml:1:1: error: maxPods -> Correct the file, and look again: kubelet-ts doctor --config FILE',
+      'configuration problem: kubelet.yaml:1:1: error: maxPods -> Correct the file, then check again: kubelet-ts doctor --config FILE',
     ],
   ],
   [
@@ -124,7 +124,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     'few inotify instances',
     kernel({ sysctls: { 'fs.inotify.max_user_instances': '8' } }),
     [
-      'kernel warning: fs.inotify.max_user_instances is 8, so changes of files may not be noticed -> sysctl -w fs.inotify.max_user_instances=512',
+      'kernel warning: fs.inotify.max_user_instances is 8, so file changes may go unnoticed -> sysctl -w fs.inotify.max_user_instances=512',
     ],
   ],
   [
@@ -143,7 +143,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     'read-only cgroups',
     cgroups({ isWritable: false }),
     [
-      'cgroups problem: /sys/fs/cgroup is read-only, so no pod gets a cgroup -> In a container: run it with --privileged. Else: mount -o remount,rw /sys/fs/cgroup',
+      'cgroups problem: /sys/fs/cgroup is read-only, so no pod gets a cgroup -> In a container: run it with --privileged. Otherwise: mount -o remount,rw /sys/fs/cgroup',
     ],
   ],
   [
@@ -166,7 +166,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   [
     'a runtime that hangs',
     { runtime: { value: { ...managed, answer: { message: 'Version: deadline exceeded' } } } },
-    ['runtime problem: Version: deadline exceeded -> Look at the log of the runtime: journalctl -u containerd'],
+    ['runtime problem: Version: deadline exceeded -> Read the log of the runtime: journalctl -u containerd'],
   ],
   [
     'a runtime that is not ready',
@@ -184,7 +184,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     'the driver systemd without systemd',
     answer({ cgroupDriver: 'systemd', hasSystemd: false }),
     [
-      'runtime problem: the cgroup driver of the runtime is systemd, and no systemd runs here -> Set SystemdCgroup = false in /etc/containerd/config.toml, and restart containerd.',
+      'runtime problem: the cgroup driver of the runtime is systemd, but systemd does not run here -> Set SystemdCgroup = false in /etc/containerd/config.toml, then restart containerd.',
     ],
   ],
   [
@@ -232,7 +232,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     'name servers on loopback alone',
     network({ resolvers: { host: loopback, ownNetwork: loopback } }),
     [
-      'dns warning: the name servers 127.0.0.53 are on loopback, where pods with a network do not reach them -> Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE',
+      'dns warning: the name servers 127.0.0.53 are loopback addresses, which pods with their own network cannot reach -> Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE',
     ],
   ],
   [
@@ -293,7 +293,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
       },
     },
     [
-      'firewall warning: iptables is not installed (/sbin/nft is there, and the CNI plugins need iptables): pods cannot reach other machines, and hostPort does not work -> Install the package iptables of this distribution.',
+      'firewall warning: iptables is not installed (/sbin/nft is installed, but the CNI plugins need iptables): pods cannot reach other machines, and hostPort does not work -> Install the package iptables of this distribution.',
     ],
   ],
   [
@@ -329,12 +329,12 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   [
     'swap that is not wanted',
     { ...memory({ swaps: swap }), ...settings({ refusesSwap: true }) },
-    ['swap problem: /dev/sda2 is on, and failSwapOn is set: run refuses to start -> swapoff /dev/sda2'],
+    ['swap problem: /dev/sda2 is on and failSwapOn is set: run refuses to start -> swapoff /dev/sda2'],
   ],
   [
     'swap without a limit',
     memory({ swaps: swap, hasSwapController: false }),
-    ['swap warning: /dev/sda2 is on, and the kernel cannot keep pods out of it -> swapoff /dev/sda2'],
+    ['swap warning: /dev/sda2 is on, and the kernel cannot prevent pods from using it -> swapoff /dev/sda2'],
   ],
   [
     'a clock without a battery',
@@ -347,7 +347,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     'a clock that was set',
     { clock: { value: { now: Date.UTC(2026, 5, 1), builtAt: 0, stepsMs: [5000, -3_600_000] } } },
     [
-      'clock warning: was set 2 times since the boot, at last by -3600 s -> timedatectl timesync-status; chronyc tracking',
+      'clock warning: was set 2 times since the boot, most recently by -3600 s -> timedatectl timesync-status; chronyc tracking',
     ],
   ],
   [
@@ -379,7 +379,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     'a port in use',
     { ports: [{ value: { port: 10248, flag: '--healthz-port', holder: { pid: 7, command: 'kubelet' } } }] },
     [
-      'ports problem: 10248 is taken by kubelet (pid 7) -> End that program, or choose another port: kubelet-ts run --healthz-port PORT',
+      'ports problem: 10248 is used by kubelet (pid 7) -> Stop that program, or choose another port: kubelet-ts run --healthz-port PORT',
     ],
   ],
   [
@@ -409,20 +409,20 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     'pods without a manifest',
     { agents: { value: { own: { pid: 7 }, others: [], undeclaredPods: 2 } } },
     [
-      'agent warning: 2 pods of this root-dir run on without a manifest -> Run the manifests that declare them, or: kubelet-ts run MANIFESTS --prune',
+      'agent warning: 2 pods of this root-dir run without a manifest -> Run the manifests that declare them, or: kubelet-ts run MANIFESTS --prune',
     ],
   ],
   [
     'a second kubelet',
     { agents: { value: { others: [{ pid: 9 }] } } },
     [
-      'agent problem: kubelet (pid 9) runs on this machine too, and may remove the pods of the other -> systemctl disable --now kubelet',
+      'agent problem: kubelet (pid 9) also runs on this machine, and may remove the pods of kubelet-ts -> systemctl disable --now kubelet',
     ],
   ],
   [
     'a second kubelet on another runtime',
     { agents: { value: { others: [{ pid: 9 }] } }, runtime: { value: managed } },
-    ['agent warning: kubelet (pid 9) runs on this machine too -> systemctl disable --now kubelet'],
+    ['agent warning: kubelet (pid 9) also runs on this machine -> systemctl disable --now kubelet'],
   ],
   [
     'a registry that asks for a password',

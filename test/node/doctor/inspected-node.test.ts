@@ -20,7 +20,7 @@ test('with a wrong configuration the node has the defaults, at its place', async
     ports: [options.readOnlyPort, options.healthzPort],
     place: [options.rootDir, options.manifestPaths],
   }).toEqual({
-    message: `the configuration is wrong\n${config}:3:10`,
+    message: `the configuration is invalid\n${config}:3:10`,
     ports: [defaults.readOnlyPort, defaults.healthzPort],
     place: [place.rootDir, defaults.manifestPaths],
   });

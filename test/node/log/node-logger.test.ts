@@ -20,7 +20,7 @@ test('the log starts with the version, and names fields and feature gates that a
   expect(first.split(' INFO: ')[1]).toBe(
     `Starting kubelet-ts {"version":"${programVersion}","kubernetesVersion":"${referenceVersion}"}`,
   );
-  expect(line).toMatch(/ INFO: Fields of the configuration are set and without effect here \{"fields":\{/);
+  expect(line).toMatch(/ INFO: Some configuration fields are set but have no effect here \{"fields":\{/);
   expect(line).toContain('"rotateCertificates":"needs an API server"');
   expect(line).toContain('featureGates[RotateKubeletServerCertificate]');
 });

@@ -123,7 +123,7 @@ test.each([
   [
     ['--manifest-url-header', 'A'],
     '--manifest-url-header must be NAME:VALUE',
-    "Write it in quotes and without a line end, such as 'X-Site: edge1'.",
+    "Write it in quotes on one line, such as 'X-Site: edge1'.",
   ],
   [
     ['--manifest-url-cert-file', '/cert.pem'],
@@ -152,23 +152,23 @@ const begins =
   'such as https://box.example/pods.yaml.';
 
 test.each([
-  ['ftp://me:s3cret@box.example/pods.yaml?key=s3cret', 'ftp://… is no URL of manifests', begins],
+  ['ftp://me:s3cret@box.example/pods.yaml?key=s3cret', 'ftp://… is not a URL of manifests', begins],
   ['box.example/pods.yaml', 'must begin with the scheme of a URL', begins],
-  ['https://me:s3/cret@box.example/a', 'https://… is no URL of manifests', 'Its form is https://HOST/PATH.'],
-  ['oci://registry.example', 'oci://… is no URL of manifests', 'Its form is oci://REGISTRY/REPOSITORY:TAG.'],
-  ['ec2://x', 'ec2://… is no URL of manifests', 'Its form is ec2://.'],
-  ['gce:x', 'gce:… is no URL of manifests', 'Its form is gce://KEY.'],
+  ['https://me:s3/cret@box.example/a', 'https://… is not a URL of manifests', 'Its form is https://HOST/PATH.'],
+  ['oci://registry.example', 'oci://… is not a URL of manifests', 'Its form is oci://REGISTRY/REPOSITORY:TAG.'],
+  ['ec2://x', 'ec2://… is not a URL of manifests', 'Its form is ec2://.'],
+  ['gce:x', 'gce:… is not a URL of manifests', 'Its form is gce://KEY.'],
   ['me:s3cret@box.example/pods.yaml', 'must begin with the scheme of a URL', begins],
-  ['gce://a b', 'gce://… is no URL of manifests', 'Its form is gce://KEY.'],
-  ['nocloud://host/x', 'nocloud://… is no URL of manifests', 'Its form is nocloud:///FOLDER.'],
+  ['gce://a b', 'gce://… is not a URL of manifests', 'Its form is gce://KEY.'],
+  ['nocloud://host/x', 'nocloud://… is not a URL of manifests', 'Its form is nocloud:///FOLDER.'],
   [
     'git+https://host',
-    'git+https://… is no URL of manifests',
+    'git+https://… is not a URL of manifests',
     'Its form is git+https://HOST/REPOSITORY//PATH?ref=REF.',
   ],
   [
     'git+http://git.example/fleet.git//a',
-    'git+http://… is no URL of manifests',
+    'git+http://… is not a URL of manifests',
     'Its form is git+https://HOST/REPOSITORY//PATH?ref=REF. Without TLS it is for this machine alone.',
   ],
 ])('the wrong URL %s is answered with the form that works', (text, message, hint) => {

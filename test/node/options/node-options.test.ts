@@ -294,7 +294,7 @@ describe('a flag', () => {
     ['--sync-frequency=0', 'syncFrequency: 0s must be positive'],
   ])('of zero is not as though it were absent: %s', async (flag, problem) => {
     const [name = ''] = flag.split('=');
-    const message = `the configuration is wrong\n${name}: error: ${problem}`;
+    const message = `the configuration is invalid\n${name}: error: ${problem}`;
     await expect(optionsOf(flag)).rejects.toThrow(new UserError(message));
   });
 
@@ -518,7 +518,7 @@ describe('a configuration file', () => {
     await mkdir(folder);
     await writeFile(join(folder, 'a.conf'), 'kind: KubeletConfiguration\n');
     await expect(optionsOf('--config', file, '--config-dir', folder)).rejects.toThrow(
-      'the configuration is wrong\n' +
+      'the configuration is invalid\n' +
         `${file}:3:10: error: maxPods: Expected an integer, found the string "many"\n` +
         `${folder}/a.conf:1:1: error: apiVersion: apiVersion is missing ` +
         '(A configuration starts with "apiVersion: kubelet.config.k8s.io/v1beta1" and "kind: KubeletConfiguration".)',
@@ -532,10 +532,10 @@ describe('a configuration file', () => {
     expect(refusal).toBeInstanceOf(BrokenConfiguration);
     expect([refusal.message.split('\n').map((line) => line.split(/: |, | \(/)[0]), refusal.hint]).toEqual([
       [
-        'the configuration is wrong',
+        'the configuration is invalid',
         `${file}:3:1`,
         `${file}:4:10`,
-        '--manifest-url ftp://… is no URL of manifests',
+        '--manifest-url ftp://… is not a URL of manifests',
         'the name of the node',
         '--node-labels',
       ],
@@ -545,7 +545,7 @@ describe('a configuration file', () => {
 
   test('is refused as before when one thing alone is wrong', async () => {
     await expect(optionsOf('--hostname-override', 'a b')).rejects.toMatchObject({
-      hint: 'Set the host name, or give --hostname-override NAME.',
+      hint: 'Set the host name, or use --hostname-override NAME.',
     });
   });
 
@@ -646,7 +646,7 @@ test('a text of --node-ip that is no address is ignored, with a warning', async 
   const { nodeIPs, warnings } = await optionsOf('--node-ip', 'hello');
   expect(nodeIPs).toEqual((await optionsOf()).nodeIPs);
   expect(warnings).toEqual([
-    { origin: '--node-ip', message: '"hello" is no IP address, and is ignored', severity: 'warning' },
+    { origin: '--node-ip', message: '"hello" is not an IP address and was ignored', severity: 'warning' },
   ]);
 });
 

@@ -50,7 +50,7 @@ test('a container that no pod has is refused, and one is asked for if there are 
     '--set: no pod has a container x',
   );
   expect(() => overridePods([pod, other], { env: none, images: [{ container: undefined, image: 'c' }] })).toThrow(
-    '--set image=… is not clear with several containers',
+    '--set image=… is ambiguous with several containers',
   );
 });
 

@@ -185,9 +185,7 @@ test('a run that is cut gives a reader that does not read five seconds', async (
   cut.abort();
   expect(await doneAtLimit(clock, isShown)).toEqual(['not yet', false]);
   stderr.end();
-  expect(await text(stderr)).toBe(
-    'warning: the output of containers is not shown to its end, because nothing reads it\n',
-  );
+  expect(await text(stderr)).toBe('warning: the output of containers was cut off, because nothing reads it\n');
 });
 
 test('a run that is cut shows the rest to a reader that reads', async () => {

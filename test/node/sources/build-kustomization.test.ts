@@ -74,7 +74,7 @@ test('a folder that is missing is no failure of the build', async () => {
 });
 
 test.each([
-  [undefined, 'the folder is a kustomization, and neither kustomize nor kubectl is installed'],
+  [undefined, 'the folder is a kustomization, but neither kustomize nor kubectl is installed'],
   ['echo making; echo "Error: no base" >&2; exit 1', 'kustomize build failed: Error: no base'],
   ['exit 3', 'kustomize build failed: it ended with exit code 3'],
   ['kill -9 $$', 'kustomize build failed: it was ended by SIGKILL'],
@@ -83,7 +83,7 @@ test.each([
   if (script !== undefined) await install('kustomize', script);
   const hint =
     script === undefined
-      ? 'Install kustomize, or build it elsewhere with kubectl kustomize FOLDER > FILE.yaml and give the file.'
+      ? 'Install kustomize, or build it elsewhere with kubectl kustomize FOLDER > FILE.yaml and name that file.'
       : `Correct the kustomization until this works: kustomize build ${bin}`;
   expect(await build(bin)).toEqual({ origin: bin, severity: 'error', message, hint });
 });

@@ -51,9 +51,9 @@ test('pods of several files that wait for each other are errors where each says 
       }),
     }),
   ).toEqual([
-    `a.yaml 4 61 error ${field} default/a waits for default/b, which waits for default/c, which waits for default/a None of them would ever start: take one name out.`,
-    `b.yaml 13 35 error spec.template.${field} default/b waits for default/c, which waits for default/a, which waits for default/b None of them would ever start: take one name out.`,
-    `c.json 1 98 error ${field} default/c waits for default/a, which waits for default/b, which waits for default/c None of them would ever start: take one name out.`,
+    `a.yaml 4 61 error ${field} default/a waits for default/b, which waits for default/c, which waits for default/a None of them would ever start. Remove one of the names.`,
+    `b.yaml 13 35 error spec.template.${field} default/b waits for default/c, which waits for default/a, which waits for default/b None of them would ever start. Remove one of the names.`,
+    `c.json 1 98 error ${field} default/c waits for default/a, which waits for default/b, which waits for default/c None of them would ever start. Remove one of the names.`,
   ]);
 });
 

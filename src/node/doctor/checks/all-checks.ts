@@ -26,7 +26,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
   registry: checkRegistry,
 };
 
-/** The findings of all checks in these facts. */
+/** The findings of all checks on these facts. */
 export function generateFindings(facts: Facts): Finding[] {
   return Object.entries(checks).flatMap(([check, judge]) => judge(facts).map((verdict) => ({ check, ...verdict })));
 }

@@ -10,7 +10,7 @@ export function checkClock({ clock }: Facts): Verdict[] {
     }
     const last = stepsMs.at(-1);
     if (last === undefined) return [ok(formatTime(now))];
-    const evidence = `was set ${stepsMs.length} times since the boot, at last by ${(last / 1000).toFixed(0)} s`;
+    const evidence = `was set ${stepsMs.length} times since the boot, most recently by ${(last / 1000).toFixed(0)} s`;
     return [warning(evidence, 'timedatectl timesync-status; chronyc tracking')];
   });
 }
@@ -44,7 +44,7 @@ function judgeMissing(what: PathFacts['what'], path: string): Verdict[] {
     const fix = /\.(?:ya?ml|json)$/.test(path) ? `Write ${path}, or correct the path.` : `mkdir -p ${path}`;
     return [warning(`manifests ${path} are missing`, fix)];
   }
-  return what === 'root-dir' ? [ok(`root-dir ${path} is made by kubelet-ts run`)] : [];
+  return what === 'root-dir' ? [ok(`root-dir ${path} is created by kubelet-ts run`)] : [];
 }
 
 export function checkPorts({ ports, agents }: Facts): Verdict[] {
@@ -62,8 +62,8 @@ function judgePort(
   if (holder.pid !== undefined && holder.pid === ownPID) return [ok(`${port} is used by this agent`)];
   const rootDir = others.find(({ pid }) => pid === holder.pid)?.rootDir;
   const command = rootDir === undefined ? holder.command : `the kubelet-ts of ${rootDir}`;
-  const evidence = `${port} is taken by ${command}${holder.pid === undefined ? '' : ` (pid ${holder.pid})`}`;
-  return [problem(evidence, `End that program, or choose another port: kubelet-ts run ${flag} PORT`)];
+  const evidence = `${port} is used by ${command}${holder.pid === undefined ? '' : ` (pid ${holder.pid})`}`;
+  return [problem(evidence, `Stop that program, or choose another port: kubelet-ts run ${flag} PORT`)];
 }
 
 export function checkAgents({ agents, runtime }: Facts): Verdict[] {
@@ -78,7 +78,7 @@ export function checkAgents({ agents, runtime }: Facts): Verdict[] {
 function judgeUndeclared(count: number): Verdict {
   const what = count === 1 ? '1 pod of this root-dir runs' : `${count} pods of this root-dir run`;
   return warning(
-    `${what} on without a manifest`,
+    `${what} without a manifest`,
     'Run the manifests that declare them, or: kubelet-ts run MANIFESTS --prune',
   );
 }
@@ -103,7 +103,7 @@ function judgeOwn(own: AgentFacts['own'], runningPods = 0): Verdict {
 /** A kubelet removes all pods that it does not know from its runtime. */
 function judgeOther({ pid, rootDir }: AgentFacts['others'][number], isManaged: boolean): Verdict {
   if (rootDir !== undefined) return ok(`another kubelet-ts runs on ${rootDir} (pid ${pid})`);
-  const evidence = `kubelet (pid ${pid}) runs on this machine too`;
+  const evidence = `kubelet (pid ${pid}) also runs on this machine`;
   const fix = 'systemctl disable --now kubelet';
-  return isManaged ? warning(evidence, fix) : problem(`${evidence}, and may remove the pods of the other`, fix);
+  return isManaged ? warning(evidence, fix) : problem(`${evidence}, and may remove the pods of kubelet-ts`, fix);
 }

@@ -3,14 +3,16 @@ import { leadsNowhere, nameServersHint } from '../../../engine/network/resolvers
 import type { Facts, NetworkFacts, RegistryFacts } from './facts.ts';
 import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
 
-/** The runtime knows best: it may be in another mount namespace, whose plugins and configurations are not seen here. */
+/**
+ * The runtime knows best: it may be in another mount namespace, whose plugins and configurations are not visible here.
+ */
 export function checkCNI({ network, runtime, agents }: Facts): Verdict[] {
   const isReady = isNetworkReady(runtime);
   const runsPods = 'value' in agents && (agents.value.runningPods ?? 0) > 0;
   return onFact(network, (facts) => {
     const seen = judgeSeen(facts, runtime);
     if (isReady === undefined) return seen;
-    // The check of the runtime reports its reason.
+    // The runtime check reports the reason.
     if (!isReady) return seen.filter(({ level }) => level !== 'ok');
     const doubts = seen.flatMap(({ level, evidence, fix = '' }) =>
       level === 'problem' ? [warning(evidence, fix)] : [],
@@ -28,14 +30,14 @@ function isNetworkReady(runtime: Facts['runtime']): boolean | undefined {
   return answer.conditions.find(({ type }) => type === 'NetworkReady')?.status;
 }
 
-/** The verdicts by what this process sees. */
+/** The verdicts from what this process can see. */
 function judgeSeen(facts: NetworkFacts, runtime: Facts['runtime']): Verdict[] {
   const isManaged = !('value' in runtime) || runtime.value.kind === 'none' || runtime.value.managed;
   if (facts.configs.length > 0) return facts.configs.flatMap((config) => judgeConfig(config, facts));
   return isManaged ? judgeOwnNetwork(facts) : [];
 }
 
-/** Without a configuration of the machine, the managed containerd gets a bridge of ours. */
+/** If the machine has no configuration, the managed containerd gets a bridge of ours. */
 function judgeOwnNetwork({ pluginFolders, installHint }: NetworkFacts): Verdict[] {
   const missing = neededPlugins.filter((name) => !pluginFolders.some(({ plugins }) => plugins.includes(name)));
   if (missing.length === 0) return [ok('no configuration in /etc/cni/net.d; the bridge of kubelet-ts can be used')];
@@ -57,7 +59,7 @@ function judgeConfig({ path, types, error }: NetworkFacts['configs'][number], fa
 export function checkFirewall(facts: Facts): Verdict[] {
   return onFact(facts.network, ({ iptables, nft, iptablesError, forward }) => {
     if (iptables === undefined) {
-      const beside = nft === undefined ? '' : ` (${nft} is there, and the CNI plugins need iptables)`;
+      const beside = nft === undefined ? '' : ` (${nft} is installed, but the CNI plugins need iptables)`;
       const evidence = `iptables is not installed${beside}: pods cannot reach other machines, and hostPort does not work`;
       return [warning(evidence, 'Install the package iptables of this distribution.')];
     }
@@ -71,7 +73,7 @@ export function checkFirewall(facts: Facts): Verdict[] {
 function judgeForward(forward: NetworkFacts['forward'], { agents, runtime }: Facts): Verdict[] {
   if (forward === undefined || forward.policy === 'ACCEPT') return [];
   const evidence = `the policy of FORWARD is ${forward.policy}`;
-  if (forward.hasRule) return [ok(`${evidence}, and a rule of kubelet-ts lets connections to host ports through`)];
+  if (forward.hasRule) return [ok(`${evidence}, and a rule of kubelet-ts allows connections to host ports`)];
   const isManaged = 'value' in runtime && runtime.value.kind === 'chosen' && runtime.value.managed;
   const isRunning = 'value' in agents && agents.value.own !== undefined;
   if (isManaged && !isRunning) return [ok(`${evidence}; kubelet-ts run adds a rule for host ports`)];
@@ -84,8 +86,8 @@ export function checkDNS({ network }: Facts): Verdict[] {
     if (resolvers === undefined) return [];
     const { servers } = resolvers.ownNetwork;
     if (servers.length === 0) return [];
-    if (!leadsNowhere(resolvers.ownNetwork)) return [ok(`pods ask ${servers.join(', ')}`)];
-    const evidence = `the name servers ${servers.join(', ')} are on loopback, where pods with a network do not reach them`;
+    if (!leadsNowhere(resolvers.ownNetwork)) return [ok(`pods use ${servers.join(', ')}`)];
+    const evidence = `the name servers ${servers.join(', ')} are loopback addresses, which pods with their own network cannot reach`;
     return [warning(evidence, nameServersHint)];
   });
 }

@@ -3,7 +3,7 @@ import { quantityValue } from '../../../api/values/quantity.ts';
 import type { DiskFacts, Facts, MemoryFacts, Settings } from './facts.ts';
 import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
 
-/** Below this multiple of its threshold, a resource is reported as nearly used up. */
+/** Below this multiple of its threshold, a resource is reported as nearly exhausted. */
 const nearFactor = 2n;
 
 export function checkDisks({ disks, settings }: Facts): Verdict[] {
@@ -34,12 +34,12 @@ interface Amount {
   signal: EvictionSignal;
   free: bigint;
   size: bigint;
-  /** The free amount with its place, for the evidence. */
+  /** The free amount with its path, for the evidence. */
   what: string;
   fix: string;
 }
 
-/** Empty if there is plenty. */
+/** Returns [] if there is enough. */
 function judgeAmount({ signal, free, size, what, fix }: Amount, { thresholds }: Settings): Verdict[] {
   const capacity = { nanos: size * 1_000_000_000n, format: 'BinarySI' as const };
   const limits = thresholds
@@ -72,12 +72,12 @@ function judgeSwap({ swaps, hasSwapController }: MemoryFacts, { refusesSwap }: S
   if (swaps.length === 0) return [ok('is off')];
   const names = swaps.map(({ name }) => name).join(', ');
   const fix = `swapoff ${swaps.map(({ name }) => name).join(' ')}`;
-  if (refusesSwap) return [problem(`${names} is on, and failSwapOn is set: run refuses to start`, fix)];
-  if (!hasSwapController) return [warning(`${names} is on, and the kernel cannot keep pods out of it`, fix)];
-  return [ok(`${names} is on, and limited by cgroups`)];
+  if (refusesSwap) return [problem(`${names} is on and failSwapOn is set: run refuses to start`, fix)];
+  if (!hasSwapController) return [warning(`${names} is on, and the kernel cannot prevent pods from using it`, fix)];
+  return [ok(`${names} is on and limited by cgroups`)];
 }
 
-/** A number of bytes in the unit that shows its size, such as `3.2 GiB`. */
+/** A number of bytes in a suitable unit, such as `3.2 GiB`. */
 function bytesText(bytes: bigint): string {
   const mebibytes = Number(bytes) / 1024 ** 2;
   return mebibytes < 1024 ? `${mebibytes.toFixed(0)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`;

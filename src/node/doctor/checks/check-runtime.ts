@@ -11,7 +11,7 @@ export function checkRuntime({ runtime, settings }: Facts): Verdict[] {
 }
 
 const fromTrouble = ({ message, hint }: Trouble): Verdict =>
-  problem(message, hint ?? 'Look at the log of the runtime: journalctl -u containerd');
+  problem(message, hint ?? 'Read the log of the runtime: journalctl -u containerd');
 
 function judgePrograms({ programs }: Chosen): Verdict[] {
   if (programs === undefined) return [];
@@ -51,11 +51,11 @@ function judgeCondition(
 
 function judgeDriver({ cgroupDriver, hasSystemd }: RuntimeAnswer, settings: Settings): Verdict[] {
   if (cgroupDriver === undefined) {
-    return [ok(`does not report its cgroup driver; ${settings.cgroupDriver} is used, as configured`)];
+    return [ok(`does not report its cgroup driver; using the configured ${settings.cgroupDriver}`)];
   }
   if (cgroupDriver === 'systemd' && !hasSystemd) {
-    const fix = 'Set SystemdCgroup = false in /etc/containerd/config.toml, and restart containerd.';
-    return [problem('the cgroup driver of the runtime is systemd, and no systemd runs here', fix)];
+    const fix = 'Set SystemdCgroup = false in /etc/containerd/config.toml, then restart containerd.';
+    return [problem('the cgroup driver of the runtime is systemd, but systemd does not run here', fix)];
   }
   if (cgroupDriver !== settings.cgroupDriver && settings.cgroupDriver === 'systemd') {
     const evidence = `the cgroup driver is ${cgroupDriver}, as the runtime reports; the configuration says systemd`;

@@ -10,8 +10,8 @@ const useful = { CAP_SYS_RESOURCE: 24, CAP_SYS_PTRACE: 19, CAP_MKNOD: 27 } as co
 export function checkConfiguration({ configuration: { error, warnings } }: Facts): Verdict[] {
   const found = warnings.map((text) => warning(text, 'Correct it: docs/reference/configuration.md lists every field.'));
   if (error !== undefined) {
-    const { message, hint = 'Correct the file, and look again: kubelet-ts doctor --config FILE' } = error;
-    // Below its first line, a wrong configuration lists all errors.
+    const { message, hint = 'Correct the file, then check again: kubelet-ts doctor --config FILE' } = error;
+    // After its first line, the error of a wrong configuration lists all mistakes.
     const [title = '', ...errors] = message.split('\n');
     return (errors.length === 0 ? [title] : errors).map((text) => problem(text, hint));
   }
@@ -23,7 +23,7 @@ export function checkRights({ rights }: Facts): Verdict[] {
 }
 
 function judgeRights({ uid, capabilities }: RightsFacts): Verdict[] {
-  if (uid !== 0) return [warning(`user ${uid} is not root, so some facts are not seen`, 'sudo kubelet-ts doctor')];
+  if (uid !== 0) return [warning(`user ${uid} is not root, so some checks are skipped`, 'sudo kubelet-ts doctor')];
   const lacks = (table: Readonly<Record<string, number>>): string[] =>
     Object.keys(table).filter((name) => ((capabilities >> BigInt(table[name] ?? 0)) & 1n) === 0n);
   const [missing, wished] = [lacks(needed), lacks(useful)];
@@ -31,14 +31,14 @@ function judgeRights({ uid, capabilities }: RightsFacts): Verdict[] {
     return [problem(`root lacks ${missing.join(', ')}`, 'Start the container or the service with all capabilities.')];
   }
   if (wished.length === 0) return [ok('root with all needed capabilities')];
-  const effect = 'pods cannot get everything that they ask for';
+  const effect = 'some pods cannot get what they request';
   return [warning(`root lacks ${wished.join(', ')}: ${effect}`, `Add ${wished.join(' and ')} to the container.`)];
 }
 
-/** The oldest release that the kubelet's authors test. */
+/** The oldest release that the kubelet's authors test with. */
 const minRelease = [4, 19] as const;
 const neededNamespaces = ['ipc', 'mnt', 'net', 'pid', 'uts'];
-/** Each pod with its own watch uses one. */
+/** Each pod that is watched separately uses one. */
 const minInotifyInstances = 128;
 
 export function checkKernel({ kernel, settings }: Facts): Verdict[] {
@@ -74,7 +74,7 @@ function judgeSysctls({ sysctls }: KernelFacts, isProtected: boolean): Verdict[]
   const instances = Number(sysctls['fs.inotify.max_user_instances'] ?? minInotifyInstances);
   const verdicts: Verdict[] = [];
   if (instances < minInotifyInstances) {
-    const evidence = `fs.inotify.max_user_instances is ${instances}, so changes of files may not be noticed`;
+    const evidence = `fs.inotify.max_user_instances is ${instances}, so file changes may go unnoticed`;
     verdicts.push(warning(evidence, `sysctl -w fs.inotify.max_user_instances=${minInotifyInstances * 4}`));
   }
   const wrong = Object.entries(kernelTunables).filter(([name, wanted]) => sysctls[name] !== wanted);
@@ -100,7 +100,7 @@ function judgeCgroups(facts: CgroupFacts): Verdict[] {
     verdicts.push(warning(`no controller ${missing.join(', ')}: pods run without these limits`, fix));
   }
   if (!isWritable) {
-    const fix = 'In a container: run it with --privileged. Else: mount -o remount,rw /sys/fs/cgroup';
+    const fix = 'In a container: run it with --privileged. Otherwise: mount -o remount,rw /sys/fs/cgroup';
     verdicts.push(problem('/sys/fs/cgroup is read-only, so no pod gets a cgroup', fix));
   }
   return unified === undefined ? verdicts : [...verdicts, ...judgeDelegation(unified, offered)];

@@ -34,7 +34,7 @@ export interface Settings {
   thresholds: readonly EvictionThreshold[];
 }
 
-/** A message for the user with its hint. */
+/** An error message for the user, with its hint. */
 export interface Trouble {
   message: string;
   hint?: string;
@@ -50,7 +50,7 @@ export interface KernelFacts {
   /** Such as `6.1.0-31-amd64`. */
   release: string;
   fileSystems: string[];
-  /** Modules among those that pods need that the kernel can load. */
+  /** Modules that pods need and that the kernel can load. */
   loadableModules: string[];
   /** Kinds of namespaces, as in /proc/self/ns. */
   namespaces: string[];
@@ -63,9 +63,9 @@ export interface CgroupFacts {
   /** Controllers that the kernel offers here. */
   offered: string[];
   isWritable: boolean;
-  /** Only cgroup v2: the state of our top folder. */
+  /** Only for cgroup v2: the state of our top folder. */
   unified?: {
-    /** Controllers that its children have. */
+    /** Controllers that its children get. */
     delegated: string[];
     /** False in a container with its own cgroup namespace. */
     isRoot: boolean;
@@ -97,7 +97,7 @@ export interface RuntimeAnswer {
   name: string;
   version: string;
   conditions: { type: string; status: boolean; reason: string; message: string }[];
-  /** Commands that give it a network for pods. */
+  /** Commands that give the runtime a network for pods. */
   networkCommands: readonly string[];
   /** Undefined if the runtime does not report it. */
   cgroupDriver?: CgroupDriver;
@@ -111,12 +111,12 @@ export interface NetworkFacts {
   configs: { path: string; types: string[]; error?: string }[];
   iptables?: string;
   nft?: string;
-  /** Why iptables cannot list its rules. Undefined if it can, or was not tried. */
+  /** Why iptables cannot list its rules. Undefined if it can, or if it was not tried. */
   iptablesError?: string;
-  /** The policy of FORWARD, and whether a rule of ours lets connections to host ports through. */
+  /** The policy of FORWARD, and whether a rule of ours allows connections to host ports. */
   forward?: { policy: string; hasRule: boolean };
   ipForward?: string;
-  /** Undefined without a resolver file, or with one that cannot be read. */
+  /** Undefined without a resolver file, or if it cannot be read. */
   resolvers?: Resolvers;
   installHint: string;
 }
@@ -127,7 +127,7 @@ export interface DiskFacts {
   freeBytes: bigint;
   sizeBytes: bigint;
   freeInodes: bigint;
-  /** 0 for a file system that makes them as needed. */
+  /** 0 for a file system that creates inodes as needed. */
   inodes: bigint;
 }
 
@@ -141,9 +141,9 @@ export interface MemoryFacts {
 export interface ClockFacts {
   /** Milliseconds since the epoch, as are all times here. */
   now: number;
-  /** The program is not older than this. */
+  /** When the program was built. The clock cannot be earlier. */
   builtAt: number;
-  /** How far each setting of the clock since the boot moved it, in milliseconds, oldest first. */
+  /** How far each change of the clock since boot moved it, in milliseconds, oldest first. */
   stepsMs: number[];
 }
 
@@ -166,9 +166,9 @@ export interface AgentFacts {
   own?: { pid: number; version?: string } | Trouble;
   /** Running pods of this root-dir. Absent if they are unknown. */
   runningPods?: number;
-  /** Other programs that do the work of a kubelet. A kubelet of Kubernetes has no root-dir here. */
+  /** Other kubelets, of any kind. A kubelet of Kubernetes has no root-dir here. */
   others: { pid: number; rootDir?: string }[];
-  /** Number of pods of this root-dir that run on although no manifest declares them. */
+  /** Number of pods of this root-dir that keep running although no manifest declares them. */
   undeclaredPods?: number;
 }
 

@@ -1,11 +1,11 @@
-/** Result of one look: `unseen` if this user or this machine does not let us look. */
+/** Result of a check. `unseen` if this user or this machine does not allow it. */
 export type Level = 'ok' | 'warning' | 'problem' | 'unseen';
 
-/** A result with its evidence and how to fix it. */
+/** A result with its evidence and its fix. */
 export interface Verdict {
   level: Level;
   evidence: string;
-  /** A command or one sentence a line. */
+  /** One command or sentence per line. */
   fix?: string;
 }
 
@@ -22,7 +22,7 @@ export const warning = (evidence: string, fix: string): Verdict => ({ level: 'wa
 export const problem = (evidence: string, fix: string): Verdict => ({ level: 'problem', evidence, fix });
 export const unseen = (evidence: string): Verdict => ({ level: 'unseen', evidence });
 
-/** The verdicts on a fact, or one that says why the fact is missing. */
+/** The verdicts on a fact, or one that says why the fact could not be read. */
 export function onFact<T>(fact: Fact<T>, decide: (value: T) => Verdict[]): Verdict[] {
   return 'value' in fact ? decide(fact.value) : [unseen(fact.unseen)];
 }
