@@ -122,7 +122,7 @@ describe.each(Object.entries(ends))('after a %s of the agent', (_signal, end) =>
       atOnce: world.runtime.maxConcurrentRunning(name, 'app'),
       running: world.runtime.running().length,
       events: next.messages('Started'),
-    }).toEqual({ atOnce: 1, running: 1, events: ['Started container app'] });
+    }).toEqual({ atOnce: 1, running: 1, events: ['Container started'] });
   });
 
   test('in the preStop hook of a pod that an operator stops, the next one runs it again', async () => {

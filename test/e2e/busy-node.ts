@@ -120,8 +120,8 @@ const kinds: readonly ((facts: Happened) => KubeletEvent)[] = [
   ({ at, pod }) => ({ at, pod, type: 'SyncStarted', state: 'sync' }),
   ({ at, pod }) =>
     recorded({ at, pod, reason: 'Pulled', message: 'Container image "busybox:1.36" is already present' }),
-  ({ at, pod }) => recorded({ at, pod, reason: 'Created', message: 'Created container main' }),
-  ({ at, pod }) => recorded({ at, pod, reason: 'Started', message: 'Started container main' }),
+  ({ at, pod }) => recorded({ at, pod, reason: 'Created', message: 'Container created' }),
+  ({ at, pod }) => recorded({ at, pod, reason: 'Started', message: 'Container started' }),
   ({ at, pod, id }) => ({ at, pod, id, type: 'ContainerStarted', containerName: 'main' }),
   ({ at, pod }) => ({ at, pod, type: 'SyncFinished', durationMs: 30, nextSyncAt: at + 60_000 }),
   ({ at, pod }) => ({ at, pod, type: 'PodStatusChanged', phase: 'Running', ready: true }),

@@ -82,7 +82,7 @@ describe('describe', () => {
     expect(stdout).toMatch(/^ {4} {2}Exit Code: +3$/m);
     expect(stdout).toMatch(/^Exits:$/m);
     expect(stdout).toMatch(/^ {2}app#0 +Error +3 /m);
-    expect(stdout).toMatch(/^ {2}Normal +Started +\S+ \(x2 over \S+\) +app +Started container app$/m);
+    expect(stdout).toMatch(/^ {2}Normal +Started +\S+ \(x2 over \S+\) +app +Container started$/m);
   });
 
   test('shows that the manifest is broken, and tells when it was and when it was good again', async () => {

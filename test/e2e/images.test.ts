@@ -108,7 +108,9 @@ test('an image comes by its digest, and is not pulled again', async () => {
   const asked = registry.log.length;
   await agent.write('web.yaml', podOf(image));
   const pod = await agent.untilReady('web');
-  expect(messages(pod, 'Pulled').at(-1)).toBe(`Container image "${image}" already present on machine`);
+  expect(messages(pod, 'Pulled').at(-1)).toBe(
+    `Container image "${image}" already present on machine and can be accessed by the pod`,
+  );
   expect(registry.log).toHaveLength(asked);
 });
 

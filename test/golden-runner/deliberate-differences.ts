@@ -1,6 +1,5 @@
-import type { Container, Pod } from '../../src/api/types.ts';
+import type { Container, ContainerStatus, Pod, PodSpec } from '../../src/api/types.ts';
 import { unsafeTexts } from '../../src/api/validation/unsafe-texts.ts';
-import { isSidecar } from '../../src/api/values/sidecars.ts';
 import type { Difference } from './differences.ts';
 import type { ManifestCase } from './manifest-case.ts';
 
@@ -51,10 +50,19 @@ export const deliberateDifferences: readonly DeliberateDifference[] = [
     covers: (_difference, recording) => !('table' in recording) && (recording.manifest ?? '').includes('\u0085'),
   },
   {
-    reason:
-      'an init container that the runtime lost has completed if a regular container came, as since Kubernetes 1.35',
+    reason: 'an init container with exit code 0 in which the kernel killed a process is retried under OnFailure',
     covers: (_difference, recording) =>
-      'table' in recording && recording.table === 'pod-status' && hasLostInitContainer(recording.in as StatusInput),
+      'table' in recording && recording.table === 'pod-actions' && hasOOMKilledInit(recording.in as ActionsInput),
+  },
+  {
+    reason: 'a container that waits after it completed does not make its pod fail',
+    covers: (_difference, recording) =>
+      'table' in recording && recording.table === 'pod-phase' && waitsAfterCompletion(recording.in as PhaseInput),
+  },
+  {
+    reason: 'readiness after a restart of the agent comes from its own record of the container',
+    covers: (_difference, recording) =>
+      'table' in recording && recording.table === 'pod-status' && 'kubeletStart' in (recording.in as object),
   },
   {
     reason: 'why a state file is no checkpoint, or a pattern no regular expression, is said in other words',
@@ -66,15 +74,29 @@ export const deliberateDifferences: readonly DeliberateDifference[] = [
   },
 ];
 
-interface StatusInput {
+interface ActionsInput {
   pod: Pod;
-  containers: readonly { name: string; state: string }[];
+  containers: readonly { name: string; exitCode?: number; reason?: string }[];
 }
 
-function hasLostInitContainer({ pod: { spec }, containers }: StatusInput): boolean {
-  const isIn = ({ name }: Container): boolean => containers.some((one) => one.name === name && one.state !== 'unknown');
-  const init = (spec.initContainers ?? []).filter((container) => !isSidecar(container));
-  return spec.containers.some(isIn) && !init.every(isIn);
+function hasOOMKilledInit({ pod: { spec }, containers }: ActionsInput): boolean {
+  return (spec.initContainers ?? []).some(
+    ({ name, restartPolicy = spec.restartPolicy }) =>
+      restartPolicy === 'OnFailure' &&
+      containers.some((one) => one.name === name && one.exitCode === 0 && one.reason === 'OOMKilled'),
+  );
+}
+
+interface PhaseInput {
+  spec: PodSpec;
+  statuses: readonly ContainerStatus[];
+}
+
+function waitsAfterCompletion({ spec, statuses }: PhaseInput): boolean {
+  return spec.containers.some(({ name, restartPolicy = spec.restartPolicy }) => {
+    const { state, lastState } = statuses.find((status) => status.name === name) ?? {};
+    return restartPolicy === 'OnFailure' && state?.waiting !== undefined && lastState?.terminated?.exitCode === 0;
+  });
 }
 
 function hasOptionalReference(containers: readonly Container[] = [], name: string | undefined): boolean {

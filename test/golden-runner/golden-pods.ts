@@ -1,4 +1,5 @@
-import type { Pod } from '../../src/api/types.ts';
+import type { ContainerStatus, Pod } from '../../src/api/types.ts';
+import { quantityMilliValue, quantityValue, toQuantity } from '../../src/api/values/quantity.ts';
 import type {
   RuntimeContainerState,
   RuntimeContainerStatus,
@@ -31,6 +32,8 @@ export interface GoldenRuntime {
     restartCount?: number;
     reason?: string;
     message?: string;
+    user?: NonNullable<ContainerStatus['user']>;
+    resources?: { cpuRequest?: string; cpuLimit?: string; memoryLimit?: string };
   }[];
   ips?: string[];
 }
@@ -67,7 +70,7 @@ function sandboxStatus({ id, attempt, state, networkMode, createdAt, ip }: Golde
 }
 
 function containerStatus(container: GoldenRuntime['containers'][number]): RuntimeContainerStatus {
-  const { createdAt, startedAt, finishedAt, imageID = '', ...rest } = container;
+  const { createdAt, startedAt, finishedAt, imageID = '', resources, ...rest } = container;
   return {
     exitCode: 0,
     image: '',
@@ -76,9 +79,22 @@ function containerStatus(container: GoldenRuntime['containers'][number]): Runtim
     reason: '',
     message: '',
     ...rest,
+    ...(resources && { resources: reportedResources(resources) }),
     imageRef: imageID,
     createdAt: Date.parse(createdAt),
     startedAt: startedAt === undefined ? 0 : Date.parse(startedAt),
     finishedAt: finishedAt === undefined ? 0 : Date.parse(finishedAt),
+  };
+}
+
+function reportedResources({
+  cpuRequest,
+  cpuLimit,
+  memoryLimit,
+}: NonNullable<GoldenRuntime['containers'][number]['resources']>): NonNullable<RuntimeContainerStatus['resources']> {
+  return {
+    ...(cpuRequest !== undefined && { cpuRequestMilli: quantityMilliValue(toQuantity(cpuRequest)) }),
+    ...(cpuLimit !== undefined && { cpuLimitMilli: quantityMilliValue(toQuantity(cpuLimit)) }),
+    ...(memoryLimit !== undefined && { memoryLimitBytes: quantityValue(toQuantity(memoryLimit)) }),
   };
 }

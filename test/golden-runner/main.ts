@@ -48,7 +48,10 @@ function failureText(name: string, because: Failed['because']): string {
 
 function valueText(value: unknown): string {
   // Undefined: an absent member.
-  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  const text =
+    value === undefined
+      ? 'nothing'
+      : JSON.stringify(value, (_key, member: unknown) => (typeof member === 'bigint' ? String(member) : member));
   return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength)}…`;
 }
 

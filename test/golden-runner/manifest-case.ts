@@ -144,6 +144,7 @@ function containerRuntime(pod: Pod, container: Container): JsonObject {
   const nodeIPs = ['192.0.2.10'];
   try {
     const envs = makeEnvironment(pod, container, {
+      envFiles: new Map(),
       podIPs: pod.spec.hostNetwork === true ? nodeIPs : ['10.88.0.5'],
       nodeIPs,
       allocatable,

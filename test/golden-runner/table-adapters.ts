@@ -13,6 +13,7 @@ import { dns } from './tables/dns.ts';
 import { downwardAPIResources } from './tables/downward-api-resources.ts';
 import { downwardAPIValues } from './tables/downward-api-values.ts';
 import { duration } from './tables/duration.ts';
+import { envFile } from './tables/env-file.ts';
 import { evictionRank } from './tables/eviction-rank.ts';
 import { evictionSync } from './tables/eviction-sync.ts';
 import { evictionThresholdsMet } from './tables/eviction-thresholds-met.ts';
@@ -67,6 +68,7 @@ export const tableAdapters: readonly TableAdapter[] = [
   downwardAPIResources,
   downwardAPIValues,
   duration,
+  envFile,
   evictionRank,
   evictionSync,
   evictionThresholdsMet,

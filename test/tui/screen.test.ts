@@ -144,7 +144,7 @@ describe('frames', () => {
   });
 
   test('show the details of the selected pod', async () => {
-    const entry = { ...crashing, events: [makeRecorded('Started', 'Started container main'), makeDied(1)] };
+    const entry = { ...crashing, events: [makeRecorded('Started', 'Container started'), makeDied(1)] };
     const { stdout, type } = start(makeSnapshot([entry]), { columns: 80, rows: 21 });
     await type('\r');
     expect(stdout.screen()).toEqual([
@@ -167,7 +167,7 @@ describe('frames', () => {
       '',
       'EVENTS (2, newest first)',
       '12:00:00 ContainerDied    main 0123456789abc exit 1',
-      '12:00:00 Started          Started container main',
+      '12:00:00 Started          Container started',
       'q leave  ? help  esc back  enter pod  l logs  x explain  : command  / filter',
     ]);
   });

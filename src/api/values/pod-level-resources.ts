@@ -2,21 +2,15 @@ import type * as core from 'kubernetes-types/core/v1.js';
 import type { FeatureGates } from './feature-gates.ts';
 import type { Pod, ResourceList } from '../types.ts';
 
-/**
- * Resources that a pod can request as a whole. kubelet: component-helpers/resource/helpers.go
- * supportedPodLevelResources
- */
-export const podLevelResourceNames = ['cpu', 'memory'] as const;
+/** True for a resource that a pod can request as a whole: cpu, memory and huge pages. kubelet: see podLevelAmounts */
+export function isPodLevelResource(name: string): boolean {
+  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
+}
 
 /** Requests or limits of the whole pod. kubelet: component-helpers/resource/helpers.go IsSupportedPodLevelResource */
 export function podLevelAmounts({ resources }: core.PodSpec, part: 'requests' | 'limits'): ResourceList {
   const amounts: ResourceList = resources?.[part] ?? {};
-  return Object.fromEntries(
-    podLevelResourceNames.flatMap((name) => {
-      const amount = amounts[name];
-      return amount === undefined ? [] : [[name, amount]];
-    }),
-  );
+  return Object.fromEntries(Object.entries(amounts).filter(([name]) => isPodLevelResource(name)));
 }
 
 /** kubelet: component-helpers/resource/helpers.go IsPodLevelResourcesSet */

@@ -1,4 +1,3 @@
-import { hasPodLevelResources } from './pod-level-resources.ts';
 import type { Pod } from '../types.ts';
 import { addQuantities, compareQuantities, type Quantity, toQuantity, zeroQuantity } from './quantity.ts';
 
@@ -21,8 +20,8 @@ function isQOSClass(text: string | undefined): text is QOSClass {
 function computePodQOSClass(pod: Pick<Pod, 'spec'>): QOSClass {
   const { spec } = pod;
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
-  // Pod-level resources replace those of all its containers.
-  const claimants = hasPodLevelResources(spec) ? [{ resources: spec.resources }] : containers;
+  // Pod-level resources replace those of all its containers, even if they are empty.
+  const claimants = spec.resources === undefined ? containers : [{ resources: spec.resources }];
   const requests = new Map<string, Quantity>();
   const limits = new Map<string, Quantity>();
   let everyContainerIsLimited = true;

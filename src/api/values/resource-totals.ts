@@ -1,5 +1,5 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import { podLevelAmounts, podLevelResourceNames } from './pod-level-resources.ts';
+import { podLevelAmounts } from './pod-level-resources.ts';
 import { addQuantities, formatQuantity, maxQuantity, type Quantity, toQuantity, zeroQuantity } from './quantity.ts';
 import { isSidecar } from './sidecars.ts';
 import type { Pod, ResourceList } from '../types.ts';
@@ -48,8 +48,8 @@ export function podLimits(pod: Pick<Pod, 'spec'>): ResourceTotals {
  * pkg/apis/core/v1/defaults.go defaultPodRequests
  */
 export function podLevelRequests(spec: core.PodSpec): ResourceList {
-  const ofContainers = toResourceList(totalOf(spec, 'requests'));
-  const inherited = podLevelResourceNames.flatMap((name) => {
+  const ofContainers = toResourceList(containerTotals(spec, 'requests'));
+  const inherited = (['cpu', 'memory'] as const).flatMap((name) => {
     const amount = ofContainers[name] ?? spec.resources?.limits?.[name];
     return amount === undefined ? [] : [[name, amount] as const];
   });
@@ -62,11 +62,11 @@ export function toResourceList(totals: ResourceTotals): ResourceList {
 }
 
 function podTotals(spec: core.PodSpec, part: 'requests' | 'limits'): ResourceTotals {
-  return new Map([...totalOf(spec, part), ...toTotals(podLevelAmounts(spec, part))]);
+  return new Map([...containerTotals(spec, part), ...toTotals(podLevelAmounts(spec, part))]);
 }
 
-/** Regular containers and sidecars run together; each init container runs with the sidecars started before it. */
-function totalOf(spec: core.PodSpec, part: 'requests' | 'limits'): ResourceTotals {
+/** Of all containers. Regular containers and sidecars run together; each init container runs with the sidecars started before it. */
+export function containerTotals(spec: core.PodSpec, part: 'requests' | 'limits'): ResourceTotals {
   const amountsOf = (container: core.Container): ResourceTotals => toTotals(container.resources?.[part]);
   let running = spec.containers.map(amountsOf).reduce(sumResources, new Map());
   let sidecars: ResourceTotals = new Map();

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Pod } from '../../api/types.ts';
 import { ContainerManager } from '../container-manager/container-manager.ts';
 import { type DeviceNews, NodeDevices } from '../container-manager/device-manager/node-devices.ts';
+import { exclusiveCPUs } from '../container-manager/resource-managers/exclusive-cpus.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import type { PodState } from './new-pod-state.ts';
@@ -25,6 +26,7 @@ export function newNodeResources(base: KubeletBase, { podDirs, statusManager }: 
     cgroups: base.cgroups,
     activePods,
     ownPodUIDs: () => podDirs.podUIDs(),
+    exclusiveCPUs: (pod) => withExclusiveCPUs(pod),
     emit,
     logger: logger.child({ component: 'container-manager' }),
   });
@@ -60,11 +62,12 @@ export function newNodeResources(base: KubeletBase, { podDirs, statusManager }: 
       await runtime.updateContainerResources({ containerId, linux: { cpusetCpus } });
     },
   });
+  const withExclusiveCPUs = exclusiveCPUs(podResources, node.featureGates);
   if (podResources !== undefined) {
     events.subscribe((event) => {
       if (event.type === 'ContainerDied') podResources.postStop(event.id);
       if (event.type === 'ContainerStarted' || event.type === 'WorkerStateChanged') podResources.soon();
     });
   }
-  return { containerManager, devices, podResources };
+  return { containerManager, devices, podResources, exclusiveCPUs: withExclusiveCPUs };
 }

@@ -105,6 +105,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, wor
     restartCounts: earlier.histories,
     postStartHooks: statusRecords,
     podResources: earlier.podResources,
+    exclusiveCPUs: earlier.exclusiveCPUs,
     devices,
     serviceNames,
     clock,

@@ -8,6 +8,7 @@ import type { CgroupSettings } from './cgroup-settings.ts';
 import { CgroupRefusalReport } from './cgroup-refusal-report.ts';
 import { type ReservedCgroup, reservedCgroups } from './node-cgroups.ts';
 import { PodCgroups } from './pod-cgroups.ts';
+import type { ExclusiveCPUs } from './resource-managers/exclusive-cpus.ts';
 import { QOSCgroups } from './qos-cgroups.ts';
 
 interface Deps {
@@ -17,6 +18,7 @@ interface Deps {
   activePods: () => Pod[];
   /** UIDs of this agent's pods. */
   ownPodUIDs: () => Promise<string[]>;
+  exclusiveCPUs: ExclusiveCPUs;
   emit: Emit;
   logger: Logger;
 }

@@ -1,9 +1,11 @@
 import { podQOSClass } from '../../api/values/qos.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
+import { podLevelAmounts } from '../../api/values/pod-level-resources.ts';
 import { isNodeCriticalPod } from '../../api/values/critical-pod.ts';
 import { memoryBytes } from '../../api/values/resource-amounts.ts';
-import { toTotals } from '../../api/values/resource-totals.ts';
+import { containerTotals, toTotals } from '../../api/values/resource-totals.ts';
 
 const guaranteed = -997;
 const bestEffort = 1000;
@@ -29,10 +31,21 @@ function burstableScore(pod: Pod, container: Container, memoryCapacityBytes: big
   // A request beyond all memory overflows as in Go. Such a pod fits no node.
   const scoreOf = (requestBytes: bigint) =>
     1000 - Number(BigInt.asIntN(64, 1000n * requestBytes) / memoryCapacityBytes);
-  const own = scoreOf(memoryRequest(container));
+  const share = unclaimedMemoryShare(pod);
+  const own = scoreOf(memoryRequest(container) + share);
   // A sidecar is not killed before the containers that it serves.
-  const score = isSidecarOf(pod, container) ? Math.min(own, scoreOf(smallestMemoryRequest(pod))) : own;
+  const score = isSidecarOf(pod, container) ? Math.min(own, scoreOf(smallestMemoryRequest(pod) + share)) : own;
   return Math.min(Math.max(score, 1000 + guaranteed), bestEffort - 1);
+}
+
+/**
+ * Each container's share of the pod-level memory request that no container requests. kubelet: qos/policy.go
+ * remainingPodMemReqPerContainer
+ */
+function unclaimedMemoryShare({ spec }: Pod): bigint {
+  const ofPod = memoryBytes(toTotals(podLevelAmounts(spec, 'requests')));
+  const unclaimed = ofPod - memoryBytes(containerTotals(spec, 'requests'));
+  return unclaimed <= 0n ? 0n : unclaimed / BigInt(initAndRegularContainers(spec).length);
 }
 
 function isSidecarOf({ spec }: Pod, container: Container): boolean {

@@ -22,8 +22,6 @@ export interface PodCgroupSettings {
   enforceCPULimits: boolean;
   /** cpuCFSQuotaPeriod. */
   cpuPeriodMicros?: number;
-  /** Counts CPU quotas in `cpuPeriodMicros` instead of 100 ms. kubelet: feature gate CustomCPUCFSQuotaPeriod */
-  customCPUCFSQuotaPeriod?: boolean;
   /** podPidsLimit. No limit if it is not positive. */
   podPidsLimit?: number;
 }
@@ -59,9 +57,9 @@ function cpuAndMemory(pod: Pod, settings: PodCgroupSettings): Omit<CgroupLimits,
 
 function cpuQuota(
   pod: Pod,
-  { enforceCPULimits, cpuPeriodMicros = quotaPeriodMicros, customCPUCFSQuotaPeriod = false }: PodCgroupSettings,
+  { enforceCPULimits, cpuPeriodMicros = quotaPeriodMicros }: PodCgroupSettings,
 ): Pick<CgroupLimits, 'cpuQuotaMicros' | 'cpuPeriodMicros'> {
-  const quota = milliCPUToQuota(milliCPU(podLimits(pod)), customCPUCFSQuotaPeriod ? cpuPeriodMicros : undefined);
+  const quota = milliCPUToQuota(milliCPU(podLimits(pod)), cpuPeriodMicros);
   return { cpuQuotaMicros: enforceCPULimits ? quota : noQuota, cpuPeriodMicros };
 }
 

@@ -7,6 +7,7 @@ import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
 import { type CgroupName, podCgroupName } from './cgroup-names.ts';
 import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
 import { type CgroupLimits, podCgroupLimits } from './pod-cgroup-limits.ts';
+import type { ExclusiveCPUs } from './resource-managers/exclusive-cpus.ts';
 import { listPodCgroups, type PodCgroup } from './list-pod-cgroups.ts';
 import { removePodCgroup } from './remove-pod-cgroup.ts';
 
@@ -14,6 +15,7 @@ interface Deps {
   node: Pick<CgroupSettings, 'cgroupsPerQOS' | 'cgroupRoot' | 'cgroupDriver' | 'containerNode' | 'podPidsLimit'>;
   cgroups: CgroupManager;
   refusals: CgroupRefusalReport;
+  exclusiveCPUs: ExclusiveCPUs;
   logger: Logger;
 }
 
@@ -99,12 +101,12 @@ export class PodCgroups {
   }
 
   private limitsOf(pod: Pod): CgroupLimits {
-    const { podPidsLimit, containerNode } = this.deps.node;
+    const { exclusiveCPUs, node } = this.deps;
+    const { podPidsLimit, containerNode } = node;
     const { cpuCFSQuota, cpuCFSQuotaPeriodMicros, hugePageSizes } = containerNode.resources;
     const limits = podCgroupLimits(pod, {
-      enforceCPULimits: cpuCFSQuota,
+      enforceCPULimits: cpuCFSQuota && exclusiveCPUs(pod).size === 0,
       cpuPeriodMicros: cpuCFSQuotaPeriodMicros,
-      customCPUCFSQuotaPeriod: true,
       podPidsLimit,
     });
     // Sizes that the pod does not request are limited to 0. kubelet: cm/cgroup_manager_linux.go maybeSetHugetlb

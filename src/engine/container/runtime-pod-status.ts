@@ -1,4 +1,4 @@
-import type { Container } from '../../api/types.ts';
+import type { Container, ContainerStatus, PodSpec } from '../../api/types.ts';
 
 /** The runtime's status of one pod, in the kubelet's shape. kubelet: container/runtime.go PodStatus */
 export interface RuntimePodStatus {
@@ -44,8 +44,21 @@ export interface RuntimeContainerStatus {
   terminationGracePeriodSeconds?: number;
   /** Its preStop hook, from an annotation. Used when the manifest is gone. */
   preStop?: PreStopHook;
+  /** The sandbox that it was made in. Undefined if unknown. */
+  sandboxID?: string;
+  /** What the runtime enforces. Undefined if it does not report that. */
+  resources?: ReportedResources;
+  /** The user of its first process. Undefined if the runtime does not report it. */
+  user?: NonNullable<ContainerStatus['user']>;
   /** True if the runtime has lost the container, which only our record of it shows. */
   isLost?: true;
+}
+
+/** kubelet: container/runtime.go ContainerResources */
+export interface ReportedResources {
+  cpuRequestMilli?: bigint;
+  cpuLimitMilli?: bigint;
+  memoryLimitBytes?: bigint;
 }
 
 export interface RuntimeSandboxStatus {
@@ -69,4 +82,20 @@ export function mayBeRunning({ containerStatuses, sandboxStatuses }: RuntimePodS
 /** The newest instance of a container in the runtime. kubelet: container/runtime.go FindContainerStatusByName */
 export function findContainerStatus(podStatus: RuntimePodStatus, name: string): RuntimeContainerStatus | undefined {
   return podStatus.containerStatuses.find((status) => status.name === name);
+}
+
+/**
+ * True if a regular container was started in the newest sandbox, which is ready. So the pod is initialized. kubelet:
+ * container/helpers.go HasAnyActiveRegularContainerStarted
+ */
+export function isPodInitialized(
+  { containers }: Pick<PodSpec, 'containers'>,
+  { sandboxStatuses: [newest], containerStatuses }: RuntimePodStatus,
+): boolean {
+  const regular = new Set(containers.map(({ name }) => name));
+  if (newest?.state !== 'ready') return false;
+  return containerStatuses.some(
+    ({ name, state, sandboxID = newest.id }) =>
+      regular.has(name) && sandboxID === newest.id && (state === 'running' || state === 'exited'),
+  );
 }

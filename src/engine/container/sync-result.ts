@@ -1,6 +1,13 @@
 /** One step that a sync took. kubelet: container/sync_result.go SyncResult */
 export interface SyncResult {
-  action: 'killPod' | 'killContainer' | 'createPodSandbox' | 'configPodSandbox' | 'startContainer' | 'resizePod';
+  action:
+    | 'killPod'
+    | 'killContainer'
+    | 'resetContainer'
+    | 'createPodSandbox'
+    | 'configPodSandbox'
+    | 'startContainer'
+    | 'resizePod';
   /** Pod or container name. */
   target: string;
   error?: unknown;

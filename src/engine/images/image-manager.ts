@@ -75,7 +75,11 @@ export class ImageManager {
     }
     const present = await this.presentImage(image, request);
     if (present !== undefined) {
-      recorder.normal(reasons.pulled, `Container image "${image}" already present on machine`, container.name);
+      recorder.normal(
+        reasons.pulled,
+        `Container image "${image}" already present on machine and can be accessed by the pod`,
+        container.name,
+      );
       return present;
     }
     if (this.deps.settings.isOffline) return this.refusePull(image, request);

@@ -8,12 +8,14 @@ import { containerLogsDirectory } from '../container/log-paths.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { ContainerDevices } from '../container-manager/device-manager/container-devices.ts';
 import type { NodeDevices } from '../container-manager/device-manager/node-devices.ts';
+import type { ExclusiveCPUs } from '../container-manager/resource-managers/exclusive-cpus.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
 import type { ContainerSets } from '../container-manager/resource-managers/resource-managers.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import type { ServiceNames } from '../service-names/service-names.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { containerMounts } from './container-mounts.ts';
+import { readEnvFiles } from './env-files.ts';
 import { makeEnvironment } from './request/environment.ts';
 import { generateContainerConfig } from './request/generate-container-config.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
@@ -26,6 +28,7 @@ export interface ContainerConfigDeps {
   supportsRecursiveReadOnly: () => boolean;
   /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
   podResources?: Pick<PodResources, 'setsOf'> | undefined;
+  exclusiveCPUs: ExclusiveCPUs;
   /** Devices of plugins. Undefined if the node takes none. */
   devices?: Pick<NodeDevices, 'containerDevices'> | undefined;
   serviceNames: Pick<ServiceNames, 'writeHostsFile'>;
@@ -52,18 +55,20 @@ export async function containerConfig(
 ): Promise<{ config: ContainerConfig; sets: ContainerSets | undefined }> {
   const { pod, container } = configured;
   const devices = await deps.devices?.containerDevices(pod, container);
+  const sets = deps.podResources?.setsOf(pod, container);
   const made = await makeConfig(deps, configured, { ...instance, devices });
-  return withContainerSets(made, deps.podResources?.setsOf(pod, container));
+  return withContainerSets(made, sets);
 }
 
 async function makeConfig(
-  { podDirs, configObjects, node, supportsRecursiveReadOnly, serviceNames }: ContainerConfigDeps,
+  { podDirs, configObjects, node, supportsRecursiveReadOnly, serviceNames, exclusiveCPUs }: ContainerConfigDeps,
   { pod, container, podStatus, podIPs, volumes, sandboxConfig }: ConfiguredContainer,
   { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
 ): Promise<ContainerConfig> {
   const targetContainerID = targetID(pod, container, podStatus);
   const { nodeIPs, allocatable } = node;
-  const own = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
+  const envFiles = await readEnvFiles(container, volumes);
+  const own = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects, envFiles });
   const envs = [...(devices?.envs ?? []), ...own];
   const request = {
     pod,
@@ -102,6 +107,7 @@ async function makeConfig(
       userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
       targetContainerID,
     },
+    exclusiveCPUs: exclusiveCPUs(pod),
     node: node.containerNode,
   });
 }

@@ -113,11 +113,21 @@ function volumeMount(mount: VolumeMount, index: number, request: MountRequest): 
   return {
     containerPath: absolute(mountPath),
     hostPath: subPath ? subPathTarget(subPath) : volume.hostPath,
-    ...(volume.image && { image: volume.image }),
+    ...(volume.image && imageMount(volume.image, mount, request)),
     readonly: readOnly || volume.readOnly,
     propagation: propagations[mountPropagation] ?? 'PROPAGATION_PRIVATE',
     ...(isRecursivelyReadOnly(mount, request.recursiveReadOnly) && { recursiveReadOnly: true }),
   };
+}
+
+/** The runtime resolves the subpath inside the image. kubelet: kubelet_pods.go makeMounts */
+function imageMount(
+  image: NonNullable<MountedVolume['image']>,
+  mount: VolumeMount,
+  { envs }: MountRequest,
+): Pick<Mount, 'image' | 'imageSubPath'> {
+  const imageSubPath = expandSubPath(mount, envs);
+  return { image, ...(imageSubPath !== '' && { imageSubPath }) };
 }
 
 function volumeOf({ name }: VolumeMount, { container, volumes }: MountRequest): MountedVolume {
@@ -131,12 +141,12 @@ function subPathsOf(request: MountRequest): SubPath[] {
   return (request.container.volumeMounts ?? []).flatMap((mount, index) => subPathOf(mount, index, request) ?? []);
 }
 
-/** Returns undefined if the whole volume is mounted. */
+/** Returns undefined if the whole volume, or part of an image, is mounted. */
 function subPathOf(mount: VolumeMount, mountIndex: number, request: MountRequest): SubPath | undefined {
   const path = expandSubPath(mount, request.envs);
-  if (path === '') return undefined;
   const { podDir, container } = request;
-  const { hostPath: volumePath } = volumeOf(mount, request);
+  const { hostPath: volumePath, image } = volumeOf(mount, request);
+  if (path === '' || image !== undefined) return undefined;
   return { podDir, volumeName: mount.name, volumePath, path, containerName: container.name, mountIndex };
 }
 

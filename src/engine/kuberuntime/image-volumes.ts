@@ -1,23 +1,35 @@
 import type { Container, Pod } from '../../api/types.ts';
+import type { Image } from '../../cri/types.ts';
 import type { ImageManager, PullRequest } from '../images/image-manager.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 
+/** The images of a pod's image volumes, by volume, each pulled at most once in a sync. */
+export type ImagesOfSync = Map<string, Promise<Image>>;
+
 /**
- * Adds the images of the image volumes that the container mounts. Pulls missing images. Rejects with a
- * `ContainerStartError`, as for the image of a container. kubelet: kuberuntime_manager.go getImageVolumes
+ * Adds the images of the pod's image volumes. Pulls missing images, also of volumes that no container mounts. Rejects
+ * with a `ContainerStartError`, as for the image of a container, if the container mounts a volume without its image.
+ * kubelet: kuberuntime_manager.go getImageVolumes
  */
 export async function withImageVolumes(
   imageManager: ImageManager,
-  start: PullRequest & { volumes: ReadonlyMap<string, MountedVolume> },
+  start: PullRequest & { volumes: ReadonlyMap<string, MountedVolume>; imagesOfSync: ImagesOfSync },
 ): Promise<ReadonlyMap<string, MountedVolume>> {
-  const { pod, container, volumes } = start;
+  const { pod, container, volumes, imagesOfSync } = start;
   const withImages = new Map(volumes);
-  for (const { name, reference, asContainer } of imageVolumes(pod, container)) {
+  for (const { name, reference, asContainer, isMounted } of imageVolumes(pod, container)) {
     const volume = volumes.get(name);
     if (volume === undefined) continue;
-    const { id } = await imageManager.ensureImageExists({ ...start, container: asContainer, owner: container });
-    const annotations = pod.metadata.annotations ?? {};
-    withImages.set(name, { ...volume, image: { image: id, userSpecifiedImage: reference, annotations } });
+    const pull =
+      imagesOfSync.get(name) ?? imageManager.ensureImageExists({ ...start, container: asContainer, owner: container });
+    imagesOfSync.set(name, pull);
+    // An event reports the failure. It does not concern this container.
+    if (!isMounted) await pull.catch(() => undefined);
+    else {
+      const annotations = pod.metadata.annotations ?? {};
+      const image = { image: (await pull).id, userSpecifiedImage: reference, annotations };
+      withImages.set(name, { ...volume, image });
+    }
   }
   return withImages;
 }
@@ -25,17 +37,25 @@ export async function withImageVolumes(
 /** Pulls the images of a container's image volumes before it can start. Rejects like `withImageVolumes`. */
 export async function pullImageVolumesAhead(imageManager: ImageManager, request: PullRequest): Promise<void> {
   const { pod, container } = request;
-  for (const { asContainer } of imageVolumes(pod, container)) {
-    await imageManager.pullAhead({ ...request, container: asContainer, owner: container });
+  for (const { asContainer, isMounted } of imageVolumes(pod, container)) {
+    if (isMounted) await imageManager.pullAhead({ ...request, container: asContainer, owner: container });
   }
 }
 
-/** The image volumes that a container mounts, each with a container that stands for its image. */
-function imageVolumes(pod: Pod, container: Container): { name: string; reference: string; asContainer: Container }[] {
+interface ImageVolume {
+  name: string;
+  reference: string;
+  /** A container that stands for its image. */
+  asContainer: Container;
+  isMounted: boolean;
+}
+
+function imageVolumes(pod: Pod, container: Container): ImageVolume[] {
   const mounted = new Set((container.volumeMounts ?? []).map(({ name }) => name));
   return (pod.spec.volumes ?? []).flatMap(({ name, image }) => {
-    if (image === undefined || !mounted.has(name)) return [];
+    if (image === undefined) return [];
     const { reference = '', pullPolicy = 'IfNotPresent' } = image;
-    return [{ name, reference, asContainer: { name: container.name, image: reference, imagePullPolicy: pullPolicy } }];
+    const asContainer = { name: container.name, image: reference, imagePullPolicy: pullPolicy };
+    return [{ name, reference, asContainer, isMounted: mounted.has(name) }];
   });
 }

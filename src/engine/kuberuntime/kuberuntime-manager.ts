@@ -16,14 +16,14 @@ import { computeRestartActions, type KeptContainer, keptContainers } from './act
 import { type ContainerToResize, computeResizeActions } from './actions/compute-resize-actions.ts';
 import { crashLoopWait, type EndedRun, endedRun } from './actions/crash-loop-back-off.ts';
 import { sandboxPause } from './actions/sandbox-pause.ts';
+import type { ImagesOfSync } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { killPod, type PodKill } from './kill-pod.ts';
-import type { PodActions } from './actions/pod-actions.ts';
+import type { ContainerToReset } from './actions/pod-actions.ts';
 import { type PodSandbox, podSandbox, type PodSandboxDeps } from './pod-sandbox.ts';
 import { pruneInitContainers, purgeInitContainers } from './remove-init-containers.ts';
 import { resizePod, type SyncedResize } from './resize-pod.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { hasSidecar } from '../../api/values/sidecars.ts';
 import type { ContainerType, Meter } from '../view/meter.ts';
 import { postStart, type StartContainerDeps, startContainer, startFailure } from './start-container.ts';
 import type { SyncResult } from '../container/sync-result.ts';
@@ -59,6 +59,7 @@ export interface PodSync {
 /** The sandbox of containers that start now. */
 interface ReadySandbox extends PodSandbox {
   askedImages: AskedImages | undefined;
+  imagesOfSync: ImagesOfSync;
 }
 
 /** Carries out the actions of `computePodActions` over the CRI. kubelet: kuberuntime/kuberuntime_manager.go */
@@ -107,6 +108,10 @@ export class KuberuntimeManager {
         if (!killed) return results;
         this.notResizable.delete(kill.containerID);
       }
+      if (actions.containersToReset.length > 0) {
+        await this.resetContainers(sync, actions.containersToReset, results);
+        return results;
+      }
       // Step 4: resize the other containers. A failure does not hold up the start of containers.
       if (sync.resize !== undefined) results.push(...(await this.resize(sync, sync.resize, containersToResize)));
     }
@@ -123,7 +128,7 @@ export class KuberuntimeManager {
     await this.removeEphemeralContainers(sync, results);
 
     // Step 7: the sandbox. The kubelet makes its configuration even if no container is started.
-    const init = at(pod.spec.initContainers ?? [], initContainersToStart(pod, actions));
+    const init = at(pod.spec.initContainers ?? [], actions.initContainersToStart);
     const containers = at(pod.spec.containers, actions.containersToStart);
     const ephemeral = at(pod.spec.ephemeralContainers ?? [], actions.ephemeralContainersToStart);
     const [first] = [...ephemeral, ...init, ...containers];
@@ -131,7 +136,7 @@ export class KuberuntimeManager {
     const askedImages = first && this.deps.imageManager.askAhead(first, sync.signal);
     const made = await podSandbox(this.deps, sync, actions, results);
     if (made === undefined) return results;
-    const sandbox = { ...made, askedImages };
+    const sandbox = { ...made, askedImages, imagesOfSync: new Map() };
 
     // Step 8: start ephemeral containers, which have no back-off. A failed one does not hold up the others.
     for (const container of ephemeral) await this.startEphemeral(sync, container, sandbox, results);
@@ -152,6 +157,23 @@ export class KuberuntimeManager {
   /** Stops every container and sandbox of the pod. */
   killPod(kill: PodKill): Promise<void> {
     return killPod(this.deps, kill);
+  }
+
+  /** Ends and removes all containers of a pod, one after the other, without their preStop hooks. */
+  private async resetContainers(
+    { pod, podStatus, recorder }: PodSync,
+    containers: readonly ContainerToReset[],
+    results: SyncResult[],
+  ): Promise<void> {
+    for (const { containerID, name, kill } of containers) {
+      const message = `Container ${name} restarts with all containers of the pod`;
+      const reset = async (): Promise<void> => {
+        const stop = { containerID, name, message, gracePeriodOverride: 0, podIPs: podStatus.ips };
+        if (kill) await killContainer(this.deps, pod, stop, recorder);
+        await this.deps.podRemover.resetContainer(pod.metadata, { id: containerID, name });
+      };
+      if (!(await this.recorded(results, 'resetContainer', name, reset))) return;
+    }
   }
 
   /** The failure of a new sandbox that must be replaced, until the pause before the next one is over. */
@@ -269,6 +291,7 @@ export class KuberuntimeManager {
         podSandboxID: sandbox.id,
         sandboxConfig: sandbox.config,
         askedImages: sandbox.askedImages,
+        imagesOfSync: sandbox.imagesOfSync,
       });
       results.push({ action: 'startContainer', target });
       return true;
@@ -332,12 +355,6 @@ function typeOf({ spec }: Pod, container: Container): ContainerType {
   return spec.ephemeralContainers?.some(({ name }) => name === container.name) === true
     ? 'ephemeral_container'
     : 'container';
-}
-
-/** Indexes of the init containers to start now. */
-function initContainersToStart(pod: Pod, actions: PodActions): readonly number[] {
-  if (hasSidecar(pod.spec)) return actions.initContainersToStart;
-  return actions.nextInitContainerToStart === null ? [] : [actions.nextInitContainerToStart];
 }
 
 function at(containers: readonly Container[], indexes: readonly number[]): Container[] {

@@ -78,6 +78,12 @@ export class PodRemover {
     await removeEach(folder, (file) => restartCountFromLogFiles([file]) !== restartCount + 1);
   }
 
+  /** Removes a container that starts again. Its log stays. */
+  async resetContainer(pod: PodIdentity, { id, name }: Pick<DeadContainer, 'id' | 'name'>): Promise<void> {
+    await this.removeLogLink(pod, name, id);
+    await this.removeFromRuntime(id);
+  }
+
   /**
    * Removes every container and sandbox of a stopped pod, and its logs. `pod` is undefined if the runtime no longer has
    * it.

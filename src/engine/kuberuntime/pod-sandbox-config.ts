@@ -21,7 +21,10 @@ export async function podSandboxConfig(
   attempt: number,
   node: RuntimeSettings,
   recorder?: PodEventRecorder,
-  userNamespace?: UserNamespace,
+  {
+    userNamespace,
+    exclusiveCPUs,
+  }: { userNamespace?: UserNamespace | undefined; exclusiveCPUs?: ReadonlySet<string> } = {},
 ): Promise<PodSandboxConfig> {
   const hostNetwork = pod.spec.hostNetwork === true;
   // A pod that names its servers itself needs no file. The kubelet reads it for every pod.
@@ -50,6 +53,7 @@ export async function podSandboxConfig(
     hostname: podHostname(pod, node.clusterDomain),
     resources: node.containerNode.resources,
     userNamespace,
+    exclusiveCPUs,
   });
 }
 

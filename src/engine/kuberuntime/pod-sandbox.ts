@@ -8,6 +8,7 @@ import type { PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { podLogsDirectory } from '../container/log-paths.ts';
+import type { ExclusiveCPUs } from '../container-manager/resource-managers/exclusive-cpus.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { UserNamespaces } from '../userns/user-namespaces.ts';
@@ -26,6 +27,7 @@ export interface PodSandboxDeps {
   nodeClasses: Pick<NodeClassLookup, 'runtimeClass'>;
   /** Undefined if the feature gate UserNamespacesSupport is off. */
   userNamespaces?: UserNamespaces | undefined;
+  exclusiveCPUs: ExclusiveCPUs;
   clock: Clock;
 }
 
@@ -101,11 +103,11 @@ export async function podSandbox(
 }
 
 async function sandboxConfig(
-  { node, userNamespaces }: PodSandboxDeps,
+  { node, userNamespaces, exclusiveCPUs }: PodSandboxDeps,
   pod: Pod,
   attempt: number,
   recorder: PodEventRecorder | undefined,
 ): Promise<PodSandboxConfig> {
   const userNamespace = await userNamespaces?.getOrCreate(pod);
-  return podSandboxConfig(pod, attempt, node, recorder, userNamespace);
+  return podSandboxConfig(pod, attempt, node, recorder, { userNamespace, exclusiveCPUs: exclusiveCPUs(pod) });
 }

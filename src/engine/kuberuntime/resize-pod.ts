@@ -5,6 +5,7 @@ import { isUnimplemented } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage } from '../../errors.ts';
 import type { PodCgroupResize } from '../container-manager/container-manager.ts';
+import type { ExclusiveCPUs } from '../container-manager/resource-managers/exclusive-cpus.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
@@ -16,6 +17,7 @@ export interface ResizeDeps {
   runtime: Pick<RuntimeService, 'updateContainerResources'>;
   podCgroups: PodCgroupResize;
   node: { containerNode: { resources: NodeResources } };
+  exclusiveCPUs: ExclusiveCPUs;
   clock: Clock;
 }
 
@@ -64,13 +66,13 @@ export async function resizePod(deps: ResizeDeps, resize: PodResize): Promise<Sy
 }
 
 async function resizeContainer(
-  { runtime, node, clock }: ResizeDeps,
+  { runtime, node, exclusiveCPUs, clock }: ResizeDeps,
   { pod, recorder, signal, onResized, onRefused }: PodResize,
   { containerID, name, changes }: ContainerToResize,
 ): Promise<SyncResult> {
   const container = initAndRegularContainers(pod.spec).find((other) => other.name === name);
   if (container === undefined) return { action: 'resizePod', target: name };
-  const linux = containerResources(pod, container, node.containerNode.resources);
+  const linux = containerResources(pod, container, node.containerNode.resources, exclusiveCPUs(pod));
   const result = await attempt(name, () =>
     makingCall(clock, signal, (options) =>
       runtime.updateContainerResources({ containerId: containerID, linux }, options),

@@ -22,7 +22,7 @@ import type { AskedImages, ImageManager } from '../images/image-manager.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import { type ConfiguredContainer, containerConfig, type ContainerConfigDeps } from './container-config.ts';
-import { withImageVolumes } from './image-volumes.ts';
+import { type ImagesOfSync, withImageVolumes } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { makingCall } from './making-call.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
@@ -61,6 +61,7 @@ interface ContainerStart extends ConfiguredContainer {
   recorder: PodEventRecorder;
   signal: AbortSignal;
   askedImages: AskedImages | undefined;
+  imagesOfSync: ImagesOfSync;
 }
 
 /**
@@ -96,7 +97,7 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   );
   if (sets !== undefined) deps.podResources?.preStart(pod, container, containerId, sets);
   const counted = deps.restartCounts.containerCreated(podRef(pod), name, restartCount);
-  recorder.normal(reasons.created, `Created container: ${name}`, name);
+  recorder.normal(reasons.created, 'Container created', name);
 
   // Step 3: link its log for log shippers. Before the start, because a kill after it could prevent the link.
   const linked = linkLog(deps.node, pod, name, restartCount, containerId).catch((error: unknown) => {
@@ -111,7 +112,7 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
     makingCall(clock, signal, (options) => runtime.startContainer({ containerId }, options)),
   );
   await starting.finally(() => linked);
-  recorder.normal(reasons.started, `Started container ${name}`, name);
+  recorder.normal(reasons.started, 'Container started', name);
 
   // Step 5: run its postStart hook. Until it ends, the container does not count as started.
   await postStart(deps, start, containerId);

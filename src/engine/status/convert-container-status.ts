@@ -1,28 +1,36 @@
-import type { ContainerState, ContainerStatus } from '../../api/types.ts';
+import type { Container, ContainerState, ContainerStatus } from '../../api/types.ts';
 import { formatTime } from '../../api/values/time.ts';
 import type { RuntimeContainerStatus } from '../container/runtime-pod-status.ts';
 import { reasons } from '../view/reasons.ts';
+import { containerResourceStatus } from './resource-statuses.ts';
 
 /**
  * API status of one container instance in the runtime. `oldStatus` is the container's previous status. kubelet:
  * kubelet_pods.go convertContainerStatus
  */
 export function convertContainerStatus(
+  container: Container,
   runtimeStatus: RuntimeContainerStatus,
   oldStatus: ContainerStatus | undefined,
-  runtimeName: string,
+  { runtimeName, allRestarting }: { runtimeName: string; allRestarting: boolean },
 ): ContainerStatus {
   const containerID = `${runtimeName}://${runtimeStatus.id}`;
   const lostWhileRunning = runtimeStatus.state === 'unknown' && oldStatus?.state?.running !== undefined;
   return {
     name: runtimeStatus.name,
-    state: lostWhileRunning ? terminatedUnseen('terminated') : convertState(runtimeStatus, containerID),
+    state: lostWhileRunning
+      ? allRestarting
+        ? terminatedToRestart()
+        : terminatedUnseen('terminated')
+      : convertState(runtimeStatus, containerID),
     lastState: {},
     ready: false,
     restartCount: lostWhileRunning ? oldStatus.restartCount + 1 : runtimeStatus.restartCount,
     image: runtimeStatus.image,
     imageID: runtimeStatus.imageRef,
     containerID,
+    ...containerResourceStatus(container, runtimeStatus),
+    ...(runtimeStatus.user && { user: runtimeStatus.user }),
     ...(oldStatus?.volumeMounts && { volumeMounts: oldStatus.volumeMounts }),
   };
 }
@@ -61,4 +69,10 @@ export function terminatedUnseen(when: 'terminated' | 'deleted'): ContainerState
       message: when === 'deleted' ? `${lost}.  The container used to be Running` : lost,
     },
   };
+}
+
+/** State of a container that was removed because all containers of the pod restart. */
+export function terminatedToRestart(): ContainerState {
+  const message = 'The container was removed because all containers of the pod restart';
+  return { terminated: { exitCode: UNSEEN_EXIT_CODE, reason: reasons.restartingAllContainers, message } };
 }

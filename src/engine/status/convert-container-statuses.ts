@@ -1,9 +1,11 @@
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../api/types.ts';
+import { mayRestartAll } from '../../api/values/restart-rules.ts';
 import { isRegularInit } from '../../api/values/sidecars.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { areAllContainersRestarting } from '../kuberuntime/actions/restart-all-containers.ts';
 import { shouldContainerBeRestarted } from '../kuberuntime/actions/should-container-be-restarted.ts';
 import { reasons } from '../view/reasons.ts';
-import { convertContainerStatus, terminatedUnseen } from './convert-container-status.ts';
+import { convertContainerStatus, terminatedToRestart, terminatedUnseen } from './convert-container-status.ts';
 
 /** Why the last attempt to start a container failed. kubelet: reason_cache.go ReasonItem */
 export interface StartFailure {
@@ -48,14 +50,29 @@ export function convertContainerStatuses(kind: ContainerKind, input: ContainerSt
 
 /** The newest instance sets the state, the one before it the last state. */
 function fromRuntime(
-  { name }: Container,
+  container: Container,
   oldStatus: ContainerStatus | undefined,
-  { podStatus, runtimeName }: ContainerStatusesInput,
+  { pod, podStatus, runtimeName }: ContainerStatusesInput,
 ): ContainerStatus | undefined {
+  const allRestarting = areAllContainersRestarting(pod, podStatus);
   const [newest, previous] = podStatus.containerStatuses
-    .filter((instance) => instance.name === name)
-    .map((instance) => convertContainerStatus(instance, oldStatus, runtimeName));
-  return newest && { ...newest, lastState: previous?.state ?? {} };
+    .filter((instance) => instance.name === container.name)
+    .map((instance) => convertContainerStatus(container, instance, oldStatus, { runtimeName, allRestarting }));
+  if (newest === undefined) return undefined;
+  if (previous !== undefined) return { ...newest, lastState: previous.state ?? {} };
+  return oldStatus === undefined ? newest : { ...newest, ...fromOldStatus(newest, oldStatus) };
+}
+
+/** The last state and the restarts of a container whose earlier instances the runtime no longer has. */
+function fromOldStatus(
+  { containerID, restartCount }: ContainerStatus,
+  { containerID: oldID, state = {}, lastState = {}, ...old }: ContainerStatus,
+): Pick<ContainerStatus, 'lastState' | 'restartCount'> {
+  const isSame = containerID === oldID;
+  return {
+    lastState: state.terminated && !isSame ? { terminated: state.terminated } : lastState,
+    restartCount: Math.max(restartCount, old.restartCount),
+  };
 }
 
 function withoutRuntime(
@@ -64,7 +81,8 @@ function withoutRuntime(
   waitingReason: string,
   { pod, podStatus, supportsRecursiveReadOnly, restarts = {} }: ContainerStatusesInput,
 ): ContainerStatus {
-  if (oldStatus?.state?.terminated) return oldStatus;
+  const isReset = isRemovedToRestart(pod, podStatus, oldStatus);
+  if (oldStatus?.state?.terminated && !isReset) return oldStatus;
   const isOver = isRegularInit(pod.spec, container.name) && hasRegularContainerCome(pod, podStatus);
 
   const lastState = oldStatus?.lastState ?? {};
@@ -80,6 +98,11 @@ function withoutRuntime(
     imageID: '',
     ...(volumeMounts.length > 0 && { volumeMounts }),
   };
+  if (isReset) {
+    const state = { waiting: { reason: reasons.restartingAllContainers } };
+    const base = oldStatus?.state?.terminated ? oldStatus : status;
+    return { ...base, state, lastState: terminatedToRestart(), restartCount: restartCount + 1 };
+  }
   // It ran and was removed. The last state shows that the pod had left Pending.
   if (isOver || !oldStatus?.state?.running || lastState.terminated) return status;
   return {
@@ -87,6 +110,15 @@ function withoutRuntime(
     lastState: terminatedUnseen('deleted'),
     restartCount: pod.metadata.deletionTimestamp === undefined ? restartCount + 1 : restartCount,
   };
+}
+
+/** True for a container that ran and that a restart of all containers has removed. */
+function isRemovedToRestart(pod: Pod, podStatus: RuntimePodStatus, { state }: Partial<ContainerStatus> = {}): boolean {
+  if (state?.running === undefined && state?.terminated === undefined) return false;
+  // The containers that caused the restart go last.
+  return (
+    mayRestartAll(pod.spec) && (areAllContainersRestarting(pod, podStatus) || podStatus.containerStatuses.length === 0)
+  );
 }
 
 /** True if a regular container was created, for which all init containers must have completed. */

@@ -1,11 +1,12 @@
 import type { Container, Pod } from '../../api/types.ts';
-import { isRegularInit, isSidecar } from '../../api/values/sidecars.ts';
+import { isRegularInit, sidecarsOf } from '../../api/values/sidecars.ts';
 import {
   findContainerStatus,
   type RuntimeContainerStatus,
   type RuntimePodStatus,
 } from '../container/runtime-pod-status.ts';
-import { isInitContainerFailed } from '../kuberuntime/actions/next-init-container.ts';
+import { isInitContainerFailed, restartsFailedInit } from '../kuberuntime/actions/compute-init-container-actions.ts';
+import { areAllContainersRestarting } from '../kuberuntime/actions/restart-all-containers.ts';
 import { shouldContainerBeRestarted } from '../kuberuntime/actions/should-container-be-restarted.ts';
 
 /** A container that has ended and does not start again in its pod. */
@@ -17,7 +18,7 @@ export interface DoneContainer {
 }
 
 /**
- * The containers of the pod that are done. `podStatus` has those of `before`. `isPastDeadline`: nothing of the pod
+ * The containers of the pod that are done. None while all restart. `podStatus` has those of `before`. `isPastDeadline`: nothing of the pod
  * starts again.
  */
 export function computeDoneContainers(
@@ -26,7 +27,9 @@ export function computeDoneContainers(
   before: readonly DoneContainer[],
   isPastDeadline: boolean,
 ): DoneContainer[] {
+  if (!isPastDeadline && areAllContainersRestarting(pod, podStatus)) return [];
   const sandboxID = podStatus.sandboxStatuses[0]?.id ?? '';
+  const sidecars = sidecarsOf(pod.spec);
   const ended = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap((container) => {
     const status = findContainerStatus(podStatus, container.name);
     if (status?.state !== 'exited') return [];
@@ -36,8 +39,8 @@ export function computeDoneContainers(
   });
   const isDone = (container: Container, end: RuntimeContainerStatus): boolean =>
     isRegularInit(pod.spec, container.name)
-      ? pod.spec.restartPolicy === 'Never' || !isInitContainerFailed(end)
-      : !isSidecar(container) && !shouldContainerBeRestarted(container, pod, podStatus);
+      ? !isInitContainerFailed(end) || !restartsFailedInit(container, pod.spec, end)
+      : !sidecars.includes(container) && !shouldContainerBeRestarted(container, pod, podStatus);
   const done = ended.filter(({ container, done: { status } }) => isDone(container, status)).map((one) => one.done);
   return isPastDeadline || isPodDone(pod, done) ? ended.map((one) => one.done) : done;
 }

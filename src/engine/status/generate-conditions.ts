@@ -1,8 +1,10 @@
 import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../../api/types.ts';
+import { mayRestartAll } from '../../api/values/restart-rules.ts';
 import { isSidecar, sidecarsOf } from '../../api/values/sidecars.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { podSandboxChanged } from '../kuberuntime/actions/pod-sandbox-changed.ts';
-import { hasAnyRegularContainerStarted, type PodPhase } from './get-pod-phase.ts';
+import { areAllContainersRestarting } from '../kuberuntime/actions/restart-all-containers.ts';
+import type { PodPhase } from './get-pod-phase.ts';
 
 /** Types of the conditions that the kubelet sets. kubelet: types/pod_status.go PodConditionsByKubelet */
 export const kubeletConditionTypes: ReadonlySet<string> = new Set([
@@ -11,6 +13,7 @@ export const kubeletConditionTypes: ReadonlySet<string> = new Set([
   'Ready',
   'ContainersReady',
   'PodScheduled',
+  'AllContainersRestarting',
 ]);
 
 export interface ConditionsInput {
@@ -33,7 +36,15 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
     readyCondition(pod.spec, containersReady, foreignConditions),
     containersReady,
     { type: 'PodScheduled', status: 'True' },
+    ...(mayRestartAll(pod.spec) ? [allContainersRestartingCondition(pod, podStatus)] : []),
   ];
+}
+
+/** kubelet: status/generate.go GenerateAllContainersRestartingCondition */
+function allContainersRestartingCondition(pod: Pod, podStatus: RuntimePodStatus): PodCondition {
+  const type = 'AllContainersRestarting';
+  if (!areAllContainersRestarting(pod, podStatus)) return { type, status: 'False' };
+  return { type, status: 'True', reason: 'RestartAllContainersStarted' };
 }
 
 /** Ready, from ContainersReady and the readiness gates. kubelet: status/generate.go GeneratePodReadyCondition */
@@ -112,4 +123,13 @@ function describe(names: { unknown: string[]; lacking: string[]; lack: 'unready'
     .filter(({ list }) => list.length > 0)
     .map(({ what, list }) => `containers with ${what} status: [${list.join(' ')}]`)
     .join(', ');
+}
+
+/**
+ * True if a regular container runs or ended, so that the pod was initialized. A container that waits for a restart does
+ * not count. kubelet: container/helpers.go HasAnyRegularContainerStarted
+ */
+function hasAnyRegularContainerStarted(spec: PodSpec, statuses: readonly ContainerStatus[]): boolean {
+  const regular = new Set(spec.containers.map(({ name }) => name));
+  return statuses.some(({ name, state }) => regular.has(name) && (state?.running ?? state?.terminated) !== undefined);
 }

@@ -5,13 +5,14 @@ import { formatTime } from '../../api/values/time.ts';
 import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import { firstBytes } from '../../text/bounded-text.ts';
 import type { ProbeResults, ProbeWorkers } from '../container/probe-results.ts';
-import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { isPodInitialized, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { maxTerminationMessageBytes } from '../redaction/outgoing-text.ts';
 import { isPastActiveDeadline } from './active-deadline.ts';
 import { applyProbeResults, applyProbeResultsToInit, probeWorkersOfSpec } from './apply-probe-results.ts';
 import { type ContainerKind, convertContainerStatuses, type StartFailure } from './convert-container-statuses.ts';
 import { generateConditions, kubeletConditionTypes } from './generate-conditions.ts';
 import { getPodPhase, type PodPhase } from './get-pod-phase.ts';
+import { podResourceStatus } from './resource-statuses.ts';
 
 export interface PodStatusInput {
   pod: Pod;
@@ -52,7 +53,8 @@ export function generatePodStatus(input: PodStatusInput): PodStatus {
   const regular = convert('regular', oldStatus.containerStatuses, input);
   const init = convert('init', oldStatus.initContainerStatuses, input);
   const ephemeralContainerStatuses = convert('ephemeral', oldStatus.ephemeralContainerStatuses, input);
-  const phaseAndReason = nextPhase(pod, oldStatus, getPodPhase(pod, [...regular, ...init], podIsTerminal), since);
+  const phase = getPodPhase(pod, [...regular, ...init], podIsTerminal, isPodInitialized(spec, podStatus));
+  const phaseAndReason = nextPhase(pod, oldStatus, phase, since);
 
   const containerStatuses = applyProbeResults(regular, { probes, probeWorkers, starting });
   const initContainerStatuses = applyProbeResultsToInit(spec, init, { probes, probeWorkers, starting });
@@ -73,6 +75,7 @@ export function generatePodStatus(input: PodStatusInput): PodStatus {
     containerStatuses,
     ...(ephemeralContainerStatuses.length > 0 && { ephemeralContainerStatuses }),
     qosClass: podQOSClass(pod),
+    ...podResourceStatus(pod),
   };
   return stampStatus(normalizeStatus(spec, status), oldStatus, now);
 }

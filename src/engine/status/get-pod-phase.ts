@@ -1,24 +1,28 @@
 import type { Container, ContainerStatus, Pod, PodSpec } from '../../api/types.ts';
+import { reasons } from '../view/reasons.ts';
 import { isStaticPod } from '../../api/values/config-annotations.ts';
+import { restartsAfterExit } from '../../api/values/restart-rules.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
 /**
  * Phase of a pod by the statuses of its init and regular containers. `podIsTerminal`: no container of it will be
- * started again. kubelet: kubelet_pods.go getPhase
+ * started again. `isInitialized`: a regular container was started in the newest sandbox. kubelet: kubelet_pods.go
+ * getPhase
  */
 export function getPodPhase(
   pod: { metadata?: Partial<Pod['metadata']>; spec: PodSpec },
   statuses: readonly ContainerStatus[],
   podIsTerminal: boolean,
+  isInitialized: boolean,
 ): PodPhase {
   const { spec } = pod;
   const found = progressOf(spec, statuses);
-  if (found.has('failedInit') && spec.restartPolicy === 'Never') return 'Failed';
+  if (found.has('failedInit')) return 'Failed';
   if (found.has('pendingInit')) return 'Pending';
   // A restarting sidecar does not return an initialized pod to Pending.
-  if (found.has('pendingSidecar') && !hasAnyRegularContainerStarted(spec, statuses)) return 'Pending';
+  if (found.has('pendingSidecar') && !isInitialized) return 'Pending';
   if (found.has('waiting')) return 'Pending';
   if (found.has('unknown')) return 'Pending';
   if (found.has('running')) return 'Running';
@@ -27,8 +31,8 @@ export function getPodPhase(
   const allSucceeded = !found.has('unsuccessful');
   // Static pods keep the phase of their restart policy, even when terminated for good.
   if (podIsTerminal && !isStaticPod(pod)) return allSucceeded ? 'Succeeded' : 'Failed';
-  if (spec.restartPolicy === 'Never') return allSucceeded ? 'Succeeded' : 'Failed';
-  return spec.restartPolicy === 'OnFailure' && allSucceeded ? 'Succeeded' : 'Running';
+  if (found.has('restarting')) return 'Running';
+  return allSucceeded ? 'Succeeded' : 'Failed';
 }
 
 /** Progress of some container of the pod. */
@@ -43,22 +47,28 @@ type Progress =
   | 'unknown'
   /** Regular containers that have ended. */
   | 'succeeded'
-  | 'unsuccessful';
+  | 'unsuccessful'
+  | 'restarting';
 
 function progressOf(spec: PodSpec, statuses: readonly ContainerStatus[]): ReadonlySet<Progress> {
   const statusOf = (name: string) => statuses.find((status) => status.name === name);
   const ofInit = (container: Container): Progress[] => {
     const status = statusOf(container.name);
-    return isSidecar(container) ? progressOfSidecar(status) : progressOfInitContainer(status);
+    return isSidecar(container) ? progressOfSidecar(status) : progressOfInitContainer(container, spec, status);
   };
-  const ofRegular = spec.containers.map(({ name }) => progressOfContainer(statusOf(name)));
-  return new Set([...(spec.initContainers ?? []).flatMap(ofInit), ...ofRegular]);
+  const ofRegular = (container: Container): Progress[] =>
+    progressOfContainer(container, spec, statusOf(container.name));
+  return new Set([...(spec.initContainers ?? []).flatMap(ofInit), ...spec.containers.flatMap(ofRegular)]);
 }
 
-function progressOfInitContainer({ state, lastState }: Partial<ContainerStatus> = {}): Progress[] {
+function progressOfInitContainer(
+  container: Container,
+  spec: PodSpec,
+  { state, lastState }: Partial<ContainerStatus> = {},
+): Progress[] {
   const ended = state?.terminated ?? (state?.waiting && !state.running ? lastState?.terminated : undefined);
   if (state?.running || !ended) return ['pendingInit'];
-  return ended.exitCode === 0 ? [] : ['failedInit'];
+  return ended.exitCode === 0 || restartsAfterExit(container, spec, ended.exitCode) ? [] : ['failedInit'];
 }
 
 function progressOfSidecar(status: ContainerStatus | undefined): Progress[] {
@@ -70,21 +80,25 @@ function progressOfSidecar(status: ContainerStatus | undefined): Progress[] {
   return lastState?.terminated ? [] : ['waiting', 'pendingSidecar'];
 }
 
-function progressOfContainer({ state, lastState }: Partial<ContainerStatus> = {}): Progress {
-  if (state?.running) return 'running';
-  if (state?.terminated) return state.terminated.exitCode === 0 ? 'succeeded' : 'unsuccessful';
-  if (!state?.waiting) return 'unknown';
-  return lastState?.terminated ? 'unsuccessful' : 'waiting';
+function progressOfContainer(
+  container: Container,
+  spec: PodSpec,
+  { state, lastState }: Partial<ContainerStatus> = {},
+): Progress[] {
+  if (state?.running) return ['running'];
+  if (state?.terminated) return progressAfterExit(container, spec, state.terminated.exitCode);
+  if (!state?.waiting) return ['unknown'];
+  if (!lastState?.terminated) return ['waiting'];
+  const { exitCode, reason } = lastState.terminated;
+  const isRestarting =
+    reason === reasons.restartingAllContainers ||
+    // It waits for a start, although its last run completed. The kubelet calls the pod failed.
+    (container.restartPolicy ?? spec.restartPolicy) === 'OnFailure' ||
+    restartsAfterExit(container, spec, exitCode);
+  return isRestarting ? ['unsuccessful', 'restarting'] : ['unsuccessful'];
 }
 
-/**
- * True if a regular container runs or ended, so that the pod was initialized. A container that waits for a restart does
- * not count. kubelet: container/helpers.go HasAnyRegularContainerStarted
- */
-export function hasAnyRegularContainerStarted(
-  spec: Pick<PodSpec, 'containers'>,
-  statuses: readonly ContainerStatus[],
-): boolean {
-  const regular = new Set(spec.containers.map(({ name }) => name));
-  return statuses.some(({ name, state }) => regular.has(name) && (state?.running ?? state?.terminated) !== undefined);
+function progressAfterExit(container: Container, spec: PodSpec, exitCode: number): Progress[] {
+  const end = exitCode === 0 ? 'succeeded' : 'unsuccessful';
+  return restartsAfterExit(container, spec, exitCode) ? [end, 'restarting'] : [end];
 }

@@ -150,6 +150,9 @@ export class KubeletPodSyncer implements PodSyncer {
     const isChanged = results.length > 0 || removedContainers.length > 0 || resize !== undefined;
     if (isFirst || isChanged) statuses.update(pod, podStatus, false);
     throwOnFailure(results, this.deps.clock.monotonic());
+    // Once all containers are removed, they start again at once.
+    if (results.some(({ action }) => action === 'resetContainer'))
+      throw new SyncPodError('all containers of the pod restart', { retryAfterMs: 0, isReported: true });
     return false;
   }
 

@@ -26,8 +26,9 @@ export const reasons = {
   configPodSandboxError: 'ConfigPodSandboxError',
   // Why a pod ended.
   terminated: 'Terminated',
-  // Terminated reason that the kubelet itself assigns.
+  // Reasons of waiting and terminated containers that the kubelet itself assigns.
   containerStatusUnknown: 'ContainerStatusUnknown',
+  restartingAllContainers: 'RestartingAllContainers',
   // Events.
   backOff: 'BackOff',
   containerGCFailed: 'ContainerGCFailed',

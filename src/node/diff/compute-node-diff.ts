@@ -144,11 +144,10 @@ function replacedBecause(
 
 function startedContainers(
   { spec }: Pod,
-  { containersToStart, initContainersToStart, nextInitContainerToStart: next }: ReturnType<typeof computePodActions>,
+  { containersToStart, initContainersToStart }: ReturnType<typeof computePodActions>,
 ): string[] {
-  const initContainers = next === null ? initContainersToStart : [next];
   return [
-    ...initContainers.map((index) => spec.initContainers?.[index]?.name ?? ''),
+    ...initContainersToStart.map((index) => spec.initContainers?.[index]?.name ?? ''),
     ...containersToStart.map((index) => spec.containers[index]?.name ?? ''),
   ];
 }

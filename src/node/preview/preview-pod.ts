@@ -10,7 +10,7 @@ import type { PodSandboxConfig } from '../../cri/types.ts';
 import { PodDirs } from '../../engine/host/pod-dirs.ts';
 import { generateContainerMounts, hostsFileOf } from '../../engine/kuberuntime/container-mounts.ts';
 import { hostsFilePath } from '../../engine/network/hosts-file.ts';
-import { makeEnvironment } from '../../engine/kuberuntime/request/environment.ts';
+import { type EnvFiles, envFileKey, makeEnvironment } from '../../engine/kuberuntime/request/environment.ts';
 import { generateContainerConfig } from '../../engine/kuberuntime/request/generate-container-config.ts';
 import { podSandboxConfig } from '../../engine/kuberuntime/pod-sandbox-config.ts';
 import type { NodeConfig } from '../../engine/config/node-config.ts';
@@ -110,7 +110,13 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
     claims,
   });
   const podIPs = podIPsOf(pod, node);
-  const envs = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
+  const envs = makeEnvironment(pod, container, {
+    podIPs,
+    nodeIPs,
+    allocatable,
+    configObjects,
+    envFiles: assumedEnvFiles(container),
+  });
   const mounts = generateContainerMounts(
     {
       pod,
@@ -136,6 +142,17 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
     node: node.containerNode,
   });
   return { podSandboxId: '<id of the sandbox>', config, sandboxConfig: sandboxConfigAbove };
+}
+
+/** Init containers write the files later, so each key stands for its value. */
+function assumedEnvFiles({ env = [] }: Container): EnvFiles {
+  const texts = new Map<string, string>();
+  for (const { valueFrom: { fileKeyRef } = {} } of env) {
+    if (fileKeyRef === undefined) continue;
+    const file = envFileKey(fileKeyRef);
+    texts.set(file, `${texts.get(file) ?? ''}${fileKeyRef.key}='<${fileKeyRef.key} of ${fileKeyRef.path}>'\n`);
+  }
+  return texts;
 }
 
 /**

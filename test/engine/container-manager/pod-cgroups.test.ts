@@ -34,6 +34,7 @@ function podCgroups(node: Partial<ReturnType<typeof makeNodeConfig>> = {}): PodC
     node: makeNodeConfig('/nowhere', { cgroupsPerQOS: true, ...node }),
     cgroups: new CgroupfsManager({ mounts: cgroups.mounts, files: cgroups, clock, driver: 'cgroupfs' }),
     refusals: new CgroupRefusalReport(events),
+    exclusiveCPUs: () => new Set(),
     logger: silentLogger,
   });
 }

@@ -42,6 +42,7 @@ function containerManager(
     cgroups: new Manager({ mounts: cgroups.mounts, files: cgroups, clock, driver: 'cgroupfs' }),
     activePods: () => activePods,
     ownPodUIDs: () => Promise.resolve(ownPodUIDs),
+    exclusiveCPUs: () => new Set(),
     emit: events.emit,
     logger: silentLogger,
   });

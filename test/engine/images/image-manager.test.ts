@@ -128,7 +128,9 @@ describe('the pull policy', () => {
     runtime.addImage('app:1');
     expect(await ensure({ imagePullPolicy: 'IfNotPresent' })).toBe('app:1');
     expect(pulls()).toEqual([]);
-    expect(recorded()).toEqual(['Normal Pulled: Container image "app:1" already present on machine']);
+    expect(recorded()).toEqual([
+      'Normal Pulled: Container image "app:1" already present on machine and can be accessed by the pod',
+    ]);
   });
 
   test('IfNotPresent pulls the image that is not', async () => {

@@ -74,6 +74,7 @@ function makeManager(): KuberuntimeManager {
     configObjects: new ConfigObjects(),
     podRemover: new PodRemover({ runtime, ...node, foreignPods: noForeignPods(runtime) }),
     podCgroups: { raise: () => Promise.resolve(), resize: () => Promise.resolve() },
+    exclusiveCPUs: () => new Set(),
     node,
     supportsRecursiveReadOnly: () => false,
     restartCounts: { nextRestartCount: () => Promise.resolve(0), containerCreated: () => Promise.resolve() },
@@ -159,9 +160,9 @@ describe('a new pod', () => {
       'startContainer container3',
     ]);
     expect(recorded().slice(0, 3)).toEqual([
-      `Normal Pulled: Container image "${image}" already present on machine`,
-      'Normal Created: Created container: b',
-      'Normal Started: Started container b',
+      `Normal Pulled: Container image "${image}" already present on machine and can be accessed by the pod`,
+      'Normal Created: Container created',
+      'Normal Started: Container started',
     ]);
     expect(await sync(pod)).toEqual([]);
     expect(acts()).toEqual([]);

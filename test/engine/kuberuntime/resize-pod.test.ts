@@ -36,6 +36,7 @@ async function resize({ refused = {} }: { refused?: Record<string, Error> } = {}
           return {};
         },
       },
+      exclusiveCPUs: () => new Set(),
       podCgroups: {
         raise: async (current, next) => {
           await step(`raise ${limits(current)} to ${limits(next)}`);

@@ -20,6 +20,7 @@ interface In {
   seccompDefault: boolean;
   memoryCapacityBytes: number;
   noCPUQuota: boolean;
+  exclusiveCPUs?: string[];
 }
 type Out = { ok: false } | { ok: true; config: RecordedConfig };
 
@@ -35,6 +36,7 @@ export const criContainerConfig = tableAdapter<In, Out>(
         imageRef,
         imageUser: { ...(imageUID !== null && { uid: imageUID }), username: imageUser },
         envs,
+        exclusiveCPUs: new Set(node.exclusiveCPUs),
         node: {
           seccompProfileRoot: '/var/lib/kubelet/seccomp',
           seccompDefault: node.seccompDefault,

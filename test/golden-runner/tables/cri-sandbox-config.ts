@@ -15,12 +15,13 @@ interface In {
   hostname: string;
   hostDomain: string;
   dns: DNSConfig;
+  exclusiveCPUs?: string[];
 }
 type Out = { ok: false } | { ok: true; config: RecordedConfig };
 
 export const criSandboxConfig = tableAdapter<In, Out>(
   'cri-sandbox-config',
-  ({ pod, attempt, cgroupParent, hostname, hostDomain, dns }) =>
+  ({ pod, attempt, cgroupParent, hostname, hostDomain, dns, exclusiveCPUs }) =>
     orRefused(() => {
       const config = generatePodSandboxConfig(withoutDisabledFields(pod, defaultFeatureGates), attempt, {
         podLogsDir: '/var/log/pods',
@@ -28,6 +29,7 @@ export const criSandboxConfig = tableAdapter<In, Out>(
         dns,
         hostname: { hostname, domain: hostDomain },
         resources: makeNodeResources(),
+        exclusiveCPUs: new Set(exclusiveCPUs),
       });
       return { config: sandboxOverWire(config) };
     }),

@@ -6,8 +6,9 @@ interface In {
   spec: PodSpec;
   statuses: ContainerStatus[];
   podIsTerminal: boolean;
+  podHasInitialized: boolean;
 }
 
-export const podPhase = tableAdapter<In>('pod-phase', ({ spec, statuses, podIsTerminal }) => ({
-  phase: getPodPhase({ spec }, statuses, podIsTerminal),
+export const podPhase = tableAdapter<In>('pod-phase', ({ spec, statuses, podIsTerminal, podHasInitialized }) => ({
+  phase: getPodPhase({ spec }, statuses, podIsTerminal, podHasInitialized),
 }));

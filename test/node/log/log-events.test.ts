@@ -54,7 +54,7 @@ describe('the log of an engine', () => {
         },
         { at: 0, type: 'PodAdded', pod, source: 'file' },
         { at: 0, type: 'PodStatusChanged', pod, phase: 'Running', ready: true },
-        { at: 0, type: 'Recorded', eventType: 'Normal', reason: 'Started', message: 'Started container main', pod },
+        { at: 0, type: 'Recorded', eventType: 'Normal', reason: 'Started', message: 'Container started', pod },
         {
           at: 0,
           type: 'Recorded',
@@ -73,7 +73,7 @@ describe('the log of an engine', () => {
       'warn odd {"origin":"/m/b.yaml"}',
       'info Pod added {"pod":"default/web-edge1","podUID":"u1","source":"file"}',
       'info Pod status {"pod":"default/web-edge1","phase":"Running","ready":true}',
-      'info Started container main {"pod":"default/web-edge1","reason":"Started"}',
+      'info Container started {"pod":"default/web-edge1","reason":"Started"}',
       'warn Back-off {"pod":"default/web-edge1","containerName":"main","reason":"BackOff"}',
       'info Container runtime is ready {"runtime":"containerd","version":"2"}',
       'error Container runtime is not ready {"err":"no answer"}',

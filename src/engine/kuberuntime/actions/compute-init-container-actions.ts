@@ -1,4 +1,5 @@
-import type { Container, Pod } from '../../../api/types.ts';
+import type { Container, Pod, PodSpec } from '../../../api/types.ts';
+import { restartsAfterExit } from '../../../api/values/restart-rules.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
 import { containerHash } from '../../container/container-hash.ts';
 import type { ProbeResults } from '../../container/probe-results.ts';
@@ -7,17 +8,17 @@ import {
   type RuntimeContainerStatus,
   type RuntimePodStatus,
 } from '../../container/runtime-pod-status.ts';
-import { isInitContainerFailed } from './next-init-container.ts';
 import { type ContainerKillReason, type ContainerToKill, type InitActions, killUnknown } from './pod-actions.ts';
 
 /**
- * Actions of the init phase for a pod with sidecars, and later for its sidecars. Walks from the last init container to
+ * Actions of the init phase, and later for sidecars. Walks from the last init container to
  * the first. The last one with a status shows the progress. Before it only sidecars are kept running. kubelet:
  * kuberuntime_container.go computeInitContainerActions
  */
 export function computeInitContainerActions(pod: Pod, podStatus: RuntimePodStatus, probes: ProbeResults): InitActions {
   const initContainers = pod.spec.initContainers ?? [];
   const lastIndex = initContainers.length - 1;
+  if (initContainers.length === 0) return { initialized: true, actions: {} };
   const initContainersToStart: number[] = [];
   const containersToKill: ContainerToKill[] = [];
   let initialized = hasRegularContainerCome(pod, podStatus);
@@ -31,10 +32,10 @@ export function computeInitContainerActions(pod: Pod, podStatus: RuntimePodStatu
       continue;
     }
 
-    const step = isSidecar(container) ? sidecarStep(container, status, probes) : initContainerStep(status);
-    if (step.failed && pod.spec.restartPolicy === 'Never') {
-      return { initialized: false, actions: { killPod: true } };
-    }
+    const step = isSidecar(container)
+      ? sidecarStep(container, status, probes)
+      : initContainerStep(container, pod, status);
+    if (step.isFatal) return { initialized: false, actions: { killPod: true } };
     if (step.kill) containersToKill.push(step.kill);
     if (step.complete) {
       if (index === lastIndex) initialized = true;
@@ -62,11 +63,12 @@ interface InitStep {
   complete?: boolean;
   start?: boolean;
   kill?: ContainerToKill;
-  /** True for a failure that ends a pod with restartPolicy Never. */
-  failed?: boolean;
+  /** True for a failure that ends the pod. */
+  isFatal?: boolean;
 }
 
-function initContainerStep(status: RuntimeContainerStatus): InitStep {
+function initContainerStep(container: Container, { spec }: Pod, status: RuntimeContainerStatus): InitStep {
+  const isFatal = isInitContainerFailed(status) && !restartsFailedInit(container, spec, status);
   switch (status.state) {
     case 'created':
       // The runtime failed to start it.
@@ -74,9 +76,9 @@ function initContainerStep(status: RuntimeContainerStatus): InitStep {
     case 'running':
       return {};
     case 'exited':
-      return isInitContainerFailed(status) ? { failed: true, start: true } : { complete: true };
+      return isInitContainerFailed(status) ? { isFatal, start: true } : { complete: true };
     case 'unknown':
-      return { failed: true, start: true, kill: killUnknown('Init container', status) };
+      return { isFatal, start: true, kill: killUnknown('Init container', status) };
   }
 }
 
@@ -108,4 +110,21 @@ function runningSidecarStep(container: Container, status: RuntimeContainerStatus
     return { complete: true, ...restart('failed liveness probe', 'LivenessProbe') };
   }
   return { complete: true };
+}
+
+/** kubelet: kuberuntime/helpers.go isInitContainerFailed */
+export function isInitContainerFailed({ reason, state, exitCode }: RuntimeContainerStatus): boolean {
+  // The kernel may have killed a process other than the main one. Then the exit code is 0.
+  if (reason === 'OOMKilled') return true;
+  return state === 'unknown' || (state === 'exited' && exitCode !== 0);
+}
+
+/** An unknown exit code counts as a failure, and so does 0 after an OOM kill, which the kubelet takes for success. */
+export function restartsFailedInit(
+  container: Container,
+  spec: PodSpec,
+  { state, exitCode }: RuntimeContainerStatus,
+): boolean {
+  const failure = state === 'exited' && exitCode !== 0 ? exitCode : 137;
+  return restartsAfterExit(container, spec, failure);
 }

@@ -1,5 +1,5 @@
-import type { Pod } from '../../../api/types.ts';
-import { hasSidecar } from '../../../api/values/sidecars.ts';
+import type { Container, Pod } from '../../../api/types.ts';
+import { restartsAfterExit, restartsAfterProbe } from '../../../api/values/restart-rules.ts';
 import { containerHash } from '../../container/container-hash.ts';
 import type { ProbeResults } from '../../container/probe-results.ts';
 import {
@@ -8,36 +8,37 @@ import {
   type RuntimePodStatus,
 } from '../../container/runtime-pod-status.ts';
 import { computeInitContainerActions } from './compute-init-container-actions.ts';
-import { nextInitContainer } from './next-init-container.ts';
-import {
-  type ContainerKillReason,
-  type ContainerToKill,
-  type InitActions,
-  killUnknown,
-  type PodActions,
-} from './pod-actions.ts';
+import { type ContainerKillReason, type ContainerToKill, killUnknown, type PodActions } from './pod-actions.ts';
 import { podSandboxChanged } from './pod-sandbox-changed.ts';
+import { areAllContainersRestarting, containersToReset } from './restart-all-containers.ts';
 import { shouldContainerBeRestarted } from './should-container-be-restarted.ts';
 
-/** Computes the actions that bring the pod closer to its spec. kubelet: kuberuntime_manager.go computePodActions */
-export function computePodActions(pod: Pod, podStatus: RuntimePodStatus, probes: ProbeResults): PodActions {
+/**
+ * Computes the actions that bring the pod closer to its spec. `allRestarting`: the condition
+ * AllContainersRestarting. kubelet: kuberuntime_manager.go computePodActions
+ */
+export function computePodActions(
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+  probes: ProbeResults,
+  allRestarting = areAllContainersRestarting(pod, podStatus),
+): PodActions {
   const { changed, attempt, sandboxID } = podSandboxChanged(pod, podStatus);
   const nothing: PodActions = {
     killPod: changed,
     createSandbox: changed,
     sandboxID,
     attempt,
-    nextInitContainerToStart: null,
     initContainersToStart: [],
     containersToStart: [],
     ephemeralContainersToStart: [],
     containersToKill: [],
+    containersToReset: [],
   };
+  if (allRestarting) return { ...nothing, containersToReset: containersToReset(pod, podStatus) };
   if (changed) return { ...nothing, ...computeFreshStart(pod, podStatus, attempt) };
 
-  const init = hasSidecar(pod.spec)
-    ? computeInitContainerActions(pod, podStatus, probes)
-    : computeNextInitContainer(pod, podStatus);
+  const init = computeInitContainerActions(pod, podStatus, probes);
   const actions = { ...nothing, ...init.actions };
   // They start before the pod is initialized, too.
   if (!actions.killPod) actions.ephemeralContainersToStart = ephemeralContainersToStart(pod, podStatus);
@@ -74,42 +75,24 @@ function computeFreshStart(pod: Pod, podStatus: RuntimePodStatus, attempt: numbe
   // Without any container the sandbox itself failed, and is tried again under every policy.
   if (restartPolicy === 'Never' && attempt !== 0 && podStatus.containerStatuses.length > 0) return done;
 
-  const containersToStart = containers.flatMap(({ name }, index) =>
-    hasEndedForGood(restartPolicy, findContainerStatus(podStatus, name)) ? [] : [index],
+  const containersToStart = containers.flatMap((container, index) =>
+    hasEndedForGood(container, pod, findContainerStatus(podStatus, container.name)) ? [] : [index],
   );
   if (containersToStart.length === 0 && hasBeenInitialized(pod, podStatus)) return done;
-
-  if (initContainers.length === 0) return { containersToStart };
-  return hasSidecar(pod.spec) ? { initContainersToStart: [0] } : { nextInitContainerToStart: 0 };
+  return initContainers.length === 0 ? { containersToStart } : { initContainersToStart: [0] };
 }
 
-function hasEndedForGood(policy: string | undefined, status: RuntimeContainerStatus | undefined): boolean {
-  if (status?.state !== 'exited') return false;
-  return (policy === 'Never' && status.isLost === true) || (policy === 'OnFailure' && status.exitCode === 0);
+/** Beyond OnFailure only a container that the runtime has lost does not run again in a new sandbox. */
+function hasEndedForGood(container: Container, { spec }: Pod, status: RuntimeContainerStatus | undefined): boolean {
+  if (status?.state !== 'exited' || restartsAfterExit(container, spec, status.exitCode)) return false;
+  return status.isLost === true || (container.restartPolicy ?? spec.restartPolicy) === 'OnFailure';
 }
 
 function hasBeenInitialized(pod: Pod, podStatus: RuntimePodStatus): boolean {
-  if (!hasSidecar(pod.spec)) return nextInitContainer(pod, podStatus).state === 'done';
   return pod.spec.containers.some(({ name }) => {
     const state = findContainerStatus(podStatus, name)?.state;
     return state !== undefined && state !== 'unknown';
   });
-}
-
-function computeNextInitContainer(pod: Pod, podStatus: RuntimePodStatus): InitActions {
-  const progress = nextInitContainer(pod, podStatus);
-  if (progress.state === 'done') return { initialized: true, actions: {} };
-  if (progress.state === 'wait') return { initialized: false, actions: {} };
-
-  const { index, failed } = progress;
-  if (failed && pod.spec.restartPolicy === 'Never') return { initialized: false, actions: { killPod: true } };
-  return {
-    initialized: false,
-    actions: {
-      nextInitContainerToStart: index,
-      containersToKill: failed?.state === 'unknown' ? [killUnknown('Init container', failed)] : [],
-    },
-  };
 }
 
 function computeContainerActions(pod: Pod, podStatus: RuntimePodStatus, probes: ProbeResults) {
@@ -132,7 +115,7 @@ function computeContainerActions(pod: Pod, podStatus: RuntimePodStatus, probes: 
       continue;
     }
     // A changed definition is started under every restart policy.
-    const restart = cause.reason === '' || pod.spec.restartPolicy !== 'Never';
+    const restart = cause.reason === '' || restartsAfterProbe(container, pod.spec);
     if (restart) containersToStart.push(index);
     const message = `Container ${container.name} ${cause.why}${restart ? ', will be restarted' : ''}`;
     containersToKill.push({ containerID: status.id, name: container.name, message, reason: cause.reason });

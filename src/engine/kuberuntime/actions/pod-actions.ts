@@ -24,13 +24,20 @@ export interface PodActions {
   sandboxID: string;
   /** Attempt of the sandbox to use or to create. */
   attempt: number;
-  /** The init container to start, in pods without sidecars. */
-  nextInitContainerToStart: number | null;
-  /** Init containers to start, in this order, in pods with sidecars. */
+  /** Init containers to start, in this order. */
   initContainersToStart: number[];
   containersToStart: number[];
   ephemeralContainersToStart: number[];
   containersToKill: ContainerToKill[];
+  /** Containers to remove, in this order, before all start again. */
+  containersToReset: ContainerToReset[];
+}
+
+export interface ContainerToReset {
+  containerID: string;
+  name: string;
+  /** True if it must be killed first. */
+  kill: boolean;
 }
 
 /** Actions of a pod's init phase. */

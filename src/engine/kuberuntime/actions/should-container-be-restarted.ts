@@ -1,9 +1,10 @@
 import type { Container, Pod } from '../../../api/types.ts';
+import { restartsAfterExit } from '../../../api/values/restart-rules.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 
 /**
- * True if a container that is not running must be started, by its newest instance and the pod's restart policy.
- * kubelet: container/helpers.go ShouldContainerBeRestarted
+ * True if a container that is not running must be started, by its newest instance and its restart policy. kubelet:
+ * container/helpers.go ShouldContainerBeRestarted
  */
 export function shouldContainerBeRestarted(container: Container, pod: Pod, podStatus: RuntimePodStatus): boolean {
   if (pod.metadata.deletionTimestamp !== undefined) return false;
@@ -17,7 +18,6 @@ export function shouldContainerBeRestarted(container: Container, pod: Pod, podSt
     case 'running':
       return false;
     case 'exited':
-      if (pod.spec.restartPolicy === 'Never') return false;
-      return pod.spec.restartPolicy !== 'OnFailure' || status.exitCode !== 0;
+      return restartsAfterExit(container, pod.spec, status.exitCode);
   }
 }

@@ -3,6 +3,7 @@ import type { ConfigData, ConfigObjectLookup } from '../../../api/values/config-
 import { expand } from '../../../api/values/expand.ts';
 import type { Container, EnvVar, Pod } from '../../../api/types.ts';
 import { UserError } from '../../../errors.ts';
+import { envFileValue } from './env-file.ts';
 import { containerResourceValue, type DownwardSources, podFieldValue } from '../../../api/values/downward-api.ts';
 
 export interface EnvironmentVariable {
@@ -10,9 +11,17 @@ export interface EnvironmentVariable {
   value: string;
 }
 
+/** Texts of the files that `fileKeyRef`s name, by `envFileKey`. */
+export type EnvFiles = ReadonlyMap<string, string>;
+
+type FileKeySelector = NonNullable<EnvVarSource['fileKeyRef']>;
+
+export const envFileKey = ({ volumeName, path }: FileKeySelector): string => `${volumeName}\0${path}`;
+
 /** Sources of variables besides the manifest. */
 export interface EnvironmentSources extends DownwardSources {
   configObjects: ConfigObjectLookup;
+  envFiles: EnvFiles;
 }
 
 /**
@@ -58,7 +67,7 @@ function sourceValue(
   pod: Pod,
   container: Container,
   name: string,
-  { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef }: EnvVarSource,
+  { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef }: EnvVarSource,
   sources: EnvironmentSources,
 ): string | undefined {
   const where = `env "${name}" of container "${container.name}"`;
@@ -66,6 +75,7 @@ function sourceValue(
   if (resourceFieldRef) return containerResourceValue(pod, container, resourceFieldRef, sources, where);
   if (configMapKeyRef) return keyValue('ConfigMap', pod, configMapKeyRef, sources);
   if (secretKeyRef) return keyValue('Secret', pod, secretKeyRef, sources);
+  if (fileKeyRef) return fileValue(fileKeyRef, sources);
   return '';
 }
 
@@ -81,6 +91,16 @@ function keyValue(
   if (optional) return undefined;
   throw new UserError(`couldn't find key ${key} in ${kind} ${pod.metadata.namespace}/${name}`, {
     hint: `Add the key to the ${kind}, or set optional: true.`,
+  });
+}
+
+/** kubelet: kubelet_pods.go makeEnvironmentVariables */
+function fileValue(reference: FileKeySelector, { envFiles }: EnvironmentSources): string | undefined {
+  const { key, path, optional = false } = reference;
+  const value = envFileValue(envFiles.get(envFileKey(reference)) ?? '', key);
+  if (value !== undefined || optional) return value;
+  throw new UserError(`environment variable key "${key}" not found in file "${path}"`, {
+    hint: 'Write the key with a value into the file, or set optional: true.',
   });
 }
 

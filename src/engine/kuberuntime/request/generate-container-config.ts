@@ -32,6 +32,8 @@ export interface ContainerRequest {
   /** Annotations of device plugins. */
   annotations?: Readonly<Record<string, string>>;
   security?: PodSecurity;
+  /** Names of the pod's containers that have CPUs for themselves. */
+  exclusiveCPUs?: ReadonlySet<string> | undefined;
   node: ContainerNode;
 }
 
@@ -62,7 +64,7 @@ export function generateContainerConfig(request: ContainerRequest): ContainerCon
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
     linux: {
-      resources: containerResources(pod, container, node.resources),
+      resources: containerResources(pod, container, node.resources, request.exclusiveCPUs),
       securityContext: containerSecurityContext(pod, container, imageUser, node, security),
     },
     CDIDevices: (request.cdiDevices ?? []).map((name) => ({ name })),

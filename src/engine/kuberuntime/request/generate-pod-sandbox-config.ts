@@ -19,6 +19,8 @@ export interface SandboxNode extends PodSecurity {
   /** From `podHostname`. */
   hostname: PodHostname;
   resources: NodeResources;
+  /** Names of the pod's containers that have CPUs for themselves. */
+  exclusiveCPUs?: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -40,7 +42,7 @@ export function generatePodSandboxConfig(pod: Pod, attempt: number, node: Sandbo
       securityContext: sandboxSecurityContext(pod, node),
       sysctls: sysctls(pod),
       overhead: overheadResources(pod, node.resources),
-      resources: sandboxResources(pod, node.resources),
+      resources: sandboxResources(pod, node.resources, node.exclusiveCPUs),
     },
   };
 }

@@ -14,7 +14,8 @@ const maxKernelHostnameLength = 64;
 
 /** kubelet: kubelet_pods.go GeneratePodHostNameAndDomain */
 export function podHostname({ metadata, spec }: Pod, clusterDomain: string): PodHostname {
-  const { hostname = '' } = spec;
+  const { hostname = '', hostnameOverride } = spec;
+  if (hostnameOverride !== undefined) return { hostname: truncateHostname(hostnameOverride), domain: '' };
   return {
     hostname: truncateHostname(hostname === '' ? metadata.name : hostname),
     domain: spec.subdomain ? `${spec.subdomain}.${metadata.namespace}.svc.${clusterDomain}` : '',

@@ -2,7 +2,7 @@ import { hasSystemPriority } from '../../../api/values/critical-pod.ts';
 import { podQOSClass } from '../../../api/values/qos.ts';
 import { podLevelAmounts } from '../../../api/values/pod-level-resources.ts';
 import { podLimits, podRequests, type ResourceTotals, toTotals } from '../../../api/values/resource-totals.ts';
-import type { Container, Pod, ResourceList } from '../../../api/types.ts';
+import type { Container, Pod } from '../../../api/types.ts';
 import type { ContainerConfig } from '../../../cri/types.ts';
 import { milliCPUToQuota, milliCPUToShares } from '../../container-manager/cpu-conversion.ts';
 import { hugePageLimits, hugePageSizeName } from '../../container-manager/huge-pages.ts';
@@ -39,15 +39,24 @@ export interface MemoryQoS {
   pageSizeBytes: number;
 }
 
-/** kubelet: kuberuntime/kuberuntime_container_linux.go generateLinuxContainerResources */
-export function containerResources(pod: Pod, container: Container, node: NodeResources): LinuxContainerResources {
+/**
+ * `exclusiveCPUs`: names of containers that have CPUs for themselves, so that no quota slows them down. kubelet:
+ * kuberuntime/kuberuntime_container_linux.go generateLinuxContainerResources
+ */
+export function containerResources(
+  pod: Pod,
+  container: Container,
+  node: NodeResources,
+  exclusiveCPUs?: ReadonlySet<string>,
+): LinuxContainerResources {
   const requests = toTotals(container.resources?.requests);
   const limits = containerLimits(pod, container);
   const { unified, ...resources } = linuxResources(requests, limits, node);
   return {
     ...resources,
+    ...(exclusiveCPUs?.has(container.name) === true && withoutQuota(resources)),
     oomScoreAdj: containerOOMScoreAdj(pod, container, node.memoryCapacityBytes),
-    hugepageLimits: hugepageLimits(container.resources?.limits, node.hugePageSizes),
+    hugepageLimits: hugepageLimits(limits, node.hugePageSizes),
     ...(node.cgroupVersion === 1 && node.hasSwapController && noSwap(resources)),
     unified: {
       ...unified,
@@ -71,10 +80,19 @@ function containerLimits({ spec }: Pod, { resources }: Container): ResourceTotal
  * Resources of all containers of the pod together, without the pod's overhead. kubelet:
  * kuberuntime/kuberuntime_sandbox_linux.go calculateSandboxResources
  */
-export function sandboxResources({ spec }: Pod, node: NodeResources): LinuxContainerResources {
+export function sandboxResources(
+  { spec }: Pod,
+  node: NodeResources,
+  exclusiveCPUs?: ReadonlySet<string>,
+): LinuxContainerResources {
   const pod = { spec: { ...spec, overhead: {} } };
-  return linuxResources(podRequests(pod), podLimits(pod), node);
+  const resources = linuxResources(podRequests(pod), podLimits(pod), node);
+  return { ...resources, ...((exclusiveCPUs?.size ?? 0) > 0 && withoutQuota(resources)) };
 }
+
+/** Without CPU quotas on the node there is no quota to lift. */
+const withoutQuota = ({ cpuPeriod }: LinuxContainerResources): LinuxContainerResources =>
+  cpuPeriod === undefined ? {} : { cpuQuota: -1 };
 
 /** Overhead of the pod beyond its containers. kubelet: convertOverheadToLinuxResources */
 export function overheadResources({ spec }: Pod, node: NodeResources): LinuxContainerResources {
@@ -121,8 +139,8 @@ function noSwap({ memoryLimitInBytes = 0n }: LinuxContainerResources): LinuxCont
 }
 
 /** One entry for each of the machine's sizes, because a missing size would be unlimited. */
-function hugepageLimits(limits: ResourceList | undefined, sizes: readonly bigint[]) {
-  const allowed = hugePageLimits(toTotals(limits));
+function hugepageLimits(limits: ResourceTotals, sizes: readonly bigint[]) {
+  const allowed = hugePageLimits(limits);
   return sizes.map((size) => ({ pageSize: hugePageSizeName(size), limit: allowed.get(size) ?? 0n }));
 }
 

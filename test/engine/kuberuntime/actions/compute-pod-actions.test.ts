@@ -17,11 +17,11 @@ const settled: PodActions = {
   createSandbox: false,
   sandboxID: 'sandbox-0',
   attempt: 0,
-  nextInitContainerToStart: null,
   initContainersToStart: [],
   containersToStart: [],
   ephemeralContainersToStart: [],
   containersToKill: [],
+  containersToReset: [],
 };
 
 function probes({ liveness, startup }: { liveness?: [string, ProbeResult]; startup?: [string, ProbeResult] } = {}) {
@@ -64,7 +64,7 @@ describe('the sandbox', () => {
       killPod: true,
       createSandbox: true,
       attempt: 3,
-      nextInitContainerToStart: 0,
+      initContainersToStart: [0],
     });
   });
 
@@ -157,7 +157,7 @@ describe('init containers', () => {
   test('go on after the last one that succeeded', () => {
     const pod = makePod({ spec: { initContainers: [makeContainer({ name: 'first' }), setup] } });
     const podStatus = makePodStatus(pod, statuses(exited(makeContainer({ name: 'first' }))));
-    expect(computePodActions(pod, podStatus, probes())).toEqual({ ...settled, nextInitContainerToStart: 1 });
+    expect(computePodActions(pod, podStatus, probes())).toEqual({ ...settled, initContainersToStart: [1] });
   });
 
   test('hold the regular containers back while one runs', () => {
@@ -183,7 +183,7 @@ describe('init containers', () => {
   test('count as failed when they were out of memory, whatever the exit code', () => {
     const pod = makePod({ spec: { initContainers: [setup] } });
     const podStatus = makePodStatus(pod, statuses({ ...exited(setup), reason: 'OOMKilled' }));
-    expect(computePodActions(pod, podStatus, probes())).toEqual({ ...settled, nextInitContainerToStart: 0 });
+    expect(computePodActions(pod, podStatus, probes())).toEqual({ ...settled, initContainersToStart: [0] });
   });
 });
 

@@ -6,6 +6,7 @@ import { configObjectsOf, makeConfigMap, makeSecret } from '../../../builders/co
 import { makeContainer, makePod } from '../../../builders/pods.ts';
 
 const sources: EnvironmentSources = {
+  envFiles: new Map(),
   podIPs: ['10.88.0.2', 'fd00::2'],
   nodeIPs: ['192.0.2.7', 'fd00::7'],
   allocatable: { cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi' },

@@ -1,0 +1,44 @@
+import { UserError } from '../../../errors.ts';
+
+/**
+ * The value of a key in the text of an environment file: lines `KEY='value'`, where a value may span lines, blank
+ * lines, and comments after `#`. Nothing after the first line of the key counts. Returns undefined if the key is
+ * missing or its value is empty. Throws a `UserError` for bad syntax before it. kubelet: kubelet/util/env/env_util.go
+ * ParseEnv
+ */
+export function envFileValue(text: string, key: string): string | undefined {
+  for (let rest = text; rest !== '';) {
+    const entry = nextEntry(rest);
+    if (entry.key === key) return entry.value === '' ? undefined : entry.value;
+    rest = entry.rest;
+  }
+  return undefined;
+}
+
+interface Entry {
+  /** Undefined for a blank line or a comment. */
+  key?: string;
+  value: string;
+  rest: string;
+}
+
+function nextEntry(text: string): Entry {
+  const skipped = /^[ \t\r\v\f]*(?:#[^\n]*)?(?:\n|$)/.exec(text);
+  if (skipped) return { value: '', rest: text.slice(skipped[0].length) };
+  const [start, key] = /^[ \t\r\v\f]*([^=\n]*[^=\s])=/.exec(text) ?? [];
+  if (start === undefined || key === undefined) throw badLine(text, "a line must read NAME='value'");
+  const rest = text.slice(start.length);
+  // The kubelet takes a blank after "=" for an empty value and skips the line.
+  const blank = /^(?:$|\s[^\n]*\n?)/.exec(rest);
+  if (blank) return { value: '', rest: rest.startsWith('\n') ? rest.slice(1) : rest.slice(blank[0].length) };
+  const quoted = /^'([^']*)'[ \t\r\v\f]*(?:#[^\n]*)?(?:\n|$)/.exec(rest);
+  if (quoted === null) throw badLine(text, 'a value must be in single quotes, with nothing but a comment after it');
+  return { key, value: quoted[1] ?? '', rest: rest.slice(quoted[0].length) };
+}
+
+function badLine(text: string, problem: string): UserError {
+  const [line = ''] = text.split('\n', 1);
+  return new UserError(`invalid environment file: ${problem}: ${line.slice(0, 40)}`, {
+    hint: "Write one variable a line, such as NAME='value'.",
+  });
+}
