@@ -65,7 +65,10 @@ function podTotals(spec: core.PodSpec, part: 'requests' | 'limits'): ResourceTot
   return new Map([...containerTotals(spec, part), ...toTotals(podLevelAmounts(spec, part))]);
 }
 
-/** Of all containers. Regular containers and sidecars run together; each init container runs with the sidecars started before it. */
+/**
+ * The total of the containers. Regular ones and sidecars run together; each init container runs with the sidecars
+ * started before it.
+ */
 export function containerTotals(spec: core.PodSpec, part: 'requests' | 'limits'): ResourceTotals {
   const amountsOf = (container: core.Container): ResourceTotals => toTotals(container.resources?.[part]);
   let running = spec.containers.map(amountsOf).reduce(sumResources, new Map());

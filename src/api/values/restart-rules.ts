@@ -30,7 +30,7 @@ export function restartsAllAfterExit(container: Container, exitCode: number): bo
   return matchingRule(container, exitCode)?.action === restartAllContainers;
 }
 
-/** True if some exit can restart every container of the pod. kubelet: pkg/api/v1/pod/util.go AllContainersCouldRestart */
+/** True if some exit can restart every container of the pod. kubelet: v1/pod/util.go AllContainersCouldRestart */
 export function mayRestartAll({ initContainers = [], containers }: PodSpec): boolean {
   return [...initContainers, ...containers].some(({ restartPolicyRules = [] }) =>
     restartPolicyRules.some(({ action }) => action === restartAllContainers),

@@ -23,6 +23,16 @@ export function milliCPUToQuota(milliCPU: bigint, periodMicros = quotaPeriodMicr
   return Math.max(Number((milliCPU * BigInt(periodMicros)) / 1000n), minQuotaMicros);
 }
 
+/** The inverse of `milliCPUToShares`, rounded up. kubelet: kuberuntime/helpers_linux.go sharesToMilliCPU */
+export function sharesToMilliCPU(shares: bigint): bigint {
+  return shares <= BigInt(minShares) ? 2n : (shares * 1000n + sharesPerCPU - 1n) / sharesPerCPU;
+}
+
+/** The inverse of `milliCPUToQuota`, rounded. kubelet: kuberuntime/helpers_linux.go quotaToMilliCPU */
+export function quotaToMilliCPU(quotaMicros: bigint, periodMicros: bigint): bigint {
+  return (quotaMicros * 1000n + periodMicros / 2n) / periodMicros;
+}
+
 /** cgroup v2 weight (1 to 10000) of cgroup v1 shares. kubelet: cm/cgroup_v2_manager_linux.go cpuSharesToCPUWeight */
 export function cpuSharesToWeight(shares: number): number {
   return 1 + Math.trunc(((shares - minShares) * 9999) / (maxShares - minShares));

@@ -7,6 +7,7 @@ import type { CallOptions } from '../../cri/service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
 import { textLimits } from '../../text/text-limits.ts';
 import { configAnnotations, isSourceName } from '../../api/values/config-annotations.ts';
+import { quotaToMilliCPU, sharesToMilliCPU } from '../container-manager/cpu-conversion.ts';
 import { ContainerEnds } from '../container/container-ends.ts';
 import type { RuntimeContainer, RuntimePod } from '../container/runtime-pod.ts';
 import { criAnnotations, criLabels } from '../container/labels.ts';
@@ -93,13 +94,16 @@ export class RuntimePods {
     ]);
     const sandboxStatuses = sandboxes.sort(newestFirst);
     const newest = sandboxStatuses[0];
+    const sandboxOf = new Map(pod?.containers.map(({ id, sandboxID }) => [id, sandboxID]));
     return {
       uid,
       name: newest?.metadata?.name ?? pod?.name ?? '',
       namespace: newest?.metadata?.namespace ?? pod?.namespace ?? '',
       ips: newest === undefined ? [] : sandboxIPs(newest),
       sandboxStatuses: sandboxStatuses.map(toSandboxStatus),
-      containerStatuses: await Promise.all(statuses.sort(newestFirst).map((status) => this.toContainerStatus(status))),
+      containerStatuses: await Promise.all(
+        statuses.sort(newestFirst).map((status) => this.toContainerStatus(status, sandboxOf.get(status.id))),
+      ),
     };
   }
 
@@ -110,9 +114,10 @@ export class RuntimePods {
       if (!there.has(known)) this.ended.delete(known);
   }
 
-  private async toContainerStatus(reported: ContainerStatus): Promise<RuntimeContainerStatus> {
+  private async toContainerStatus(reported: ContainerStatus, sandboxID?: string): Promise<RuntimeContainerStatus> {
     const status = this.ends.complete(reported);
-    return toContainerStatus(status, await this.deps.readTerminationMessage(status));
+    const converted = toContainerStatus(status, await this.deps.readTerminationMessage(status));
+    return { ...converted, ...(sandboxID !== undefined && { sandboxID }) };
   }
 
   /** Reads each ended container once, because init containers and old instances would be most of the calls. */
@@ -209,8 +214,34 @@ function toContainerStatus(status: ContainerStatus, message: string): RuntimeCon
     restartCount: parsedOr(0, annotations[criAnnotations.restartCount], 10),
     reason: status.reason,
     message,
+    ...reportedResources(status),
+    ...reportedUser(status),
     ...(grace === undefined ? {} : { terminationGracePeriodSeconds: parsedOr(0, grace, 10) }),
     ...(preStop === undefined ? {} : { preStop }),
+  };
+}
+
+/** kubelet: kuberuntime/helpers_linux.go toKubeContainerResources */
+function reportedResources({ resources }: ContainerStatus): Pick<RuntimeContainerStatus, 'resources'> {
+  const linux = resources?.linux;
+  if (linux === undefined) return {};
+  const { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes } = linux;
+  return {
+    resources: {
+      ...(cpuShares > 0n && { cpuRequestMilli: sharesToMilliCPU(cpuShares) }),
+      ...(cpuQuota > 0n && cpuPeriod > 0n && { cpuLimitMilli: quotaToMilliCPU(cpuQuota, cpuPeriod) }),
+      ...(memoryLimitInBytes > 0n && { memoryLimitBytes: memoryLimitInBytes }),
+    },
+  };
+}
+
+/** kubelet: kuberuntime/kuberuntime_container_linux.go toKubeContainerUser */
+function reportedUser({ user }: ContainerStatus): Pick<RuntimeContainerStatus, 'user'> {
+  if (user?.linux === undefined) return {};
+  const { uid, gid, supplementalGroups } = user.linux;
+  const groups = supplementalGroups.map(Number);
+  return {
+    user: { linux: { uid: Number(uid), gid: Number(gid), ...(groups.length > 0 && { supplementalGroups: groups }) } },
   };
 }
 

@@ -18,8 +18,8 @@ export interface DoneContainer {
 }
 
 /**
- * The containers of the pod that are done. None while all restart. `podStatus` has those of `before`. `isPastDeadline`: nothing of the pod
- * starts again.
+ * The containers of the pod that are done. None while all restart. `podStatus` has those of `before`.
+ * `isPastDeadline`: nothing of the pod starts again.
  */
 export function computeDoneContainers(
   pod: Pod,

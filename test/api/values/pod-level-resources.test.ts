@@ -61,8 +61,8 @@ test('what a pod asks for as a whole stands for what its containers ask for', ()
     { requests: amounts, limits: amounts },
     { requests: { cpu: '3', 'ephemeral-storage': '1Gi' }, limits: { cpu: '3' } },
   );
-  expect(toResourceList(podRequests(pod))).toEqual({ cpu: '1', memory: '1Gi', 'ephemeral-storage': '1Gi' });
-  expect(toResourceList(podLimits(pod))).toEqual({ cpu: '1', memory: '1Gi' });
+  expect(toResourceList(podRequests(pod))).toEqual({ ...amounts, 'ephemeral-storage': '1Gi' });
+  expect(toResourceList(podLimits(pod))).toEqual(amounts);
 });
 
 describe('the QoS class', () => {

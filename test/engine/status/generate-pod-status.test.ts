@@ -44,9 +44,11 @@ test('a running pod is shown as the kubelet shows it', () => {
         image: 'registry.example/web:1',
         imageID: 'sha256:0123',
         containerID: 'containerd://web-0',
+        resources: {},
       },
     ],
     qosClass: 'BestEffort',
+    resources: {},
     startTime: '2024-06-01T10:00:00Z',
   });
 });

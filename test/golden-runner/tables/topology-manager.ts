@@ -7,7 +7,6 @@ import {
   TopologyManager,
   type TopologySettings,
 } from '../../../src/engine/container-manager/topology-manager/topology-manager.ts';
-import { resolveFeatureGates } from '../../../src/api/values/feature-gates.ts';
 import { errorMessage } from '../../../src/errors.ts';
 import { recordedAffinities, type RecordedHint, recordedPods, readHint } from '../manager-records.ts';
 import { tableAdapter } from '../table-adapter.ts';
@@ -30,20 +29,15 @@ type Step =
 interface In {
   machine: { nodes: NUMANode[] };
   topology: Partial<TopologySettings> & Pick<TopologySettings, 'policy' | 'scope'>;
-  featureGates?: Record<string, boolean>;
   steps: Step[];
 }
 
-export const topologyManager = tableAdapter<In>('topology-manager', ({ machine, topology, featureGates, steps }) => {
+export const topologyManager = tableAdapter<In>('topology-manager', ({ machine, topology, steps }) => {
   const pods = recordedPods();
   const asked = { scripts: [] as Script[], calls: [] as string[] };
   let manager: TopologyManager;
   try {
-    manager = new TopologyManager({
-      settings: { options: {}, ...topology },
-      nodes: machine.nodes,
-      featureGates: resolveFeatureGates(featureGates).featureGates,
-    });
+    manager = new TopologyManager({ settings: { options: {}, ...topology }, nodes: machine.nodes });
   } catch (error) {
     return { start: { failed: 'topology', error: errorMessage(error) } };
   }

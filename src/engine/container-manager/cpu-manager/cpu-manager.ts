@@ -16,7 +16,7 @@ import { type ContainerRef, CPUContainers } from './cpu-containers.ts';
 import { type CPUPolicy, nonePolicy } from './cpu-policy.ts';
 import { requestedCPUs } from './requested-cpus.ts';
 import { StaticPolicy } from './static-policy.ts';
-import { type OptionGates, optionsText, staticPolicyOptions } from './static-policy-options.ts';
+import { type OptionGates, staticPolicyOptions } from './static-policy-options.ts';
 
 export interface CPUManagerSettings {
   policy: string;
@@ -266,11 +266,6 @@ export class CPUManager implements HintProvider {
 /** kubelet: cpu_manager.go NewManager */
 function makePolicy({ settings, affinities, featureGates }: Deps, topology: CPUTopology): CPUPolicy {
   const { policy, options, reserved, reservedCPUs } = settings;
-  // kubelet: cmd/kubelet/app/server.go run
-  if (!featureGates.CPUManagerPolicyOptions && Object.keys(options).length > 0) {
-    const gates = '"CPUManager", "CPUManagerPolicyOptions"';
-    throw new Error(`CPU Manager policy options ${optionsText(options)} require feature gates ${gates} enabled`);
-  }
   switch (policy) {
     case 'none':
       return explained('new none policy error', () => nonePolicy(options));

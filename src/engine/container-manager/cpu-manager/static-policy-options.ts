@@ -4,19 +4,15 @@ import { goQuote } from '../../../api/values/go-quote.ts';
 import { explained } from '../../../errors.ts';
 
 /** The gates that cpuManagerPolicyOptions need. */
-export type OptionGates = Pick<
-  FeatureGates,
-  'CPUManagerPolicyAlphaOptions' | 'CPUManagerPolicyBetaOptions' | 'CPUManagerPolicyOptions'
->;
+export type OptionGates = Pick<FeatureGates, 'CPUManagerPolicyAlphaOptions' | 'CPUManagerPolicyBetaOptions'>;
 
-/** Of a kubelet 1.32. */
 const stages = {
   'align-by-socket': 'Alpha',
   'distribute-cpus-across-cores': 'Alpha',
-  'distribute-cpus-across-numa': 'Alpha',
-  'full-pcpus-only': 'Beta',
-  'prefer-align-cpus-by-uncorecache': 'Alpha',
-  'strict-cpu-reservation': 'Alpha',
+  'distribute-cpus-across-numa': 'Beta',
+  'full-pcpus-only': 'stable',
+  'prefer-align-cpus-by-uncorecache': 'stable',
+  'strict-cpu-reservation': 'stable',
 } as const;
 
 type OptionName = keyof typeof stages;
@@ -69,7 +65,7 @@ export function optionsText(options: Readonly<Record<string, string>>): string {
 function availableOption(name: string, featureGates: OptionGates): OptionName {
   if (!isOption(name)) throw new Error(`unknown CPU Manager Policy option: ${goQuote(name)}`);
   const stage = stages[name];
-  if (featureGates[`CPUManagerPolicy${stage}Options`]) return name;
+  if (stage === 'stable' || featureGates[`CPUManagerPolicy${stage}Options`]) return name;
   throw new Error(`CPU Manager Policy ${stage}-level Options not enabled, but option "${name}" provided`);
 }
 

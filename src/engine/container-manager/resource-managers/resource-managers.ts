@@ -74,7 +74,7 @@ export class ResourceManagers {
   constructor({ settings, machine, memory, featureGates, devices, ...engine }: Deps) {
     const topology = madeBy(
       'topology',
-      () => new TopologyManager({ settings: settings.topology, nodes: machine.nodes, featureGates }),
+      () => new TopologyManager({ settings: settings.topology, nodes: machine.nodes }),
     );
     const affinities = topology;
     this.cpu = madeBy(

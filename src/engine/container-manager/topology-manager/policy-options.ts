@@ -1,4 +1,3 @@
-import type { FeatureGates } from '../../../api/values/feature-gates.ts';
 import { parseGoBool, parseGoInt } from '../../../api/values/go-numbers.ts';
 import { explained } from '../../../errors.ts';
 
@@ -18,10 +17,7 @@ const maxAllowable = 'max-allowable-numa-nodes';
  * Reads topologyManagerPolicyOptions. Throws an `Error` for an unknown option or value. kubelet:
  * topologymanager/policy_options.go NewPolicyOptions
  */
-export function topologyPolicyOptions(
-  options: Readonly<Record<string, string>>,
-  gates: Pick<FeatureGates, 'TopologyManagerPolicyBetaOptions'>,
-): TopologyPolicyOptions {
+export function topologyPolicyOptions(options: Readonly<Record<string, string>>): TopologyPolicyOptions {
   const read = { preferClosestNUMA: false, maxAllowableNUMANodes: defaultMaxAllowableNUMANodes };
   for (const [name, value] of Object.entries(options)) {
     switch (name) {
@@ -29,9 +25,6 @@ export function topologyPolicyOptions(
         read.preferClosestNUMA = explained(`bad value for option "${name}"`, () => parseGoBool(value));
         break;
       case maxAllowable:
-        if (!gates.TopologyManagerPolicyBetaOptions) {
-          throw new Error(`Topology Manager Policy Beta-level Options not enabled, but option "${name}" provided`);
-        }
         read.maxAllowableNUMANodes = maxNodes(value);
         break;
       default:

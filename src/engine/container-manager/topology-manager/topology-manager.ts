@@ -1,6 +1,5 @@
 import type { Container, Pod } from '../../../api/types.ts';
 import { initAndRegularContainers } from '../../../api/values/containers.ts';
-import type { FeatureGates } from '../../../api/values/feature-gates.ts';
 import { type AffinityStore, topologyPolicies, type TopologyPolicyName } from './affinity-store.ts';
 import { AllocationError, type AllocationResult, refused } from './allocation-error.ts';
 import { ContainerMap } from './container-map.ts';
@@ -19,7 +18,6 @@ export interface TopologySettings {
 interface Deps {
   settings: TopologySettings;
   nodes: readonly NUMANode[];
-  featureGates: Pick<FeatureGates, 'TopologyManagerPolicyBetaOptions'>;
 }
 
 const noAffinity: TopologyHint = { affinity: undefined, preferred: false };
@@ -39,14 +37,14 @@ export class TopologyManager implements AffinityStore {
   private readonly containers = new ContainerMap();
 
   /** Throws an `Error` for settings that the kubelet refuses. kubelet: topology_manager.go NewManager */
-  constructor({ settings, nodes, featureGates }: Deps) {
+  constructor({ settings, nodes }: Deps) {
     this.scope = settings.scope;
     // Without a policy the kubelet looks at nothing else.
     if (settings.policy === 'none') {
       this.policyName = 'none';
       return;
     }
-    const { preferClosestNUMA, maxAllowableNUMANodes } = topologyPolicyOptions(settings.options, featureGates);
+    const { preferClosestNUMA, maxAllowableNUMANodes } = topologyPolicyOptions(settings.options);
     if (preferClosestNUMA && nodes.some(({ distances }) => distances === undefined)) {
       throw new Error('cannot discover NUMA topology: error getting NUMA distances from cadvisor');
     }

@@ -166,7 +166,6 @@ export class CPUManagerModel {
     const topology = new TopologyManager({
       settings: { policy: this.plan.topologyPolicy, scope: 'container', options: {} },
       nodes: machine.nodes,
-      featureGates,
     });
     const cpu = new CPUManager({
       settings: {

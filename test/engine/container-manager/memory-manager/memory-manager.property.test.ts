@@ -4,7 +4,6 @@ import type { Pod } from '../../../../src/api/types.ts';
 import { MemoryManager } from '../../../../src/engine/container-manager/memory-manager/memory-manager.ts';
 import { parseMemoryCheckpoint } from '../../../../src/engine/container-manager/memory-manager/memory-checkpoint.ts';
 import { TopologyManager } from '../../../../src/engine/container-manager/topology-manager/topology-manager.ts';
-import { defaultFeatureGates } from '../../../../src/api/values/feature-gates.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
 const gibibyte = 1024n ** 3n;
@@ -39,11 +38,7 @@ test.each(['none', 'best-effort', 'restricted', 'single-numa-node'])(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
         const active = new Map<string, Pod>();
         let written = '';
-        const topology = new TopologyManager({
-          settings: { policy, scope: 'container', options: {} },
-          nodes,
-          featureGates: defaultFeatureGates,
-        });
+        const topology = new TopologyManager({ settings: { policy, scope: 'container', options: {} }, nodes });
         const manager = new MemoryManager({
           settings,
           nodes,

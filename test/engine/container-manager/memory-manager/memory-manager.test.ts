@@ -5,13 +5,11 @@ import { MemoryManager } from '../../../../src/engine/container-manager/memory-m
 import type { MemoryReservation } from '../../../../src/engine/container-manager/memory-manager/reserved-memory.ts';
 import { TopologyManager } from '../../../../src/engine/container-manager/topology-manager/topology-manager.ts';
 import type { TopologyHint } from '../../../../src/engine/container-manager/topology-manager/topology-hint.ts';
-import { defaultFeatureGates } from '../../../../src/api/values/feature-gates.ts';
 import { makeContainer, makePod } from '../../../builders/pods.ts';
 
 const affinities = new TopologyManager({
   settings: { policy: 'none', scope: 'container', options: {} },
   nodes: [{ id: 0 }],
-  featureGates: defaultFeatureGates,
 });
 
 function managerWith(memory: string, reservedMemory: MemoryReservation[]): MemoryManager {
