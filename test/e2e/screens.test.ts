@@ -72,6 +72,6 @@ test('the screen of run ends with an agent that is killed, and the terminal is w
   await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen));
   process.kill((await fetchAgent(rootSocketPath(agent.rootDir)))?.pid ?? 0, 'SIGKILL');
   const screen = await terminal.until((text) => text.includes('code 137'));
-  expect(screen).toContain('kubelet-ts ended with exit code 137. 1 pod keeps running unsupervised');
+  expect(screen).toContain('kubelet-ts exited with code 137. 1 pod keeps running unsupervised');
   expect(await terminal.ask('#{alternate_on} #{cursor_flag}')).toBe('0 1');
 });
