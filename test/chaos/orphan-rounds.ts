@@ -63,7 +63,7 @@ function slowPod({ rootDir }: Agent, name: string, key: string, random: SeededRa
   return makePod(name, {
     annotations: { key },
     hostNetwork: true,
-    terminationGracePeriodSeconds: 60,
+    terminationGracePeriodSeconds: 600,
     containers: [main],
     volumes: [hostFolder('journal', journalFolder(rootDir))],
   });

@@ -63,7 +63,7 @@ export async function settle({ agent, desired, crashed, removedDead, stopped }: 
  * One that was left in the middle of a start is ended some seconds after its sandbox was removed; nobody tells of that.
  */
 async function strayShimsEnd({ rootDir }: Agent, isStray: (place: string) => boolean): Promise<void> {
-  const deadline = performance.now() + 60_000;
+  const deadline = performance.now() + 120_000;
   const areThere = async (): Promise<boolean> =>
     (await processesOf(rootDir)).some(({ commandLine }) => isStray(commandLine));
   while (performance.now() < deadline && (await areThere())) await delay(100);

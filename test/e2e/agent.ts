@@ -77,8 +77,8 @@ export interface CommandOptions {
   environment?: Readonly<Record<string, string>>;
 }
 
-/** Output to the last byte, a final newline included. */
-const outputOptions = { reject: false, stripFinalNewline: false } as const;
+/** Output to the last byte, a final newline included. A command has all the time after a signal. */
+const outputOptions = { reject: false, stripFinalNewline: false, forceKillAfterDelay: false } as const;
 
 /**
  * A started agent on a root-dir, a containerd, logs and cgroups of its own. Every test that starts one cleans it up.

@@ -396,8 +396,7 @@ describe.concurrent('failures and their ends', () => {
     const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', moreThanAPipeTakes)] });
     const run = node.agent.spawn(['run-once', '--rm', '-'], { input: JSON.stringify(job), buffer: false });
     await once(run.stdout, 'readable');
-    // The kill() of execa would send SIGKILL later.
-    process.kill(run.pid ?? NaN, 'SIGTERM');
+    run.kill('SIGTERM');
     expect(await once(run, 'exit')).toEqual([130, null]);
     run.stdout.destroy();
     const connection = await node.agent.connect();

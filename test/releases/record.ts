@@ -15,6 +15,7 @@ import {
   recordedImageId,
   recordedRootDir,
   releaseText,
+  withoutDefaults,
   type RecordedFile,
   type RecordedRelease,
 } from './recorded-release.ts';
@@ -91,7 +92,11 @@ const release: RecordedRelease = {
     const { uid, attempt } = request.config?.metadata ?? {};
     return items
       .filter(({ metadata }) => metadata?.uid === uid && metadata?.attempt === attempt)
-      .map(({ id, state }) => ({ id, isReady: state === PodSandboxState.SANDBOX_READY, request }));
+      .map(({ id, state }) => ({
+        id,
+        isReady: state === PodSandboxState.SANDBOX_READY,
+        request: withoutDefaults(request),
+      }));
   }),
   containers: (
     await Promise.all(
@@ -104,7 +109,7 @@ const release: RecordedRelease = {
         if (found === undefined) return [];
         const { status } = await runtime.containerStatus({ containerId: found.id });
         const hasEnded = status?.state === ContainerState.CONTAINER_EXITED;
-        return [{ id: found.id, ...(hasEnded && { exitCode: status.exitCode }), request }];
+        return [{ id: found.id, ...(hasEnded && { exitCode: status.exitCode }), request: withoutDefaults(request) }];
       }),
     )
   ).flat(),

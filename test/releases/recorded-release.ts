@@ -1,4 +1,4 @@
-import type { CreateContainerRequest, RunPodSandboxRequest } from '../../src/cri/generated/cri.ts';
+import type { CreateContainerRequest, DeepPartial, RunPodSandboxRequest } from '../../src/cri/generated/cri.ts';
 
 /** What a release of the program left when it stopped, with pods that ran on. */
 export interface RecordedRelease {
@@ -25,14 +25,14 @@ export interface RecordedFile {
 export interface RecordedSandbox {
   readonly id: string;
   readonly isReady: boolean;
-  readonly request: RunPodSandboxRequest;
+  readonly request: DeepPartial<RunPodSandboxRequest>;
 }
 
 export interface RecordedContainer {
   readonly id: string;
   /** Absent if it runs. */
   readonly exitCode?: number;
-  readonly request: CreateContainerRequest;
+  readonly request: DeepPartial<CreateContainerRequest>;
 }
 
 export const manifestsFolder = '/run/manifests';
@@ -40,6 +40,20 @@ export const manifestsFolder = '/run/manifests';
 export const recordedRootDir = '/run/recorded-node';
 export const recordedCgroupRoot = '/kts-recorded';
 export const recordedImageId = `sha256:${'1'.repeat(64)}`;
+
+/** A request without fields that have their default, which are not on the wire either. */
+export function withoutDefaults<T>(value: T, isMap = false): DeepPartial<T> {
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return value as DeepPartial<T>;
+  if (Array.isArray(value)) return value.map((one: unknown) => withoutDefaults(one)) as DeepPartial<T>;
+  const fields = Object.entries(value).filter(([, field]) => isMap || !isDefault(field));
+  return Object.fromEntries(
+    fields.map(([name, field]) => [name, withoutDefaults(field as unknown, mapNames.has(name))]),
+  ) as DeepPartial<T>;
+}
+
+const mapNames = new Set(['labels', 'annotations']);
+const isDefault = (value: unknown): boolean =>
+  value === '' || value === 0 || value === 0n || value === false || (Array.isArray(value) && value.length === 0);
 
 /** JSON has no bigint. Buffers have a form of their own. */
 export const releaseText = (release: RecordedRelease): string =>
