@@ -16,7 +16,7 @@ const shared = {
 };
 
 /** For tests of the program on a real containerd. A test waits several times, each for at most two minutes. */
-const onContainerd = { isolate, globalSetup: ['test/e2e/global-setup.ts'], testTimeout: 600_000, hookTimeout: 600_000 };
+const onContainerd = { isolate, globalSetup: ['test/e2e/global-setup.ts'], testTimeout: 300_000, hookTimeout: 300_000 };
 
 /** Tests that measure the machine, look at all of it, or use it as it is. */
 const alone = ['busy-screen', 'many-remains', 'memory', 'network', 'siege'].map((name) => `test/e2e/${name}.test.ts`);

@@ -360,7 +360,7 @@ describe('an ephemeral volume', () => {
   test('binds no declared volume', async () => {
     declare(makeVolume('disk', { storageClassName: 'fast' }));
     expect(await mountData(podWith(ephemeral('fast')))).toBe(
-      'an ephemeral volume is a folder of its pod, and binds no declared volume',
+      'an ephemeral volume is a folder of its pod and cannot bind a declared volume',
     );
   });
 });

@@ -72,7 +72,7 @@ test('ps -w and events -w go on with the next agent, and say that they wait for 
   });
   for (const { out } of watches) await out.until((line) => line.includes('early-edge1'));
   await agent.kill9();
-  for (const { err } of watches) await err.until((line) => line.includes('waits for the next one'));
+  for (const { err } of watches) await err.until((line) => line.includes('waiting until it runs again'));
   // The first lines are of the past, so what comes after them is of the next agent.
   await agent.start();
   for (const { err } of watches) await err.until((line) => line === 'kubelet-ts is running again');

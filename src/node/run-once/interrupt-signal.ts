@@ -7,10 +7,14 @@ import { exitCodes } from './run-once-outcome.ts';
  */
 export function interruptSignal(): AbortSignal {
   const interrupted = new AbortController();
-  const onSignal = (): void => {
-    interrupted.abort(new UserError('interrupted before the pods ran', { exitCode: exitCodes.interrupted }));
-    // Runs later, because execa stops the process if no listener is left.
-    setImmediate(() => process.off('SIGINT', onSignal).off('SIGTERM', onSignal));
+  // It stays after the first signal: a second one would be lost if the listeners were removed just then.
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (interrupted.signal.aborted) {
+      process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+      process.kill(process.pid, signal);
+    } else {
+      interrupted.abort(new UserError('interrupted before the pods ran', { exitCode: exitCodes.interrupted }));
+    }
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   return interrupted.signal;

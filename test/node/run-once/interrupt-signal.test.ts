@@ -1,18 +1,25 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { interruptSignal } from '../../../src/node/run-once/interrupt-signal.ts';
 
 const listeners = () => ({ SIGINT: process.listeners('SIGINT'), SIGTERM: process.listeners('SIGTERM') });
 
-test.each(['SIGINT', 'SIGTERM'] as const)('a %s interrupts the run. Then no signal is caught', async (signal) => {
+test.each([
+  ['SIGINT', 'SIGTERM'],
+  ['SIGTERM', 'SIGINT'],
+] as const)('a %s interrupts the run, and a %s at any time after it ends the process', (first, second) => {
+  const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+  onTestFinished(() => {
+    kill.mockRestore();
+  });
   const before = listeners();
   const interrupted = interruptSignal();
-  const [onSignal] = listeners()[signal].filter((listener) => !before[signal].includes(listener));
+  const [onSignal] = listeners()[first].filter((listener) => !before[first].includes(listener));
   expect(interrupted.aborted).toBe(false);
   // Called and not emitted, because the tests listen too.
-  onSignal?.(signal);
+  onSignal?.(first);
   expect(interrupted.reason).toEqual(new UserError('interrupted before the pods ran', { exitCode: 130 }));
-  await nextTurn();
-  expect(listeners()).toEqual(before);
+  expect(kill.mock.calls).toEqual([]);
+  onSignal?.(second);
+  expect([kill.mock.calls, listeners()]).toEqual([[[process.pid, second]], before]);
 });
