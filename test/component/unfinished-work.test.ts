@@ -22,6 +22,8 @@ async function boot(world: World, pod: Pod): Promise<Engine> {
   return engine;
 }
 
+const createdIn = (world: World): string[] =>
+  world.runtime.requestsOf('createContainer').map(({ config }) => config?.metadata?.name ?? '');
 const startsOf = (world: World): number => world.runtime.requestsOf('startContainer').length;
 const hooksOf = (world: World, word: string): number =>
   world.runtime.requestsOf('execSync').filter(({ cmd }) => cmd[0] === word).length;
@@ -123,6 +125,28 @@ describe.each(Object.entries(ends))('after a %s of the agent', (_signal, end) =>
       running: world.runtime.running().length,
       events: next.messages('Started'),
     }).toEqual({ atOnce: 1, running: 1, events: ['Container started'] });
+  });
+
+  test('between the creation of a container and its start, and a reboot, all init containers run first', async () => {
+    const world = await World.make();
+    const side = { ...plain, name: 'side', restartPolicy: 'Always', startupProbe: exec('probe') } as const;
+    const initContainers = [{ name: 'first', image: 'app:1' }, { name: 'second', image: 'app:1' }, side];
+    for (const init of ['first', 'second']) world.runtime.script(init, { exitAfterMs: 1000 });
+    const pod = makeStaticPod('web', { spec: { initContainers, containers: [plain] } });
+    const releaseProbe = world.runtime.hang('execSync');
+    const engine = await boot(world, pod);
+    await world.until(() => execCalls(world) === 1);
+    const release = world.runtime.hang('createContainer');
+    releaseProbe();
+    await world.until(() => createdIn(world).at(-1) === 'app');
+    await end(engine);
+    release();
+    await world.until(async () => (await world.inventory()).includes('web-edge1/app#0 CONTAINER_CREATED'));
+    world.runtime.reboot({ forgets: false });
+    const before = createdIn(world).length;
+    const next = await boot(world, pod);
+    await world.until(() => next.isReady(name));
+    expect(createdIn(world).slice(before)).toEqual(['first', 'second', 'side', 'app']);
   });
 
   test('in the preStop hook of a pod that an operator stops, the next one runs it again', async () => {

@@ -12,8 +12,11 @@ interface Deps {
 
 /**
  * Removes the init containers, which run again in a new sandbox. The kubelet loses their restart counts if the sandbox
- * fails or the kubelet is killed before they start. Here the counts continue from the logs. kubelet:
- * kuberuntime_container.go purgeInitContainers
+ * fails or the kubelet is killed before they start. Here the counts continue from the logs.
+ *
+ * Also removes app containers that were created and never started, because one would prove that the init containers
+ * have completed. The kubelet skips all but the first then (kubernetes#140309). kubelet: kuberuntime_container.go
+ * purgeInitContainers
  */
 export async function purgeInitContainers(
   deps: Deps,
@@ -21,7 +24,12 @@ export async function purgeInitContainers(
   { containerStatuses }: RuntimePodStatus,
 ): Promise<void> {
   const { podRemover } = deps;
-  for (const { name } of pod.spec.initContainers ?? []) {
+  const { initContainers = [], containers } = pod.spec;
+  for (const status of containerStatuses) {
+    if (status.state !== 'created' || !containers.some(({ name }) => name === status.name)) continue;
+    await skipFailure(deps, pod, podRemover.removeContainer(pod.metadata, status));
+  }
+  for (const { name } of initContainers) {
     const [newest, ...others] = containerStatuses.filter((status) => status.name === name);
     for (const status of others) await skipFailure(deps, pod, podRemover.removeContainer(pod.metadata, status));
     if (newest !== undefined) await skipFailure(deps, pod, podRemover.purgeContainer(pod.metadata, newest));
@@ -51,6 +59,6 @@ async function skipFailure({ logger }: Deps, pod: Pod, removal: Promise<void>): 
   try {
     await removal;
   } catch (error) {
-    logger.warn({ err: errorMessage(error), pod: formatPod(pod) }, 'Removing an init container failed');
+    logger.warn({ err: errorMessage(error), pod: formatPod(pod) }, 'Removing a container of an earlier sandbox failed');
   }
 }
