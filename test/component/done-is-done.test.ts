@@ -174,6 +174,32 @@ async function completed(world?: World): Promise<{ world: World; engine: Engine 
   return { world: made, engine };
 }
 
+test.each(['Never', 'OnFailure'])(
+  'a job with restartPolicy %s stays completed when only an instance that never started is left of it',
+  async (policy) => {
+    const world = await World.make();
+    world.runtime.script('job', { exitAfterMs: 1000 });
+    const pod = makeStaticPod('web', { spec: ending(policy, 'job') });
+    const release = world.runtime.hang('createContainer');
+    const first = await boot(world, pod);
+    await world.until(() => world.runtime.requestsOf('createContainer').length === 1);
+    first.crash();
+    release();
+    await world.until(async () => (await world.inventory()).includes('web-edge1/job#0 CONTAINER_CREATED'));
+    const second = await boot(world, pod);
+    await world.until(() => isFinished(second));
+    await second.kill();
+    await removeEnded(world);
+    const third = await boot(world, pod);
+    await world.pass(60_000);
+    expect({ ...shown(third), finished: isFinished(third), starts: startsOf(world) }).toMatchObject({
+      phase: 'Succeeded',
+      finished: true,
+      starts: { job: 2 },
+    });
+  },
+);
+
 describe('with a new runtime, a pod with restartPolicy', () => {
   test.each([
     ['Never', { job: 1, main: 2 }],

@@ -52,19 +52,28 @@ export function isPodDone({ spec }: Pod, done: readonly DoneContainer[]): boolea
   return hasFailedInit || spec.containers.every(({ name }) => names.has(name));
 }
 
-/** The status with the done containers that the runtime no longer has, so that they do not start again. */
+/**
+ * The status with the done containers that the runtime no longer has, so that they do not start again. It may still have
+ * earlier instances, such as one that was created and never started.
+ */
 export function withDoneContainers(podStatus: RuntimePodStatus, done: readonly DoneContainer[]): RuntimePodStatus {
   const [newest] = podStatus.sandboxStatuses;
   const lost = done.filter(
     ({ status, sandboxID = newest?.id }) =>
-      findContainerStatus(podStatus, status.name) === undefined && (newest === undefined || newest.id === sandboxID),
+      isEarlier(findContainerStatus(podStatus, status.name), status) &&
+      (newest === undefined || newest.id === sandboxID),
   );
   if (lost.length === 0) return podStatus;
   return {
     ...podStatus,
     containerStatuses: [
-      ...podStatus.containerStatuses,
       ...lost.map(({ status }) => ({ ...status, isLost: true as const })),
+      ...podStatus.containerStatuses,
     ],
   };
+}
+
+function isEarlier(found: RuntimeContainerStatus | undefined, done: RuntimeContainerStatus): boolean {
+  if (found === undefined || found.restartCount < done.restartCount) return true;
+  return found.restartCount === done.restartCount && found.createdAt < done.createdAt;
 }

@@ -71,6 +71,15 @@ describe('a done container that the runtime no longer has', () => {
     expect(withDoneContainers(podStatus, done).containerStatuses.map(({ name }) => name)).toEqual(names);
   });
 
+  test.each([{ createdAt: 1 }, { restartCount: -1 }])('comes before an earlier instance: %j', (earlier) => {
+    const left = makeContainerStatus(job, { state: 'created', ...earlier });
+    const podStatus = makePodStatus(pod, { containerStatuses: [left] });
+    expect(withDoneContainers(podStatus, [{ status: ended('job') }]).containerStatuses).toEqual([
+      { ...ended('job'), isLost: true },
+      left,
+    ]);
+  });
+
   test('makes way for a newer instance', () => {
     const podStatus = statusOf(pod, { setup: undefined, job: undefined });
     expect(withDoneContainers(podStatus, done)).toBe(podStatus);
