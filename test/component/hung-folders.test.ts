@@ -4,6 +4,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { FileSource } from '../../src/engine/config/file/file-source.ts';
 import type { SourceUpdate } from '../../src/engine/config/pod-source.ts';
+import { findDeclaringObject } from '../../src/commands/pod/declaring-object.ts';
+import { readManifests } from '../../src/node/sources/read-manifests.ts';
 import { hungMount } from '../support/hung-mount.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -91,4 +93,21 @@ test('a source whose first look hangs ends at once when it is stopped', async ()
   });
   await expect(ended).rejects.toThrow('stop');
   expect(Date.now() - begunAt).toBeLessThan(5000);
+});
+
+test('commands that read manifests name a folder that hangs, and explain a pod without its line', async () => {
+  const folder = await temporaryFolder();
+  const hung = join(folder, 'hung');
+  await mkdir(hung);
+  await writeFile(join(folder, 'web.yaml'), pod('web'));
+  const mount = await hungMount(hung);
+  onTestFinished(() => mount.release());
+  const request = { nodeName: 'edge1', stdin: undefined, manifests: [hung, join(folder, 'web.yaml')] };
+  const { pods, problems } = await readManifests(request);
+  expect({ pods: pods.map(({ metadata }) => metadata.name), problems }).toEqual({
+    pods: ['web-edge1'],
+    problems: [hungProblem(hung)],
+  });
+  const sources = [hung, join(folder, 'web.yaml')].map((where) => ({ source: 'file', where }) as const);
+  expect((await findDeclaringObject(sources, { names: ['web'] }))?.file).toBe(join(folder, 'web.yaml'));
 });

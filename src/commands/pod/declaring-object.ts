@@ -6,6 +6,7 @@ import { declaredObjects } from '../../api/objects/declared-objects.ts';
 import type { ManifestNode } from '../../api/text/manifest-node.ts';
 import { maxManifestObjects } from '../../api/text/reading-budget.ts';
 import { ignoredBecause } from '../../engine/config/file/manifest-paths.ts';
+import { PathGuard } from '../../engine/host/path-guard.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
 
@@ -30,8 +31,9 @@ export async function findDeclaringObject(
   sources: readonly Pick<SourceSnapshot, 'source' | 'where'>[],
   pod: WantedPod,
 ): Promise<DeclaringObject | undefined> {
-  for (const file of await manifestFiles(sources)) {
-    const text = await readText(file);
+  const guard = new PathGuard({ maxHung });
+  for (const file of await manifestFiles(sources, guard)) {
+    const text = await readText(file, guard);
     const found = text === undefined ? undefined : objectIn(file, text, pod);
     if (found !== undefined) return found;
   }
@@ -43,7 +45,7 @@ export async function findDeclaringObject(
  * is unknown, is searched for a line with the name, because other objects may have that name too.
  */
 export async function mayDeclare(file: string, pod: WantedPod): Promise<boolean> {
-  const text = await readText(file);
+  const text = await readText(file, new PathGuard({ maxHung }));
   if (text === undefined) return false;
   if (objectIn(file, text, pod) !== undefined) return true;
   const isUnread = [...readManifests(text, file)].some(
@@ -57,25 +59,32 @@ function isNameLine(line: string, name: string): boolean {
   return [...line.matchAll(/\bname"?\s*:\s*["']?([^\s"',}]+)/g)].some(([, written]) => written === name);
 }
 
-async function manifestFiles(sources: readonly Pick<SourceSnapshot, 'source' | 'where'>[]): Promise<string[]> {
+/** Paths that may hang at a time. Node has four threads for files. */
+const maxHung = 3;
+
+async function manifestFiles(
+  sources: readonly Pick<SourceSnapshot, 'source' | 'where'>[],
+  guard: PathGuard,
+): Promise<string[]> {
   const paths = sources.flatMap(({ source, where }) => (source === 'http' ? [] : where.split(', ')));
   const lists = paths.map(async (path) => {
     try {
-      const names = await readdir(path);
+      const names = await guard.run(path, () => readdir(path));
       return names.filter((name) => ignoredBecause(name) === undefined).map((name) => join(path, name));
     } catch {
-      // A file, or a folder that is missing.
+      // A file, or a folder that is missing or hangs.
       return [path];
     }
   });
   return (await Promise.all(lists)).flat();
 }
 
-async function readText(file: string): Promise<string | undefined> {
+async function readText(file: string, guard: PathGuard): Promise<string | undefined> {
   try {
-    return (await readRegularFile(file, maxManifestBytes, { followLinks: true })).toString('utf8');
+    const bytes = await guard.run(file, () => readRegularFile(file, maxManifestBytes, { followLinks: true }));
+    return bytes.toString('utf8');
   } catch {
-    // A missing or unreadable file has no lines to show.
+    // A file that is missing, hangs or is unreadable has no lines to show.
     return undefined;
   }
 }

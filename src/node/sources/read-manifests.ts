@@ -17,8 +17,10 @@ import {
 } from '../../api/values/depends-on.ts';
 import { systemClock } from '../../clock.ts';
 import { FileSource } from '../../engine/config/file/file-source.ts';
+import { hungHint } from '../../engine/config/file/manifest-paths.ts';
 import { loadManifest } from '../../engine/config/load-manifest.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
+import { HungPathError, PathGuard } from '../../engine/host/path-guard.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { silent } from '../../logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
@@ -42,7 +44,10 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
   const { manifests, stdin, kustomizations = [], withNotes = false, ...node } = request;
   const urls = manifests.filter(isURL);
   const paths = manifests.filter((manifest) => manifest !== '-' && !isURL(manifest)).map((path) => resolve(path));
-  const missing = (await Promise.all(paths.map(missingPath))).flatMap((problem) => problem ?? []);
+  const guard = new PathGuard({ maxHung });
+  const missing = (await Promise.all(paths.map((path) => missingPath(path, guard)))).flatMap(
+    (problem) => problem ?? [],
+  );
   missing.push(...urls.map(urlForPath));
   const present = paths.filter((path) => !missing.some(({ origin }) => origin === path));
   const source = new FileSource({
@@ -137,12 +142,17 @@ export async function readStdin(stdin: AsyncIterable<Uint8Array>): Promise<Uint8
   return Buffer.concat(chunks);
 }
 
-/** The problem of a missing path, which must exist because it is read once and not watched. */
-async function missingPath(path: string): Promise<ManifestProblem | undefined> {
+/** Paths that may hang at a time. Node has four threads for files. */
+const maxHung = 3;
+
+/** The problem of a missing or hung path, which must exist because it is read once and not watched. */
+async function missingPath(path: string, guard: PathGuard): Promise<ManifestProblem | undefined> {
   try {
-    await stat(path);
+    await guard.run(path, () => stat(path));
     return undefined;
   } catch (error) {
+    if (error instanceof HungPathError)
+      return { origin: path, message: error.message, hint: hungHint(path), severity: 'error' };
     const message = hasCode(error, 'ENOENT') ? 'no such file or folder' : errorMessage(error);
     return { origin: path, message, severity: 'error' };
   }
