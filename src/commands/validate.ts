@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import { UserError } from '../errors.ts';
@@ -82,7 +83,8 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
     ? await (await import('./validate/absent-images.ts')).absentImages(update, () => deps.connect(options))
     : [];
   const node = { name: nodeName, labels: nodeLabels(nodeName, process.arch, options.nodeLabels) };
-  const empty = await emptyFolders(manifests.filter((path) => path !== '-' && !isURL(path)));
+  const isRead = (path: string): boolean => !files.problems.some(({ origin }) => origin === resolve(path));
+  const empty = await emptyFolders(manifests.filter((path) => path !== '-' && !isURL(path) && isRead(path)));
   const found = [...empty, ...options.warnings, ...update.problems, ...undeclaredObjects(update, node), ...absent];
   const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };

@@ -102,11 +102,16 @@ test('commands that read manifests name a folder that hangs, and explain a pod w
   await writeFile(join(folder, 'web.yaml'), pod('web'));
   const mount = await hungMount(hung);
   onTestFinished(() => mount.release());
-  const request = { nodeName: 'edge1', stdin: undefined, manifests: [hung, join(folder, 'web.yaml')] };
+  const request = {
+    nodeName: 'edge1',
+    stdin: undefined,
+    manifests: [hung, join(folder, 'web.yaml')],
+    kustomizations: [hung],
+  };
   const { pods, problems } = await readManifests(request);
   expect({ pods: pods.map(({ metadata }) => metadata.name), problems }).toEqual({
     pods: ['web-edge1'],
-    problems: [hungProblem(hung)],
+    problems: [hungProblem(hung), hungProblem(hung)],
   });
   const sources = [hung, join(folder, 'web.yaml')].map((where) => ({ source: 'file', where }) as const);
   expect((await findDeclaringObject(sources, { names: ['web'] }))?.file).toBe(join(folder, 'web.yaml'));

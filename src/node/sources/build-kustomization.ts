@@ -2,7 +2,9 @@ import { readdir } from 'node:fs/promises';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { Clock } from '../../clock.ts';
+import { hungHint } from '../../engine/config/file/manifest-paths.ts';
 import { boundedOutput } from '../../engine/host/bounded-program.ts';
+import { PathGuard } from '../../engine/host/path-guard.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import { readFailure } from '../../files/file-failure.ts';
 import type { ManifestText } from './manifest-texts.ts';
@@ -18,9 +20,9 @@ const builders = [
 
 const timeoutMs = 120_000;
 
-/** True for a folder with a kustomization. False for all other paths, including those that cannot be read. */
+/** True for a folder with a kustomization. False for all other paths, including those that hang or cannot be read. */
 export async function isKustomization(path: string): Promise<boolean> {
-  const names = await readdir(path).catch(() => []);
+  const names = await new PathGuard({ maxHung: 1 }).run(path, () => readdir(path)).catch(() => []);
   return names.some((name) => kustomizationFiles.includes(name));
 }
 
@@ -33,6 +35,11 @@ export async function buildKustomization(
   folder: string,
   { clock }: { clock: Clock },
 ): Promise<ManifestText | ManifestProblem> {
+  try {
+    await new PathGuard({ maxHung: 1 }).check(folder);
+  } catch (error) {
+    return { origin: folder, severity: 'error', message: errorMessage(error), hint: hungHint(folder) };
+  }
   for (const { program, words } of builders) {
     try {
       return { origin: folder, bytes: await outputOf(program, [...words, folder], clock) };
