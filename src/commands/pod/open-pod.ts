@@ -10,12 +10,20 @@ import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { hasBegun, labelledPods, type PodContainer, type SelectedPod, selectPod } from './select-pod.ts';
+import { refusedHint } from './refused-manifest.ts';
+import {
+  hasBegun,
+  labelledPods,
+  type PodContainer,
+  type SelectedPod,
+  selectPod,
+  UnknownPodError,
+} from './select-pod.ts';
 import { whyNotStarted } from './why-not-started.ts';
 import type { Writable } from 'node:stream';
 import { isPodReady } from '../../api/values/pod-conditions.ts';
 import { podKey } from '../../api/values/pod-names.ts';
-import { UserError } from '../../errors.ts';
+import { errorMessage, UserError } from '../../errors.ts';
 import { visible } from '../../text/visible-text.ts';
 import { declaredConfigObjects } from './declared-config-objects.ts';
 
@@ -51,7 +59,11 @@ export async function withPod<T>(
     const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
     const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
     const reference = await resolvePod(deps, podName, flags, nodeName, snapshot);
-    const pod = await selectPod(runtime, { pod: reference, namespace: flags.namespace, nodeName }, snapshot);
+    const wanted = { pod: reference, namespace: flags.namespace, nodeName };
+    const pod = await selectPod(runtime, wanted, snapshot).catch(async (error: unknown) => {
+      const hint = error instanceof UnknownPodError && snapshot ? await refusedHint(snapshot, wanted) : undefined;
+      throw hint === undefined ? error : new UserError(errorMessage(error), { hint });
+    });
     return use(openPod(runtime, pod, snapshot, flags));
   });
 }

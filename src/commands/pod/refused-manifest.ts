@@ -37,6 +37,16 @@ export function errorText({ origin, line, column, field, message }: ManifestProb
   return visible([place, field, message].filter((part) => part !== undefined).join(': '));
 }
 
+/** A hint for a pod whose manifest has an error. Returns undefined if no error of it is known. */
+export async function refusedHint(
+  node: ManifestNode,
+  reference: Pick<PodReference, 'pod' | 'namespace'>,
+): Promise<string | undefined> {
+  const [first] = await refusedManifest(node, reference);
+  if (first === undefined) return undefined;
+  return `Its manifest has an error: ${errorText(first)}. Show it: kubelet-ts explain ${reference.pod}`;
+}
+
 /**
  * A hint for a name that no pod has: its refused manifest, a similar name (`near`), or the manifests with errors.
  * Returns undefined if there are none. `node` is undefined without an agent.
@@ -46,10 +56,8 @@ export async function unknownPodHint(
   node: ManifestNode | undefined,
   near: string | undefined,
 ): Promise<string | undefined> {
-  const [first] = node === undefined ? [] : await refusedManifest(node, reference);
-  if (first !== undefined) {
-    return `Its manifest has an error: ${errorText(first)}. Show it: kubelet-ts explain ${reference.pod}`;
-  }
+  const refused = node && (await refusedHint(node, reference));
+  if (refused !== undefined) return refused;
   if (near !== undefined) return `Did you mean ${near}?`;
   return brokenManifests((node?.sources ?? []).flatMap(({ problems }) => problems));
 }

@@ -199,6 +199,9 @@ export function hasBegun({ attempts }: PodContainer): boolean {
   return attempts.some(({ state }) => state !== 'CONTAINER_CREATED');
 }
 
+/** No pod has this name. */
+export class UnknownPodError extends UserError {}
+
 function unknownPod(
   { pod, namespace, nodeName }: PodReference,
   fullNames: readonly string[],
@@ -220,7 +223,7 @@ function unknownPod(
       ? 'No agent answers, so pods that have not started are unknown.'
       : brokenManifests(known.sources.flatMap(({ problems }) => problems));
   const all = unseen === undefined ? list : `${list} ${unseen}`;
-  return new UserError(`no pod "${pod}"${where}`, {
+  return new UnknownPodError(`no pod "${pod}"${where}`, {
     hint: near === undefined ? all : `Did you mean ${names.get(near) ?? near}?`,
   });
 }

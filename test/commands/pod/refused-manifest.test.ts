@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { register as registerDescribe } from '../../../src/commands/describe.ts';
 import { podsOfAgent } from '../../../src/commands/pod/pods-of-agent.ts';
 import { refusedManifest } from '../../../src/commands/pod/refused-manifest.ts';
+import { register as registerLogs } from '../../../src/commands/logs.ts';
 import { register as registerPs } from '../../../src/commands/ps.ts';
 import { register as registerWait } from '../../../src/commands/wait.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../../src/engine/view/snapshot.ts';
@@ -90,6 +91,7 @@ const hint = (file: string): string =>
 test.each<[what: string, asks: (snapshot: EngineSnapshot) => Promise<unknown>]>([
   ['get', (snapshot) => run(registerPs, 'ps', snapshot, 'pod', 'web')],
   ['describe', (snapshot) => run(registerDescribe, 'describe', snapshot, 'pod', 'web')],
+  ['logs, exec and the like', (snapshot) => run(registerLogs, 'logs', snapshot, 'web')],
   [
     'restart, stop and the like',
     async (snapshot) => {
