@@ -5,10 +5,11 @@ const editTheFile = 'Edit the file that declares it; the agent applies the chang
 const writeAManifest = 'Write it as a manifest, then';
 const otherTool = 'Build and push images with another tool, such as buildah. Load one:';
 
-/** A pod on one line, which `run -` reads from stdin. */
+/** A pod on one line, in JSON, because text that starts with a brace is read as JSON. */
 export const smallestPod =
-  '{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: web, image: nginx}]}}';
-const manifestExample = `run reads manifests. Write "${smallestPod}" into web.yaml, then`;
+  '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, ' +
+  '"spec": {"containers": [{"name": "web", "image": "nginx"}]}}';
+const manifestExample = `run reads manifests. Write ${smallestPod} into web.yaml, then`;
 
 /** Commands of kubectl. */
 const kubectl: readonly Habit[] = [

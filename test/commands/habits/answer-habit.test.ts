@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { habitHint } from '../../../src/commands/habits/answer-habit.ts';
-import { habits } from '../../../src/commands/habits/foreign-commands.ts';
+import { habits, smallestPod } from '../../../src/commands/habits/foreign-commands.ts';
+import { loadedManifests } from '../../builders/loaded-manifests.ts';
 import { commandNames } from '../../../src/commands/program.ts';
 
 const hintFor = (line: string): string | undefined => habitHint(line.split(' '), commandNames);
@@ -78,11 +79,7 @@ test.each([
     'run -d nginx',
     'run -it --rm nginx',
     'run --name web nginx',
-  ].map((line) => [
-    line,
-    'run reads manifests. Write "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: ' +
-      '[{name: web, image: nginx}]}}" into web.yaml, then kubelet-ts run web.yaml',
-  ]),
+  ].map((line) => [line, `run reads manifests. Write ${smallestPod} into web.yaml, then kubelet-ts run web.yaml`]),
   ['save app:1', 'Use: kubelet-ts images bundle -o FILE'],
   [
     'login registry.example',
@@ -148,6 +145,10 @@ test.each([
 
 test.each(commandNames.map((name) => [name]))('%s, which is a command, is not refused', (name) => {
   expect([hintFor(name), hintFor(`${name} web -n tn`)]).toEqual([undefined, undefined]);
+});
+
+test('the manifest of the hint runs', () => {
+  expect(loadedManifests(smallestPod)).toEqual({ pods: ['default/web-edge1'], configObjects: [], problems: [] });
 });
 
 test('flags of a command in a container are no flags of ours', () => {
