@@ -9,6 +9,7 @@ import { isDenied } from '../../process/needs-root.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { hasAgentProcess } from '../pod/agent-snapshot.ts';
+import { lastDeclarers } from '../pod/declared-config-objects.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { otherResourceHint } from '../pod/other-resources.ts';
 import { podList } from '../pod/pod-list.ts';
@@ -101,7 +102,15 @@ async function knownPods(
   const { podsFromRuntime } = await import('../../node/pods-from-runtime.ts');
   try {
     const pods = await withRuntime(deps.connect(flags), ({ runtime }) => podsFromRuntime(runtime, flags.rootDir));
-    return { pods: pods.map((pod) => ({ pod })) };
+    const declarers = await lastDeclarers(flags.rootDir, hostname().toLowerCase());
+    return {
+      pods: pods.map((pod) => {
+        const declarer = declarers.get(podKey(pod.metadata));
+        return declarer === undefined
+          ? { pod }
+          : { pod, source: declarer.source, declaredBy: { where: declarer.where } };
+      }),
+    };
   } catch (error) {
     // Without permission for the runtime, an empty list would mean "no pods".
     if (isDenied(error)) throw error;

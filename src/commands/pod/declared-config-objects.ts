@@ -1,4 +1,6 @@
 import type { ConfigObject } from '../../api/values/config-object.ts';
+import type { SourceName } from '../../api/values/config-annotations.ts';
+import { podKey } from '../../api/values/pod-names.ts';
 import { readLastGood } from '../../engine/config/last-good/last-good-manifests.ts';
 import { loadManifest } from '../../engine/config/load-manifest.ts';
 
@@ -18,6 +20,19 @@ export async function declaredConfigObjects(rootDir: string, nodeName: string): 
     loadManifest(body, where, { nodeName }, source).configObjects.map((object) => ({ object, where })),
   );
   return found.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+/** The source of each pod as the agent read it last, by `namespace/name`. Works without an agent. Never rejects. */
+export async function lastDeclarers(
+  rootDir: string,
+  nodeName: string,
+): Promise<ReadonlyMap<string, { source: SourceName; where: string }>> {
+  const manifests = await readLastGood(rootDir).catch(() => []);
+  return new Map(
+    manifests.flatMap(({ source, where, body }) =>
+      loadManifest(body, where, { nodeName }, source).pods.map(({ metadata }) => [podKey(metadata), { source, where }]),
+    ),
+  );
 }
 
 const keyOf = ({ object }: DeclaredObject): string => [object.kind, namespaceOf(object), object.name].join('/');

@@ -1,10 +1,15 @@
 import { mkdir, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import { findPod, findPods } from '../../../src/commands/describe/find-pod.ts';
+import { smallestPod } from '../../../src/commands/habits/foreign-commands.ts';
+import { LastGoodManifests } from '../../../src/engine/config/last-good/last-good-manifests.ts';
 import { historyFolder, historyPath } from '../../../src/engine/history/history-file.ts';
 import { UserError } from '../../../src/errors.ts';
+import { startRuntimePod } from '../../builders/runtime-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';
 import { makeDeps, makeRuntime } from '../runtime-listings.ts';
@@ -52,6 +57,20 @@ test('without an agent, a runtime without pods is no cause', async () => {
     message: 'no pod "web"',
     hint: 'There are no pods.',
   });
+});
+
+test('without an agent, a pod in the runtime has the file that declared it last', async () => {
+  const rootDir = await temporaryFolder();
+  const node = hostname().toLowerCase();
+  const lastGood = new LastGoodManifests({ rootDir, clock: new FakeClock(), logger: silentLogger });
+  await lastGood.save('file', '/m/web.yaml', Buffer.from(smallestPod));
+  const runtime = new FakeRuntime({ clock: new FakeClock() });
+  runtime.addImage('app:1');
+  await startRuntimePod(runtime, `web-${node}`);
+  const { pods } = await findPod(makeDeps(runtime), 'web', { rootDir }, undefined);
+  expect(pods.map(({ source, declaredBy }) => ({ source, declaredBy }))).toEqual([
+    { source: 'file', declaredBy: { where: '/m/web.yaml' } },
+  ]);
 });
 
 test('the beginning of a name is no name', async () => {
