@@ -20,6 +20,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCSIDriver, namesBelow } from '../fakes/fake-csi-driver.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { PathGuard } from '../../src/engine/host/path-guard.ts';
+import { hungMount } from '../support/hung-mount.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let folder: string;
@@ -441,6 +442,16 @@ describe('a driver that', () => {
     const message = `driver ${driverName} published no folder and no mount at ${target('disk')}`;
     expect(await mountData(claiming())).toBe(message);
     await unlink(target('disk'));
+  });
+
+  test('mounts a file system that hangs has published its volume', async () => {
+    driver.answers['nodePublishVolume'] = async () => {
+      await mkdir(target('disk'), { recursive: true });
+      const mount = await hungMount(target('disk'));
+      onTestFinished(() => mount.release());
+      return {};
+    };
+    expect(await mountData(claiming())).toEqual(mounted(target('disk')));
   });
 
   test('refuses to unmount is an error with its name and the volume', async () => {
