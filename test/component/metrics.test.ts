@@ -17,7 +17,7 @@ async function measured(): Promise<{ world: World; engine: Engine; metrics: Agen
   const world = await World.make();
   world.runtime.scriptExec(() => ({ exitCode: 0 }));
   const source = new ManualSource();
-  const metrics = new AgentMetrics(world.clock, { version: 'v1.32.10', featureGates: defaultFeatureGates });
+  const metrics = new AgentMetrics(world.clock, { version: 'v1.36.3', featureGates: defaultFeatureGates });
   const engine = await world.boot({ sources: [source], meter: metrics.counts });
   metrics.follow(engine.kubelet);
   const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 10, timeoutSeconds: 1 };
@@ -221,7 +221,7 @@ describe('a scrape', () => {
     const { metrics } = await measured();
     const page = await pageOf(metrics, '/metrics');
     expect(seriesOf(page, 'kubernetes_build_info')).toEqual([
-      'kubernetes_build_info{major="1",minor="32",git_version="v1.32.10",git_commit="",git_tree_state="",build_date="",go_version="",compiler="",platform=""} 1',
+      'kubernetes_build_info{major="1",minor="36",git_version="v1.36.3",git_commit="",git_tree_state="",build_date="",go_version="",compiler="",platform=""} 1',
     ]);
     const gates = seriesOf(page, 'kubernetes_feature_enabled');
     expect(gates).toHaveLength(Object.keys(defaultFeatureGates).length);

@@ -62,10 +62,10 @@ async function call(module: string, name: string, ...words: string[]): Promise<v
 test('the executable runs where no Node is, and under the name of the kubelet', async () => {
   await expect(mounts.run('node', '--version')).rejects.toThrow();
   const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as { version: string };
-  expect(await mounts.run(executable, '--version')).toBe(`kubelet-ts ${version}, Kubernetes v1.32.10`);
+  expect(await mounts.run(executable, '--version')).toBe(`kubelet-ts ${version}, Kubernetes v1.36.3`);
   const folder = await mkdtemp('/tmp/kts-name-');
   await execa('ln', ['-s', executable, join(folder, 'kubelet')]);
-  expect(await mounts.run(join(folder, 'kubelet'), '--version')).toBe('Kubernetes v1.32.10');
+  expect(await mounts.run(join(folder, 'kubelet'), '--version')).toBe('Kubernetes v1.36.3');
   await rm(folder, { recursive: true });
   const web = join(repository, 'manifests/web.yaml');
   const { code, stderr } = await agent.cli(['validate', web]);

@@ -31,7 +31,7 @@ test('it installs without a registry and runs', async () => {
   await execa('npm', ['install', '--offline', '--no-audit', '--no-fund', '--global', '--prefix', prefix, tarball]);
   const program = join(prefix, 'bin/kubelet-ts');
   const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as { version: string };
-  expect((await execa(program, ['--version'])).stdout).toBe(`kubelet-ts ${version}, Kubernetes v1.32.10`);
+  expect((await execa(program, ['--version'])).stdout).toBe(`kubelet-ts ${version}, Kubernetes v1.36.3`);
   const { exitCode, stderr } = await execa(program, ['ps', '--root-dir', join(folder, 'root')], { reject: false });
   expect({ exitCode, isTold: stderr.includes('error: no container runtime answers') }).toEqual({
     exitCode: 1,

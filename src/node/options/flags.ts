@@ -157,4 +157,4 @@ export function addRuntimeOptions(command: Command): Command {
 }
 
 /** The version of the reference kubelet, as a kubelet prints it. */
-export const referenceVersion = 'v1.32.10';
+export const referenceVersion = 'v1.36.3';

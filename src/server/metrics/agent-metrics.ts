@@ -140,7 +140,7 @@ export class AgentMetrics {
 
 /** What a metric says about the program, and not about its work. */
 interface BuildFacts {
-  /** The version of the reference kubelet, such as `v1.32.10`. */
+  /** The version of the reference kubelet, such as `v1.36.3`. */
   version: string;
   featureGates: FeatureGates;
 }

@@ -179,3 +179,18 @@ test('a part of a volume is mounted from a place of its own in the folder of the
     },
   ]);
 });
+
+test('the runtime resolves the subpath of an image volume', () => {
+  const container = makeContainer({ volumeMounts: [{ name: 'art', mountPath: '/a', subPathExpr: 'teams/$(TEAM)' }] });
+  const image = { image: 'sha256:1', userSpecifiedImage: 'art:1', annotations: {} };
+  const volumes = new Map([['art', { hostPath: '', readOnly: true, managed: false, image }]]);
+  const [mount] = generateContainerMounts({ ...requestOf(container), volumes }, '');
+  expect(mount).toEqual({
+    containerPath: '/a',
+    hostPath: '',
+    image,
+    imageSubPath: 'teams/blue',
+    readonly: true,
+    propagation: 'PROPAGATION_PRIVATE',
+  });
+});

@@ -1,14 +1,15 @@
 import type { Container, Pod } from '../../../api/types.ts';
+import { hasPodLevelResources } from '../../../api/values/pod-level-resources.ts';
 import { podQOSClass } from '../../../api/values/qos.ts';
 import { quantityMilliValue, quantityValue, toQuantity } from '../../../api/values/quantity.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
 
 /**
  * The number of CPUs that a container gets for itself: its request, if that is a whole number and the pod is
- * Guaranteed. Otherwise 0. kubelet: cpumanager/policy_static.go guaranteedCPUs
+ * Guaranteed. Otherwise 0, and in a pod with pod-level resources. kubelet: cpumanager/policy_static.go guaranteedCPUs
  */
 export function requestedCPUs(pod: Pod, { resources }: Container): number {
-  if (podQOSClass(pod) !== 'Guaranteed') return 0;
+  if (podQOSClass(pod) !== 'Guaranteed' || hasPodLevelResources(pod.spec)) return 0;
   const request = toQuantity(resources?.requests?.['cpu']);
   const cpus = quantityValue(request);
   return cpus * 1000n === quantityMilliValue(request) ? Number(cpus) : 0;

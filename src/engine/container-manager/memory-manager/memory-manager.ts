@@ -6,9 +6,9 @@ import { ContainerMap } from '../topology-manager/container-map.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
 import type { StateFile } from '../checkpoint/state-file.ts';
 import type { ResourceHints } from '../topology-manager/topology-hint.ts';
-import { podQOSClass } from '../../../api/values/qos.ts';
 import type { Meter } from '../../view/meter.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
+import { isPinned } from './memory-requests.ts';
 import type { NUMAMemory } from './machine-memory.ts';
 import { formatMemoryCheckpoint, parseMemoryCheckpoint } from './memory-checkpoint.ts';
 import type { MemoryBlock, MemoryState } from './memory-state.ts';
@@ -96,12 +96,11 @@ export class MemoryManager implements HintProvider {
     this.removeStaleState();
     const { policy, deps } = this;
     if (policy === undefined) return;
-    const isPinned = podQOSClass(pod) === 'Guaranteed';
-    if (isPinned) deps.meter?.count('kubelet_memory_manager_pinning_requests_total', {});
+    if (isPinned(pod)) deps.meter?.count('kubelet_memory_manager_pinning_requests_total', {});
     try {
       if (policy.allocate(this.state, pod, container)) this.save();
     } catch (error) {
-      if (isPinned) deps.meter?.count('kubelet_memory_manager_pinning_errors_total', {});
+      if (isPinned(pod)) deps.meter?.count('kubelet_memory_manager_pinning_errors_total', {});
       throw error;
     }
   }

@@ -1,7 +1,14 @@
 import type { Container, Pod } from '../../../api/types.ts';
+import { hasPodLevelResources } from '../../../api/values/pod-level-resources.ts';
+import { podQOSClass } from '../../../api/values/qos.ts';
 import { quantityAsInt64 } from '../../../api/values/quantity.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
 import { isMemoryType } from './reserved-memory.ts';
+
+/** True if the pod's containers get memory on certain nodes: Guaranteed, and not by pod-level resources. */
+export function isPinned(pod: Pod): boolean {
+  return podQOSClass(pod) === 'Guaranteed' && !hasPodLevelResources(pod.spec);
+}
 
 /** Bytes by type of memory. */
 export type MemoryRequests = ReadonlyMap<string, bigint>;

@@ -1,6 +1,5 @@
 import type { Container, Pod } from '../../../api/types.ts';
 import { initAndRegularContainers } from '../../../api/values/containers.ts';
-import { podQOSClass } from '../../../api/values/qos.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
 import type { AffinityStore } from '../topology-manager/affinity-store.ts';
 import { type BitMask, nodesOf } from '../topology-manager/bit-mask.ts';
@@ -17,7 +16,7 @@ import {
   memoryHints,
   type Reusable,
 } from './memory-hints.ts';
-import { containerMemoryRequests, type MemoryRequests, podMemoryRequests } from './memory-requests.ts';
+import { containerMemoryRequests, isPinned, type MemoryRequests, podMemoryRequests } from './memory-requests.ts';
 import {
   areGroupsEqual,
   copyOfMachine,
@@ -73,7 +72,7 @@ export class StaticMemoryPolicy {
 
   /** kubelet: policy_static.go GetTopologyHints */
   hints(state: MemoryState, pod: Pod, container: Container): ResourceHints | undefined {
-    if (podQOSClass(pod) !== 'Guaranteed') return undefined;
+    if (!isPinned(pod)) return undefined;
     const requests = requestsOrNone(() => containerMemoryRequests(container));
     if (requests === undefined) return undefined;
     const blocks = blocksOf(state, pod, container);
@@ -85,7 +84,7 @@ export class StaticMemoryPolicy {
    * kubelet: policy_static.go GetPodTopologyHints
    */
   podHints(state: MemoryState, pod: Pod): ResourceHints | undefined {
-    if (podQOSClass(pod) !== 'Guaranteed') return undefined;
+    if (!isPinned(pod)) return undefined;
     const requests = requestsOrNone(() => podMemoryRequests(pod));
     if (requests === undefined) return undefined;
     const first = initAndRegularContainers(pod.spec)
@@ -99,7 +98,7 @@ export class StaticMemoryPolicy {
    * Allocate
    */
   allocate(state: MemoryState, pod: Pod, container: Container): boolean {
-    if (podQOSClass(pod) !== 'Guaranteed') return false;
+    if (!isPinned(pod)) return false;
     const present = blocksOf(state, pod, container);
     if (present !== undefined) {
       this.reusable.update(pod, container, present);

@@ -4,7 +4,7 @@ import type { Container, Pod } from '../../../api/types.ts';
 import { type BackOff, type BackOffLimits, defaultBackOffLimits } from '../../../flow/back-off.ts';
 import { formatPod } from '../../../api/values/pod-names.ts';
 import type { WallClockHistory } from '../../../flow/wall-clock-history.ts';
-import { containerHash, containerHashHex } from '../../container/container-hash.ts';
+import { containerHash } from '../../container/container-hash.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 
 /** The newest ended run of a container, for its back-off. */
@@ -81,9 +81,9 @@ export function crashLoopBackOffLimits(node: { maxContainerRestartPeriodMs: numb
   return { ...defaultBackOffLimits, initialMs: Math.min(defaultBackOffLimits.initialMs, maxMs), maxMs };
 }
 
-/** kubelet: kuberuntime/helpers.go GetStableKey */
+/** Other resources start over, too. kubelet: kuberuntime/helpers.go GetBackoffKey */
 function stableKey({ metadata: { name, namespace, uid } }: Pod, container: Container): string {
-  return `${name}_${namespace}_${uid}_${container.name}_${containerHashHex(container)}`;
+  return JSON.stringify([name, namespace, uid, container.name, container.image, container.resources]);
 }
 
 /** Whole seconds as Go prints a duration: 10s, 1m20s, 5m0s. */

@@ -40,3 +40,10 @@ describe('kernelHostname', () => {
     expect(() => kernelHostname(asFQDN, { hostname: 'h'.repeat(32), domain: 'd'.repeat(32) })).toThrow(UserError);
   });
 });
+
+it('hostnameOverride replaces hostname and subdomain, cut to the length of a host name', () => {
+  const overridden = (hostnameOverride: string) =>
+    podHostname(makePod({ spec: { hostname: 'a', subdomain: 'b', hostnameOverride } }), 'cluster.local');
+  expect(overridden('box.lan')).toEqual({ hostname: 'box.lan', domain: '' });
+  expect(overridden(`${'a'.repeat(62)}.b`)).toEqual({ hostname: 'a'.repeat(62), domain: '' });
+});
