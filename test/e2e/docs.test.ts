@@ -87,6 +87,58 @@ test('the examples of docs/use/manifests.md run as they stand', async () => {
   expect(stdout).toMatch(/^\+ start {4}default\/job-\S+ \(no pod with this name runs\)$/m);
 });
 
+test('the commands of task pages run on a node with a pod web', async () => {
+  const pages = ['operate', 'look-inside', 'images', 'node'].map((name) => `docs/use/${name}.md`);
+  const commands = pages.flatMap(commandsOf).filter((command) => !cannotRun.test(command));
+  expect(commands.length).toBeGreaterThan(20);
+  const script = [
+    'export PATH="$PWD/bin:$PATH" KUBELET_TS_ROOT_DIR="$PWD/state"',
+    `mkdir pods site && cp ${join(imagesFolder, 'busybox.tar')} app.tar`,
+    `kubelet-ts images load app.tar`,
+    'for tag in 1 2; do kubelet-ts images tag localhost/busybox:1 localhost/app:$tag; done',
+    `cat > web.yaml <<'END'\n${webManifest}END`,
+    `sed 's/name: web/name: shop/; s/app:1/nosuch:1/' web.yaml > pods/shop.yaml`,
+    'cp web.yaml pods/',
+    'kubelet-ts run pods --pod-logs-dir "$PWD/logs" --no-tui --healthz-port 0 2>run.log &',
+    'kubelet-ts wait web',
+    ...commands.flatMap((command) => [...(before[command] ?? []), command]),
+    'kubelet-ts down --all --pod-logs-dir "$PWD/logs"',
+  ];
+  const { exitCode, all } = await bash(script.join('\n'));
+  expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
+});
+
+/** Those that need a terminal, a network, CRIU or another agent, and those that follow for ever. */
+const cannotRun =
+  / -it? | ui$| -f -l | logs -f | -w | run |port-forward|checkpoint|doctor|images pull|busybox|trace|deployment/;
+
+/** What has to happen before some commands. */
+const before: Readonly<Record<string, readonly string[]>> = {
+  'kubelet-ts wait web --for updated': [`sed -i 's/app:1/app:2/' pods/web.yaml`],
+  'kubelet-ts apply -f web.yaml': ['rm pods/web.yaml', 'kubelet-ts wait web --for deleted'],
+  'kubelet-ts describe web': ['cp web.yaml pods/', 'kubelet-ts wait web'],
+  'kubelet-ts logs -p web': ['kubelet-ts restart web'],
+};
+
+const webManifest = `apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  hostNetwork: true
+  terminationGracePeriodSeconds: 1
+  containers:
+  - {name: app, image: localhost/app:1, command: [sh, -c, 'mkdir -p /etc/nginx /srv/www; exec sleep 3600']}
+`;
+
+/** The lines of console blocks that begin with `kubelet-ts`, without comments. */
+function commandsOf(document: string): string[] {
+  const text = readFileSync(join(repository, document), 'utf8');
+  const blocks = [...text.matchAll(/^```console\n(.*?)^```$/gms)].map(([, code = '']) => code);
+  return blocks.flatMap((block) =>
+    [...block.matchAll(/^# (kubelet-ts .*)$/gm)].map(([, line = '']) => line.replace(/ +# .*/, '')),
+  );
+}
+
 /** The blocks of a document that are marked `sh`. */
 function examplesOf(document: string): string[] {
   const text = readFileSync(join(repository, document), 'utf8');
