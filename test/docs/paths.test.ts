@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -32,6 +32,23 @@ test('every link of a document leads to a file, and to a heading in it', () => {
   );
   expect(links.filter(({ path, heading }) => !leads(path, heading))).toEqual([]);
 });
+
+test('every page of docs that a source, script or test names exists', () => {
+  const sources = paths.filter(
+    (path) => /^(bin|bench|scripts|src|test)\//.test(path) && !/\/generated\/|^test\/golden/.test(path),
+  );
+  const named = sources
+    .filter(isFile)
+    .flatMap((path) =>
+      [
+        ...read(path).matchAll(/(?<![\w/.-])docs\/(?:(?:start|use|reference|internals)\/)?[\w-]+\.(?:md|yaml|svg)/g),
+      ].map(([page]) => ({ path, page })),
+    );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter(({ page }) => !existsSync(join(repository, page)))).toEqual([]);
+});
+
+const isFile = (path: string): boolean => statSync(join(repository, path)).isFile();
 
 const read = (path: string): string => readFileSync(join(repository, path), 'utf8');
 
