@@ -100,9 +100,10 @@ test('the commands of task pages run on a node with a pod web', async () => {
     `sed 's/name: web/name: shop/; s/app:1/nosuch:1/' web.yaml > pods/shop.yaml`,
     'cp web.yaml pods/',
     'kubelet-ts run pods --pod-logs-dir "$PWD/logs" --no-tui --healthz-port 0 2>run.log &',
+    // Also after a failure: the agent would keep the pipes of this shell open.
+    `trap 'kubelet-ts down --all --pod-logs-dir "$PWD/logs"' EXIT`,
     'kubelet-ts wait web',
     ...commands.flatMap((command) => [...(before[command] ?? []), command]),
-    'kubelet-ts down --all --pod-logs-dir "$PWD/logs"',
   ];
   const { exitCode, all } = await bash(script.join('\n'));
   expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
@@ -118,6 +119,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   'kubelet-ts apply -f web.yaml': ['rm pods/web.yaml', 'kubelet-ts wait web --for deleted'],
   'kubelet-ts describe web': ['cp web.yaml pods/', 'kubelet-ts wait web'],
   'kubelet-ts logs -p web': ['kubelet-ts restart web'],
+  'kubelet-ts images bundle -o app.tar pods/': ['rm pods/shop.yaml'],
 };
 
 const webManifest = `apiVersion: v1
