@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, watch, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
-import { waitForPath } from '../../src/containerd/wait-for-path.ts';
 import { Agent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -48,13 +47,14 @@ test('commands answer while containerd does not', async () => {
   const slow = `#!/bin/sh\ncase $1 in --version) exec ${installed} --version ;; esac\nexec sleep 1000\n`;
   await writeFile(join(folder, 'containerd'), slow, { mode: 0o755 });
   const agent = await Agent.create({ containerd: { release: 'slow', folder }, manifests });
+  const changes = watch(agent.rootDir);
   const run = agent.spawn(['run', agent.manifestsFolder, '--no-tui']);
   onTestFinished(async () => {
     run.kill('SIGTERM');
     expect((await run).exitCode).toBe(0);
     await agent.cleanUp();
   });
-  await waitForPath(join(agent.rootDir, 'kubelet-ts.sock.holder'), new AbortController().signal);
+  for await (const { filename } of changes) if (filename === 'kubelet-ts.sock.holder') break;
   const warning =
     'warning: kubelet-ts starts: its containerd does not answer yet; the data is from the container runtime\n' +
     'hint: Ask again in a moment; kubelet-ts wait waits for it.\n';

@@ -51,15 +51,12 @@ test('a service manager sees start, watchdog, reload and stop', async () => {
 
 test('down ends the agent of a service with the exit code after which systemd does not start it again', async () => {
   const socket = await NotifySocket.open();
-  const agent = await startAgent({
-    flags: ['--feature-gates=SystemdWatchdog=false'],
-    environment: { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: '10000000' },
-  });
+  const agent = await startAgent({ environment: { NOTIFY_SOCKET: socket.path } });
   onTestFinished(() => agent.cleanUp());
   const exit = agent.exit();
   expect(await agent.down()).toEqual({ code: 0, stdout: 'kubelet-ts stopped\n', stderr: '' });
   expect(await exit).toEqual({ code: stoppedByDownCode, signal: null });
   await socket.journal.next(({ text }) => text.startsWith('STOPPING'));
-  // Without the feature gate nothing puts the watchdog off, not even at the start.
+  // Nothing asks for a watchdog.
   expect(socket.journal.items.slice(1).map(({ text }) => text.split('=')[0])).toEqual(['READY', 'STOPPING']);
 });
