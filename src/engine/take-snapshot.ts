@@ -106,6 +106,7 @@ function podSnapshot(
   const awaits = starter.awaitedBy(uid);
   const pulls = pullWatch.of(uid);
   const declaredBy = parts.config.declarer(declared.metadata);
+  const backOffUntil = backOffEnds(parts, uid);
   return {
     pod,
     source: sourceOf(pod),
@@ -118,6 +119,7 @@ function podSnapshot(
       ? {}
       : { waitingUpdate: { ...waitingUpdate, message: outgoing.text(waitingUpdate.message) } }),
     worker: { ...shownWorker(workers.snapshot(uid), outgoing), ...(nextSyncAt === undefined ? {} : { nextSyncAt }) },
+    ...(backOffUntil && { backOffUntil }),
     ...(rejection === undefined ? {} : { rejection: { ...rejection, message: outgoing.text(rejection.message) } }),
     ...(awaits && { awaits }),
     ...(pulls.length === 0 ? {} : { pulls }),
@@ -142,4 +144,13 @@ export function withNodeIPs(status: PodStatus, { hostNetwork }: PodSpec, nodeIPs
   const ips = nodeIPs.map((ip) => ({ ip }));
   const isOnHost = hostNetwork === true && !status.podIP;
   return { ...status, hostIP, hostIPs: ips, ...(isOnHost && { podIP: hostIP, podIPs: ips }) };
+}
+
+/** Ends of back-offs that are not over, by container, in whole seconds. Returns undefined if there are none. */
+function backOffEnds({ reasonCache, clock }: KubeletParts, uid: string): PodSnapshot['backOffUntil'] {
+  const now = clock.monotonic();
+  const ends = [...reasonCache.of(uid)].flatMap(([container, { retryAtMonotonic = 0 }]) =>
+    retryAtMonotonic > now ? [[container, Math.round((clock.now() + retryAtMonotonic - now) / 1000) * 1000]] : [],
+  );
+  return ends.length === 0 ? undefined : (Object.fromEntries(ends) as Record<string, number>);
 }

@@ -201,6 +201,8 @@ describe('a container that exits', () => {
     world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
     const exitedAt = world.clock.now();
     await world.until(() => engine.waitingReason('web-edge1') === 'CrashLoopBackOff');
+    const { main: untilMs = 0 } = engine.pod('web-edge1')?.backOffUntil ?? {};
+    expect(Math.abs(untilMs - exitedAt - 10_000)).toBeLessThanOrEqual(1000);
     expect(engine.messages('BackOff')).toEqual([
       `Back-off restarting failed container main in pod web-edge1_default(${engine.pod('web-edge1')?.pod.metadata.uid ?? ''})`,
     ]);

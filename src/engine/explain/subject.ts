@@ -1,6 +1,5 @@
 import type { Container, ContainerStatus, Pod } from '../../api/types.ts';
 import { manifestKey } from '../../api/values/depends-on.ts';
-import { parseDuration } from '../../api/values/duration.ts';
 import { podKey } from '../../api/values/pod-names.ts';
 import type { HistoryEntry } from '../history/history-entry.ts';
 import type { EventCause } from '../view/events.ts';
@@ -115,13 +114,10 @@ export function nextTry({ worker }: Subject): Pick<Finding, 'nextTryAt'> {
 }
 
 /** The next start of a container. While it waits in back-off, the syncs before its end try nothing. */
-export function nextStart(subject: Subject, { status }: Part): Pick<Finding, 'nextTryAt'> {
+export function nextStart(subject: Subject, { container }: Part): Pick<Finding, 'nextTryAt'> {
   const { nextTryAt } = nextTry(subject);
-  const [, delay = ''] = /^back-off (\S+) restarting /.exec(status?.state?.waiting?.message ?? '') ?? [];
-  const delayMs = Number((parseDuration(delay) ?? 0n) / 1_000_000n);
-  const endedAt = Date.parse(status?.lastState?.terminated?.finishedAt ?? '');
-  if (nextTryAt === undefined || delayMs === 0 || Number.isNaN(endedAt)) return nextTry(subject);
-  return { nextTryAt: Math.max(nextTryAt, endedAt + delayMs) };
+  const untilMs = subject.backOffUntil?.[container.name] ?? 0;
+  return nextTryAt === undefined ? {} : { nextTryAt: Math.max(nextTryAt, Math.ceil(untilMs)) };
 }
 
 /**

@@ -12,6 +12,8 @@ export interface StartFailure {
   /** One of reasons.ts, such as `ErrImagePull`. */
   reason: string;
   message: string;
+  /** End of the back-off; undefined if there is none. */
+  retryAtMonotonic?: number;
 }
 
 export interface ContainerStatusesInput {

@@ -1,3 +1,4 @@
+import { ContainerStartError } from '../container/container-start-error.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { StartFailure } from './convert-container-statuses.ts';
 
@@ -10,7 +11,7 @@ export class ReasonCache {
     for (const { action, target, error, reason = '', message = '' } of results) {
       if (action !== 'startContainer') continue;
       if (error === undefined) failures.delete(target);
-      else failures.set(target, { reason, message });
+      else failures.set(target, { reason, message, ...retryOf(error) });
     }
     this.byPod.set(podUID, failures);
   }
@@ -23,4 +24,9 @@ export class ReasonCache {
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.byPod.keys()) if (!podUIDs.has(uid)) this.byPod.delete(uid);
   }
+}
+
+function retryOf(error: unknown): Pick<StartFailure, 'retryAtMonotonic'> {
+  const { retryAtMonotonic } = error instanceof ContainerStartError ? error : {};
+  return retryAtMonotonic === undefined ? {} : { retryAtMonotonic };
 }

@@ -101,6 +101,8 @@ export interface PodSnapshot {
   /** Why the newest manifest of this pod is not carried out in place yet. Absent if it is. */
   waitingUpdate?: WaitingUpdate;
   worker: WorkerSnapshot;
+  /** By container: the end of its back-off, in milliseconds since the epoch. Absent if none is in back-off. */
+  backOffUntil?: Readonly<Record<string, number>>;
   /** Why the pod was not admitted, and when admission is tried again. */
   rejection?: Rejection;
   /** The pods that it waits for before it starts. Absent if it does not wait for any. */

@@ -14,29 +14,25 @@ const idle = { state: 'sync', working: false, pending: false } as const;
 const finishedAt = new Date(NOW).toISOString();
 
 test.each([
-  ['with the end of the back-off of a crash', { exitCode: 1, reason: 'Error', finishedAt }, 'back-off', 300_000],
+  ['with the end of the back-off of a crash', { exitCode: 1, reason: 'Error' }, 'back-off', 300_000],
   [
     'with the end of the back-off of a failed start',
-    { exitCode: 128, reason: 'StartError', message: 'exec: "x": executable file not found in $PATH', finishedAt },
+    { exitCode: 128, reason: 'StartError', message: 'exec: "x": executable file not found in $PATH' },
     'start',
     300_000,
   ],
-  [
-    'with the sync after it, if that is later',
-    { exitCode: 1, reason: 'Error', finishedAt: '2020-01-01T00:00:00Z' },
-    'back-off',
-    10_000,
-  ],
-])('the next try is %s, not with the next sync', (_what, terminated, stage, afterMs) => {
-  const message = 'back-off 5m0s restarting failed container=main pod=web_default(1)';
+  ['with the sync after it, if that is later', { exitCode: 1, reason: 'Error' }, 'back-off', 5000],
+])('the next try is %s, not with the next sync', (_what, terminated, stage, backOffMs) => {
   const status = makeAPIContainerStatus({
     restartCount: 9,
-    state: { waiting: { reason: 'CrashLoopBackOff', message } },
-    lastState: { terminated },
+    state: { waiting: { reason: 'CrashLoopBackOff', message: 'a message' } },
+    lastState: { terminated: { ...terminated, finishedAt } },
   });
   const pod = makePod({ status: { phase: 'Running', containerStatuses: [status] } });
   const worker = { ...idle, nextSyncAt: NOW + 10_000 };
-  expect(explainPod({ pod, worker, node })).toMatchObject({ stage, nextTryAt: NOW + afterMs });
+  const backOffUntil = { web: NOW + backOffMs };
+  const nextTryAt = NOW + Math.max(backOffMs, 10_000);
+  expect(explainPod({ pod, worker, node, backOffUntil })).toMatchObject({ stage, nextTryAt });
 });
 
 describe('of several steps that fail, the earliest is the answer:', () => {
