@@ -156,7 +156,7 @@ export class RecordedNode {
       case 'create': {
         const pod = this.pods.named(step.pod);
         const container = containersOf(pod).find(({ name }) => name === step.container) ?? { name: step.container };
-        const sets = managers.setsOf(pod, container);
+        const sets = managers.cpusetsOf(pod, container);
         managers.preStart(pod, container, step.id, sets);
         return {
           ...(this.settings.cpu && { cpusetCpus: sets.cpusetCpus }),

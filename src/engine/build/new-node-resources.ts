@@ -13,7 +13,7 @@ interface Engine {
   activePods: () => Pod[];
   sourcesReady: () => boolean;
   /** Called when pods may get the devices that they wait for. */
-  onDevices: DeviceNews;
+  onDevices: DeviceEventListener;
   onFreedDevices: (podUIDs: readonly string[]) => void;
 }
 
@@ -44,7 +44,7 @@ export function newNodeResources(base: KubeletBase, { podDirs, statusManager }: 
       activePods,
       sourcesReady,
       managers: () => podResources,
-      onNews: engine.onDevices,
+      onEvent: engine.onDevices,
       onFreed: engine.onFreedDevices,
       onHealthChanged: node.featureGates.ResourceHealthStatus ? syncPods : undefined,
       meter,
@@ -66,7 +66,7 @@ export function newNodeResources(base: KubeletBase, { podDirs, statusManager }: 
   if (podResources !== undefined) {
     events.subscribe((event) => {
       if (event.type === 'ContainerDied') podResources.postStop(event.id);
-      if (event.type === 'ContainerStarted' || event.type === 'WorkerStateChanged') podResources.soon();
+      if (event.type === 'ContainerStarted' || event.type === 'WorkerStateChanged') podResources.scheduleReconcile();
     });
   }
   return { containerManager, devices, podResources, exclusiveCPUs: withExclusiveCPUs };

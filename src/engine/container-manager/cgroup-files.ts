@@ -2,15 +2,18 @@ import { open, rmdir } from 'node:fs/promises';
 import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 
-/** The operations on a cgroup file system that a machine may refuse. Reads are never refused, so they are not here. */
+/**
+ * The operations on a cgroup file system that a machine may refuse. It never refuses reads, so they are not part of
+ * this interface.
+ */
 export interface CgroupFiles {
-  /** Makes a cgroup and its parents. Does nothing if it exists. */
+  /** Creates a cgroup and its parents. Does nothing if it exists. */
   makeFolder(path: string): Promise<void>;
   /** Writes a value to an existing file. */
   write(path: string, value: string): Promise<void>;
   /** Removes one cgroup with its files. Rejects with `EBUSY` unless it is empty. */
   removeFolder(path: string): Promise<void>;
-  /** Kills a process. Does nothing if it has ended. */
+  /** Kills a process. Does nothing if it has exited. */
   kill(pid: number): void;
 }
 
@@ -19,7 +22,7 @@ export const cgroupFiles: CgroupFiles = {
     await makeFolder(path, 0o755);
   },
   async write(path, value) {
-    // Does not create the file, so that a missing one is reported as ENOENT.
+    // This mode does not create the file, so a missing one is reported as ENOENT.
     const file = await open(path, 'r+');
     try {
       await file.write(value);

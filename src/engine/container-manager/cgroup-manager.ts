@@ -2,7 +2,7 @@ import type { CgroupName } from './cgroup-names.ts';
 import type { CgroupController } from './cgroup-mounts.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
 
-/** A limit that this machine does not let us set. */
+/** A limit that this machine refuses to set. */
 export interface CgroupRefusal {
   controller: CgroupController;
   /** The file or folder that could not be written. */
@@ -10,13 +10,13 @@ export interface CgroupRefusal {
   error: Error;
 }
 
-/** Makes, limits and removes cgroups by name, in all hierarchies. kubelet: cm/types.go CgroupManager */
+/** Creates, limits and removes cgroups by name, in all hierarchies. kubelet: cm/types.go CgroupManager */
 export interface CgroupManager {
   /** True if it exists for every controller of this machine. */
   exists(name: CgroupName): Promise<boolean>;
   /**
-   * Makes the cgroup and its parents if missing, and sets its limits. Returns what the machine refuses permanently.
-   * Rejects with errors that may pass.
+   * Creates the cgroup and its parents if they are missing, and sets its limits. Resolves with the limits that the
+   * machine refuses permanently. Rejects with errors that may be temporary.
    */
   apply(name: CgroupName, limits: CgroupLimits): Promise<CgroupRefusal[]>;
   /**
@@ -28,8 +28,8 @@ export interface CgroupManager {
   /** True if a process is in this cgroup or below it. The path has the driver's form. */
   isPopulated(path: string): Promise<boolean>;
   /**
-   * Kills all its processes, then removes it with everything below. Does nothing if it is missing. Rejects if processes
-   * survive.
+   * Kills all its processes, then removes it with all child cgroups. Does nothing if it is missing. Rejects if
+   * processes survive.
    */
   destroy(name: CgroupName): Promise<void>;
   /** Removes the cgroup if it has no process and no child. Does nothing if it is missing. */

@@ -2,16 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readMountInfo } from '../host/mount-info.ts';
 
-/** Controllers that limit pods. Their names are equal in v1 and v2. */
+/** Controllers that limit pods. They have the same names in v1 and v2. */
 export type CgroupController = 'cpu' | 'memory' | 'pids' | 'hugetlb';
 
 /** The cgroup mounts of this machine. */
 export interface CgroupMounts {
   /** Also 1 on hybrid machines, because their controllers are version 1. */
   version: 1 | 2;
-  /** Top folder of each controller's hierarchy. A controller that the kernel lacks is missing here. */
+  /** Top folder of each controller's hierarchy. Lacks controllers that the kernel does not have. */
   controllers: ReadonlyMap<CgroupController, string>;
-  /** Top folders of all hierarchies, because runtimes make cgroups in each. On cgroup v2 there is one. */
+  /** Top folders of all hierarchies, because runtimes create cgroups in each. cgroup v2 has one. */
   hierarchies: readonly string[];
 }
 
@@ -30,7 +30,9 @@ export async function readCgroupMounts(mountInfo?: string): Promise<CgroupMounts
   return { ...mounts, controllers: new Map(controllers.map((controller) => [controller, unified])) };
 }
 
-/** Parses mountinfo. For cgroup v2 it has no controllers; the file `cgroup.controllers` lists them. */
+/**
+ * Parses mountinfo. For cgroup v2 the result has no controllers, because only the file `cgroup.controllers` lists them.
+ */
 export function parseCgroupMounts(mountInfo: string): CgroupMounts {
   const mounts = parseCgroupMountPoints(mountInfo);
   const controllers = new Map<CgroupController, string>();
@@ -51,7 +53,7 @@ export interface CgroupMountPoint {
   options: string[];
 }
 
-/** Every mounted hierarchy in mountinfo, also those without controllers. */
+/** Every mounted hierarchy in mountinfo, including those without controllers. */
 export function parseCgroupMountPoints(mountInfo: string): CgroupMountPoint[] {
   return mountInfo.split('\n').flatMap(cgroupMount);
 }
@@ -65,5 +67,8 @@ function cgroupMount(line: string): CgroupMountPoint[] {
   return [{ path: copyOf(path), type: copyOf(type), options: type === 'cgroup' ? copyOf(options).split(',') : [] }];
 }
 
-/** V8 keeps the whole text in memory for a part of it. With many containers mountinfo has hundreds of kilobytes. */
+/**
+ * Copies a substring, because V8 would otherwise keep all of mountinfo in memory. With many containers it has hundreds
+ * of kilobytes.
+ */
 const copyOf = (part: string): string => Buffer.from(part).toString();

@@ -5,7 +5,7 @@ import { UserError } from '../../errors.ts';
 export const cgroupDrivers = ['cgroupfs', 'systemd'] as const;
 export type CgroupDriver = (typeof cgroupDrivers)[number];
 
-/** Path of a cgroup from the root as a list of names, without a driver's escaping. kubelet: cm/types.go CgroupName */
+/** Path of a cgroup from the root, as a list of names without the driver's escaping. kubelet: cm/types.go CgroupName */
 export type CgroupName = readonly string[];
 
 /** Names of the cgroups over all pods and over each QoS class. */
@@ -36,14 +36,14 @@ export function nodeAllocatableCgroup(cgroupRoot: string, cgroupsPerQOS: boolean
 /** The cgroup of one pod. kubelet: cm/pod_container_manager_linux.go GetPodContainerName */
 export function podCgroupName(cgroupRoot: string, qosClass: QOSClass, podUID: string): CgroupName {
   if (!canNameCgroup(podUID)) {
-    throw new UserError(`metadata.uid "${podUID}" has a character that cgroup names cannot hold`, {
-      hint: 'Leave metadata.uid out, or write it without "/" and "_".',
+    throw new UserError(`metadata.uid "${podUID}" has a character that is not allowed in cgroup names`, {
+      hint: 'Remove metadata.uid, or write it without "/" and "_".',
     });
   }
   return [...qosCgroups(cgroupRoot)[qosClass], podCgroupPrefix + podUID];
 }
 
-/** False if the UID contains "_", because that stands for "-" in systemd names and could not be read back. */
+/** False if the UID contains "/" or "_". "_" stands for "-" in systemd names and could not be read back. */
 export function canNameCgroup(podUID: string): boolean {
   return !/[/_\0]/.test(podUID);
 }
@@ -62,7 +62,7 @@ export function parseCgroupPath(path: string, driver: CgroupDriver): CgroupName 
 }
 
 /**
- * The UID of the pod whose cgroup is at this path. Returns undefined if it is no pod's cgroup. kubelet:
+ * The UID of the pod whose cgroup is at this path. Returns undefined if it is not the cgroup of a pod. kubelet:
  * cm/pod_container_manager_linux.go IsPodCgroup
  */
 export function podUIDOfCgroup(path: string, cgroupRoot: string, driver: CgroupDriver): string | undefined {

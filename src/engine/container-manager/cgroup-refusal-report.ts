@@ -3,7 +3,7 @@ import { reasons } from '../view/reasons.ts';
 import type { CgroupRefusal } from './cgroup-manager.ts';
 import type { CgroupController } from './cgroup-mounts.ts';
 
-/** Consequence of each missing controller, and what the user can do about it. */
+/** Consequence of each missing controller, and the user's remedy. */
 const meanings: Readonly<Record<CgroupController, string>> = {
   cpu: 'pods share CPU time without regard to their requests',
   memory:
@@ -12,7 +12,7 @@ const meanings: Readonly<Record<CgroupController, string>> = {
   hugetlb: 'huge pages of pods are not limited',
 };
 
-/** Reports refused limits, once for each controller, because all pods would have the same report. */
+/** Reports refused limits once per controller, because the report is the same for all pods. */
 export class CgroupRefusalReport {
   private readonly emit: Emit;
   private readonly reported = new Set<CgroupController>();

@@ -1,7 +1,7 @@
 import { type CgroupDriver, cgroupPath, qosCgroups } from './cgroup-names.ts';
 import type { NodeAllocatableSettings } from './node-allocatable.ts';
 
-/** The node settings that its cgroups depend on. */
+/** The node settings that cgroups depend on. */
 export interface CgroupSettings {
   cgroupDriver: CgroupDriver;
   cgroupRoot: string;
@@ -16,7 +16,7 @@ export interface CgroupSettings {
   };
 }
 
-/** The cgroup over all pods, below the mount. */
+/** Path of the cgroup that contains all pods, below the mount. */
 export function podsCgroupOf({
   cgroupRoot,
   cgroupsPerQOS,

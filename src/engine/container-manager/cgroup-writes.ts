@@ -3,7 +3,7 @@ import { cpuSharesToWeight, quotaPeriodMicros } from './cpu-conversion.ts';
 import { hugePageSizeName } from './huge-pages.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
 
-/** A setting of a cgroup in the form of its file. */
+/** One setting of a cgroup, as the file and the value to write. */
 export interface CgroupWrite {
   controller: CgroupController;
   file: string;
@@ -54,8 +54,8 @@ function pidsWrites({ pidsLimit = 0n }: CgroupLimits): CgroupWrite[] {
 }
 
 /**
- * Kernels since 5.7 also limit reserved pages. Then a process fails to reserve pages instead of being killed when it
- * touches them.
+ * Kernels since 5.7 can also limit reserved pages. A process then fails when it reserves too many pages, instead of
+ * being killed when it touches them.
  */
 function hugePageWrites({ hugePageLimits }: CgroupLimits, suffix: string): CgroupWrite[] {
   return [...hugePageLimits].flatMap(([size, limit]) => {

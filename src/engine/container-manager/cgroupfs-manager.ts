@@ -11,21 +11,21 @@ import { type CgroupDriver, type CgroupName, cgroupPath } from './cgroup-names.t
 import { cgroupWrites } from './cgroup-writes.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
 
-/** Others may start processes while these are moved. */
+/** Repeat, because processes may start while others are moved. */
 const maxEvacuationRounds = 10;
 
 interface Deps {
   mounts: CgroupMounts;
   files: CgroupFiles;
   clock: Clock;
-  /** Driver whose naming the folders follow. */
+  /** Driver whose naming scheme the folders follow. */
   driver: CgroupDriver;
 }
 
 /** Delays between attempts to remove a cgroup, in milliseconds, because a killed process takes a moment to leave it. */
 const removalDelaysMs = [10, 20, 40, 80, 160];
 
-/** Errors of a permanent refusal. All others may pass. */
+/** Errors of a permanent refusal. All others may be temporary. */
 const refusalCodes = [
   'EPERM',
   'EACCES',
@@ -41,19 +41,21 @@ const refusalCodes = [
 
 const notOffered = 'the kernel does not offer this controller';
 
-/** Cgroups as folders. On cgroup v1 each controller has a hierarchy. kubelet: cm/cgroup_manager_linux.go */
+/**
+ * Manages cgroups as folders. On cgroup v1 each controller has its own hierarchy. kubelet: cm/cgroup_manager_linux.go
+ */
 export class CgroupfsManager implements CgroupManager {
   constructor(private readonly deps: Deps) {}
 
-  /** Does not go to a thread and back for each folder, because cgroups are in memory and every sync asks. */
+  /** Checks synchronously, because cgroups are in memory and every sync calls this. */
   exists(name: CgroupName): Promise<boolean> {
     const path = this.path(name);
-    return Promise.resolve(this.limiting.every((top) => existsSync(join(top, path))));
+    return Promise.resolve(this.limitingHierarchies.every((top) => existsSync(join(top, path))));
   }
 
   async apply(name: CgroupName, limits: CgroupLimits): Promise<CgroupRefusal[]> {
     const { mounts, files } = this.deps;
-    const found = await (mounts.version === 1 ? this.makeInEveryHierarchy(name) : this.makeUnified(name));
+    const found = await (mounts.version === 1 ? this.createInEveryHierarchy(name) : this.createUnified(name));
     for (const { controller, file, value, optional } of cgroupWrites(limits, mounts.version)) {
       // One refusal per controller is enough.
       if (found.some((refusal) => refusal.controller === controller)) continue;
@@ -89,7 +91,9 @@ export class CgroupfsManager implements CgroupManager {
 
   async children(name: CgroupName): Promise<string[]> {
     const path = this.path(name);
-    const names = await Promise.all(this.limiting.map(async (top) => (await childrenOf(join(top, path))) ?? []));
+    const names = await Promise.all(
+      this.limitingHierarchies.map(async (top) => (await childrenOf(join(top, path))) ?? []),
+    );
     return [...new Set(names.flat())].map((child) => join(path, child));
   }
 
@@ -102,7 +106,7 @@ export class CgroupfsManager implements CgroupManager {
     // Synchronous, because the kernel answers from memory.
     if (!this.deps.mounts.hierarchies.some((top) => existsSync(join(top, path)))) return;
     for (const delayMs of [...removalDelaysMs, undefined]) {
-      // Processes of other PID namespaces are listed as 0, which kill would apply to ourselves.
+      // Processes of other PID namespaces are listed as 0, and kill(0) would kill the agent itself.
       for (const pid of await this.processesIn(path)) if (pid > 0) this.deps.files.kill(pid);
       try {
         await this.removeEverywhere(path);
@@ -130,12 +134,12 @@ export class CgroupfsManager implements CgroupManager {
   }
 
   /** Top folders of the hierarchies with controllers, or of all hierarchies if there is no controller. */
-  private get limiting(): string[] {
+  private get limitingHierarchies(): string[] {
     const { controllers, hierarchies } = this.deps.mounts;
     return controllers.size > 0 ? [...new Set(controllers.values())] : [...hierarchies];
   }
 
-  private async makeInEveryHierarchy(name: CgroupName): Promise<CgroupRefusal[]> {
+  private async createInEveryHierarchy(name: CgroupName): Promise<CgroupRefusal[]> {
     const found: CgroupRefusal[] = [];
     for (const [controller, top] of this.deps.mounts.controllers) {
       const path = join(top, this.path(name));
@@ -146,7 +150,7 @@ export class CgroupfsManager implements CgroupManager {
   }
 
   /** A controller works in a cgroup only if every ancestor enables it. */
-  private async makeUnified(name: CgroupName): Promise<CgroupRefusal[]> {
+  private async createUnified(name: CgroupName): Promise<CgroupRefusal[]> {
     const { controllers, hierarchies } = this.deps.mounts;
     const [top = ''] = hierarchies;
     const found: CgroupRefusal[] = [];
@@ -172,7 +176,10 @@ export class CgroupfsManager implements CgroupManager {
     return found;
   }
 
-  /** In a container the processes beside us are in the top folder. That of a machine may have processes. */
+  /**
+   * Inside a container, the top folder contains processes and must be evacuated first. The root cgroup of a machine may
+   * contain processes.
+   */
   private async enable(folder: string, controller: CgroupController): Promise<void> {
     const { files, mounts } = this.deps;
     const enable = (): Promise<void> => files.write(join(folder, 'cgroup.subtree_control'), `+${controller}`);
@@ -225,7 +232,7 @@ async function childrenOf(folder: string): Promise<string[] | undefined> {
 
 /**
  * Synchronous, because the kernel answers from memory. With promises, hundreds of left-over cgroups would take twenty
- * times as long at each start and change of shares.
+ * times as long at each start and each change of shares.
  */
 function isPopulatedBelow(folder: string): boolean {
   const stats = statSync(folder, { throwIfNoEntry: false });
@@ -253,12 +260,14 @@ async function readProcesses(file: string): Promise<number[]> {
   return (pids ?? '').split('\n').filter(Boolean).map(Number);
 }
 
-/** Errors of a list of processes: the cgroup vanished, or it is threaded and listed further up. */
+/**
+ * Errors when a process list is read: the cgroup was removed, or it is threaded and an ancestor lists its processes.
+ */
 const unreadableCodes = ['ENOENT', 'ENODEV', 'EOPNOTSUPP'];
 
 /**
- * Moves the processes of a cgroup into its child `init`, because a cgroup of version 2 with processes of its own hands
- * no controller down. Processes that cannot be moved stay.
+ * Moves the processes of a cgroup into its child `init`, because cgroup v2 does not delegate controllers from a cgroup
+ * that contains processes. Leaves processes that cannot be moved.
  */
 async function evacuateCgroup(folder: string, files: Pick<CgroupFiles, 'makeFolder' | 'write'>): Promise<void> {
   const child = join(folder, 'init');
@@ -266,12 +275,12 @@ async function evacuateCgroup(folder: string, files: Pick<CgroupFiles, 'makeFold
   await files.makeFolder(child);
   for (let round = 0; round < maxEvacuationRounds; round++) {
     const pids = (await readFile(join(folder, 'cgroup.procs'), 'utf8')).split('\n').filter(Boolean).map(Number);
-    // Processes of other PID namespaces are listed as 0, which would move ourselves.
+    // Processes of other PID namespaces are listed as 0, which would move the agent itself.
     const movable = pids.filter((pid) => pid > 0 && !immovable.has(pid));
     if (movable.length === 0) return;
     for (const pid of movable) {
       await files.write(join(child, 'cgroup.procs'), String(pid)).catch((error: unknown) => {
-        // ESRCH: it has ended.
+        // ESRCH: the process has exited.
         if (!hasCode(error, 'ESRCH')) immovable.add(pid);
       });
     }

@@ -34,7 +34,7 @@ const memoryOnDisk = {
 
 /** Changes the limits of a running pod's cgroup. */
 export interface PodCgroupResize {
-  /** Makes room for the resources of both revisions of the pod. */
+  /** Raises the limits so that the resources of both revisions fit. */
   raise(current: Pod, next: Pod): Promise<void>;
   /** Sets the limits of this revision. Rejects if the kernel cannot lower them now. */
   resize(pod: Pod): Promise<void>;
@@ -52,7 +52,7 @@ export class ContainerManager {
     this.qosCgroups = new QOSCgroups({ ...deps, refusals: this.refusals });
   }
 
-  /** Called before the first pod. Throws a `UserError` if a configured cgroup is missing. */
+  /** Call it before the first pod starts. Rejects with a `UserError` if a configured cgroup is missing. */
   async start(): Promise<void> {
     const { node, emit } = this.deps;
     if (node.isTmpfsSwapped) emit(memoryOnDisk);
@@ -60,21 +60,21 @@ export class ContainerManager {
     try {
       await this.qosCgroups.start();
     } catch (error) {
-      // Starting pods matters more than limits. Every added or removed pod tries again.
+      // Starting pods matters more than limits. The next added or removed pod triggers a retry.
       this.deps.logger.warn(
         { err: errorMessage(error) },
-        'Making the cgroups of pods failed, it is tried again with the next pod',
+        'Creating the cgroups of pods failed; retrying with the next pod',
       );
     }
   }
 
-  /** Makes the pod's cgroup after its QoS class has the shares for this pod. kubelet: kubelet.go SyncPod */
+  /** Creates the pod's cgroup once the shares of its QoS class include this pod. kubelet: kubelet.go SyncPod */
   async ensurePodCgroup(pod: Pod, isRunning: boolean): Promise<void> {
     await this.qosCgroups.settled();
     await this.podCgroups.ensure(pod, isRunning);
   }
 
-  /** The limits of running pods. The shares of their QoS class follow. */
+  /** Changes the limits of running pods, and the shares of their QoS classes. */
   readonly podResize: PodCgroupResize = {
     raise: async (current, next) => {
       await this.qosCgroups.update();

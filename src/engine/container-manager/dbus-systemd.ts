@@ -16,21 +16,21 @@ const managerInterface = 'org.freedesktop.systemd1.Manager';
 const jobTimeoutMs = 30_000;
 
 /**
- * systemd over the system bus. Connects with the first call, and again after a lost connection. Between calls the
- * connection does not keep the process alive.
+ * Controls systemd over the system bus. Connects on the first call, and again after the connection is lost. Between
+ * calls the connection does not keep the process alive.
  */
 export class DBusSystemd implements Systemd {
   private connection: Promise<SystemBus> | undefined;
   private calls = 0;
-  /** Callbacks for the end of jobs, by job path. */
+  /** Callbacks for finished jobs, by job path. */
   private readonly jobs = new Map<string, () => void>();
-  /** Jobs that ended during calls, because a job may end before its path is known. */
-  private readonly endedJobs = new Set<string>();
+  /** Jobs that finished during calls, because a job may finish before its path is known. */
+  private readonly finishedJobs = new Set<string>();
 
   constructor(private readonly deps: Deps) {}
 
   startTransientUnit(unit: string, properties: readonly UnitProperty[]): Promise<void> {
-    const body = [unit, 'replace', properties.map(onWire), []];
+    const body = [unit, 'replace', properties.map(toWire), []];
     return this.withBus(async (bus) => {
       try {
         await this.waitForJob(await call(bus, 'StartTransientUnit', 'ssa(sv)a(sa(sv))', body));
@@ -41,9 +41,9 @@ export class DBusSystemd implements Systemd {
   }
 
   setUnitProperties(unit: string, properties: readonly UnitProperty[]): Promise<void> {
-    // Runtime only, so that it is gone after the next boot.
+    // `true` limits the change to this boot.
     return this.withBus(async (bus) => {
-      await call(bus, 'SetUnitProperties', 'sba(sv)', [unit, true, properties.map(onWire)]);
+      await call(bus, 'SetUnitProperties', 'sba(sv)', [unit, true, properties.map(toWire)]);
     });
   }
 
@@ -69,7 +69,7 @@ export class DBusSystemd implements Systemd {
       this.calls -= 1;
       if (this.calls === 0) {
         socket.unref();
-        this.endedJobs.clear();
+        this.finishedJobs.clear();
       }
     }
   }
@@ -77,34 +77,35 @@ export class DBusSystemd implements Systemd {
   private connected(): Promise<SystemBus> {
     if (this.connection !== undefined) return this.connection;
     const opening = this.open();
-    const forget = (): void => {
+    const dropConnection = (): void => {
       if (this.connection === opening) this.connection = undefined;
     };
     this.connection = opening;
-    opening.then(({ bus }) => bus.connection.once('close', forget), forget);
+    opening.then(({ bus }) => bus.connection.once('close', dropConnection), dropConnection);
     return opening;
   }
 
   private async open(): Promise<SystemBus> {
     const { bus, socket } = await openSystemBus(this.deps.socketPath);
     bus.connection.on('message', (message: Message) => {
-      if (message.member === 'JobRemoved' && message.interface === managerInterface) this.jobEnded(message.body?.[1]);
+      if (message.member === 'JobRemoved' && message.interface === managerInterface)
+        this.jobFinished(message.body?.[1]);
     });
     await bus.addMatch(`type='signal',sender='${service}',interface='${managerInterface}',member='JobRemoved'`);
     await call(bus, 'Subscribe', '', []);
     return { bus, socket };
   }
 
-  private jobEnded(path: unknown): void {
+  private jobFinished(path: unknown): void {
     if (typeof path !== 'string') return;
     const waiting = this.jobs.get(path);
     if (waiting !== undefined) waiting();
-    // Other programs have jobs too, and these end at any time.
-    else if (this.calls > 0) this.endedJobs.add(path);
+    // Jobs of other programs may finish at any time.
+    else if (this.calls > 0) this.finishedJobs.add(path);
   }
 
   private async waitForJob(path: unknown): Promise<void> {
-    if (typeof path !== 'string' || this.endedJobs.delete(path)) return;
+    if (typeof path !== 'string' || this.finishedJobs.delete(path)) return;
     const bound = new AbortController();
     try {
       await Promise.race([
@@ -125,7 +126,7 @@ async function call(bus: MessageBus, member: string, signature: string, body: un
   return bus.invoke<unknown>(signature === '' ? message : { ...message, signature, body });
 }
 
-function onWire({ name, signature, value }: UnitProperty): unknown[] {
+function toWire({ name, signature, value }: UnitProperty): unknown[] {
   return [name, [signature, value]];
 }
 

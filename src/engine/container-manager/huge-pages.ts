@@ -16,7 +16,7 @@ export function hugePageLimits(totals: ResourceTotals): Map<bigint, bigint> {
 }
 
 /**
- * A page size in the form of the kernel and runtimes, such as `2MB`. kubelet: v1/helper HugePageUnitSizeFromByteSize
+ * Formats a page size as the kernel and runtimes do, for example `2MB`. kubelet: v1/helper HugePageUnitSizeFromByteSize
  */
 export function hugePageSizeName(bytes: bigint): string {
   let size = bytes;

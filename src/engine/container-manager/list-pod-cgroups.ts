@@ -1,10 +1,10 @@
 import type { CgroupManager } from './cgroup-manager.ts';
 import { type CgroupDriver, podUIDOfCgroup, qosCgroups } from './cgroup-names.ts';
 
-/** The cgroup of a pod, of this agent or of another one. */
+/** The cgroup of a pod that belongs to this agent or another one. */
 export interface PodCgroup {
   uid: string;
-  /** In the driver's form. */
+  /** Path in the driver's form. */
   path: string;
 }
 

@@ -7,16 +7,16 @@ import type { PodResources } from './resource-managers/pod-resources.ts';
 
 interface Deps {
   declaredPods: () => readonly Pod[];
-  /** Undefined if the node takes no device plugins. */
+  /** Undefined if the node does not accept device plugins. */
   devices: Pick<NodeDevices, 'allocated' | 'allocatable' | 'prune'> | undefined;
-  /** Undefined if no container has CPUs or memory nodes for itself. */
+  /** Undefined if no container can have exclusive CPUs or memory nodes. */
   podResources: Pick<PodResources, 'resourcesOf' | 'allocatable'> | undefined;
   /** Gate KubeletPodResourcesGet. */
   mayGet: boolean;
 }
 
 /**
- * The resources of pods, for monitoring agents: also of pods that have ended or were not admitted. kubelet:
+ * Lists the resources of pods for monitoring agents, including pods that finished or were not admitted. kubelet:
  * apis/podresources/server_v1.go
  */
 export function podResourcesLister({ declaredPods, devices, podResources, mayGet }: Deps): PodResourcesLister {

@@ -24,11 +24,11 @@ export interface Machine {
   maxPIDs: bigint;
   hasSwapController: boolean;
   swaps: Swap[];
-  /** True if a tmpfs can be kept out of swap. */
+  /** True if the kernel supports the tmpfs option noswap. */
   hasTmpfsNoswap: boolean;
   selinuxEnabled: boolean;
   appArmorEnabled: boolean;
-  /** Such as `6.1.0-31-amd64`. */
+  /** For example `6.1.0-31-amd64`. */
   kernelRelease: string;
   thermalThrottlePaths: string[];
 }
@@ -49,7 +49,7 @@ export async function readMachine(rootDir: string): Promise<Machine> {
     hugePages(),
     maxPIDs(),
     readSwaps(),
-    // This file system exists only while the kernel has a policy.
+    // The kernel mounts this file system only while a policy is loaded.
     pathExists('/sys/fs/selinux/enforce'),
     appArmorEnabled(),
     thermalThrottlePaths(),
@@ -76,7 +76,7 @@ async function controllersOfMachine(): Promise<Pick<Machine, 'cgroupVersion' | '
   return { cgroupVersion, hasSwapController: await hasSwapController(cgroupVersion) };
 }
 
-/** Without the file all CPUs count as online. */
+/** If the file is missing, all CPUs count as online. */
 async function onlineCPUs(): Promise<Set<number>> {
   const path = '/sys/devices/system/cpu/online';
   return parseCPUList((await pathExists(path)) ? await readFile(path, 'utf8') : `0-${cpus().length - 1}`);
@@ -107,7 +107,7 @@ async function maxPIDs(): Promise<bigint> {
 
 /** kubelet: util/swap/swap_util.go IsSwapOn */
 async function readSwaps(): Promise<Swap[]> {
-  // A kernel without swap lacks the file.
+  // A kernel without swap does not have this file.
   return parseSwaps((await ifPresent(readFile('/proc/swaps', 'utf8'))) ?? '');
 }
 

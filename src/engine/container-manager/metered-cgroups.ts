@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Meter } from '../view/meter.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 
-/** The manager, whose changes are measured. kubelet: cm/cgroup_manager_linux.go */
+/** Wraps a manager and measures the duration of its changes. kubelet: cm/cgroup_manager_linux.go */
 export function meteredCgroups(
   cgroups: CgroupManager,
   { meter, clock }: { meter: Pick<Meter, 'observe'>; clock: Pick<Clock, 'monotonic'> },

@@ -14,12 +14,12 @@ import { milliCPUToShares } from './cpu-conversion.ts';
 import { hugePageLimits } from './huge-pages.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
 
-/** Capacity of a node, and the reservations that pods cannot use. */
+/** Capacity of a node, and the resources reserved from pods. */
 export interface NodeReservations {
   capacity: ResourceList;
   systemReserved: ResourceList;
   kubeReserved: ResourceList;
-  /** evictionHard as configured: quantity or percentage by signal, such as `memory.available`. */
+  /** evictionHard as configured: a quantity or percentage per signal, such as `memory.available`. */
   evictionHard: Readonly<Record<string, string>>;
 }
 
@@ -33,7 +33,7 @@ export const nodeAllocatableEnforcements = [
 ] as const;
 export type NodeAllocatableEnforcement = (typeof nodeAllocatableEnforcements)[number];
 
-/** Which reservations of the node the kernel enforces. */
+/** The node's reservations, and which of them the kernel enforces. */
 export interface NodeAllocatableSettings {
   /** The capacity includes `pid`. */
   reservations: NodeReservations;
@@ -43,7 +43,7 @@ export interface NodeAllocatableSettings {
   kubeReservedCgroup: string;
 }
 
-/** Resource of each signal that starts evictions before the resource runs out. */
+/** The resource that each eviction signal measures. */
 const resourceOfSignal: Readonly<Record<string, string>> = {
   'memory.available': 'memory',
   'nodefs.available': 'ephemeral-storage',
@@ -62,7 +62,7 @@ export function nodeAllocatable(node: NodeReservations): ResourceList {
   for (const [name, capacity] of toTotals(node.capacity)) {
     allocatable.set(name, subtractToZero(capacity, reserved.get(name) ?? zeroQuantity));
   }
-  // Reserved huge pages are taken from memory, used or not.
+  // Preallocated huge pages reduce the memory, whether they are used or not.
   const hugePages = [...toTotals(node.capacity)].filter(([name]) => name.startsWith('hugepages-'));
   for (const [, quantity] of hugePages) {
     const memory = allocatable.get('memory');
@@ -72,8 +72,8 @@ export function nodeAllocatable(node: NodeReservations): ResourceList {
 }
 
 /**
- * The limit over all pods. It includes the eviction threshold, because otherwise the limit would be hit before eviction
- * starts. kubelet: cm/node_container_manager_linux.go getNodeAllocatableInternalAbsolute
+ * The limit for all pods together. It includes the eviction threshold, because otherwise pods would reach the limit
+ * before eviction starts. kubelet: cm/node_container_manager_linux.go getNodeAllocatableInternalAbsolute
  */
 export function nodeAllocatableEnforced({ capacity, systemReserved, kubeReserved }: NodeReservations): ResourceList {
   const enforced = new Map<string, Quantity>();
@@ -84,7 +84,7 @@ export function nodeAllocatableEnforced({ capacity, systemReserved, kubeReserved
   return toResourceList(enforced);
 }
 
-/** Resources with reservations beyond their capacity. kubelet: validateNodeAllocatable */
+/** Resources whose reservations exceed the capacity. kubelet: validateNodeAllocatable */
 export function overReservedResources(node: NodeReservations): string[] {
   const capacity = toTotals(node.capacity);
   return [...reservation(node)]
@@ -92,7 +92,7 @@ export function overReservedResources(node: NodeReservations): string[] {
     .map(([name]) => name);
 }
 
-/** Limits of the cgroup over all pods. kubelet: cm/node_container_manager_linux.go getCgroupConfig */
+/** Limits of the cgroup that contains all pods. kubelet: cm/node_container_manager_linux.go getCgroupConfig */
 export function podsCgroupLimits(resources: ResourceList): CgroupLimits {
   const totals = toTotals(resources);
   const cpu = totals.get('cpu');

@@ -3,17 +3,17 @@ import { type CgroupName, parseCgroupPath } from './cgroup-names.ts';
 import { nodeAllocatableEnforced, podsCgroupLimits } from './node-allocatable.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
 
-/** No limit over all pods, because each pod has its own and more pages may be reserved later. */
+/** No limit for all pods together, because each pod has its own limit and more pages may be reserved later. */
 const anyHugePages: ReadonlyMap<bigint, bigint> = new Map();
 
-/** Limits over all pods. kubelet: cm/node_container_manager_linux.go createNodeAllocatableCgroups */
+/** Limits for all pods together. kubelet: cm/node_container_manager_linux.go createNodeAllocatableCgroups */
 export function kubepodsLimits({ nodeAllocatable }: Pick<CgroupSettings, 'nodeAllocatable'>): CgroupLimits {
   const { enforce, reservations } = nodeAllocatable;
   const resources = enforce.includes('pods') ? nodeAllocatableEnforced(reservations) : reservations.capacity;
   return { ...podsCgroupLimits(resources), hugePageLimits: anyHugePages };
 }
 
-/** An existing cgroup of reserved processes, made by the system or the user. */
+/** An existing cgroup for reserved processes, created by the system or the user. */
 export interface ReservedCgroup {
   /** As configured. */
   path: string;
@@ -23,7 +23,7 @@ export interface ReservedCgroup {
 }
 
 /**
- * Limits of the system and the Kubernetes daemons. kubelet: cm/node_container_manager_linux.go
+ * Limits of the system daemons and the Kubernetes daemons. kubelet: cm/node_container_manager_linux.go
  * enforceNodeAllocatableCgroups
  */
 export function reservedCgroups(node: Pick<CgroupSettings, 'cgroupDriver' | 'nodeAllocatable'>): ReservedCgroup[] {
@@ -37,7 +37,7 @@ export function reservedCgroups(node: Pick<CgroupSettings, 'cgroupDriver' | 'nod
     const limits = { ...podsCgroupLimits(resources), hugePageLimits: anyHugePages };
     if (enforce.includes(kind)) return [{ ...cgroup, limits }];
     if (!enforce.includes(`${kind}-compressible`)) return [];
-    // Compressible resources only: a shortage slows processes down.
+    // Only compressible resources, whose shortage slows processes down but does not kill them.
     const { cpuShares, hugePageLimits } = limits;
     return [{ ...cgroup, limits: { ...(cpuShares !== undefined && { cpuShares }), hugePageLimits } }];
   });

@@ -9,7 +9,10 @@ import type { CgroupMounts } from './cgroup-mounts.ts';
 /** kubelet: cm/container_manager_linux.go Start, its tasks every five minutes and every minute */
 const scorePeriodMs = 300_000;
 const cgroupPeriodMs = 60_000;
-/** Others may start processes while these are moved. kubelet: cm/container_manager_linux.go ensureSystemCgroups */
+/**
+ * Repeat, because processes may start while others are moved. kubelet: cm/container_manager_linux.go
+ * ensureSystemCgroups
+ */
 const maxMoveRounds = 10;
 
 export interface ProcessSettings {
@@ -23,7 +26,7 @@ export interface ProcessSettings {
 
 interface Deps {
   settings: ProcessSettings;
-  /** PID of the runtime that the agent started. Undefined if another one started it, or while it does not run. */
+  /** PID of the runtime that the agent started. Undefined if another program started it or it is not running. */
   runtimePID: () => number | undefined;
   mounts: CgroupMounts;
   files: Pick<CgroupFiles, 'makeFolder' | 'write'>;
@@ -34,17 +37,17 @@ interface Deps {
   logger: Pick<Logger, 'info'>;
 }
 
-/** kubelet: qos/policy.go, of its runtime */
+/** kubelet: qos/policy.go, for its runtime */
 const runtimeOOMScoreAdj = -999;
 
 /**
- * Keeps the processes of the node in their cgroups, and spares the agent and its runtime when memory runs out. Other
- * programs may change both. kubelet: cm/container_manager_linux.go setupNode
+ * Keeps node processes in their cgroups, and protects the agent and its runtime from the OOM killer. Applies both
+ * periodically, because other programs may change them. kubelet: cm/container_manager_linux.go setupNode
  *
- * INVARIANT: a refusal is logged once, and does not end anything.
+ * INVARIANT: a refusal is logged once and stops nothing.
  */
 export class NodeProcesses {
-  /** Those of the agent were logged when it set its score at the start. */
+  /** A refusal for the agent was already logged when it set its score at the start. */
   private readonly refused = new Set(['the agent']);
 
   constructor(private readonly deps: Deps) {}
@@ -54,48 +57,43 @@ export class NodeProcesses {
     const { settings, clock } = this.deps;
     const hasCgroups = settings.kubeletCgroups !== '' || settings.systemCgroups !== '';
     for (;;) {
-      await this.keep();
+      await this.apply();
       await clock.sleep(hasCgroups ? cgroupPeriodMs : scorePeriodMs, { signal });
     }
   }
 
-  /** Does everything once. */
-  async keep(): Promise<void> {
+  /** Applies all settings once. */
+  async apply(): Promise<void> {
     const { settings, ownPID, runtimePID } = this.deps;
     const { kubeletCgroups, systemCgroups, oomScoreAdj } = settings;
-    await this.keepScore(ownPID, oomScoreAdj, 'the agent');
+    await this.applyScore(ownPID, oomScoreAdj, 'the agent');
     const pid = runtimePID();
-    if (pid !== undefined) await this.keepScore(pid, runtimeOOMScoreAdj, 'the runtime');
-    for (const top of this.tops) {
+    if (pid !== undefined) await this.applyScore(pid, runtimeOOMScoreAdj, 'the runtime');
+    for (const top of this.limitingHierarchies) {
       if (kubeletCgroups !== '') await this.moveInto(join(top, kubeletCgroups), (folder) => this.moveAgent(folder));
       if (systemCgroups !== '') await this.moveInto(join(top, systemCgroups), (folder) => this.moveSystem(top, folder));
     }
   }
 
   /**
-   * The hierarchies that limit processes. systemd's own hierarchy of cgroup v1 is left alone, because systemd finds the
-   * processes of a service by it.
+   * The hierarchies that limit processes. Excludes systemd's hierarchy of cgroup v1, because systemd uses it to find
+   * the processes of a service.
    */
-  private get tops(): string[] {
+  private get limitingHierarchies(): string[] {
     const { controllers, hierarchies, version } = this.deps.mounts;
     return version === 2 ? [...hierarchies] : [...new Set(controllers.values())];
   }
 
-  private async keepScore(pid: number, score: number, process: string): Promise<void> {
+  private async applyScore(pid: number, score: number, process: string): Promise<void> {
     const path = join(this.deps.procFolder, String(pid), 'oom_score_adj');
     const facts = { process, oomScoreAdj: score };
-    await this.unlessRefused(
-      process,
-      'The kernel does not spare this process when memory runs out',
-      facts,
-      async () => {
-        if (Number(await readFile(path, 'utf8')) !== score) await this.deps.files.write(path, String(score));
-      },
-    );
+    await this.logRefusal(process, 'Could not protect this process from the OOM killer', facts, async () => {
+      if (Number(await readFile(path, 'utf8')) !== score) await this.deps.files.write(path, String(score));
+    });
   }
 
   private async moveInto(folder: string, moveAll: (folder: string) => Promise<void>): Promise<void> {
-    await this.unlessRefused(folder, 'Processes stay out of their cgroup, it is tried again', {}, async () => {
+    await this.logRefusal(folder, 'Moving processes into their cgroup failed; retrying', {}, async () => {
       await this.deps.files.makeFolder(folder);
       await moveAll(folder);
     });
@@ -106,7 +104,7 @@ export class NodeProcesses {
     if (!(await processesIn(folder)).includes(ownPID)) await this.move(ownPID, folder);
   }
 
-  /** A process that cannot be moved does not keep the others. kubelet: ensureSystemCgroups */
+  /** Moves all processes even if some cannot be moved. kubelet: ensureSystemCgroups */
   private async moveSystem(top: string, folder: string): Promise<void> {
     const refusals = new Map<number, unknown>();
     for (let round = 0; round < maxMoveRounds; round++) {
@@ -118,15 +116,15 @@ export class NodeProcesses {
     if (refusal !== undefined) throw new Error(`process ${refusal[0]}: ${errorMessage(refusal[1])}`);
   }
 
-  /** Processes of the root cgroup, without those of the kernel, of other PID namespaces and the first process. */
+  /** Processes of the root cgroup, except kernel threads, the first process, and processes of other PID namespaces. */
   private async movableIn(top: string): Promise<number[]> {
     const movable: number[] = [];
-    for (const pid of await processesIn(top)) if (pid > 1 && !(await this.isOfKernel(pid))) movable.push(pid);
+    for (const pid of await processesIn(top)) if (pid > 1 && !(await this.isKernelThread(pid))) movable.push(pid);
     return movable;
   }
 
-  /** A process of the kernel has no program. Nor has one that has ended. */
-  private async isOfKernel(pid: number): Promise<boolean> {
+  /** True for a kernel thread, which has no executable, and for an exited process. */
+  private async isKernelThread(pid: number): Promise<boolean> {
     try {
       await readlink(join(this.deps.procFolder, String(pid), 'exe'));
       return false;
@@ -139,12 +137,12 @@ export class NodeProcesses {
     try {
       await this.deps.files.write(join(folder, 'cgroup.procs'), String(pid));
     } catch (error) {
-      // It has ended.
+      // The process has exited.
       if (!hasCode(error, 'ESRCH')) throw error;
     }
   }
 
-  private async unlessRefused(key: string, message: string, facts: object, work: () => Promise<void>): Promise<void> {
+  private async logRefusal(key: string, message: string, facts: object, work: () => Promise<void>): Promise<void> {
     try {
       await work();
       this.refused.delete(key);

@@ -26,9 +26,11 @@ export function containerOOMScoreAdj(pod: Pod, container: Container, memoryCapac
   }
 }
 
-/** The larger a container's memory request, the later it is killed. Always between the other classes. */
+/**
+ * The more memory a container requests, the lower its score. The result is always between those of the other classes.
+ */
 function burstableScore(pod: Pod, container: Container, memoryCapacityBytes: bigint): number {
-  // A request beyond all memory overflows as in Go. Such a pod fits no node.
+  // A request that exceeds all memory overflows as in Go. No node can run this pod.
   const scoreOf = (requestBytes: bigint) =>
     1000 - Number(BigInt.asIntN(64, 1000n * requestBytes) / memoryCapacityBytes);
   const share = unclaimedMemoryShare(pod);

@@ -7,7 +7,7 @@ import { type CgroupMounts, readCgroupMounts } from './cgroup-mounts.ts';
 import type { CgroupDriver } from './cgroup-names.ts';
 import { CgroupfsManager } from './cgroupfs-manager.ts';
 
-/** Opens the cgroups of this machine. Code for systemd is loaded only for its driver. */
+/** Opens the cgroup manager of this machine. Loads the systemd code only if the driver is systemd. */
 export async function openCgroupManager(
   driver: CgroupDriver,
   { clock, logger, mounts: known }: { clock: Clock; logger: Logger; mounts?: CgroupMounts },

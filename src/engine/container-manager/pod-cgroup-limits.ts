@@ -6,7 +6,7 @@ import { milliCPUToQuota, milliCPUToShares, minShares, quotaPeriodMicros } from 
 import { hugePageLimits } from './huge-pages.ts';
 import { memoryBytes, milliCPU } from '../../api/values/resource-amounts.ts';
 
-/** Settings of one cgroup. Absent settings stay unchanged. kubelet: cm/types.go ResourceConfig */
+/** Settings of one cgroup. Missing settings stay unchanged. kubelet: cm/types.go ResourceConfig */
 export interface CgroupLimits {
   cpuShares?: number;
   cpuQuotaMicros?: number;
@@ -28,7 +28,7 @@ export interface PodCgroupSettings {
 
 const noQuota = -1;
 
-/** Settings of a pod's own cgroup. kubelet: cm/helpers_linux.go ResourceConfigForPod */
+/** Settings of a pod's cgroup. kubelet: cm/helpers_linux.go ResourceConfigForPod */
 export function podCgroupLimits(pod: Pod, settings: PodCgroupSettings): CgroupLimits {
   const { podPidsLimit = 0 } = settings;
   return {
@@ -68,8 +68,8 @@ function memoryLimit(pod: Pod): Pick<CgroupLimits, 'memoryBytes'> {
 }
 
 /**
- * True if the pod or all its containers limit the resource. A limit of an earlier sidecar counts for an init container.
- * kubelet: PodLimits ContainerFn
+ * True if the pod or all its containers limit the resource. For an init container, the limit of an earlier sidecar also
+ * counts. kubelet: PodLimits ContainerFn
  */
 function isLimited({ spec }: Pod, resource: 'cpu' | 'memory'): boolean {
   if (limits(spec, resource)) return true;

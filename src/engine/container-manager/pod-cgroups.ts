@@ -19,14 +19,14 @@ interface Deps {
   logger: Logger;
 }
 
-/** The cgroup of each pod, over those of its containers. kubelet: cm/pod_container_manager_linux.go */
+/** Manages the cgroup of each pod, the parent of its containers' cgroups. kubelet: cm/pod_container_manager_linux.go */
 export class PodCgroups {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Makes the pod's cgroup with its limits before anything runs in it. A running pod keeps its cgroup, because an
-   * earlier release may have made it. Rejects if `podPidsLimit` is refused, because nothing else enforces it. kubelet:
-   * cm/pod_container_manager_linux.go EnsureExists
+   * Creates the pod's cgroup with its limits before anything runs in it. Keeps the cgroup of a running pod, because an
+   * earlier release may have created it. Rejects if the machine refuses `podPidsLimit`, because nothing else enforces
+   * it. kubelet: cm/pod_container_manager_linux.go EnsureExists
    */
   async ensure(pod: Pod, isRunning: boolean): Promise<void> {
     const { node, cgroups, refusals } = this.deps;
@@ -39,29 +39,29 @@ export class PodCgroups {
   }
 
   /**
-   * Makes room for the resources of both revisions of a running pod. Rejects if the pod uses more memory than it may
-   * have, because lowering the limit of a container could end its processes. kubelet: kuberuntime_manager.go
+   * Raises the limits of a running pod so that the resources of both revisions fit. Rejects if the pod uses more memory
+   * than its new limit, because lowering a container's limit could kill its processes. kubelet: kuberuntime_manager.go
    * doPodResizeAction
    */
   async raise(current: Pod, next: Pod): Promise<void> {
-    await this.refuseMemoryInUse(next);
+    await this.rejectMemoryInUse(next);
     await this.setLimits(next, raisedLimits(this.limitsOf(current), this.limitsOf(next)));
   }
 
   /**
-   * Sets the limits of a running pod. Rejects if the kernel refuses them for now, such as a memory limit below the
+   * Sets the limits of a running pod. Rejects if the kernel cannot apply them now, for example a memory limit below the
    * usage. kubelet: cm/pod_container_manager_linux.go SetPodCgroupConfig
    */
   async resize(pod: Pod): Promise<void> {
     await this.setLimits(pod, this.limitsOf(pod));
   }
 
-  private async refuseMemoryInUse(pod: Pod): Promise<void> {
+  private async rejectMemoryInUse(pod: Pod): Promise<void> {
     const { node, cgroups } = this.deps;
     const { memoryBytes: limit = 0n } = this.limitsOf(pod);
     if (!node.cgroupsPerQOS || limit === 0n) return;
     const usage = await cgroups.memoryUsageBytes(this.nameOf(pod));
-    if (usage >= limit) throw new Error(`the pod uses ${usage} bytes of memory, and its new limit is ${limit}`);
+    if (usage >= limit) throw new Error(`the pod uses ${usage} bytes of memory, but its new limit is ${limit}`);
   }
 
   private nameOf(pod: Pod): CgroupName {
@@ -84,13 +84,13 @@ export class PodCgroups {
     try {
       await removePodCgroup(cgroups, node.cgroupRoot, podUID);
     } catch (error) {
-      // If cgroups are read-only, an empty one stays.
+      // If cgroups are read-only, the empty cgroup stays.
       if (!hasCode(error, 'EROFS', 'EPERM', 'EACCES')) throw error;
       logger.warn({ err: errorMessage(error), podUID }, 'Removing the cgroup of a pod failed');
     }
   }
 
-  /** All pod cgroups, also those of other agents. Resolves with none if pods have no cgroups. */
+  /** All pod cgroups, including those of other agents. Resolves with [] if pods have no cgroups. */
   list(): Promise<PodCgroup[]> {
     const { node, cgroups } = this.deps;
     return node.cgroupsPerQOS ? listPodCgroups(cgroups, node) : Promise.resolve([]);
@@ -124,8 +124,8 @@ function throwOnPidsRefusal(refusals: readonly CgroupRefusal[]): void {
 }
 
 /**
- * Limits under which both the earlier and the next resources of a pod's containers fit. A setting that one side leaves
- * out is unlimited there, so it is left out.
+ * Limits that fit both the current and the next resources of a pod's containers. Leaves out a setting that one side
+ * lacks, because it is unlimited there.
  */
 export function raisedLimits(current: CgroupLimits, next: CgroupLimits): CgroupLimits {
   const { cpuShares: shares, cpuQuotaMicros: quota, memoryBytes: memory } = current;
@@ -140,7 +140,7 @@ export function raisedLimits(current: CgroupLimits, next: CgroupLimits): CgroupL
   };
 }
 
-/** A negative quota is unlimited. */
+/** A negative quota means unlimited. */
 function largerQuota(a: number, b: number): number {
   return a < 0 || b < 0 ? -1 : Math.max(a, b);
 }

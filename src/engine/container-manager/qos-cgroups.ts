@@ -27,10 +27,11 @@ interface Deps {
 }
 
 /**
- * The cgroups over all pods and over the Burstable and BestEffort ones. kubelet: cm/qos_container_manager_linux.go
+ * Manages the cgroups of all pods together and of the Burstable and BestEffort classes. kubelet:
+ * cm/qos_container_manager_linux.go
  *
- * INVARIANTS: one update runs at a time, and requests that come before the next update begins share it. While another
- * agent's pod runs below the same cgroup, nothing is limited here, because our limit could end that pod.
+ * INVARIANTS: one update runs at a time, and all requests before the next update share it. While a pod of another agent
+ * runs below the same cgroup, no limits are set, because they could kill that pod.
  */
 export class QOSCgroups {
   private readonly root: CgroupName;
@@ -49,7 +50,7 @@ export class QOSCgroups {
     this.bestEffort = BestEffort;
   }
 
-  /** Makes the cgroups. Existing shares stay until the pods of an earlier agent are known. */
+  /** Creates the cgroups. Keeps existing shares until the pods of an earlier agent are known. */
   async start(): Promise<void> {
     const { node, cgroups, refusals } = this.deps;
     if (!node.cgroupsPerQOS || !(await this.enforce())) return;
@@ -58,7 +59,7 @@ export class QOSCgroups {
     refusals.report(await cgroups.apply(this.bestEffort, smallest));
   }
 
-  /** Sets the shares to the requests of the active pods, if they changed. Does not reject. */
+  /** Sets the shares to the requests of the active pods if they changed. Never rejects. */
   update(): Promise<void> {
     if (!this.deps.node.cgroupsPerQOS) return Promise.resolve();
     this.waiting ??= this.current.then(() => {
@@ -71,7 +72,7 @@ export class QOSCgroups {
     return this.waiting;
   }
 
-  /** Resolves when no update is pending or under way. */
+  /** Resolves when no update is pending or running. */
   async settled(): Promise<void> {
     await (this.waiting ?? this.current);
   }
@@ -85,7 +86,7 @@ export class QOSCgroups {
     this.burstableShares = cpuShares;
   }
 
-  /** Limits all pods together. Resolves with false if another agent's pods prevent it. */
+  /** Sets the limits for all pods together. Resolves with false if pods of another agent prevent it. */
   private async enforce(): Promise<boolean> {
     const { node, cgroups, refusals, emit } = this.deps;
     const path = cgroupPath(this.root, node.cgroupDriver);
@@ -93,14 +94,14 @@ export class QOSCgroups {
       if (this.reportedOthers) return false;
       this.reportedOthers = true;
       this.isEnforced = false;
-      const message = `pods of another agent run below ${path}, its limits are left unchanged; use --cgroup-root to give this agent a cgroup of its own`;
+      const message = `pods of another agent run below ${path}, so its limits stay unchanged; use --cgroup-root to give this agent a separate cgroup`;
       emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.failedNodeAllocatableEnforcement, message });
       return false;
     }
     if (this.isEnforced) return true;
     const found = await cgroups.apply(this.root, kubepodsLimits(node));
     refusals.report(found);
-    // Refusals were reported, and trying again would not help.
+    // Refusals were reported, and a retry would not help.
     this.isEnforced = true;
     this.reportedOthers = false;
     if (found.length === 0 && node.nodeAllocatable.enforce.includes('pods')) {
@@ -114,7 +115,7 @@ export class QOSCgroups {
     const { node, cgroups, ownPodUIDs } = this.deps;
     const all = await listPodCgroups(cgroups, node);
     const own = new Set(await ownPodUIDs());
-    // One at a time, because the files of hundreds of left-over cgroups would fill the memory.
+    // Check them one at a time, because the files of hundreds of left-over cgroups would fill the memory.
     for (const { path } of all.filter(({ uid }) => !own.has(uid))) if (await cgroups.isPopulated(path)) return true;
     return false;
   }

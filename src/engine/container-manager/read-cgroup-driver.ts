@@ -4,14 +4,14 @@ import { configValue } from '../../cri/status-info.ts';
 import type { CgroupDriver } from './cgroup-names.ts';
 
 /**
- * The cgroup driver that the runtime reports, else the configured one. kubelet: cmd/kubelet/app/server.go
- * getCgroupDriverFromCRI
+ * Resolves with the cgroup driver that the runtime reports, or else the configured one. kubelet:
+ * cmd/kubelet/app/server.go getCgroupDriverFromCRI
  */
 export async function readCgroupDriver(runtime: RuntimeService, configured: CgroupDriver): Promise<CgroupDriver> {
   return (await reportedCgroupDriver(runtime)) ?? configured;
 }
 
-/** The cgroup driver that the runtime reports. Returns undefined if it reports none. */
+/** Resolves with the cgroup driver that the runtime reports, or undefined if it reports none. */
 export async function reportedCgroupDriver(runtime: RuntimeService): Promise<CgroupDriver | undefined> {
   try {
     const { linux } = await runtime.runtimeConfig({});
@@ -30,7 +30,7 @@ export async function reportedCgroupDriver(runtime: RuntimeService): Promise<Cgr
   }
 }
 
-/** containerd 1 lacks that call, but its verbose status contains its configuration. */
+/** containerd 1 does not implement RuntimeConfig, but its verbose status contains its configuration. */
 async function driverOfContainerd(runtime: RuntimeService): Promise<CgroupDriver | undefined> {
   const { info } = await runtime.status({ verbose: true });
   const name = configValue(info, ['containerd', 'defaultRuntimeName']);

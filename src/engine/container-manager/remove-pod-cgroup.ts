@@ -13,7 +13,7 @@ export async function removePodCgroup(cgroups: CgroupManager, cgroupRoot: string
   for (const qosClass of qosClasses) await cgroups.destroy(podCgroupName(cgroupRoot, qosClass, podUID));
 }
 
-/** Removes the empty cgroups over pods. The cgroup root stays, because the user may have made it. */
+/** Removes the empty parent cgroups of pods. Keeps the cgroup root, because the user may have created it. */
 export async function removeEmptyQOSCgroups(cgroups: CgroupManager, cgroupRoot: string): Promise<void> {
   const { root, Burstable, BestEffort } = qosCgroups(cgroupRoot);
   for (const name of [Burstable, BestEffort, root]) await cgroups.removeIfEmpty(name);

@@ -5,10 +5,10 @@ import type { UnitProperty } from './systemd.ts';
 /** USEC_INFINITY of systemd. */
 const infinity = 2n ** 64n - 1n;
 const microsPerSecond = 1_000_000n;
-/** systemd keeps whole percents. Rounding up leaves containers their exact quota. */
+/** systemd stores whole percents. Rounding up keeps the full quota for containers. */
 const percentMicros = 10_000n;
 
-/** Properties of a new slice. It accounts for the usage of its pods, so that limits can be set later. */
+/** Properties of a new slice. Enables accounting, so that limits can be set later. */
 export function newSliceProperties(unit: string, parent: string, version: 1 | 2): UnitProperty[] {
   const accounting = ['CPU', 'Memory', 'Tasks', version === 1 ? 'BlockIO' : 'IO'];
   return [
@@ -20,8 +20,8 @@ export function newSliceProperties(unit: string, parent: string, version: 1 | 2)
 }
 
 /**
- * Limits as systemd properties, so that systemd does not overwrite the cgroup's files. It has none for huge pages.
- * kubelet: opencontainers/cgroups systemd/v1.go and v2.go genV…ResourcesProperties
+ * Converts limits to systemd properties, so that systemd does not overwrite the cgroup's files. systemd has no property
+ * for huge pages. kubelet: opencontainers/cgroups systemd/v1.go and v2.go genV…ResourcesProperties
  */
 export function sliceLimits(limits: CgroupLimits, version: 1 | 2): UnitProperty[] {
   const { cpuShares, memoryBytes = 0n, pidsLimit = 0n } = limits;
@@ -29,7 +29,7 @@ export function sliceLimits(limits: CgroupLimits, version: 1 | 2): UnitProperty[
   const add = (name: string, value: bigint): void => {
     properties.push({ name, signature: 't', value });
   };
-  // systemd writes a drop-in for each, and says that the slice changed on disk where they are not in order.
+  // systemd writes a drop-in per property, and warns that the slice changed on disk unless they come in this order.
   for (const [name, value] of cpuQuota(limits)) add(name, value);
   if (cpuShares !== undefined && version === 1) add('CPUShares', BigInt(cpuShares));
   if (cpuShares !== undefined && version === 2) add('CPUWeight', BigInt(cpuSharesToWeight(cpuShares)));

@@ -19,8 +19,8 @@ interface Deps {
 const rootSlice = '-.slice';
 
 /**
- * Cgroups as slices of systemd. Limits are also written to the cgroup files, because systemd lacks some of them and
- * rounds others. If systemd fails, only the files are written, which last until it reloads. kubelet:
+ * Manages cgroups as systemd slices. Also writes limits to the cgroup files, because systemd lacks some limits and
+ * rounds others. If systemd fails, only the files are written, and they last until systemd reloads. kubelet:
  * opencontainers/cgroups systemd/
  */
 export class SystemdCgroupManager implements CgroupManager {
@@ -35,7 +35,7 @@ export class SystemdCgroupManager implements CgroupManager {
   async apply(name: CgroupName, limits: CgroupLimits): Promise<CgroupRefusal[]> {
     const { systemd, folders, cgroupVersion } = this.deps;
     const unit = unitOf(name);
-    await this.ask(async () => {
+    await this.callSystemd(async () => {
       const parent = name.length > 1 ? unitOf(name.slice(0, -1)) : rootSlice;
       await systemd.startTransientUnit(unit, newSliceProperties(unit, parent, cgroupVersion));
       await systemd.setUnitProperties(unit, sliceLimits(limits, cgroupVersion));
@@ -57,7 +57,7 @@ export class SystemdCgroupManager implements CgroupManager {
 
   async destroy(name: CgroupName): Promise<void> {
     const { systemd, folders } = this.deps;
-    if (await folders.exists(name)) await this.ask(() => systemd.stopUnit(unitOf(name)));
+    if (await folders.exists(name)) await this.callSystemd(() => systemd.stopUnit(unitOf(name)));
     await folders.destroy(name);
   }
 
@@ -65,11 +65,11 @@ export class SystemdCgroupManager implements CgroupManager {
     const { systemd, folders } = this.deps;
     if (!(await folders.exists(name)) || (await folders.children(name)).length > 0) return;
     if (await folders.isPopulated(cgroupPath(name, 'systemd'))) return;
-    await this.ask(() => systemd.stopUnit(unitOf(name)));
+    await this.callSystemd(() => systemd.stopUnit(unitOf(name)));
     await folders.removeIfEmpty(name);
   }
 
-  private async ask(act: () => Promise<void>): Promise<void> {
+  private async callSystemd(act: () => Promise<void>): Promise<void> {
     try {
       await act();
     } catch (error) {
@@ -77,7 +77,7 @@ export class SystemdCgroupManager implements CgroupManager {
       this.loggedFailure = true;
       this.deps.logger.warn(
         { err: errorMessage(error) },
-        'A call to systemd failed, limits of pods hold until it reloads',
+        'A call to systemd failed; pod limits last only until systemd reloads',
       );
     }
   }

@@ -11,10 +11,10 @@ export type UnitProperty =
 
 /** The systemd manager of a machine. kubelet: coreos/go-systemd dbus */
 export interface Systemd {
-  /** Starts a unit without a file. Resolves when it has started, or already exists. */
+  /** Starts a unit without a unit file. Resolves once it has started, or if it already exists. */
   startTransientUnit(unit: string, properties: readonly UnitProperty[]): Promise<void>;
   /** Changes a unit until the next boot. */
   setUnitProperties(unit: string, properties: readonly UnitProperty[]): Promise<void>;
-  /** Stops a unit with everything in it. Resolves when it has stopped, or is missing. */
+  /** Stops a unit and all its processes. Resolves once it has stopped, or if it is missing. */
   stopUnit(unit: string): Promise<void>;
 }

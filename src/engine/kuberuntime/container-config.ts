@@ -10,7 +10,7 @@ import type { ContainerDevices } from '../container-manager/device-manager/conta
 import type { NodeDevices } from '../container-manager/device-manager/node-devices.ts';
 import type { ExclusiveCPUs } from '../container-manager/resource-managers/exclusive-cpus.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
-import type { ContainerSets } from '../container-manager/resource-managers/resource-managers.ts';
+import type { ContainerCpusets } from '../container-manager/resource-managers/resource-managers.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import type { ServiceNames } from '../service-names/service-names.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
@@ -52,7 +52,7 @@ export async function containerConfig(
   deps: ContainerConfigDeps,
   configured: ConfiguredContainer,
   instance: { image: Image; restartCount: number },
-): Promise<{ config: ContainerConfig; sets: ContainerSets | undefined }> {
+): Promise<{ config: ContainerConfig; sets: ContainerCpusets | undefined }> {
   const { pod, container } = configured;
   const devices = await deps.devices?.containerDevices(pod, container);
   const sets = deps.podResources?.setsOf(pod, container);
@@ -118,8 +118,8 @@ async function makeConfig(
  */
 function withContainerSets(
   config: ContainerConfig,
-  sets: ContainerSets | undefined,
-): { config: ContainerConfig; sets: ContainerSets | undefined } {
+  sets: ContainerCpusets | undefined,
+): { config: ContainerConfig; sets: ContainerCpusets | undefined } {
   if (sets === undefined) return { config, sets };
   const { cpusetCpus, cpusetMems } = sets;
   const resources = {

@@ -36,7 +36,7 @@ export interface StartContainerDeps extends ContainerConfigDeps {
   restartCounts: RestartCounts;
   postStartHooks: PostStartHooks;
   /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
-  podResources?: Pick<PodResources, 'setsOf' | 'preStart'> | undefined;
+  podResources?: Pick<PodResources, 'cpusetsOf' | 'preStart'> | undefined;
   clock: Clock;
   logger: Logger;
 }

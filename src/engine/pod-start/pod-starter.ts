@@ -37,7 +37,7 @@ interface Deps extends Omit<FactSources, 'replacements'> {
   /** CPUs and memory nodes of pods. Undefined if nothing is allocated to pods. */
   podResources?: Resources | undefined;
   /** Devices of plugins. Undefined if the node takes none. */
-  devices?: Pick<NodeDevices, 'concerns' | 'admit' | 'forget'> | undefined;
+  devices?: Pick<NodeDevices, 'requestsDevices' | 'admit' | 'removePod'> | undefined;
   foreignPods: Pick<ForeignPods, 'holderOf' | 'awaitFreeing'>;
   statusManager: StatusManager;
   clock: Clock;
@@ -140,13 +140,13 @@ export class PodStarter {
       entry.wait = undefined;
       dropOwnPull(entry);
     }
-    devices?.forget(uid);
+    devices?.removePod(uid);
     actions().keepStopped(pod);
   }
 
   /** The pod was removed. Plugins may still be asked for it. */
   removed(uid: string): void {
-    this.deps.devices?.forget(uid);
+    this.deps.devices?.removePod(uid);
   }
 
   /** Returns true if the rest is to be decided again. */
@@ -211,7 +211,7 @@ export class PodStarter {
   /** kubelet: cm/topologymanager/scope.go Admit */
   private allocate({ pod, wait }: PodEntry, attempt: Attempt): void {
     const { devices } = this.deps;
-    if (devices?.concerns(pod) !== true) {
+    if (devices?.requestsDevices(pod) !== true) {
       const result = this.aligned((resources) => resources.admit(pod));
       attempt.allocation = 'done';
       if (result?.admit === false) attempt.refusal = { reason: result.reason, message: result.message };

@@ -86,30 +86,30 @@ describe('the oom_score_adj', () => {
 
   test('of a runtime that the agent did not start is left alone', async () => {
     runtimePID = undefined;
-    await make({ oomScoreAdj: 5 }).keep();
+    await make({ oomScoreAdj: 5 }).apply();
     expect([await score(agent), await score(containerd)]).toEqual(['5', '0\n']);
   });
 
   test('that may not be lowered is said once', async () => {
     const processes = make({}, () => Promise.reject(new Error('EACCES: permission denied')));
-    await processes.keep();
-    await processes.keep();
+    await processes.apply();
+    await processes.apply();
     expect(logged).toEqual([
-      'The kernel does not spare this process when memory runs out: {"process":"the runtime","oomScoreAdj":-999,"err":"EACCES: permission denied"}',
+      'Could not protect this process from the OOM killer: {"process":"the runtime","oomScoreAdj":-999,"err":"EACCES: permission denied"}',
     ]);
   });
 });
 
 test('the agent moves itself into kubeletCgroups, and stays there', async () => {
   const processes = make({ kubeletCgroups: '/agents/kubelet-ts' });
-  await processes.keep();
-  await processes.keep();
+  await processes.apply();
+  await processes.apply();
   expect(cgroups.writes).toEqual(['cpu', 'memory'].map((top) => `${top}/agents/kubelet-ts/cgroup.procs ${agent}`));
 });
 
 test('on cgroup v2 there is one cgroup for all controllers', async () => {
   cgroups = await FakeCgroups.make(2);
-  await make({ kubeletCgroups: '/agent' }).keep();
+  await make({ kubeletCgroups: '/agent' }).apply();
   expect(cgroups.writes).toEqual([`agent/cgroup.procs ${agent}`]);
 });
 
@@ -119,7 +119,7 @@ describe('systemCgroups', () => {
     await addProcess(2, '0', { isOfKernel: true });
     // A process of another PID namespace.
     await cgroups.addProcess('memory', 0);
-    await make({ systemCgroups: '/system', kubeletCgroups: '/agent' }).keep();
+    await make({ systemCgroups: '/system', kubeletCgroups: '/agent' }).apply();
     expect(cgroups.writes.filter((write) => write.startsWith('memory'))).toEqual([
       `memory/agent/cgroup.procs ${agent}`,
       `memory/system/cgroup.procs ${containerd}`,
@@ -141,11 +141,11 @@ describe('systemCgroups', () => {
   test('says once if a process cannot be moved, and moves the others', async () => {
     const processes = make({ systemCgroups: '/system', kubeletCgroups: '/agent' });
     cgroups.refuse(/cpu\/system\/cgroup\.procs/, 'EINVAL');
-    await processes.keep();
-    await processes.keep();
+    await processes.apply();
+    await processes.apply();
     const refused = `process ${containerd}: EINVAL: refused, '${cgroups.mounts.controllers.get('cpu') ?? ''}/system/cgroup.procs'`;
     expect(logged).toEqual([
-      `Processes stay out of their cgroup, it is tried again: ${JSON.stringify({ err: refused })}`,
+      `Moving processes into their cgroup failed; retrying: ${JSON.stringify({ err: refused })}`,
     ]);
     expect(cgroups.writes).toContain(`memory/system/cgroup.procs ${containerd}`);
   });

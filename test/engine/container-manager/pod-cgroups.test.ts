@@ -167,7 +167,7 @@ describe('while a pod runs', () => {
     };
     await write(67_108_864 + 1000);
     await expect(subject.raise(larger, pod)).rejects.toThrow(
-      'the pod uses 67108864 bytes of memory, and its new limit is 67108864',
+      'the pod uses 67108864 bytes of memory, but its new limit is 67108864',
     );
     await write(67_108_864 + 999);
     await subject.raise(larger, pod);

@@ -184,7 +184,7 @@ describe('while pods of another agent run below the same cgroup', () => {
     await manager.qosCgroups.update();
     expect(cgroups.writes).toEqual([]);
     expect(recorded()).toEqual([
-      'FailedNodeAllocatableEnforcement: pods of another agent run below /kubepods, its limits are left unchanged; use --cgroup-root to give this agent a cgroup of its own',
+      'FailedNodeAllocatableEnforcement: pods of another agent run below /kubepods, so its limits stay unchanged; use --cgroup-root to give this agent a separate cgroup',
     ]);
   });
 

@@ -32,7 +32,7 @@ describe('reservedSystemCPUs', () => {
 
   test.each(['0-4', '7', '3-0'])('refuses %s, which the machine does not have', (cpus) => {
     expect(() => withReservedCPUs(reserved, cpus, online)).toThrow(
-      `reservedSystemCPUs: ${cpus} are not all CPUs of this machine`,
+      `reservedSystemCPUs: ${cpus} contains CPUs that this machine does not have`,
     );
   });
 });

@@ -8,12 +8,12 @@ import type { StateFile } from './state-file.ts';
 
 /** Enough for thousands of containers with their own CPUs. */
 const defaultMaxBytes = 4 * 1024 * 1024;
-/** Time until a failed write is tried again. */
+/** Delay before a failed write is retried. */
 const retryMs = 10_000;
 
 interface Deps {
   path: string;
-  /** A larger file is not read, and counts as unusable. */
+  /** A larger file is not read and counts as unusable. */
   maxBytes?: number;
   clock: Clock;
   logger: Logger;
@@ -22,12 +22,13 @@ interface Deps {
 /**
  * A state file on disk. Each write replaces it atomically. kubelet: checkpointmanager
  *
- * INVARIANTS: the disk gets the newest content; one that was replaced before its turn is not written. Writes wait for
- * nobody: after a crash with an older file, running containers are moved to the CPUs that it gives them.
+ * INVARIANTS: only the newest content is written; content that was replaced before its write started is skipped.
+ * Callers do not wait for writes: after a crash with an older file, running containers are moved to the CPUs in that
+ * file.
  */
 export class DiskStateFile implements StateFile {
-  /** Not on the disk yet. */
-  private wanted: string | undefined;
+  /** Content that is not on disk yet. */
+  private pending: string | undefined;
   private writing: Promise<void> | undefined;
   private hasFailed = false;
   private cancelRetry: (() => void) | undefined;
@@ -38,11 +39,11 @@ export class DiskStateFile implements StateFile {
   ) {}
 
   /**
-   * Removes what a kill during a write left. Rejects with the error of the file system if the file cannot be read.
-   * A path that is not a file has no content.
+   * Opens the file and removes temporary files of an interrupted write. Rejects with the error of the file system if
+   * the file cannot be read. A path that is not a file has empty content.
    */
   static async open(deps: Deps): Promise<DiskStateFile> {
-    // They do no harm if they stay.
+    // Temporary files that cannot be removed do no harm.
     await removeTemporary(deps.path).catch(() => undefined);
     return new DiskStateFile(deps, await contentOf(deps));
   }
@@ -52,11 +53,14 @@ export class DiskStateFile implements StateFile {
   }
 
   write(content: string): void {
-    this.wanted = content;
-    this.begin();
+    this.pending = content;
+    this.startWriting();
   }
 
-  /** Renames the file, so that a start without it follows. Rejects with the error of the file system. */
+  /**
+   * Renames the file, so that the manager can start without it. Resolves with the new path. Rejects with the error of
+   * the file system.
+   */
   async setAside(): Promise<string> {
     const aside = `${this.path}.unusable`;
     await rename(this.path, aside);
@@ -64,41 +68,41 @@ export class DiskStateFile implements StateFile {
     return aside;
   }
 
-  /** Resolves after the last write, also if it failed. */
+  /** Resolves after the last write, even if it failed. */
   async close(): Promise<void> {
-    this.begin();
+    this.startWriting();
     await this.writing;
     this.stopRetry();
   }
 
-  private begin(): void {
+  private startWriting(): void {
     this.writing ??= this.writeAll().finally(() => {
       this.writing = undefined;
     });
   }
 
   private async writeAll(): Promise<void> {
-    while (this.wanted !== undefined) {
-      const content = this.wanted;
+    while (this.pending !== undefined) {
+      const content = this.pending;
       try {
         await replaceFile(this.path, Buffer.from(content));
       } catch (error) {
-        this.noteFailure(error);
+        this.recordFailure(error);
         return;
       }
-      if (this.hasFailed) this.deps.logger.info({ path: this.path }, 'Writing the state file works again');
+      if (this.hasFailed) this.deps.logger.info({ path: this.path }, 'Writing the state file succeeded again');
       this.hasFailed = false;
-      if (this.wanted === content) this.wanted = undefined;
+      if (this.pending === content) this.pending = undefined;
     }
   }
 
-  private noteFailure(error: unknown): void {
+  private recordFailure(error: unknown): void {
     const { logger, clock, path } = this.deps;
     if (!this.hasFailed) logger.warn({ path, err: errorMessage(error) }, 'Writing the state file failed');
     this.hasFailed = true;
     this.stopRetry();
     this.cancelRetry = clock.after(retryMs, () => {
-      this.begin();
+      this.startWriting();
     });
   }
 
@@ -109,9 +113,9 @@ export class DiskStateFile implements StateFile {
 }
 
 /**
- * Starts a manager with its file. Sets a file that it cannot use aside, and starts without: one that is damaged, of
- * another policy, or of a machine with other memory. The kubelet does not start with such a file. Rejects with the
- * error of the file system.
+ * Starts a manager with its state file. If the manager cannot use the file, renames it and starts without it: the file
+ * may be damaged, or written for another policy or other memory. The kubelet refuses to start with such a file. Rejects
+ * with the error of the file system.
  */
 export async function startWithStateFile(
   manager: { start: (file: StateFile) => void },
@@ -134,7 +138,7 @@ async function contentOf({ path, maxBytes = defaultMaxBytes }: Deps): Promise<st
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     if (isSystemError(error)) throw error;
-    // It is too large, or not a regular file, so no manager wrote it.
+    // No manager wrote this file: it is too large or not a regular file.
     return '';
   }
 }

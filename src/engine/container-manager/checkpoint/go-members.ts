@@ -15,7 +15,7 @@ export function structOf(value: GoValue): GoStruct {
   return typeof value === 'object' && !(value instanceof Map) && !Array.isArray(value) ? (value as GoStruct) : {};
 }
 
-/** Returns a text. Any other value is an empty one. */
+/** Returns a string. Returns '' for any other value. */
 export function textOf(value: GoValue): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,4 +1,4 @@
-/** A type of Go, as far as checkpoints have them. `name` is printed by Go, such as `v1.ResourceName`. */
+/** A Go type that occurs in checkpoints. `name` is the name that Go prints, for example `v1.ResourceName`. */
 export type GoType =
   | { readonly kind: 'string' | 'int' | 'uint64'; readonly name: string }
   /** As base64 in JSON and in a `GoValue`. */
@@ -11,11 +11,11 @@ export interface GoField {
   readonly name: string;
   readonly json: string;
   readonly type: GoType;
-  /** True: left out of JSON if empty. */
+  /** If true, an empty value is left out of the JSON. */
   readonly omitEmpty?: true;
 }
 
-/** A value of a `GoType`: text, number, map, list or fields by their names. Undefined is nil. */
+/** A value of a `GoType`: string, number, map, list, or fields by name. Undefined is nil. */
 export type GoValue = string | bigint | Map<string, GoValue> | readonly GoValue[] | GoStruct | undefined;
 export interface GoStruct {
   readonly [name: string]: GoValue;

@@ -11,15 +11,15 @@ const maxUint64 = 2n ** 64n - 1n;
 const [minInt64, maxInt64] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 /**
- * Reads JSON as Go does: unknown fields are ignored, missing ones keep the value of `start`. Throws an `Error` for a
- * text that does not fit. kubelet: encoding/json decode.go Unmarshal
+ * Decodes JSON as Go does: ignores unknown fields and keeps the value of `start` for missing ones. Throws an `Error` if
+ * the JSON does not match the type. kubelet: encoding/json decode.go Unmarshal
  */
 export function decodeGo(text: string, type: StructType, start: GoStruct): GoStruct {
   const { root } = readJson(text, new ReadingBudget());
   return root.kind === 'null' ? start : { ...start, ...decodeFields(root, type, '') };
 }
 
-/** `path`: names of the fields to the value, for messages. */
+/** `path` is the field path of the value, for error messages. */
 function decode(node: ManifestNode, type: GoType, path: string): GoValue {
   if (node.kind === 'null') return zeroOf(type);
   switch (type.kind) {
@@ -42,7 +42,7 @@ function decode(node: ManifestNode, type: GoType, path: string): GoValue {
   }
 }
 
-/** Go reads the literal, so `1e3` and `1.0` are no integers. kubelet: strconv ParseInt, ParseUint */
+/** Go checks the literal, so it rejects `1e3` and `1.0` as integers. kubelet: strconv ParseInt, ParseUint */
 function decodeInteger(node: ManifestNode, type: GoType, path: string): bigint {
   const isInteger = node.kind === 'number' && /^-?\d+$/.test(node.text);
   const number = isInteger ? BigInt(node.text) : undefined;
@@ -50,7 +50,7 @@ function decodeInteger(node: ManifestNode, type: GoType, path: string): bigint {
   return number !== undefined && number >= least && number <= most ? number : mismatch(node, type, path);
 }
 
-/** The last of several members for a field counts. */
+/** If several members set a field, the last one wins. */
 function decodeFields(node: ManifestNode, type: StructType, path: string): GoStruct {
   if (node.kind !== 'object') return mismatch(node, type, path);
   const members = node.entries.flatMap(({ key, value }) => {
@@ -62,7 +62,7 @@ function decodeFields(node: ManifestNode, type: StructType, path: string): GoStr
   return Object.fromEntries(members);
 }
 
-/** The field of this name, else of the same name in other capitals. kubelet: encoding/json decode.go object */
+/** The field with this name, or else with the same name in different case. kubelet: encoding/json decode.go object */
 function fieldOf({ fields }: StructType, key: string): GoField | undefined {
   const folded = key.toLowerCase();
   return fields.find(({ json }) => json === key) ?? fields.find(({ json }) => json.toLowerCase() === folded);
@@ -93,7 +93,7 @@ function zeroStruct({ fields }: StructType): GoStruct {
   return Object.fromEntries(fields.map(({ name, type }) => [name, zeroOf(type)]));
 }
 
-/** A value as Go writes it in JSON. kubelet: encoding/json encode.go Marshal */
+/** Encodes a value as Go writes it in JSON. kubelet: encoding/json encode.go Marshal */
 export function encodeGo(value: GoValue, type: GoType): string {
   if (value === undefined) return 'null';
   switch (type.kind) {
@@ -117,20 +117,23 @@ export function encodeGo(value: GoValue, type: GoType): string {
   }
 }
 
-/** Go escapes these too, so that the text may stand in HTML. */
+/** Go also escapes these characters, so that the JSON is safe inside HTML. */
 function encodeText(text: string): string {
   const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(text).replaceAll(/[<>&\u2028\u2029]/g, escape);
 }
 
-/** The checksum of a checkpoint. `unsigned` is the part that the kubelet hashes. kubelet: checksum/checksum.go New */
+/**
+ * Computes the checksum of a checkpoint. `unsigned` is the value that the kubelet hashes. kubelet: checksum/checksum.go
+ * New
+ */
 export function checksumOf(unsigned: GoStruct, type: StructType): bigint {
   return BigInt(fnv1a32(dumpGo(unsigned, type)));
 }
 
 /**
- * A value as the checksums of checkpoints take it. kubelet: util/hash/hash.go DeepHashObject, go-spew format.go with
- * `%#v`
+ * Prints a value in the form that the kubelet hashes for checksums. kubelet: util/hash/hash.go DeepHashObject, go-spew
+ * format.go with `%#v`
  */
 function dumpGo(value: GoValue, type: GoType): string {
   return `(${typeName(type)})${dump(value, type)}`;
@@ -140,7 +143,7 @@ function typeName(type: GoType): string {
   return type.kind === 'struct' && type.isPointer ? `*${type.name}` : type.name;
 }
 
-/** Only fields print their types. */
+/** Only struct fields print their types. */
 function dump(value: GoValue, type: GoType): string {
   if (value === undefined) return '<nil>';
   switch (type.kind) {

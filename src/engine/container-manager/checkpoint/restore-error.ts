@@ -1,6 +1,6 @@
 import { errorMessage } from '../../../errors.ts';
 
-/** The kubelet's error for a state file that a manager does not accept. */
+/** Returns the kubelet's error for a state file that a manager rejects. */
 export function restoreError(cause: unknown, manager: 'CPU' | 'memory', path: string): Error {
   const file = `the ${manager} manager checkpoint file "${path}"`;
   const remedy = `please drain this node and delete ${file} before restarting Kubelet`;

@@ -3,15 +3,15 @@ import type { CPULevel, CPUTopology } from '../cpu-topology/cpu-topology.ts';
 
 /** How CPUs are chosen. */
 export interface TakeOptions {
-  /** True: CPUs of different cores are preferred to whole cores. */
+  /** If true, prefers CPUs of different cores to whole cores. */
   spreadAcrossCores: boolean;
-  /** True: CPUs that share a level 3 cache are preferred. */
+  /** If true, prefers CPUs that share a level 3 cache. */
   alignByUncoreCache: boolean;
 }
 
 /**
- * Takes a number of CPUs out of free ones: whole NUMA nodes and sockets first, then whole cores, then single CPUs, each
- * from the parts of the machine with the fewest free CPUs. Throws an `Error` if fewer are free. kubelet:
+ * Chooses `count` of the free CPUs: whole NUMA nodes and sockets first, then whole cores, then single CPUs. At each
+ * level it starts where the fewest CPUs are free. Throws an `Error` if fewer CPUs are free. kubelet:
  * cpumanager/cpu_assignment.go takeByTopologyNUMAPacked
  */
 export function takeCPUs(topology: CPUTopology, free: CPUSet, count: number, options: TakeOptions): CPUSet {
@@ -30,14 +30,14 @@ export function checkEnough(topology: CPUTopology, free: CPUSet, count: number):
   throw new Error(`not enough cpus available to satisfy request: requested=${count}, available=${free.size}`);
 }
 
-/** NUMA nodes that have free CPUs, in the order in which CPUs are taken from them. */
+/** NUMA nodes with free CPUs, in the order in which their CPUs are chosen. */
 export function orderedNUMANodes(topology: CPUTopology, free: CPUSet): number[] {
   return new CPUAccumulator(topology, free, 0).ordered('numaNode');
 }
 
-/** Takes CPUs until the need is met. kubelet: cpumanager/cpu_assignment.go cpuAccumulator */
+/** Accumulates CPUs until the requested number is reached. kubelet: cpumanager/cpu_assignment.go cpuAccumulator */
 class CPUAccumulator {
-  /** Parts of the machine, each inside of the one before. */
+  /** Levels of the machine, from the outermost to the innermost. */
   readonly order: readonly [CPULevel, CPULevel, 'core'];
   taken: CPUSet;
   private free: CPUSet;
@@ -59,16 +59,16 @@ class CPUAccumulator {
   }
 
   /**
-   * Parts with free CPUs: by the parts around them, then those with fewer free CPUs first, then by their number.
-   * kubelet: cpu_assignment.go sortAvailableNUMANodes, sortAvailableSockets, sortAvailableCores
+   * Ids at this level with free CPUs, ordered by the enclosing level, then by fewest free CPUs, then by id. kubelet:
+   * cpu_assignment.go sortAvailableNUMANodes, sortAvailableSockets, sortAvailableCores
    */
   ordered(level: CPULevel): number[] {
     const above = level === 'uncoreCache' ? 'numaNode' : this.order[this.order.indexOf(level) - 1];
-    if (above === undefined) return this.byFree(level, this.free);
-    return this.ordered(above).flatMap((id) => this.byFree(level, this.freeIn(above, id)));
+    if (above === undefined) return this.orderByFree(level, this.free);
+    return this.ordered(above).flatMap((id) => this.orderByFree(level, this.freeIn(above, id)));
   }
 
-  /** Takes every part that is wholly free, and not larger than the need. */
+  /** Takes every unit of this level that is completely free and not larger than the remaining need. */
   takeWhole(level: CPULevel): void {
     for (const id of this.ordered(level).filter((part) => this.isWhole(level, part))) {
       const cpus = this.topology.cpusIn(level, id);
@@ -76,7 +76,10 @@ class CPUAccumulator {
     }
   }
 
-  /** Takes whole caches, then whole cores of one cache if they are exactly the need. kubelet: takeUncoreCache */
+  /**
+   * Takes whole caches, then whole cores of one cache if they match the remaining need exactly. kubelet:
+   * takeUncoreCache
+   */
   takeByUncoreCache(): void {
     for (const cache of this.ordered('uncoreCache')) {
       if (this.needed >= this.topology.cpusPerUncoreCache) this.takeWhole('uncoreCache');
@@ -85,7 +88,7 @@ class CPUAccumulator {
     }
   }
 
-  /** Takes CPUs by their number within one part after the other. */
+  /** Takes single CPUs by number, unit by unit. */
   takeSingle(within: CPULevel): void {
     const cpus = this.ordered(within).flatMap((id) => [...this.freeIn(within, id)]);
     const chosen = new Set(cpus.slice(0, this.needed));
@@ -120,7 +123,7 @@ class CPUAccumulator {
     }
   }
 
-  private byFree(level: CPULevel, among: CPUSet): number[] {
+  private orderByFree(level: CPULevel, among: CPUSet): number[] {
     return this.topology
       .idsOf(level, among)
       .map((id) => ({ id, free: this.freeIn(level, id).size }))

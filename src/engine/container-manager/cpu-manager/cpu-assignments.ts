@@ -3,7 +3,7 @@ import { CPUSet } from '../cpu-topology/cpu-set.ts';
 import type { StateFile } from '../checkpoint/state-file.ts';
 import { type CPUCheckpoint, type FindContainer, formatCPUCheckpoint, parseCPUCheckpoint } from './cpu-checkpoint.ts';
 
-/** An assignment of CPUs to a container. */
+/** The CPUs assigned to a container. */
 export interface Assignment {
   podUID: string;
   containerName: string;
@@ -11,18 +11,18 @@ export interface Assignment {
 }
 
 /**
- * The CPUs that containers have for themselves, and those that the others share, on disk and in memory. kubelet:
+ * The exclusive CPUs of containers and the shared CPUs of all other containers, in memory and on disk. kubelet:
  * cpumanager/state/state_checkpoint.go
  *
- * INVARIANT: each change is written as a whole, so that a crash leaves no CPU without an owner or with two.
+ * INVARIANT: each change is written completely, so a crash leaves no CPU with zero or two owners.
  */
 export class CPUAssignments {
   private readonly byPod: Map<string, Map<string, CPUSet>>;
   private sharedCPUs: CPUSet;
 
   /**
-   * Reads the file, or makes it if it is missing. Throws an `Error` with the kubelet's message if it is malformed or
-   * of another policy.
+   * Reads the file, or creates it if it is missing. Throws an `Error` with the kubelet's message if the file is
+   * malformed or written by another policy.
    */
   constructor(
     private readonly file: StateFile,
@@ -47,12 +47,12 @@ export class CPUAssignments {
     );
   }
 
-  /** CPUs of all containers that have none for themselves. */
+  /** CPUs of all containers without exclusive CPUs. */
   get shared(): CPUSet {
     return this.sharedCPUs;
   }
 
-  /** Counts the pods of a file that have no container too. */
+  /** Also counts pods in the file that have no container. */
   get podCount(): number {
     return this.byPod.size;
   }
@@ -63,12 +63,14 @@ export class CPUAssignments {
     );
   }
 
-  /** CPUs that only this container has, or the pod's other containers too. Returns undefined if it has none. */
+  /**
+   * The exclusive CPUs of a container, which other containers of its pod may share. Returns undefined if it has none.
+   */
   exclusive(podUID: string, containerName: string): CPUSet | undefined {
     return this.byPod.get(podUID)?.get(containerName);
   }
 
-  /** Its own CPUs, else the shared ones. */
+  /** The exclusive CPUs of the container, or else the shared CPUs. */
   effective(podUID: string, containerName: string): CPUSet {
     return this.exclusive(podUID, containerName) ?? this.shared;
   }
@@ -78,7 +80,7 @@ export class CPUAssignments {
     this.write();
   }
 
-  /** The CPUs are no longer shared. */
+  /** Assigns the CPUs and removes them from the shared ones. */
   assign({ podUID, containerName, cpus }: Assignment): void {
     const ofPod = this.byPod.get(podUID) ?? new Map<string, CPUSet>();
     this.byPod.set(podUID, ofPod.set(containerName, cpus));
@@ -86,7 +88,7 @@ export class CPUAssignments {
     this.write();
   }
 
-  /** The container's CPUs are shared again, but those that other containers of its pod have too. */
+  /** Returns the container's CPUs to the shared ones, except those that other containers of its pod also have. */
   release(podUID: string, containerName: string): void {
     const ofPod = this.byPod.get(podUID);
     const cpus = ofPod?.get(containerName);

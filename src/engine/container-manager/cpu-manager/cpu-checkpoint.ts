@@ -3,7 +3,7 @@ import type { GoStruct, GoType, GoValue } from '../checkpoint/go-types.ts';
 import { checksumOf, decodeGo, encodeGo } from '../checkpoint/go-value.ts';
 import type { ContainerRef } from './cpu-containers.ts';
 
-/** CPUs as text by pod UID and name of the container. */
+/** CPU lists by pod UID and container name. */
 type Entries = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** Content of `cpu_manager_state`. kubelet: cpumanager/state/checkpoint.go CPUManagerCheckpoint */
@@ -13,14 +13,14 @@ export interface CPUCheckpoint {
   entries: Entries;
 }
 
-/** Finds a container that the runtime had at the start. */
+/** Finds a container that existed in the runtime when the agent started. */
 export type FindContainer = (containerID: string) => ContainerRef | undefined;
 
 const text = { kind: 'string', name: 'string' } as const;
 const texts = { kind: 'map', name: 'map[string]string', key: 'string', value: text } as const;
 const textsByPod = { kind: 'map', name: 'map[string]map[string]string', key: 'string', value: texts } as const;
 
-/** The old format differs in its entries, and has the same name where it counts. */
+/** The old format differs only in its entries. Both have the same type name, which the checksum includes. */
 function checkpointOf(entries: GoType) {
   return {
     kind: 'struct',
@@ -38,7 +38,7 @@ function checkpointOf(entries: GoType) {
 const byID = checkpointOf(texts);
 const byPod = checkpointOf(textsByPod);
 
-/** The file's text, with its checksum. */
+/** Returns the content of the file with its checksum. */
 export function formatCPUCheckpoint({ policyName, defaultCPUSet, entries }: CPUCheckpoint): string {
   const unsigned = {
     PolicyName: policyName,
@@ -50,9 +50,8 @@ export function formatCPUCheckpoint({ policyName, defaultCPUSet, entries }: CPUC
 }
 
 /**
- * Reads the file, also in the format before Kubernetes 1.18, which has ids of containers. A checksum of 0 is not
- * compared. Throws an `Error` with the kubelet's message. kubelet: cpumanager/state/state_checkpoint.go
- * restoreState
+ * Parses the file, including the format before Kubernetes 1.18, which contains container ids. Does not check a checksum
+ * of 0. Throws an `Error` with the kubelet's message. kubelet: cpumanager/state/state_checkpoint.go restoreState
  */
 export function parseCPUCheckpoint(content: string, findContainer: FindContainer): CPUCheckpoint {
   const old = readOld(content);

@@ -1,22 +1,22 @@
 import type { CPUSet } from '../cpu-topology/cpu-set.ts';
 
-/** A container of a pod, over all its runs. */
+/** A container of a pod, across restarts. */
 export interface ContainerRef {
   podUID: string;
   containerName: string;
 }
 
 interface Known extends ContainerRef {
-  /** In the runtime, the newest last. */
+  /** Ids in the runtime, newest last. */
   ids: string[];
-  /** CPUs of its newest run. Undefined if this agent did not set them. */
+  /** CPUs of its newest instance. Undefined if this agent did not set them. */
   cpus: CPUSet | undefined;
 }
 
-/** Ids of earlier runs that are kept. A container that always restarts would have more and more. */
+/** Maximum number of ids kept per container, because a container may restart without end. */
 const maxIDs = 8;
 
-/** Containers by their ids, and the CPUs that each has in the runtime. kubelet: containermap, lastUpdateState */
+/** Finds containers by id, and records the CPUs that each has in the runtime. kubelet: containermap, lastUpdateState */
 export class CPUContainers {
   private readonly known = new Map<string, Known>();
 
@@ -42,22 +42,22 @@ export class CPUContainers {
     this.of(container).cpus = cpus;
   }
 
-  forgetCPUs(container: ContainerRef): void {
+  clearCPUs(container: ContainerRef): void {
     this.of(container).cpus = undefined;
   }
 
-  forget(container: ContainerRef): void {
+  remove(container: ContainerRef): void {
     this.known.delete(keyOf(container));
   }
 
-  /** Forgets one run, and the CPUs. The container is still found by its other ids. */
-  forgetID(containerID: string): void {
+  /** Removes one id and the CPUs. The container is still found by its other ids. */
+  removeID(containerID: string): void {
     const container = this.find(containerID);
     if (container === undefined) return;
     const known = this.of(container);
     known.ids = known.ids.filter((id) => id !== containerID);
     known.cpus = undefined;
-    if (known.ids.length === 0) this.forget(container);
+    if (known.ids.length === 0) this.remove(container);
   }
 
   private of({ podUID, containerName }: ContainerRef): Known {

@@ -23,7 +23,7 @@ export interface CPUManagerSettings {
   options: Readonly<Record<string, string>>;
   /** CPU reservation of the node. Undefined if there is none. */
   reserved: Quantity | undefined;
-  /** CPUs reserved by number. Empty: as many as are reserved are chosen. */
+  /** CPUs reserved by number. If empty, the policy chooses as many as `reserved` requires. */
   reservedCPUs: CPUSet;
 }
 
@@ -37,7 +37,7 @@ interface Deps {
   /** True once every source has reported its pods, so that `activePods` is complete. */
   sourcesReady: () => boolean;
   podStatus: (podUID: string) => PodStatus | undefined;
-  /** Has the runtime move a container to these CPUs, given as a list such as `0-3,8`. */
+  /** Makes the runtime move a container to these CPUs, a list such as `0-3,8`. */
   updateContainer: (containerID: string, cpus: string) => Promise<void>;
   meter?: Pick<Meter, 'count' | 'set'> | undefined;
 }
@@ -47,24 +47,24 @@ export interface RuntimeContainer extends ContainerRef {
   id: string;
 }
 
-/** A container that `reconcile` looked at. Without a container, its pod has no status. */
+/** One result of `reconcile`. If the pod has no status, `containerName` is empty. */
 export interface Reconciled {
   podName: string;
   containerName: string;
   /** Empty if the runtime does not run it yet. */
   containerID: string;
-  /** Why the runtime did not move it. */
+  /** Error of the runtime if it did not move the container. */
   err?: string;
 }
 
-/** Which containers have the CPUs they should have. */
+/** Containers that have their assigned CPUs, and those that do not. */
 export interface Reconciliation {
   success: Reconciled[];
   failure: Reconciled[];
 }
 
 /**
- * Gives containers CPUs, and has the runtime keep them there. kubelet: cpumanager/cpu_manager.go
+ * Assigns CPUs to containers and makes the runtime apply them. kubelet: cpumanager/cpu_manager.go
  *
  * INVARIANTS: a CPU belongs to one pod or is shared. A reserved CPU belongs to no pod.
  */
@@ -75,36 +75,36 @@ export class CPUManager implements HintProvider {
   /** Undefined before the start. */
   private started: CPUAssignments | undefined;
 
-  /** Throws an `Error` with the kubelet's message for settings that do not suit the machine. */
+  /** Throws an `Error` with the kubelet's message if the settings do not fit the machine. */
   constructor(private readonly deps: Deps) {
     const topology = new CPUTopology(deps.machine);
     this.allCPUs = topology.cpus;
     this.policy = makePolicy(deps, topology);
   }
 
-  /** CPUs that containers can have for themselves. */
+  /** CPUs that containers can have exclusively. */
   get allocatableCPUs(): CPUSet {
     return this.policy.allocatable;
   }
 
   /**
-   * Called once, before all other methods, with the containers that the runtime has. Throws an `Error` with the
-   * kubelet's message if the file cannot be used.
+   * Call it once, before all other methods, with the containers in the runtime. Throws an `Error` with the kubelet's
+   * message if the file is unusable.
    */
   start(file: StateFile, containers: readonly RuntimeContainer[] = []): void {
     for (const container of containers) this.containers.add(container, container.id);
     const assignments = this.restore(file);
     this.policy.start(assignments);
     this.started = assignments;
-    this.measure();
+    this.updateMetrics();
   }
 
-  /** CPUs of all containers that have none for themselves. */
+  /** CPUs of all containers without exclusive CPUs. */
   get sharedCPUs(): CPUSet {
     return this.assignments.shared;
   }
 
-  /** Of all containers that have CPUs for themselves. */
+  /** All exclusive assignments. */
   get assigned(): Assignment[] {
     return this.assignments.all;
   }
@@ -130,43 +130,43 @@ export class CPUManager implements HintProvider {
       if (isPinned) meter?.count('kubelet_cpu_manager_pinning_errors_total', {});
       throw error;
     } finally {
-      this.measure();
+      this.updateMetrics();
     }
   }
 
-  /** CPUs for a new container, as a list such as `0-3,8`. Empty: any. kubelet: cpu_manager.go GetCPUAffinity */
+  /** CPUs for a new container. Empty means any CPU. kubelet: cpu_manager.go GetCPUAffinity */
   effectiveCPUs(podUID: string, containerName: string): CPUSet {
     return this.assignments.effective(podUID, containerName);
   }
 
-  /** Empty if the container shares its CPUs. */
+  /** Returns an empty set if the container has only shared CPUs. */
   exclusiveCPUs(podUID: string, containerName: string): CPUSet {
     return this.assignments.exclusive(podUID, containerName) ?? CPUSet.empty;
   }
 
-  /** Called when a container was created, with the CPUs that `effectiveCPUs` returned for it. */
+  /** Call it when a container is created, with the CPUs that `effectiveCPUs` returned for it. */
   addContainer(podUID: string, containerName: string, containerID: string, cpus?: CPUSet): void {
     const isShared = this.assignments.exclusive(podUID, containerName) === undefined;
     const container = { podUID, containerName };
     const created = cpus ?? this.effectiveCPUs(podUID, containerName);
     this.containers.add(container, containerID);
     if (!isShared) this.containers.setCPUs(container, created);
-    // The set changed since the last update. It can change back before the next one.
-    else if (this.containers.cpusOf(container)?.equals(created) === false) this.containers.forgetCPUs(container);
+    // The shared set changed since the last update, and may change back before the next one.
+    else if (this.containers.cpusOf(container)?.equals(created) === false) this.containers.clearCPUs(container);
   }
 
-  /** Its CPUs are shared again. A container that is restarted keeps them, so its end alone does not call this. */
+  /** Returns its CPUs to the shared ones. Not called on every exit, because a restarted container keeps its CPUs. */
   removeContainer(containerID: string): void {
     const container = this.containers.find(containerID);
     if (container === undefined) return;
     this.assignments.release(container.podUID, container.containerName);
-    this.containers.forgetID(containerID);
-    this.measure();
+    this.containers.removeID(containerID);
+    this.updateMetrics();
   }
 
   /**
-   * Moves running containers to the CPUs they should have: those of which the set changed since they were last moved,
-   * and those that this agent has not moved before. kubelet: cpu_manager.go reconcileState
+   * Moves running containers to their CPUs: those whose set changed since their last move, and those that this agent
+   * has never moved. kubelet: cpu_manager.go reconcileState
    */
   async reconcile(): Promise<Reconciliation> {
     const result: Reconciliation = { success: [], failure: [] };
@@ -195,13 +195,13 @@ export class CPUManager implements HintProvider {
       failure.push({ podName, containerName, containerID: '' });
       return;
     }
-    // It can be restarted with its CPUs.
+    // A restart reuses its CPUs.
     if (status.state?.terminated !== undefined) return;
     const container = { podUID, containerName };
     this.containers.add(container, containerID);
     const cpus = this.assignments.effective(podUID, containerName);
     const isThere = !cpus.isEmpty && this.containers.cpusOf(container)?.equals(cpus) === true;
-    const err = isThere ? undefined : await this.move(containerID, cpus);
+    const err = isThere ? undefined : await this.moveContainer(containerID, cpus);
     if (err !== undefined) {
       failure.push({ podName, containerName, containerID, err });
       return;
@@ -210,8 +210,8 @@ export class CPUManager implements HintProvider {
     success.push({ podName, containerName, containerID });
   }
 
-  /** Resolves with the problem if it could not be moved; the next reconciliation tries again. */
-  private async move(containerID: string, cpus: CPUSet): Promise<string | undefined> {
+  /** Resolves with the error if the move failed. The next reconciliation retries it. */
+  private async moveContainer(containerID: string, cpus: CPUSet): Promise<string | undefined> {
     if (cpus.isEmpty) return 'there are no shared CPUs';
     try {
       await this.deps.updateContainer(containerID, cpus.toString());
@@ -222,7 +222,7 @@ export class CPUManager implements HintProvider {
   }
 
   /** kubelet: policy_static.go updateMetricsOnAllocate, updateMetricsOnRelease */
-  private measure(): void {
+  private updateMetrics(): void {
     if (this.policy.name === 'none') return;
     const { meter } = this.deps;
     const exclusive = CPUSet.empty.union(...this.assignments.all.map(({ cpus }) => cpus));
@@ -243,7 +243,7 @@ export class CPUManager implements HintProvider {
     }
   }
 
-  /** Containers of pods that are not active have no CPUs. kubelet: cpu_manager.go removeStaleState */
+  /** Releases the CPUs of containers whose pods are not active. kubelet: cpu_manager.go removeStaleState */
   private removeStaleState(): void {
     if (!this.deps.sourcesReady()) return;
     const active = new Map(
@@ -258,8 +258,8 @@ export class CPUManager implements HintProvider {
 
   private release(podUID: string, containerName: string): void {
     this.assignments.release(podUID, containerName);
-    this.containers.forget({ podUID, containerName });
-    this.measure();
+    this.containers.remove({ podUID, containerName });
+    this.updateMetrics();
   }
 }
 
@@ -281,7 +281,7 @@ function makePolicy({ settings, affinities, featureGates }: Deps, topology: CPUT
   }
 }
 
-/** A part of a CPU reserves it all. Without a reservation the shared CPUs could be used up. */
+/** Rounds up to whole CPUs. Requires a reservation, because otherwise no shared CPUs might remain. */
 function wholeCPUs(reserved: Quantity | undefined): number {
   if (reserved === undefined) {
     throw new Error('[cpumanager] unable to determine reserved CPU resources for static policy');

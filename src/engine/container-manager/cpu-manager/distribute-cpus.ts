@@ -3,30 +3,30 @@ import type { CPUTopology } from '../cpu-topology/cpu-topology.ts';
 import { checkEnough, orderedNUMANodes, takeCPUs, type TakeOptions } from './cpu-accumulator.ts';
 
 interface DistributeOptions extends TakeOptions {
-  /** CPUs are taken from a node in multiples of this number. */
+  /** Each node contributes a multiple of this number of CPUs. */
   groupSize: number;
 }
 
 /** Free CPUs by NUMA node. */
 type FreeByNode = ReadonlyMap<number, number>;
 
-/** Some NUMA nodes that share a request evenly. */
+/** An even split of a request among NUMA nodes. */
 interface Split {
-  /** Made by `combinations`, so they are final only once it has ended. */
+  /** NUMA nodes of the split. */
   nodes: readonly number[];
-  /** CPUs from each of the nodes. */
+  /** CPUs from each node. */
   share: number;
-  /** CPUs besides. */
+  /** CPUs beyond the equal shares. */
   remainder: number;
-  /** Nodes that give the remainder, in turn, a group each time. */
+  /** Nodes that provide the remainder, one group per round. */
   remainderNodes: readonly number[];
-  /** How unevenly CPUs are free afterwards. Lower is better. */
+  /** Imbalance of free CPUs after the allocation. Lower is better. */
   imbalance: number;
 }
 
 /**
- * Takes a number of CPUs evenly from as few NUMA nodes as possible, so that all nodes remain equally free. Packs them
- * if no nodes can share the request. Throws an `Error` if fewer CPUs are free. kubelet: cpumanager/cpu_assignment.go
+ * Chooses CPUs evenly from as few NUMA nodes as possible, so that all nodes keep a similar number of free CPUs. Packs
+ * them if no split is possible. Throws an `Error` if fewer CPUs are free. kubelet: cpumanager/cpu_assignment.go
  * takeByTopologyNUMADistributed
  */
 export function distributeCPUs(
@@ -49,7 +49,7 @@ export function distributeCPUs(
   for (let left = split.remainder; left > 0;) {
     const able = split.remainderNodes.filter((node) => freeIn(node, taken).size >= groupSize);
     const some = able.slice(0, left / groupSize);
-    // The kubelet would not end.
+    // The kubelet would loop forever here.
     if (some.length === 0) break;
     for (const node of some) take(node, groupSize);
     left -= some.length * groupSize;
@@ -58,7 +58,7 @@ export function distributeCPUs(
   throw new Error(`accounting error, not enough CPUs allocated, remaining: ${count - taken.size}`);
 }
 
-/** The best split over the smallest number of nodes that has one. */
+/** The best split among the smallest number of nodes that allows one. */
 function computeSplit(topology: CPUTopology, free: CPUSet, count: number, groupSize: number): Split | undefined {
   if (count < 1) return undefined;
   const nodes = orderedNUMANodes(topology, free);
@@ -69,7 +69,7 @@ function computeSplit(topology: CPUTopology, free: CPUSet, count: number, groupS
   for (let size = fewest; size <= most; size++) {
     let best: Split | undefined;
     for (const some of combinations(nodes, size)) {
-      // No other one can be better. By now it can have changed, see `combinations`.
+      // No other split can be better.
       if (best?.imbalance === 0) break;
       const split = splitOver(some, freeByNode, count, groupSize);
       if (split !== undefined && split.imbalance < (best?.imbalance ?? Infinity)) best = split;
@@ -92,7 +92,7 @@ function usefulNodeCounts(
   return [Math.ceil(groups / groupsPerNode), Math.min(groups, freeNodes)];
 }
 
-/** How these nodes share the request. Returns undefined if one of them lacks CPUs for its share. */
+/** Splits the request among these nodes. Returns undefined if one of them has too few CPUs for its share. */
 function splitOver(
   nodes: readonly number[],
   freeByNode: FreeByNode,
@@ -111,7 +111,7 @@ function splitOver(
   return remaining && { nodes, share, remainder, ...remaining };
 }
 
-/** The nodes that give the remainder so that the others stay equally free; many are tried before few. */
+/** Chooses the nodes that provide the remainder with the smallest imbalance. Tries larger sets first. */
 function bestRemainder(
   nodes: readonly number[],
   free: FreeByNode,
@@ -131,7 +131,7 @@ function bestRemainder(
   return best;
 }
 
-/** Free CPUs once the nodes gave the remainder. Returns undefined if they do not have so many whole groups. */
+/** Free CPUs after the nodes provided the remainder. Returns undefined if they have too few whole groups. */
 function withoutRemainder(
   nodes: readonly number[],
   free: FreeByNode,
@@ -150,7 +150,9 @@ function withoutRemainder(
   return after;
 }
 
-/** Standard deviation, by which the kubelet compares: to three digits. kubelet: cpu_assignment.go standardDeviation */
+/**
+ * Standard deviation rounded to three digits, as the kubelet compares it. kubelet: cpu_assignment.go standardDeviation
+ */
 function imbalanceOf(free: FreeByNode): number {
   const counts = [...free.values()];
   const mean = toThousandths(sum(counts) / counts.length);
@@ -160,7 +162,7 @@ function imbalanceOf(free: FreeByNode): number {
 const toThousandths = (value: number): number => Math.round(value * 1000) / 1000;
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Every choice of `size` of the values, in their order. kubelet: cpu_assignment.go iterateCombinations */
+/** Every combination of `size` values, in order. kubelet: cpu_assignment.go iterateCombinations */
 function* combinations(values: readonly number[], size: number): Generator<readonly number[]> {
   if (size === 0) {
     yield [];

@@ -16,8 +16,8 @@ export function requestedCPUs(pod: Pod, { resources }: Container): number {
 }
 
 /**
- * The number of CPUs that a pod needs for itself at once: containers that run together add up, and a regular init
- * container has its CPUs only before them. kubelet: cpumanager/policy_static.go podGuaranteedCPUs
+ * The number of exclusive CPUs that a pod needs at the same time. Containers that run together add up; a regular init
+ * container uses its CPUs only before them. kubelet: cpumanager/policy_static.go podGuaranteedCPUs
  */
 export function podRequestedCPUs(pod: Pod): number {
   let sidecars = 0;

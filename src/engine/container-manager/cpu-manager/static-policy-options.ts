@@ -20,7 +20,7 @@ type OptionName = keyof typeof stages;
 /** Options of the static policy. kubelet: cpumanager/policy_options.go StaticPolicyOptions */
 export type StaticPolicyOptions = Readonly<Record<OptionName, boolean>>;
 
-/** The first of two options that cannot be used together. */
+/** Pairs of options that cannot be used together. */
 const exclusive: readonly (readonly [OptionName, OptionName])[] = [
   ['full-pcpus-only', 'distribute-cpus-across-cores'],
   ['distribute-cpus-across-numa', 'distribute-cpus-across-cores'],
@@ -29,8 +29,8 @@ const exclusive: readonly (readonly [OptionName, OptionName])[] = [
 ];
 
 /**
- * Reads cpuManagerPolicyOptions. Throws an `Error` with the kubelet's message for one that is unknown, switched off by
- * its feature gate, without a truth value, or unusable beside another. kubelet: cpumanager/policy_options.go
+ * Parses cpuManagerPolicyOptions. Throws an `Error` with the kubelet's message if an option is unknown, disabled by its
+ * feature gate, not a boolean, or incompatible with another option. kubelet: cpumanager/policy_options.go
  * NewStaticPolicyOptions
  */
 export function staticPolicyOptions(
@@ -56,7 +56,7 @@ export function staticPolicyOptions(
   return options;
 }
 
-/** Options as Go prints them. */
+/** Formats options as Go prints them. */
 export function optionsText(options: Readonly<Record<string, string>>): string {
   const names = Object.keys(options).sort();
   return `map[${names.map((name) => `${name}:${options[name]}`).join(' ')}]`;

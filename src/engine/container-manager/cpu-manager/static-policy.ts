@@ -17,16 +17,16 @@ import { isRegularInit } from '../../../api/values/sidecars.ts';
 interface Deps {
   topology: CPUTopology;
   options: StaticPolicyOptions;
-  /** Number of CPUs that no container has for itself. */
+  /** Number of CPUs that no container can have exclusively. */
   numReserved: number;
-  /** Which those are. Empty: they are chosen like the CPUs of a container. */
+  /** The reserved CPUs. If empty, they are chosen in the same way as the CPUs of a container. */
   reserved: CPUSet;
   affinities: AffinityStore;
 }
 
 /**
- * Containers of Guaranteed pods that request whole CPUs have them for themselves. All others share the rest. kubelet:
- * cpumanager/policy_static.go
+ * Gives exclusive CPUs to containers of Guaranteed pods that request whole CPUs. All other containers share the rest.
+ * kubelet: cpumanager/policy_static.go
  */
 export class StaticPolicy implements CPUPolicy {
   readonly name = 'static';
@@ -35,17 +35,17 @@ export class StaticPolicy implements CPUPolicy {
   private readonly options: StaticPolicyOptions;
   private readonly affinities: AffinityStore;
   private readonly reserved: CPUSet;
-  /** Reserved CPUs with the others of their cores. */
+  /** Reserved CPUs and their siblings on the same cores. */
   private readonly reservedCores: CPUSet;
   private readonly toReuse = new CPUsToReuse();
 
-  /** Throws an `Error` if the machine cannot reserve so many CPUs, or does not suit the options. */
+  /** Throws an `Error` if the machine cannot reserve this many CPUs or does not fit the options. */
   constructor({ topology, options, numReserved, reserved, affinities }: Deps) {
     this.topology = topology;
     this.options = options;
     this.affinities = affinities;
     this.checkSocketAlignment();
-    this.reserved = reserved.isEmpty ? this.takeReserved(numReserved) : reserved;
+    this.reserved = reserved.isEmpty ? this.chooseReserved(numReserved) : reserved;
     if (this.reserved.size !== numReserved) {
       const found = `size of ${this.reserved.toString()} did not equal ${numReserved}`;
       throw new Error(`[cpumanager] unable to reserve the required amount of CPUs (${found})`);
@@ -65,7 +65,7 @@ export class StaticPolicy implements CPUPolicy {
     const isStrict = this.options['strict-cpu-reservation'];
     const managed = isStrict ? this.allocatable : this.topology.cpus;
     if (shared.isEmpty) {
-      // With a strict reservation, our own file can be so.
+      // With a strict reservation, the agent itself may have written this state.
       if (assignments.podCount > 0) throw new Error('default cpuset cannot be empty');
       assignments.share(managed);
       return;
@@ -109,7 +109,7 @@ export class StaticPolicy implements CPUPolicy {
   allocate(assignments: CPUAssignments, pod: Pod, container: Container): void {
     const request = requestedCPUs(pod, container);
     if (request === 0) return;
-    // Before the CPUs that it has already, as in the kubelet.
+    // Checked even if the container already has CPUs, as in the kubelet.
     if (this.options['full-pcpus-only']) this.checkWholeCores(assignments, request);
     const { uid } = pod.metadata;
     const assigned = assignments.exclusive(uid, container.name);
@@ -118,13 +118,13 @@ export class StaticPolicy implements CPUPolicy {
     this.toReuse.update(pod, container, cpus);
   }
 
-  /** Takes CPUs of the container's NUMA nodes first. kubelet: policy_static.go allocateCPUs */
+  /** Chooses CPUs of the container's NUMA nodes first. kubelet: policy_static.go allocateCPUs */
   private choose(assignments: CPUAssignments, pod: Pod, container: Container, request: number): CPUSet {
     const free = this.free(assignments).union(this.toReuse.of(pod));
     const { affinity } = this.affinities.affinityOf(pod.metadata.uid, container.name);
     const near = affinity === undefined ? CPUSet.empty : this.cpusNear(affinity).intersection(free);
-    const aligned = this.take(near, Math.min(request, near.size));
-    return aligned.union(this.take(free.difference(aligned), request - aligned.size));
+    const aligned = this.takeByTopology(near, Math.min(request, near.size));
+    return aligned.union(this.takeByTopology(free.difference(aligned), request - aligned.size));
   }
 
   /** kubelet: policy_static.go getAlignedCPUs */
@@ -135,7 +135,7 @@ export class StaticPolicy implements CPUPolicy {
   }
 
   /** kubelet: policy_static.go takeByTopology */
-  private take(free: CPUSet, count: number): CPUSet {
+  private takeByTopology(free: CPUSet, count: number): CPUSet {
     const { topology, options } = this;
     const how = {
       spreadAcrossCores: options['distribute-cpus-across-cores'],
@@ -148,11 +148,11 @@ export class StaticPolicy implements CPUPolicy {
     });
   }
 
-  private takeReserved(count: number): CPUSet {
+  private chooseReserved(count: number): CPUSet {
     try {
-      return this.take(this.topology.cpus, count);
+      return this.takeByTopology(this.topology.cpus, count);
     } catch {
-      // The machine has fewer, which the caller notices.
+      // The machine has too few CPUs; the caller checks the size.
       return CPUSet.empty;
     }
   }
@@ -162,7 +162,7 @@ export class StaticPolicy implements CPUPolicy {
     return new Map([['cpu', computeCPUHints(this.topology, { request, free, reusable, alignBySocket })]]);
   }
 
-  /** CPUs that a container can have for itself. */
+  /** CPUs that a container can get exclusively. */
   private free(assignments: CPUAssignments): CPUSet {
     return assignments.shared.difference(this.reserved);
   }
@@ -172,7 +172,7 @@ export class StaticPolicy implements CPUPolicy {
     if (request % cpusPerCore !== 0) {
       throw smtAlignmentError(`requested ${request} cpus not multiple cpus per core = ${cpusPerCore}`);
     }
-    // A core with a reserved CPU has no room for whole cores.
+    // A core with a reserved CPU cannot be allocated as a whole.
     const free = assignments.shared.difference(this.reservedCores).size;
     if (request <= free) return;
     const shortage = `available physical CPUs = ${free}, requested CPUs = ${request}, CPUs per core = ${cpusPerCore}`;
@@ -217,15 +217,15 @@ interface Request {
   /** Number of CPUs. */
   request: number;
   free: CPUSet;
-  /** CPUs of the pod's init containers. Every hint must have all of them. */
+  /** CPUs of the pod's init containers. Every hint must include all of them. */
   reusable: CPUSet;
-  /** True: every affinity of as few sockets as possible is preferred. */
+  /** If true, prefers every affinity with the smallest number of sockets. */
   alignBySocket: boolean;
 }
 
 /**
- * Every set of NUMA nodes that has the CPUs of a request. Those of the fewest nodes that could ever hold it are
- * preferred. kubelet: cpumanager/policy_static.go generateCPUTopologyHints
+ * Returns every set of NUMA nodes with enough CPUs for a request. Prefers the sets with the fewest nodes that could
+ * hold it on an idle machine. kubelet: cpumanager/policy_static.go generateCPUTopologyHints
  */
 function computeCPUHints(topology: CPUTopology, { request, free, reusable, alignBySocket }: Request): TopologyHint[] {
   const nodes = topology.idsOf('numaNode');
@@ -251,9 +251,9 @@ function isSocketAligned(topology: CPUTopology, affinity: BitMask, fewestNodes: 
 }
 
 /**
- * CPUs that the init containers of a pod leave to its later containers. They are kept apart from the assignments: they
- * outlive the init container and the pod, until another pod is given CPUs. kubelet: cpumanager/policy_static.go
- * cpusToReuse
+ * CPUs that later containers of a pod can reuse from its init containers. They are separate from the assignments: they
+ * stay after the init container and the pod are removed, until another pod gets CPUs. kubelet:
+ * cpumanager/policy_static.go cpusToReuse
  */
 class CPUsToReuse {
   /** Undefined before the first allocation. */
@@ -264,7 +264,7 @@ class CPUsToReuse {
   }
 
   /**
-   * Called when a container was given CPUs, and when it is allocated again. Other pods lose theirs. kubelet:
+   * Call it when a container gets CPUs, and when it is allocated again. Discards the CPUs of other pods. kubelet:
    * policy_static.go updateCPUsToReuse
    */
   update(pod: Pod, container: Container, cpus: CPUSet): void {

@@ -1,9 +1,9 @@
 import { parseGoInt } from '../../../api/values/go-numbers.ts';
 
-/** No kernel has a greater number, so that a mistyped range does not take all memory. */
+/** No kernel has a higher CPU number. The limit keeps a mistyped range from using all memory. */
 const maxCPU = 65_535;
 
-/** Numbers of CPUs, ascending. Never changes. kubelet: k8s.io/utils/cpuset */
+/** An immutable set of CPU numbers in ascending order. kubelet: k8s.io/utils/cpuset */
 export class CPUSet implements Iterable<number> {
   static readonly empty = new CPUSet([]);
 
@@ -13,7 +13,10 @@ export class CPUSet implements Iterable<number> {
     this.numbers = new Set([...cpus].sort((a, b) => a - b));
   }
 
-  /** Reads a list such as `0-3,8`. Throws an `Error` with the kubelet's message. kubelet: cpuset.go Parse */
+  /**
+   * Parses a list such as `0-3,8`. Throws an `Error` with the kubelet's message if it is malformed. kubelet: cpuset.go
+   * Parse
+   */
   static parse(text: string): CPUSet {
     return text === '' ? CPUSet.empty : new CPUSet(text.split(',').flatMap(parseRange));
   }
@@ -58,7 +61,7 @@ export class CPUSet implements Iterable<number> {
     return [...this].every((cpu) => other.has(cpu));
   }
 
-  /** A list such as `0-3,8`, as the kernel and the runtime read it. kubelet: cpuset.go String */
+  /** Formats a list such as `0-3,8` for the kernel and the runtime. kubelet: cpuset.go String */
   toString(): string {
     const ranges: { first: number; last: number }[] = [];
     for (const cpu of this) {

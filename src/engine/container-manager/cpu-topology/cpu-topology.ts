@@ -1,6 +1,6 @@
 import { CPUSet } from './cpu-set.ts';
 
-/** The processors of a machine, as the kernel reports them or a test describes them. */
+/** The processors of a machine, as reported by the kernel or described by a test. */
 export interface DescribedMachine {
   readonly nodes: readonly DescribedNode[];
   /** Replaces the counted number of CPUs. */
@@ -13,7 +13,7 @@ export interface DescribedMachine {
 export interface DescribedNode {
   readonly id: number;
   readonly cores: readonly DescribedCore[];
-  /** To every node, in their order. Undefined if the kernel does not report them. */
+  /** Distances to all nodes, in the order of the nodes. Undefined if the kernel does not report them. */
   readonly distances?: readonly number[] | undefined;
 }
 
@@ -25,37 +25,39 @@ interface DescribedCore {
   readonly l3?: number | undefined;
 }
 
-/** The place of a CPU, by numbers. That of a core is its lowest CPU. kubelet: topology.go CPUInfo */
-interface CPUPlace {
+/** Location of a CPU. A core is identified by its lowest CPU. kubelet: topology.go CPUInfo */
+interface CPUInfo {
   readonly numaNode: number;
   readonly socket: number;
-  /** The level 3 cache. The socket if that is unknown. */
+  /** Id of the level 3 cache, or of the socket if the cache is unknown. */
   readonly uncoreCache: number;
   readonly core: number;
 }
 
-/** Parts of a machine that have CPUs. */
-export type CPULevel = keyof CPUPlace;
+/** Levels of the machine's topology. */
+export type CPULevel = keyof CPUInfo;
 
-/** Where the CPUs of a machine are. kubelet: cpumanager/topology/topology.go CPUTopology */
+/** Topology of the machine's CPUs. kubelet: cpumanager/topology/topology.go CPUTopology */
 export class CPUTopology {
   readonly cpus: CPUSet;
-  /** CPUs of a core, rounded down if cores differ. */
+  /** CPUs per core, rounded down if cores differ. */
   readonly cpusPerCore: number;
   readonly cpusPerSocket: number;
   readonly cpusPerUncoreCache: number;
   readonly numSockets: number;
   readonly numNUMANodes: number;
-  private readonly places: ReadonlyMap<number, CPUPlace>;
+  private readonly infos: ReadonlyMap<number, CPUInfo>;
   private readonly sets: Readonly<Record<CPULevel, ReadonlyMap<number, CPUSet>>>;
 
-  /** Throws an `Error` for a machine or a core without CPUs, or a core with one twice. kubelet: topology.go Discover */
+  /**
+   * Throws an `Error` if the machine or a core has no CPUs, or a core lists a CPU twice. kubelet: topology.go Discover
+   */
   constructor(machine: DescribedMachine) {
     const cores = machine.nodes.flatMap((node) => node.cores);
     const numCPUs = machine.cpus ?? new Set(cores.flatMap(({ threads }) => threads)).size;
     if (numCPUs === 0) throw new Error('could not detect number of cpus');
-    this.places = new Map(machine.nodes.flatMap(placesOf));
-    this.cpus = new CPUSet(this.places.keys());
+    this.infos = new Map(machine.nodes.flatMap(infosOf));
+    this.cpus = new CPUSet(this.infos.keys());
     this.sets = {
       numaNode: this.setsBy('numaNode'),
       socket: this.setsBy('socket'),
@@ -69,27 +71,27 @@ export class CPUTopology {
     this.cpusPerUncoreCache = share(numCPUs, this.sets.uncoreCache.size);
   }
 
-  /** All CPUs of these parts of the machine. */
+  /** All CPUs with these ids at this level. */
   cpusIn(level: CPULevel, ...ids: readonly number[]): CPUSet {
     const sets = ids.map((id) => this.sets[level].get(id) ?? CPUSet.empty);
     const [first = CPUSet.empty, ...others] = sets;
     return others.length === 0 ? first : first.union(...others);
   }
 
-  /** The parts that have one of these CPUs, ascending. */
+  /** Ids at this level that contain one of these CPUs, ascending. */
   idsOf(level: CPULevel, cpus: CPUSet = this.cpus): number[] {
     return [...this.sets[level]].flatMap(([id, set]) => ([...set].some((cpu) => cpus.has(cpu)) ? [id] : []));
   }
 
   private setsBy(level: CPULevel): Map<number, CPUSet> {
     const groups = new Map<number, number[]>();
-    for (const [cpu, place] of this.places) groups.set(place[level], [...(groups.get(place[level]) ?? []), cpu]);
+    for (const [cpu, place] of this.infos) groups.set(place[level], [...(groups.get(place[level]) ?? []), cpu]);
     return new Map([...groups].sort(([a], [b]) => a - b).map(([id, cpus]) => [id, new CPUSet(cpus)]));
   }
 }
 
-function placesOf({ id, cores }: DescribedNode): [number, CPUPlace][] {
-  return cores.flatMap(({ socket, threads, l3 = socket }): [number, CPUPlace][] => {
+function infosOf({ id, cores }: DescribedNode): [number, CPUInfo][] {
+  return cores.flatMap(({ socket, threads, l3 = socket }): [number, CPUInfo][] => {
     if (threads.length === 0) throw new Error('no cpus provided');
     if (new Set(threads).size !== threads.length) throw new Error('cpus provided are not unique');
     const place = { numaNode: id, socket, uncoreCache: l3, core: Math.min(...threads) };

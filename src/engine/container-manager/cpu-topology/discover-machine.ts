@@ -5,9 +5,9 @@ import { readRegularFile } from '../../../files/regular-file.ts';
 import { CPUSet } from './cpu-set.ts';
 import type { DescribedMachine, DescribedNode } from './cpu-topology.ts';
 
-/** No file of sysfs that is read here is larger. */
+/** Size limit for the sysfs files read here. */
 const maxFileBytes = 64 * 1024;
-/** CPUs whose files are read at the same time. */
+/** Number of CPUs whose files are read in parallel. */
 const maxAtOnce = 16;
 
 interface DescribedCPU {
@@ -18,9 +18,8 @@ interface DescribedCPU {
 }
 
 /**
- * The online processors of this machine by NUMA node. A machine whose kernel knows no NUMA nodes has node 0. Rejects
- * with the error of the file system, or for content that is not sysfs'. cAdvisor: utils/sysinfo/sysinfo.go
- * GetNodesInfo
+ * Reads the online processors of this machine by NUMA node. A kernel without NUMA support counts as one node 0. Rejects
+ * if a file cannot be read or has unexpected content. cAdvisor: utils/sysinfo/sysinfo.go GetNodesInfo
  */
 export async function discoverMachine(sysDir = '/sys/devices/system'): Promise<DescribedMachine> {
   const online = CPUSet.parse((await textOf(join(sysDir, 'cpu/online'))) ?? '0');
@@ -45,7 +44,7 @@ async function describeCPU(folder: string, cpu: number): Promise<DescribedCPU> {
     textOf(join(folder, 'topology/thread_siblings_list')),
     level3Cache(join(folder, 'cache')),
   ]);
-  // Some ARM kernels report -1, and virtual machines nothing.
+  // Some ARM kernels report -1, and some virtual machines report nothing.
   return { cpu, socket: Math.max(0, Number(socket ?? 0)), siblings: CPUSet.parse(siblings ?? String(cpu)), l3 };
 }
 
@@ -81,7 +80,7 @@ async function nodesOf(
   return nodes.sort((a, b) => a.id - b.id);
 }
 
-/** Cores by their lowest CPU. A core counts to the node of the CPUs that it has there. */
+/** Cores of a node, each with the CPUs that belong to this node. */
 function coresOf(described: readonly DescribedCPU[], cpus: CPUSet): DescribedNode['cores'] {
   const cores = new Map<string, DescribedNode['cores'][number]>();
   for (const { cpu, socket, siblings, l3 } of described.filter(({ cpu }) => cpus.has(cpu))) {

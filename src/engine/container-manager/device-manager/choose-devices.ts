@@ -2,21 +2,21 @@ import type { BitMask } from '../topology-manager/bit-mask.ts';
 import { type Devices, healthyIds, maskOfNodes, nodeWithoutTopology } from './device.ts';
 import { hasTopology } from './device-hints.ts';
 
-/** The devices from which a container gets some. */
+/** A request for devices, and the devices to choose from. */
 export interface Choice {
   resource: string;
-  /** Number of devices that the container is to have. */
+  /** Number of devices that the container requests. */
   count: number;
   /** Ids of devices of the pod's init containers, used first. */
   reusable: ReadonlySet<string>;
   /** All devices of the resource. */
   devices: Devices;
   inUse: ReadonlySet<string>;
-  /** Nodes that the topology manager chose. Undefined: any. */
+  /** Nodes that the topology manager chose. Undefined means any. */
   affinity: BitMask | undefined;
 }
 
-/** The request for the plugin's preference. */
+/** Request for the plugin's preferred devices. */
 export interface Preference {
   available: string[];
   mustInclude: string[];
@@ -24,23 +24,23 @@ export interface Preference {
 }
 
 /**
- * The request for the plugin before `chooseDevices`. Returns undefined if it has no choice. Throws as `chooseDevices`.
- * kubelet: devicemanager/manager.go devicesToAllocate
+ * Builds the request for the plugin's preference, made before `chooseDevices`. Returns undefined if there is no choice.
+ * Throws like `chooseDevices`. kubelet: devicemanager/manager.go devicesToAllocate
  */
 export function computePreference(choice: Choice): Preference | undefined {
   const { reused, needed, available, aligned } = split(choice);
   if (needed === 0) return undefined;
   const candidates = needed < aligned.length ? aligned : available;
-  // All aligned devices are taken, so the plugin chooses among the others.
+  // All aligned devices are used, so the plugin chooses among the others.
   const taken = needed < aligned.length ? reused : [...reused, ...aligned.slice(0, needed)];
   if (taken.length === choice.count) return undefined;
   return { available: [...new Set([...candidates, ...taken])], mustInclude: taken, count: choice.count };
 }
 
 /**
- * Ids of the devices for a container: reused ones, then those within the affinity, and among equals those that the
- * plugin prefers. Throws an `Error` with the kubelet's message if there are too few. kubelet: devicemanager/manager.go
- * devicesToAllocate, filterByAffinity
+ * Chooses the devices of a container: reused ones first, then those within the affinity. Among equal devices, those
+ * that the plugin prefers come first. Throws an `Error` with the kubelet's message if there are too few. kubelet:
+ * devicemanager/manager.go devicesToAllocate, filterByAffinity
  */
 export function chooseDevices(choice: Choice, preferred: readonly string[] = []): string[] {
   const { reused, needed, available, aligned } = split(choice);
@@ -62,7 +62,7 @@ function split({ resource, count, reusable, devices, inUse, affinity }: Choice) 
   }
   const isAligned = (id: string): boolean => (maskOfNodes(devices.get(id)) & (affinity ?? 0n)) > 0n;
   const aligned = affinity === undefined || !hasTopology(devices) ? [] : available.filter(isAligned);
-  // Devices with a node elsewhere come before those without any.
+  // Devices on other nodes come before devices without a node.
   const rest = available.filter((id) => !aligned.includes(id));
   const hasNodes = (id: string): boolean =>
     devices.get(id)?.nodes.some((node) => node !== nodeWithoutTopology) ?? false;

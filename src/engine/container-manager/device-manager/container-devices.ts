@@ -1,6 +1,6 @@
 import type { ContainerAllocateResponse } from '../../../plugins/types.ts';
 
-/** What device plugins add to the configuration of a container. */
+/** Additions of device plugins to a container's configuration. */
 export interface ContainerDevices {
   envs: { name: string; value: string }[];
   mounts: { containerPath: string; hostPath: string; readonly: boolean }[];
@@ -11,7 +11,7 @@ export interface ContainerDevices {
 }
 
 /**
- * The additions of several plugins together. The first wins where two give the same variable, path or name. kubelet:
+ * Merges the additions of several plugins. If two set the same variable, path or name, the first wins. kubelet:
  * devicemanager/pod_devices.go deviceRunContainerOptions
  */
 export function mergeResponses(responses: readonly ContainerAllocateResponse[]): ContainerDevices {

@@ -2,125 +2,125 @@ import type { Pod } from '../../../api/types.ts';
 import { SerialQueue } from '../../../flow/serial-queue.ts';
 import type { AllocationResult } from '../topology-manager/allocation-error.ts';
 
-/** What became of the allocation for a pod. */
+/** Result of the allocation for a pod. */
 export interface PluginAllocation {
   result: AllocationResult;
-  /** UIDs of pods that may have been refused for the CPUs and memory that this pod had meanwhile. */
+  /** UIDs of pods that may have been rejected because this pod held CPUs and memory during the allocation. */
   refusedMeanwhile: readonly string[];
 }
 
 interface Deps {
   /** Allocates for all containers of a pod. Never rejects. */
   allocate: (pod: Pod) => Promise<PluginAllocation>;
-  /** True if devices are chosen together with CPUs and memory, which no two pods may do at a time. */
+  /** True if devices are chosen together with CPUs and memory. Only one pod at a time may do this. */
   isAligning: () => boolean;
-  /** UIDs of pods that have devices of a resource for which this pod asks. */
+  /** UIDs of pods that have devices of a resource that this pod requests. */
   holdersFor: (pod: Pod) => string[];
-  /** Frees the devices of a pod that was refused. */
+  /** Frees the devices of a rejected pod. */
   release: (uid: string) => void;
-  /** An allocation has ended. */
-  onDone: () => void;
-  /** Devices, CPUs or memory that these pods may have lacked were freed. */
+  /** Called when an allocation finishes. */
+  onAllocated: () => void;
+  /** Called when devices, CPUs or memory that these pods may have lacked are free. */
   onFreed: (podUIDs: readonly string[]) => void;
 }
 
-/** One request to the plugins, for one pod. */
-interface Ask {
-  /** Undefined: plugins are being asked. */
+/** One request to the plugins for one pod. */
+interface PluginRequest {
+  /** Undefined while the plugins have not answered. */
   result: AllocationResult | undefined;
 }
 
 /**
- * Has plugins allocate for pods while the sync loop goes on. The kubelet's loop waits for them. Pods whose devices are
- * aligned take turns.
+ * Lets plugins allocate devices for pods while the sync loop continues; the kubelet's loop waits for them. Pods whose
+ * devices are aligned are served one after the other.
  *
- * INVARIANTS: a result is used once, by the pod that asked. A pod that comes back is asked for anew, after the earlier
- * ask has ended. So a late answer changes no devices of a container that runs. A pod that is refused is asked for again
- * at once only if a pod that was being asked for had the devices then, and is refused or gone as well. So two pods
- * never take turns without end.
+ * INVARIANTS: a result is used once, by the pod that requested it. If a pod is added again, its new request starts
+ * after the earlier one finished, so a late answer never changes the devices of a running container. A rejected pod is
+ * retried at once only if a pod with a pending request held the devices, and that pod was rejected or removed too. So
+ * two pods never retry each other forever.
  */
 export class DeviceAdmission {
   /** By UID of the pod. */
-  private readonly asks = new Map<string, Ask>();
-  /** UIDs of pods that are being asked for, also if they were removed meanwhile. */
-  private readonly asking = new Set<string>();
-  /** UIDs of pods that were being asked for and had devices as a pod was refused, by its UID. */
+  private readonly requests = new Map<string, PluginRequest>();
+  /** UIDs of pods whose plugins are being called, even if the pods were removed since. */
+  private readonly inFlight = new Set<string>();
+  /** By UID of a rejected pod: UIDs of pods with pending requests that held devices at that time. */
   private readonly rivals = new Map<string, Set<string>>();
-  /** Of aligned pods. */
-  private readonly alignedTurns = new SerialQueue();
-  /** Of each other pod, by its UID. */
-  private readonly podTurns = new Map<string, SerialQueue>();
+  /** Serves aligned pods. */
+  private readonly alignedQueue = new SerialQueue();
+  /** Serves each other pod, by UID. */
+  private readonly podQueues = new Map<string, SerialQueue>();
 
   constructor(private readonly deps: Deps) {}
 
-  /** UIDs of pods that may have devices already. A refused pod keeps them only until another one asks. */
+  /** UIDs of pods that may already have devices. A rejected pod keeps them only until another pod requests devices. */
   get podUIDs(): string[] {
-    return [...this.asks.keys()].filter((uid) => this.isAwaited(uid));
+    return [...this.requests.keys()].filter((uid) => this.isAwaited(uid));
   }
 
-  /** True if the pod is being asked for, or was admitted and has not used the result. */
+  /** True if the pod's request is pending, or if it was admitted and has not used the result yet. */
   isAwaited(uid: string): boolean {
-    const ask = this.asks.get(uid);
-    return ask !== undefined && ask.result?.admit !== false;
+    const request = this.requests.get(uid);
+    return request !== undefined && request.result?.admit !== false;
   }
 
-  /** The result if the plugins have answered. Otherwise asks them, and returns undefined. */
+  /** Returns the result if the plugins have answered. Otherwise calls them and returns undefined. */
   admit(pod: Pod): AllocationResult | undefined {
     const { uid } = pod.metadata;
-    const ask = this.asks.get(uid);
+    const ask = this.requests.get(uid);
     if (ask === undefined) void this.ask(pod);
-    else if (ask.result !== undefined) this.asks.delete(uid);
+    else if (ask.result !== undefined) this.requests.delete(uid);
     return ask?.result;
   }
 
-  /** The pod was removed or stopped. */
-  forget(uid: string): void {
-    this.asks.delete(uid);
+  /** Drops the request of a removed or stopped pod. */
+  remove(uid: string): void {
+    this.requests.delete(uid);
     this.rivals.delete(uid);
   }
 
   private async ask(pod: Pod): Promise<void> {
     const { uid } = pod.metadata;
-    const ask: Ask = { result: undefined };
-    this.asks.set(uid, ask);
+    const ask: PluginRequest = { result: undefined };
+    this.requests.set(uid, ask);
     this.rivals.delete(uid);
-    const turns = this.deps.isAligning() ? this.alignedTurns : (this.podTurns.get(uid) ?? new SerialQueue());
-    if (turns !== this.alignedTurns) this.podTurns.set(uid, turns);
+    const turns = this.deps.isAligning() ? this.alignedQueue : (this.podQueues.get(uid) ?? new SerialQueue());
+    if (turns !== this.alignedQueue) this.podQueues.set(uid, turns);
     await turns.run(() => this.allocate(pod, ask));
-    if (turns.isIdle) this.podTurns.delete(uid);
+    if (turns.isIdle) this.podQueues.delete(uid);
   }
 
-  private async allocate(pod: Pod, ask: Ask): Promise<void> {
+  private async allocate(pod: Pod, ask: PluginRequest): Promise<void> {
     const { uid } = pod.metadata;
-    const isForgotten = (): boolean => this.asks.get(uid) !== ask;
-    // It may have been removed while it waited for its turn.
+    const isForgotten = (): boolean => this.requests.get(uid) !== ask;
+    // The pod may have been removed while it was queued.
     if (isForgotten()) return;
-    this.asking.add(uid);
+    this.inFlight.add(uid);
     const { result, refusedMeanwhile } = await this.deps.allocate(pod);
-    this.asking.delete(uid);
+    this.inFlight.delete(uid);
     if (isForgotten()) {
-      this.reportFreed([...refusedMeanwhile, ...this.takeRefusedFor(uid)]);
+      this.reportFreed([...refusedMeanwhile, ...this.removeRefusedFor(uid)]);
       return;
     }
     ask.result = result;
     if (!result.admit) {
       this.reportFreed(refusedMeanwhile);
-      this.giveWay(pod);
+      this.yieldToRivals(pod);
     }
-    this.deps.onDone();
+    this.deps.onAllocated();
   }
 
-  /** Also true for a pod that waits for its turn. */
-  private isBeingAsked(uid: string): boolean {
-    const ask = this.asks.get(uid);
-    return this.asking.has(uid) || (ask !== undefined && ask.result === undefined);
+  /** Also true for a queued pod. */
+  private isAllocating(uid: string): boolean {
+    const ask = this.requests.get(uid);
+    return this.inFlight.has(uid) || (ask !== undefined && ask.result === undefined);
   }
 
-  private giveWay(pod: Pod): void {
+  private yieldToRivals(pod: Pod): void {
     const { uid } = pod.metadata;
     const { holdersFor, release } = this.deps;
-    const rivals = new Set(holdersFor(pod).filter((other) => this.isBeingAsked(other)));
-    const freed = this.takeRefusedFor(uid);
+    const rivals = new Set(holdersFor(pod).filter((other) => this.isAllocating(other)));
+    const freed = this.removeRefusedFor(uid);
     this.rivals.set(uid, rivals);
     if (freed.length > 0) release(uid);
     this.reportFreed(freed);
@@ -130,10 +130,10 @@ export class DeviceAdmission {
     if (podUIDs.length > 0) this.deps.onFreed(podUIDs);
   }
 
-  /** Pods that were refused while this one was being asked for. They may be asked for again. */
-  private takeRefusedFor(uid: string): string[] {
+  /** Removes and returns the pods that were rejected while this pod's request was pending. They may be retried. */
+  private removeRefusedFor(uid: string): string[] {
     const refused = [...this.rivals].filter(([, others]) => others.has(uid)).map(([other]) => other);
-    for (const other of refused) this.forget(other);
+    for (const other of refused) this.remove(other);
     return refused;
   }
 }

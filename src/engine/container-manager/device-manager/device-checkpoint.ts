@@ -63,7 +63,7 @@ const file = {
   ],
 } as const satisfies GoType;
 
-/** The file's text, with its checksum. */
+/** Returns the content of the file with its checksum. */
 export function formatDeviceCheckpoint({ entries, registered }: DeviceCheckpoint): string {
   const data = {
     PodDeviceEntries:
@@ -81,7 +81,7 @@ export function formatDeviceCheckpoint({ entries, registered }: DeviceCheckpoint
   return encodeGo({ Data: data, Checksum: checksumOf(data, content) }, file);
 }
 
-/** Throws an `Error` with the kubelet's message for a damaged file. */
+/** Throws an `Error` with the kubelet's message if the file is damaged. */
 export function parseDeviceCheckpoint(text: string): DeviceCheckpoint {
   const read = decodeGo(text, file, { Data: {}, Checksum: 0n });
   const data = structOf(read['Data']);

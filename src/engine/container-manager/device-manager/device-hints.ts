@@ -7,20 +7,20 @@ interface Request {
   count: number;
   /** All devices of the resource. */
   devices: Devices;
-  /** Ids of those that can be allocated. */
+  /** Ids of the devices that can be allocated. */
   available: Iterable<string>;
-  /** Ids of the pod's init containers' devices. Each of them must be within a hint. */
+  /** Ids of the devices of the pod's init containers. A hint must include all of them. */
   reusable: Iterable<string>;
 }
 
-/** True if the plugin gives nodes of its devices, so that hints make sense. */
+/** True if the plugin reports NUMA nodes for its devices, so that hints make sense. */
 export function hasTopology(devices: Devices): boolean {
   return [...devices.values()].some(({ nodes }) => nodes.length > 0);
 }
 
 /**
- * Every set of NUMA nodes that has the devices of a request. Those of the fewest nodes that could ever hold it are
- * preferred. kubelet: devicemanager/topology_hints.go generateDeviceTopologyHints
+ * Returns every set of NUMA nodes with enough devices for a request. Prefers the sets with the fewest nodes that could
+ * hold it if all devices were free. kubelet: devicemanager/topology_hints.go generateDeviceTopologyHints
  */
 export function computeDeviceHints(
   numaNodes: readonly number[],

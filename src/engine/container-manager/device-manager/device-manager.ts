@@ -21,11 +21,11 @@ import { PodDevices } from './pod-devices.ts';
 
 interface Deps {
   resources: DeviceResources;
-  /** Of the plugins' answers, for the checkpoint. */
+  /** Encodes the plugins' responses for the checkpoint. */
   codec: MessageCodec<ContainerAllocateResponse>;
-  /** UIDs of pods that may have devices. Undefined while the declared pods are not known. */
+  /** UIDs of pods that may have devices. Undefined until the declared pods are known. */
   activePods: () => ReadonlySet<string> | undefined;
-  /** NUMA nodes that the topology manager chose for a container. Undefined: any. */
+  /** NUMA nodes that the topology manager chose for a container. Undefined means any. */
   affinityOf: (podUID: string, containerName: string) => BitMask | undefined;
   numaNodes: () => readonly number[];
   meter?: Pick<Meter, 'observe'> | undefined;
@@ -33,26 +33,29 @@ interface Deps {
   logger: Logger;
 }
 
-/** Milliseconds. The kubelet limits only PreStartContainer. kubelet: devicemanager/endpoint.go preStartContainer */
+/**
+ * Timeouts in milliseconds. The kubelet limits only PreStartContainer. kubelet: devicemanager/endpoint.go
+ * preStartContainer
+ */
 const timeouts = { preferredAllocation: 30_000, allocate: 120_000, preStartContainer: 30_000 };
-/** Limit on a plugin's answer for one container, because it bounds the checkpoint. */
+/** Size limit of a plugin's response for one container, which bounds the checkpoint. */
 const maxResponseBytes = 256 * 1024;
 
 /**
- * Gives devices of plugins to containers. kubelet: devicemanager/manager.go
+ * Allocates plugin devices to containers. kubelet: devicemanager/manager.go
  *
- * INVARIANT: two containers have one device only if both are of one pod, and one of them is an init container that has
- * ended.
+ * INVARIANT: two containers have the same device only if they belong to one pod and one of them is an init container
+ * that has exited.
  */
 export class DeviceManager implements HintProvider {
   private readonly pods = new PodDevices();
-  /** Pods for which a plugin is being asked, by device as `resource id`. */
+  /** Devices reserved while their plugin is called: UID of the pod by `resource id`. */
   private readonly reserved = new Map<string, string>();
   private file: StateFile | undefined;
 
   constructor(private readonly deps: Deps) {}
 
-  /** Reads the checkpoint. Called once, before all other methods. Throws an `Error` if it is damaged. */
+  /** Reads the checkpoint. Call it once, before all other methods. Throws an `Error` if it is damaged. */
   start(file: StateFile): void {
     const { entries, registered } = parseDeviceCheckpoint(file.content ?? emptyCheckpoint);
     this.file = file;
@@ -60,13 +63,13 @@ export class DeviceManager implements HintProvider {
     for (const resource of registered.keys()) this.deps.resources.restore(resource);
   }
 
-  /** Called when the devices of a resource changed. */
-  noteChange(): void {
+  /** Call it when the devices of a resource changed. */
+  saveDevices(): void {
     this.write();
   }
 
-  /** True if a container of the pod asks for a resource of a plugin. */
-  concerns(pod: Pod): boolean {
+  /** True if a container of the pod requests a resource of a plugin. */
+  requestsDevices(pod: Pod): boolean {
     return initAndRegularContainers(pod.spec).some((container) => this.requests(container).length > 0);
   }
 
@@ -77,7 +80,7 @@ export class DeviceManager implements HintProvider {
       .map(({ podUID }) => podUID);
   }
 
-  /** UIDs of pods that have devices of a resource for which this pod asks, or for which a plugin is being asked. */
+  /** UIDs of pods that have, or are being allocated, devices of a resource that this pod requests. */
   holdersFor(pod: Pod): string[] {
     const asked = new Set(
       initAndRegularContainers(pod.spec).flatMap((one) => this.requests(one).map(([resource]) => resource)),
@@ -89,7 +92,7 @@ export class DeviceManager implements HintProvider {
     ];
   }
 
-  /** Frees the devices of a pod that was refused. */
+  /** Frees the devices of a rejected pod. */
   release(podUID: string): void {
     if (!this.pods.podUIDs.includes(podUID)) return;
     this.pods.remove(podUID);
@@ -119,14 +122,14 @@ export class DeviceManager implements HintProvider {
     );
   }
 
-  /** Devices need their plugin, see `allocateByPlugin`. */
+  /** Does nothing, because devices are allocated by `allocateByPlugin`. */
   allocate(): void {
-    // Nothing that a call without waiting could do.
+    // Plugins answer asynchronously.
   }
 
   /**
-   * Allocates the devices of a container that it does not have yet. Rejects with the kubelet's error. kubelet:
-   * devicemanager/manager.go Allocate
+   * Allocates the missing devices of a container. Rejects with the kubelet's error. kubelet: devicemanager/manager.go
+   * Allocate
    */
   async allocateByPlugin(pod: Pod, container: Container): Promise<void> {
     this.prune();
@@ -136,8 +139,9 @@ export class DeviceManager implements HintProvider {
   }
 
   /**
-   * What plugins add to a new container. Has them prepare its devices. Returns undefined if it has none. Rejects with
-   * the kubelet's error. kubelet: devicemanager/manager.go GetDeviceRunContainerOptions
+   * Resolves with the plugins' additions to a new container, after the plugins prepared its devices. Resolves with
+   * undefined if it has no devices. Rejects with the kubelet's error. kubelet: devicemanager/manager.go
+   * GetDeviceRunContainerOptions
    */
   async containerDevices(pod: Pod, container: Container): Promise<ContainerDevices | undefined> {
     const { uid } = pod.metadata;
@@ -145,7 +149,7 @@ export class DeviceManager implements HintProvider {
     if (requests.length === 0) return undefined;
     const missing: string[] = [];
     for (const [resource] of requests) {
-      this.mustHavePlugin(resource);
+      this.requirePlugin(resource);
       const ids = this.pods.ids(uid, container.name, resource);
       if (ids === undefined) missing.push(resource);
       else await this.preStart(resource, ids);
@@ -154,7 +158,7 @@ export class DeviceManager implements HintProvider {
     return mergeResponses(this.pods.of(uid, container.name).map(([, { response }]) => response));
   }
 
-  /** Devices of a container, one for each device and NUMA node. */
+  /** Devices of a container, with one entry per device and NUMA node. */
   allocated(podUID: string, containerName: string): { resource: string; id: string; node: number | undefined }[] {
     return this.pods
       .of(podUID, containerName)
@@ -165,21 +169,21 @@ export class DeviceManager implements HintProvider {
       );
   }
 
-  /** `Unknown`: the plugin ended, or its list lacks the device. */
+  /** Returns `Unknown` if the plugin is disconnected or does not list the device. */
   healthOf(resource: string, id: string): 'Healthy' | 'Unhealthy' | 'Unknown' {
     const device = this.deps.resources.devices(resource)?.get(id);
     if (device === undefined) return 'Unknown';
     return device.isHealthy ? 'Healthy' : 'Unhealthy';
   }
 
-  /** Frees the devices of all pods but the active ones. kubelet: devicemanager/manager.go UpdateAllocatedDevices */
+  /** Frees the devices of all inactive pods. kubelet: devicemanager/manager.go UpdateAllocatedDevices */
   prune(): void {
     const active = this.deps.activePods();
     if (active === undefined) return;
     for (const uid of this.pods.podUIDs) if (!active.has(uid)) this.pods.remove(uid);
   }
 
-  /** A pod that was admitted before the plugin came gets its devices when a container starts. */
+  /** A pod that was admitted before its plugin registered gets its devices when a container starts. */
   private async allocateLate(pod: Pod, container: Container, missing: readonly string[]): Promise<void> {
     await this.allocateByPlugin(pod, container);
     for (const resource of missing) {
@@ -195,7 +199,7 @@ export class DeviceManager implements HintProvider {
       const change = `changed request for resource "${resource}" from ${has.size} to ${count}`;
       throw new Error(`pod "${uid}" container "${container.name}" ${change}`);
     }
-    this.mustBeHealthy(resource, has);
+    this.requireHealthy(resource, has);
     if (has !== undefined || count === 0) return;
     const choice = (): Choice => ({
       resource,
@@ -206,12 +210,12 @@ export class DeviceManager implements HintProvider {
       affinity: this.deps.affinityOf(uid, container.name),
     });
     const preferred = await this.preferred(resource, choice());
-    // Again, because other containers may have got devices meanwhile.
+    // Build the choice again, because other containers may have got devices since.
     const ids = chooseDevices(choice(), preferred);
     const keys = ids.map((id) => keyOf(resource, id));
     for (const key of keys) this.reserved.set(key, uid);
     try {
-      const response = await this.askToAllocate(resource, ids);
+      const response = await this.callAllocate(resource, ids);
       const idsByNode = byNode(ids, this.deps.resources.devices(resource));
       this.pods.add({ podUID: uid, containerName: container.name, resource, idsByNode, response });
     } finally {
@@ -220,7 +224,7 @@ export class DeviceManager implements HintProvider {
     this.write();
   }
 
-  private mustBeHealthy(resource: string, has: ReadonlySet<string> = new Set()): void {
+  private requireHealthy(resource: string, has: ReadonlySet<string> = new Set()): void {
     const devices = this.deps.resources.devices(resource);
     if (devices === undefined) throw new Error(`cannot allocate unregistered device ${resource}`);
     const healthy = new Set(healthyIds(devices));
@@ -238,13 +242,13 @@ export class DeviceManager implements HintProvider {
     const request = {
       containerRequests: [{ availableDeviceIDs: available, mustIncludeDeviceIDs: mustInclude, allocationSize: count }],
     };
-    const answer = await calling('GetPreferredAllocation', () =>
+    const answer = await withRPCError('GetPreferredAllocation', () =>
       service.getPreferredAllocation(request, { deadlineMs: timeouts.preferredAllocation }),
     );
     return answer.containerResponses[0]?.deviceIDs ?? [];
   }
 
-  private async askToAllocate(resource: string, ids: string[]): Promise<ContainerAllocateResponse> {
+  private async callAllocate(resource: string, ids: string[]): Promise<ContainerAllocateResponse> {
     const { service } = this.endpoint(resource);
     const { clock, meter } = this.deps;
     const startedAtMonotonic = clock.monotonic();
@@ -267,8 +271,10 @@ export class DeviceManager implements HintProvider {
     return response;
   }
 
-  /** A plugin that ended lately will do. kubelet: devicemanager/manager.go callPreStartContainerIfNeeded */
-  private mustHavePlugin(resource: string): void {
+  /**
+   * A plugin that disconnected recently also counts. kubelet: devicemanager/manager.go callPreStartContainerIfNeeded
+   */
+  private requirePlugin(resource: string): void {
     const { resources } = this.deps;
     if (resources.devices(resource) === undefined && resources.endpoint(resource) === undefined)
       throw new Error(`endpoint not found in cache for a registered resource: ${resource}`);
@@ -278,7 +284,7 @@ export class DeviceManager implements HintProvider {
   private async preStart(resource: string, ids: ReadonlySet<string>): Promise<void> {
     const { resources } = this.deps;
     if (resources.options(resource)?.preStartRequired !== true) return;
-    await calling('PreStartContainer', async () => {
+    await withRPCError('PreStartContainer', async () => {
       const endpoint = resources.endpoint(resource);
       if (endpoint === undefined) throw new Error(`endpoint ${resource} has been stopped`);
       const request = { devicesIds: [...ids] };
@@ -292,14 +298,14 @@ export class DeviceManager implements HintProvider {
     return endpoint;
   }
 
-  /** Resources of plugins in the limits of a container, and how many it asks for: also none. */
+  /** Plugin resources in the limits of a container with their requested counts, which may be 0. */
   private requests({ resources = {} }: Container): [string, number][] {
     return Object.entries(resources.limits ?? {})
       .map(([resource, limit]): [string, number] => [resource, Number(quantityValue(toQuantity(limit)))])
-      .filter(([resource]) => this.isOfPlugin(resource));
+      .filter(([resource]) => this.isPluginResource(resource));
   }
 
-  private isOfPlugin(resource: string): boolean {
+  private isPluginResource(resource: string): boolean {
     return this.deps.resources.devices(resource) !== undefined || this.pods.hasResource(resource);
   }
 
@@ -349,7 +355,9 @@ export class DeviceManager implements HintProvider {
     return new Set([...this.pods.idsInUse(resource), ...reserved]);
   }
 
-  /** Devices of the pod's init containers that no container keeps. kubelet: devicemanager/manager.go Allocate */
+  /**
+   * Devices of the pod's exited init containers that no other container has. kubelet: devicemanager/manager.go Allocate
+   */
   private reusable(pod: Pod, container: Container, resource: string): Set<string> {
     const { uid } = pod.metadata;
     const isTemporary = (other: Container): boolean =>
@@ -387,7 +395,7 @@ function byNode(ids: readonly string[], devices: Devices | undefined): Map<numbe
   return found;
 }
 
-async function calling<T>(method: string, call: () => Promise<T>): Promise<T> {
+async function withRPCError<T>(method: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {

@@ -7,8 +7,8 @@ import type { RegisterRequest } from '../../../plugins/types.ts';
 const deviceAPIVersion = 'v1beta1';
 
 /**
- * The socket of a plugin that registers. Throws an `Error` with the kubelet's answer if it is not taken. kubelet:
- * devicemanager/plugin/v1beta1/server.go Register
+ * Returns the socket path of a registering plugin. Throws an `Error` with the kubelet's answer if the registration is
+ * invalid. kubelet: devicemanager/plugin/v1beta1/server.go Register
  */
 export function registeredSocket(folder: string, { version, endpoint, resourceName }: RegisterRequest): string {
   if (version !== deviceAPIVersion) {
@@ -20,13 +20,13 @@ export function registeredSocket(folder: string, { version, endpoint, resourceNa
 }
 
 interface PresentedPlugin {
-  /** Its resource. */
+  /** Name of its resource. */
   name: string;
   supportedVersions: readonly string[];
 }
 
 /**
- * Throws an `Error` with the kubelet's text for a plugin of plugins_registry that is not taken. kubelet:
+ * Throws an `Error` with the kubelet's text if a plugin of plugins_registry is invalid. kubelet:
  * devicemanager/plugin/v1beta1/handler.go ValidatePlugin
  */
 export function validateDevicePlugin({ name, supportedVersions }: PresentedPlugin): void {

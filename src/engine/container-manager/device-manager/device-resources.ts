@@ -6,21 +6,21 @@ import type { Connected, DevicePlugin, DevicePluginOptions, ListAndWatchResponse
 import { rpcText } from '../../../cri/rpc-text.ts';
 import { type Device, type Devices, healthyIds } from './device.ts';
 
-/** Bounds the memory and the checkpoint that one resource takes. */
+/** Bounds the memory and the checkpoint size of one resource. */
 const deviceListLimits = { devices: 4096, idLength: 253, nodes: 64 };
 
-/** A plugin that is connected. */
+/** A connected plugin. */
 export interface DeviceEndpoint extends Connected<DevicePlugin> {
   socketPath: string;
   options: DevicePluginOptions;
 }
 
-/** A resource whose plugin was connected once. */
+/** A resource whose plugin is or was connected. */
 interface Resource {
   devices: Devices;
-  /** Undefined if the plugin ended. */
+  /** Undefined if the plugin is disconnected. */
   endpoint: DeviceEndpoint | undefined;
-  /** Those of the last plugin. Undefined if this agent has seen none. */
+  /** Options of the last plugin. Undefined if no plugin has connected to this agent. */
   options: DevicePluginOptions | undefined;
   /** Undefined while the plugin is connected. */
   cancelRemoval: (() => void) | undefined;
@@ -29,26 +29,28 @@ interface Resource {
 interface Deps {
   /** Connects to a device plugin. Rejects with a `TimeoutError` after 10 s. */
   connect: (socketPath: string) => Promise<Connected<DevicePlugin>>;
-  /** The devices of a resource are other ones, or a resource is gone. */
+  /** Called when the devices of a resource changed or a resource was removed. */
   onChange: (resource: string, before: Devices) => void;
   clock: Clock;
   faults: Pick<Faults, 'watch'>;
   logger: Logger;
 }
 
-/** How long a resource is kept without its plugin. kubelet: devicemanager/types.go endpointStopGracePeriod */
+/**
+ * How long a resource is kept after its plugin disconnected. kubelet: devicemanager/types.go endpointStopGracePeriod
+ */
 const stopGracePeriodMs = 5 * 60_000;
-/** kubelet waits for ever; a plugin that does not give its options within this time is not registered. */
+/** A plugin that does not send its options within this time is not registered. The kubelet waits forever. */
 const optionsTimeoutMs = 10_000;
-/** A plugin that sends lists without a pause is read at this interval. */
+/** Minimum interval between two lists of a plugin, in case it sends them without a pause. */
 const listPeriodMs = 100;
 const maxResources = 128;
 
 /**
- * The resources of device plugins, and the connections to them. kubelet: devicemanager/plugin/v1beta1/,
+ * The resources of device plugins and the connections to the plugins. kubelet: devicemanager/plugin/v1beta1/,
  * devicemanager/manager.go
  *
- * INVARIANT: only the last connection of a resource changes its devices.
+ * INVARIANT: only the newest connection of a resource changes its devices.
  */
 export class DeviceResources {
   private readonly resources = new Map<string, Resource>();
@@ -61,22 +63,25 @@ export class DeviceResources {
     return [...this.resources.keys()];
   }
 
-  /** Returns undefined for a resource of no plugin. */
+  /** Returns undefined if no plugin provides the resource. */
   devices(resource: string): Devices | undefined {
     return this.resources.get(resource)?.devices;
   }
 
-  /** Returns undefined if the plugin ended. */
+  /** Returns undefined if the plugin is disconnected. */
   endpoint(resource: string): DeviceEndpoint | undefined {
     return this.starting.get(resource) ?? this.resources.get(resource)?.endpoint;
   }
 
-  /** Also those of a plugin that ended. Returns undefined if this agent has seen no plugin of the resource. */
+  /**
+   * Options of the plugin, even if it is disconnected. Returns undefined if no plugin of the resource has connected to
+   * this agent.
+   */
   options(resource: string): DevicePluginOptions | undefined {
     return (this.starting.get(resource) ?? this.resources.get(resource))?.options;
   }
 
-  /** Keeps a resource of an earlier agent until its plugin is back, without devices. */
+  /** Restores a resource from the checkpoint, without devices, until its plugin reconnects. */
   restore(resource: string): void {
     this.resources.set(resource, {
       devices: new Map(),
@@ -86,10 +91,10 @@ export class DeviceResources {
     });
   }
 
-  /** Connects to the plugin of a resource, in place of an earlier one. Rejects with the kubelet's error. */
+  /** Connects to the plugin of a resource and replaces an earlier connection. Rejects with the kubelet's error. */
   async connect(resource: string, socketPath: string): Promise<void> {
     if (!this.resources.has(resource) && this.resources.size + this.starting.size >= maxResources)
-      throw new Error(`the node has ${maxResources} resources of device plugins, and takes no more`);
+      throw new Error(`the node already has the maximum of ${maxResources} device plugin resources`);
     const { connect, faults, logger } = this.deps;
     const connection = await connect(socketPath).catch((error: unknown) => {
       throw new Error(`failed to dial device plugin: ${errorMessage(error)}`, { cause: error });
@@ -100,26 +105,26 @@ export class DeviceResources {
         connection.close();
         throw new Error(`failed to get device plugin options: ${rpcText(error)}`, { cause: error });
       });
-    // The end of a connection does not end its calls.
-    const left = new AbortController();
+    // Closing a connection does not cancel its calls.
+    const closed = new AbortController();
     const close = (): void => {
-      left.abort();
+      closed.abort();
       connection.close();
     };
     const endpoint = { ...connection, socketPath, options, close };
     this.endpoint(resource)?.close();
     this.starting.set(resource, endpoint);
     logger.info({ resource, path: socketPath }, 'Connected to a device plugin');
-    faults.watch('device plugins', this.watch(resource, endpoint, left.signal));
+    faults.watch('device plugins', this.watch(resource, endpoint, closed.signal));
   }
 
-  /** Ends the connection to the plugin of a resource, unless that is another plugin by now. */
+  /** Closes the connection to the plugin of a resource, unless another plugin has replaced it. */
   disconnect(resource: string, socketPath: string): void {
     const endpoint = this.endpoint(resource);
-    if (endpoint?.socketPath === socketPath) this.lose(resource, endpoint);
+    if (endpoint?.socketPath === socketPath) this.disconnected(resource, endpoint);
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): void {
     for (const resource of [...this.names, ...this.starting.keys()]) this.endpoint(resource)?.close();
     for (const { cancelRemoval } of this.resources.values()) cancelRemoval?.();
@@ -127,7 +132,7 @@ export class DeviceResources {
 
   private async watch(resource: string, endpoint: DeviceEndpoint, left: AbortSignal): Promise<void> {
     const { clock, logger } = this.deps;
-    let reason = 'it has ended its list';
+    let reason = 'it closed its device list';
     try {
       for await (const list of endpoint.service.listAndWatch({}, { deadlineMs: Infinity, signal: left })) {
         if (left.aborted) return;
@@ -138,8 +143,8 @@ export class DeviceResources {
       reason = rpcText(error);
     }
     if (left.aborted) return;
-    logger.warn({ resource, reason }, 'A device plugin ended; its devices count as unhealthy');
-    this.lose(resource, endpoint);
+    logger.warn({ resource, reason }, 'A device plugin disconnected; marking its devices unhealthy');
+    this.disconnected(resource, endpoint);
   }
 
   private update(resource: string, endpoint: DeviceEndpoint, devices: Devices): void {
@@ -147,15 +152,19 @@ export class DeviceResources {
     known?.cancelRemoval?.();
     this.starting.delete(resource);
     this.resources.set(resource, { devices, endpoint, options: endpoint.options, cancelRemoval: undefined });
-    this.deps.logger.debug({ resource, healthy: healthyIds(devices).length, all: devices.size }, 'Devices of a plugin');
+    this.deps.logger.debug(
+      { resource, healthy: healthyIds(devices).length, all: devices.size },
+      'Device plugin updated its devices',
+    );
     this.deps.onChange(resource, known?.devices ?? new Map());
   }
 
   /**
-   * Also keeps the resource of a plugin that never sent a list: without it, pods would run without their devices.
-   * kubelet: devicemanager/manager.go PluginDisconnected, markResourceUnhealthy
+   * Marks the devices of a disconnected plugin unhealthy. Keeps the resource even if the plugin never sent a list,
+   * because otherwise pods would run without their devices. kubelet: devicemanager/manager.go PluginDisconnected,
+   * markResourceUnhealthy
    */
-  private lose(resource: string, endpoint: DeviceEndpoint): void {
+  private disconnected(resource: string, endpoint: DeviceEndpoint): void {
     endpoint.close();
     this.starting.delete(resource);
     const known = this.resources.get(resource);
@@ -175,7 +184,7 @@ export class DeviceResources {
       this.resources.delete(resource);
       this.deps.logger.warn(
         { resource },
-        'The plugin of a resource did not come back; the node no longer has the resource',
+        'The plugin of a resource did not reconnect; removed the resource from the node',
       );
       this.deps.onChange(resource, devices);
     });
@@ -183,8 +192,8 @@ export class DeviceResources {
 }
 
 /**
- * The devices of a list. Of several devices with one id the last counts. Throws an `Error` for a list that no machine
- * has: too many devices or nodes, or texts that are no ids.
+ * Parses a plugin's list. If several devices have one id, the last one wins. Throws an `Error` if there are too many
+ * devices or nodes, or if an id is invalid.
  */
 export function deviceList({ devices }: ListAndWatchResponse): Devices {
   if (devices.length > deviceListLimits.devices)

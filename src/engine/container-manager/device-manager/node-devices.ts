@@ -19,7 +19,7 @@ import { DeviceManager } from './device-manager.ts';
 import { registeredSocket, validateDevicePlugin } from './device-registration.ts';
 import { DeviceResources } from './device-resources.ts';
 
-/** The managers of CPUs and memory nodes, which place devices too. */
+/** The CPU and memory managers, which also align devices. */
 interface Managers {
   admitWithPlugins: (pod: Pod, isAwaited: () => boolean) => Promise<PluginAllocation>;
   isAligning: boolean;
@@ -27,8 +27,8 @@ interface Managers {
   numaNodes: readonly number[];
 }
 
-/** Plugins have answered for a pod, or devices are healthy or unhealthy now. */
-export type DeviceNews = (news: 'answer' | 'change') => void;
+/** Called when plugins have answered for a pod, or when the health of a device changed. */
+export type DeviceEventListener = (news: 'answer' | 'change') => void;
 
 interface Deps {
   /** `<root-dir>/device-plugins` */
@@ -40,10 +40,10 @@ interface Deps {
   sourcesReady: () => boolean;
   /** Undefined if the node has none. */
   managers: () => Managers | undefined;
-  onNews: DeviceNews;
-  /** A refused pod has freed devices, CPUs or memory that these pods may have lacked. */
+  onEvent: DeviceEventListener;
+  /** Called when a rejected pod freed devices, CPUs or memory that these pods may have lacked. */
   onFreed: (podUIDs: readonly string[]) => void;
-  /** The health of devices of these pods changed. Undefined if no status shows it. */
+  /** Called when the health of devices of these pods changed. Undefined if no status shows it. */
   onHealthChanged: ((podUIDs: ReadonlySet<string>) => void) | undefined;
   meter?: Pick<Meter, 'count' | 'observe'> | undefined;
   clock: Clock;
@@ -52,10 +52,12 @@ interface Deps {
 }
 
 const checkpointName = 'kubelet_internal_checkpoint';
-/** Enough for the answers of plugins to thousands of containers. A file that is not read would free their devices. */
+/**
+ * Enough for the plugin responses of thousands of containers. If the file were not read, their devices would be freed.
+ */
 const maxCheckpointBytes = 128 * 1024 * 1024;
 
-/** Devices of plugins, while the agent runs. kubelet: cm/container_manager_linux.go */
+/** Manages the devices of plugins while the agent runs. kubelet: cm/container_manager_linux.go */
 export class NodeDevices {
   /** For the topology manager. */
   readonly hintProvider: HintProvider;
@@ -72,7 +74,7 @@ export class NodeDevices {
       ...deps,
       connect: plugins.connectDevicePlugin,
       onChange: (resource, before) => {
-        this.changed(resource, before);
+        this.handleChange(resource, before);
       },
     });
     this.manager = new DeviceManager({
@@ -94,15 +96,13 @@ export class NodeDevices {
         this.manager.release(uid);
       },
       onFreed: deps.onFreed,
-      onDone: () => {
-        deps.onNews('answer');
+      onAllocated: () => {
+        deps.onEvent('answer');
       },
     });
   }
 
-  /**
-   * Reads the checkpoint. Called before all other methods, again if it rejected with the error of the system.
-   */
+  /** Reads the checkpoint. Call it before all other methods, and again if it rejects with a system error. */
   async start(): Promise<void> {
     const { folder, clock, logger } = this.deps;
     await makeFolder(folder, 0o755);
@@ -115,22 +115,22 @@ export class NodeDevices {
   }
 
   /**
-   * Takes registrations. Rejects with the error of the system, or a `UserError` for a path that is too long. kubelet:
-   * devicemanager/plugin/v1beta1/server.go Start, CleanupPluginDirectory
+   * Accepts registrations of plugins. Rejects with a system error, or with a `UserError` if the socket path is too
+   * long. kubelet: devicemanager/plugin/v1beta1/server.go Start, CleanupPluginDirectory
    */
   async serve(): Promise<void> {
     const { folder, plugins, meter } = this.deps;
     await removeSockets(folder);
     this.server = await plugins.serveDeviceRegistration(join(folder, 'kubelet.sock'), async (request) => {
-      // Also one that is refused, as in the kubelet.
+      // Counts rejected registrations too, as the kubelet does.
       meter?.count('kubelet_device_plugin_registration_total', { resource_name: request.resourceName });
       await this.resources.connect(request.resourceName, registeredSocket(folder, request));
     });
   }
 
   /**
-   * Why plugins cannot register. Returns undefined if they can, and after `close`, because a node that stops needs no
-   * plugins. kubelet: devicemanager/plugin/v1beta1/server.go Check, Stop
+   * Explains why plugins cannot register. Returns undefined if they can, and after `close`, because a stopping node
+   * needs no plugins. kubelet: devicemanager/plugin/v1beta1/server.go Check, Stop
    */
   unhealthyBecause(): string | undefined {
     if (this.server !== undefined || this.isClosed) return undefined;
@@ -145,7 +145,9 @@ export class NodeDevices {
     await this.file?.close();
   }
 
-  /** Takes plugins by their sockets in plugins_registry. kubelet: devicemanager/plugin/v1beta1/handler.go */
+  /**
+   * Handles plugins that present their sockets in plugins_registry. kubelet: devicemanager/plugin/v1beta1/handler.go
+   */
   get pluginHandler() {
     return {
       validate: validateDevicePlugin,
@@ -157,33 +159,33 @@ export class NodeDevices {
     };
   }
 
-  /** True if a container of the pod asks for devices of a plugin. */
-  concerns(pod: Pod): boolean {
-    return this.manager.concerns(pod);
+  /** True if a container of the pod requests devices of a plugin. */
+  requestsDevices(pod: Pod): boolean {
+    return this.manager.requestsDevices(pod);
   }
 
-  /** Allocates for all containers of a pod. Returns undefined while plugins are asked; news follow. */
+  /** Allocates devices for all containers of a pod. Returns undefined while plugins are called; `onEvent` follows. */
   admit(pod: Pod): AllocationResult | undefined {
     return this.admission.admit(pod);
   }
 
-  /** The pod was removed. */
-  forget(uid: string): void {
-    this.admission.forget(uid);
+  /** Drops the request of a removed pod. */
+  removePod(uid: string): void {
+    this.admission.remove(uid);
   }
 
-  /** What plugins add to a new container. Rejects with the kubelet's error. */
+  /** Resolves with the plugins' additions to a new container. Rejects with the kubelet's error. */
   containerDevices(pod: Pod, container: Container): Promise<ContainerDevices | undefined> {
     return this.manager.containerDevices(pod, container);
   }
 
-  /** One entry for each device and NUMA node. */
+  /** One entry per device and NUMA node. */
   allocated(podUID: string, containerName: string): DeviceOnNode[] {
     return this.manager.allocated(podUID, containerName);
   }
 
   /**
-   * Of all healthy devices: one entry for each device and NUMA node. kubelet: apis/podresources/server_v1.go
+   * All healthy devices, with one entry per device and NUMA node. kubelet: apis/podresources/server_v1.go
    * containerDevicesFromResourceDeviceInstances
    */
   allocatable(): DeviceOnNode[] {
@@ -199,7 +201,7 @@ export class NodeDevices {
     this.manager.prune();
   }
 
-  /** The status with the health of the container's devices. kubelet: devicemanager UpdateAllocatedResourcesStatus */
+  /** Adds the health of the container's devices to its status. kubelet: devicemanager UpdateAllocatedResourcesStatus */
   withHealth(podUID: string, status: ContainerStatus): ContainerStatus {
     const ids = new Map<string, Set<string>>();
     for (const { resource, id } of this.manager.allocated(podUID, status.name))
@@ -233,27 +235,27 @@ export class NodeDevices {
     return new Set([...this.deps.activePods().map(({ metadata }) => metadata.uid), ...this.admission.podUIDs]);
   }
 
-  private changed(resource: string, before: Devices): void {
+  private handleChange(resource: string, before: Devices): void {
     const isLost = this.resources.endpoint(resource) === undefined && this.resources.devices(resource) !== undefined;
-    // As in the kubelet: until a plugin is given up, the file has its devices.
-    if (!isLost) this.manager.noteChange();
+    // As in the kubelet, the file keeps a lost plugin's devices until the resource is removed.
+    if (!isLost) this.manager.saveDevices();
     const after: Devices = this.resources.devices(resource) ?? new Map();
     const ids = [...new Set([...before.keys(), ...after.keys()])];
     const changed = ids.filter((id) => before.get(id)?.isHealthy !== after.get(id)?.isHealthy);
     if (changed.length === 0) return;
-    this.deps.onNews('change');
+    this.deps.onEvent('change');
     this.deps.onHealthChanged?.(new Set(changed.flatMap((id) => this.manager.podsWith(resource, id))));
   }
 }
 
-/** A device on one of its NUMA nodes. Undefined: none is given. */
+/** A device on one of its NUMA nodes. `node` is undefined if the plugin reports none. */
 export interface DeviceOnNode {
   resource: string;
   id: string;
   node: number | undefined;
 }
 
-/** Plugins notice the removal of their sockets, and register again. Folders stay. */
+/** Removes the sockets of plugins, which then register again. Keeps folders. */
 async function removeSockets(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (entry.isDirectory() || entry.name.startsWith(checkpointName)) continue;

@@ -1,8 +1,11 @@
 import type { ContainerAllocateResponse } from '../../../plugins/types.ts';
 
-/** Devices of one resource that a container has. */
+/** Devices of one resource allocated to a container. */
 export interface Allocation {
-  /** Ids by NUMA node. A device with several nodes is under each; one without under `nodeWithoutTopology`. */
+  /**
+   * Ids by NUMA node. A device with several nodes is listed under each, a device without nodes under
+   * `nodeWithoutTopology`.
+   */
   idsByNode: ReadonlyMap<number, readonly string[]>;
   /** The plugin's additions to the container. */
   response: ContainerAllocateResponse;
@@ -14,7 +17,7 @@ export interface PodAllocation extends Allocation {
   resource: string;
 }
 
-/** Which containers have which devices. kubelet: devicemanager/pod_devices.go */
+/** The devices of all containers. kubelet: devicemanager/pod_devices.go */
 export class PodDevices {
   /** By pod, container and resource. */
   private readonly pods = new Map<string, Map<string, Map<string, Allocation>>>();
@@ -31,7 +34,7 @@ export class PodDevices {
     return [...this.pods.keys()];
   }
 
-  /** Allocations of a container by resource, in the order of the names. */
+  /** Allocations of a container, sorted by resource name. */
   of(podUID: string, containerName: string): [string, Allocation][] {
     const resources = this.pods.get(podUID)?.get(containerName) ?? new Map<string, Allocation>();
     return [...resources].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -4,12 +4,12 @@ import { listFolder } from '../../../files/list-folder.ts';
 import { readRegularFile } from '../../../files/regular-file.ts';
 import type { NUMAMemory } from './machine-memory.ts';
 
-/** No file of sysfs that is read here is larger. */
+/** Size limit for the sysfs files read here. */
 const maxFileBytes = 64 * 1024;
 
 /**
- * The memory of this machine by NUMA node. A machine whose kernel knows no NUMA nodes has node 0. Rejects with the
- * error of the file system, or for content that is not sysfs'. cAdvisor: utils/sysinfo/sysinfo.go GetNodesInfo
+ * Reads the memory of this machine by NUMA node. A kernel without NUMA support counts as one node 0. Rejects if a file
+ * cannot be read or has unexpected content. cAdvisor: utils/sysinfo/sysinfo.go GetNodesInfo
  */
 export async function discoverMemory(sysDir = '/sys'): Promise<NUMAMemory[]> {
   const nodes = join(sysDir, 'devices/system/node');
@@ -33,7 +33,7 @@ export async function discoverMemory(sysDir = '/sys'): Promise<NUMAMemory[]> {
   );
 }
 
-/** The number of `Node 0 MemTotal: 16303428 kB`. */
+/** Parses a line such as `Node 0 MemTotal: 16303428 kB`. */
 function totalBytes(meminfo: string, id: number): bigint {
   const [, kibibytes] = /^Node \d+ MemTotal:\s+(\d+) kB$/m.exec(meminfo) ?? [];
   if (kibibytes === undefined) throw new Error(`The kernel does not report the memory of NUMA node ${id}`);

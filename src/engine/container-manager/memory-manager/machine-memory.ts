@@ -2,16 +2,16 @@ import { formatQuantity } from '../../../api/values/quantity.ts';
 import type { SystemReserved } from './reserved-memory.ts';
 import type { MachineMemory, MemoryTable, NodeMemory } from './memory-state.ts';
 
-/** The memory of a NUMA node, as the kernel reports it or a test describes it. */
+/** The memory of a NUMA node, as reported by the kernel or described by a test. */
 export interface NUMAMemory {
   readonly id: number;
-  /** With the huge pages. */
+  /** Total memory including huge pages. */
   readonly bytes: bigint;
   readonly hugePages: readonly { readonly sizeBytes: bigint; readonly pages: bigint }[];
 }
 
 /**
- * The memory without any container. Throws an `Error` if more is reserved than a node has. kubelet:
+ * State of the memory without any containers. Throws an `Error` if more is reserved than a node has. kubelet:
  * memorymanager/policy_static.go getDefaultMachineState
  */
 export function emptyMachine(nodes: readonly NUMAMemory[], reserved: SystemReserved): MachineMemory {
@@ -38,7 +38,7 @@ function emptyNode({ id, bytes, hugePages }: NUMAMemory, reserved: ReadonlyMap<s
   return { numberOfAssignments: 0, memoryMap, cells: [id] };
 }
 
-/** Such as `hugepages-2Mi`. kubelet: v1/helper HugePageResourceName */
+/** For example `hugepages-2Mi`. kubelet: v1/helper HugePageResourceName */
 function hugePageResource(sizeBytes: bigint): string {
   return `hugepages-${formatQuantity({ nanos: sizeBytes * 1_000_000_000n, format: 'BinarySI' })}`;
 }

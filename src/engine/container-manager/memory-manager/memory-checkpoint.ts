@@ -88,7 +88,7 @@ export function formatMemoryCheckpoint(policyName: string, { machine, assignment
 }
 
 /**
- * Reads memory_manager_state. Throws an `Error` if it is damaged, or of another policy. kubelet:
+ * Parses memory_manager_state. Throws an `Error` if it is damaged or written by another policy. kubelet:
  * memorymanager/state/state_checkpoint.go restoreState
  */
 export function parseMemoryCheckpoint(content: string, policyName: string): MemoryState {

@@ -11,15 +11,15 @@ import type { ResourceHints, TopologyHint } from '../topology-manager/topology-h
 import type { MemoryRequests } from './memory-requests.ts';
 import { areGroupsEqual, type MachineMemory, type MemoryBlock, sumOf } from './memory-state.ts';
 
-/** Nodes on which all types of memory fit. */
+/** Nodes that can hold all requested types of memory. */
 export type MemoryHint = TopologyHint & { readonly affinity: BitMask };
 
-/** Bytes of a type on these nodes that the pod's init containers leave to its later containers. */
+/** Returns the bytes of a type on these nodes that later containers can reuse from the pod's init containers. */
 export type Reusable = (nodes: BitMask, type: string) => bigint;
 
 /**
- * The sets of nodes that hold the requests. A node is used either for itself or in one group. Returns none if nothing
- * fits. kubelet: memorymanager/policy_static.go calculateHints
+ * Returns the sets of nodes that can hold the requests, or [] if none can. A node is used either alone or in one group.
+ * kubelet: memorymanager/policy_static.go calculateHints
  */
 export function memoryHints(machine: MachineMemory, requests: MemoryRequests, reusable: Reusable): MemoryHint[] {
   const all = [...machine.keys()].sort((a, b) => a - b);
@@ -43,8 +43,8 @@ export function hintsByType(hints: readonly MemoryHint[], requests: MemoryReques
 }
 
 /**
- * Hints that repeat an allocation, as after a restart of the agent. Returns undefined if the requests are other ones.
- * kubelet: memorymanager/policy_static.go regenerateHints
+ * Returns hints that repeat an existing allocation, for example after the agent restarted. Returns undefined if the
+ * requests have changed. kubelet: memorymanager/policy_static.go regenerateHints
  */
 export function allocatedHints(blocks: readonly MemoryBlock[], requests: MemoryRequests): ResourceHints | undefined {
   if (blocks.length !== requests.size) return undefined;
@@ -68,19 +68,22 @@ export function bestMemoryHint(hints: readonly MemoryHint[]): MemoryHint | undef
   }, undefined);
 }
 
-/** The best hint that extends an affinity. kubelet: memorymanager/policy_static.go extendTopologyManagerHint */
+/** The best hint that includes an affinity. kubelet: memorymanager/policy_static.go extendTopologyManagerHint */
 export function extendedHint(hints: readonly MemoryHint[], affinity: BitMask): MemoryHint | undefined {
   return bestMemoryHint(hints.filter((hint) => includesMask(hint.affinity, affinity)));
 }
 
-/** Reusable memory does not count here. kubelet: memorymanager/policy_static.go isAffinitySatisfyRequest */
+/**
+ * True if the nodes have enough free memory. Does not count reusable memory. kubelet: memorymanager/policy_static.go
+ * isAffinitySatisfyRequest
+ */
 export function isEnough(machine: MachineMemory, affinity: BitMask, requests: MemoryRequests): boolean {
   const nodes = nodesOf(affinity);
   return [...requests].every(([type, bytes]) => sumOf(machine, nodes, type, 'free') >= bytes);
 }
 
 /**
- * True if a node of several is used for itself, or in another group. kubelet: memorymanager/policy_static.go
+ * True if one of several nodes is already used alone or in another group. kubelet: memorymanager/policy_static.go
  * isAffinityViolatingNUMAAllocations
  */
 export function isUsedOtherwise(machine: MachineMemory, nodes: readonly number[]): boolean {
@@ -91,7 +94,7 @@ export function isUsedOtherwise(machine: MachineMemory, nodes: readonly number[]
   });
 }
 
-/** True if it is one node, and used in a group. */
+/** True if `nodes` is a single node that is used in a group. */
 function isInGroup(machine: MachineMemory, [node, ...others]: readonly number[]): boolean {
   if (node === undefined || others.length > 0) return false;
   return (machine.get(node)?.cells.length ?? 1) > 1;

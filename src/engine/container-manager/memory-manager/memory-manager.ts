@@ -35,14 +35,14 @@ interface Deps {
 
 /** kubelet: memorymanager/memory_manager.go */
 export class MemoryManager implements HintProvider {
-  /** Undefined: policy None. */
+  /** Undefined for policy None. */
   private readonly policy: StaticMemoryPolicy | undefined;
   private readonly containers = new ContainerMap();
   private state: MemoryState = { machine: new Map(), assignments: new Map() };
   /** Undefined before the start. */
   private file: StateFile | undefined;
 
-  /** Throws an `Error` for settings that the kubelet refuses. kubelet: memory_manager.go NewManager */
+  /** Throws an `Error` if the kubelet rejects the settings. kubelet: memory_manager.go NewManager */
   constructor(private readonly deps: Deps) {
     const { nodes, affinities } = deps;
     const { policy, nodeReservation, reservedMemory } = deps.settings;
@@ -63,7 +63,7 @@ export class MemoryManager implements HintProvider {
   }
 
   /**
-   * Called once, before all other methods. Throws an `Error` with the kubelet's message if the file cannot be used.
+   * Call it once, before all other methods. Throws an `Error` with the kubelet's message if the file is unusable.
    * kubelet: memory_manager.go Start
    */
   start(file: StateFile): void {
@@ -73,7 +73,10 @@ export class MemoryManager implements HintProvider {
     if (file.content === undefined || this.state !== restored) this.save();
   }
 
-  /** Memory for containers, as a block a NUMA node and type. kubelet: policy_static.go GetAllocatableMemory */
+  /**
+   * Memory available to containers, with one block per NUMA node and type. kubelet: policy_static.go
+   * GetAllocatableMemory
+   */
   allocatable(): MemoryBlock[] {
     return [...this.state.machine].flatMap(([node, { memoryMap }]) =>
       [...memoryMap].flatMap(([type, { allocatable }]) =>
@@ -105,19 +108,21 @@ export class MemoryManager implements HintProvider {
     }
   }
 
-  /** Memory that a container has for itself. kubelet: memory_manager.go GetMemory */
+  /** Exclusive memory of a container. kubelet: memory_manager.go GetMemory */
   blocksOf(podUID: string, containerName: string): readonly MemoryBlock[] {
     return this.state.assignments.get(podUID)?.get(containerName) ?? [];
   }
 
-  /** The nodes of a container's memory, ascending. Empty: any. kubelet: memory_manager.go GetMemoryNUMANodes */
+  /**
+   * The NUMA nodes of a container's memory, ascending. Empty means any. kubelet: memory_manager.go GetMemoryNUMANodes
+   */
   nodesOf(podUID: string, containerName: string): number[] {
     const blocks = this.blocksOf(podUID, containerName);
     return [...new Set(blocks.flatMap(({ numaAffinity }) => numaAffinity))].sort((a, b) => a - b);
   }
 
   /**
-   * Called when a container was created. The init containers before it have ended, and their memory is free. kubelet:
+   * Call it when a container is created. Frees the memory of earlier init containers, which have exited. kubelet:
    * memory_manager.go AddContainer
    */
   addContainer(pod: Pod, container: Container, containerID: string): void {
@@ -135,7 +140,7 @@ export class MemoryManager implements HintProvider {
     if (ref !== undefined) this.remove(ref.podUID, ref.containerName);
   }
 
-  /** Frees the memory of containers that are in no active pod. kubelet: memory_manager.go removeStaleState */
+  /** Frees the memory of containers whose pods are not active. kubelet: memory_manager.go removeStaleState */
   private removeStaleState(): void {
     if (this.policy === undefined || !this.deps.sourcesReady()) return;
     const active = new Map(this.deps.activePods().map((pod) => [pod.metadata.uid, namesOf(pod)]));

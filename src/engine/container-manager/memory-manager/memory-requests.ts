@@ -13,7 +13,10 @@ export function isPinned(pod: Pod): boolean {
 /** Bytes by type of memory. */
 export type MemoryRequests = ReadonlyMap<string, bigint>;
 
-/** Throws an `Error` for a request such as `1.5Gi`. kubelet: memorymanager/policy_static.go getRequestedResources */
+/**
+ * Memory and huge pages that a container requests. Throws an `Error` if a request is not a whole number of bytes.
+ * kubelet: memorymanager/policy_static.go getRequestedResources
+ */
 export function containerMemoryRequests({ resources }: Container): MemoryRequests {
   const requests = new Map<string, bigint>();
   for (const [type, text] of Object.entries(resources?.requests ?? {})) {
@@ -26,7 +29,7 @@ export function containerMemoryRequests({ resources }: Container): MemoryRequest
 }
 
 /**
- * The most that the containers of a pod have at the same time. Throws as `containerMemoryRequests`. kubelet:
+ * The maximum that the containers of a pod need at the same time. Throws like `containerMemoryRequests`. kubelet:
  * memorymanager/policy_static.go getPodRequestedResources
  */
 export function podMemoryRequests({ spec }: Pod): MemoryRequests {

@@ -2,7 +2,7 @@
 export interface MemoryTable {
   total: bigint;
   systemReserved: bigint;
-  /** For containers. */
+  /** Available to containers. */
   allocatable: bigint;
   /** Allocated to containers. */
   reserved: bigint;
@@ -15,7 +15,7 @@ export interface NodeMemory {
   numberOfAssignments: number;
   /** By type: `memory` or `hugepages-2Mi`. */
   memoryMap: Map<string, MemoryTable>;
-  /** The nodes over which blocks of this node extend, or itself. Each node is in one group. */
+  /** The group of nodes that this node's blocks span, or only this node. Each node is in one group. */
   cells: readonly number[];
 }
 
@@ -46,7 +46,7 @@ export function copyOfMachine(machine: MachineMemory): MachineMemory {
   );
 }
 
-/** Counts a block to its nodes, the first ones first. kubelet: memorymanager/policy_static.go updateMachineState */
+/** Reserves a block on its nodes, in order. kubelet: memorymanager/policy_static.go updateMachineState */
 export function reserve(machine: MachineMemory, { numaAffinity, type, size }: MemoryBlock): void {
   let left = size;
   for (const node of numaAffinity) {
@@ -70,7 +70,7 @@ export function release(machine: MachineMemory, { numaAffinity, type, size }: Me
   }
 }
 
-/** Moves at most `size` bytes. Returns how many were there. */
+/** Moves at most `size` bytes. Returns the number of bytes moved. */
 function move(
   table: MemoryTable | undefined,
   size: bigint,
@@ -89,7 +89,7 @@ export function areGroupsEqual(one: readonly number[], other: readonly number[])
   return [...one].sort((a, b) => a - b).join() === [...other].sort((a, b) => a - b).join();
 }
 
-/** Bytes of a type on these nodes together. */
+/** Total bytes of a type on these nodes. */
 export function sumOf(
   machine: MachineMemory,
   nodes: readonly number[],

@@ -15,7 +15,7 @@ export interface MemoryReservation {
   readonly limits: ResourceList;
 }
 
-/** Bytes that are not for containers, by NUMA node and type. */
+/** Bytes that containers cannot use, by NUMA node and type. */
 export type SystemReserved = ReadonlyMap<number, ReadonlyMap<string, bigint>>;
 
 interface Reservations {
@@ -27,7 +27,7 @@ interface Reservations {
 }
 
 /**
- * Reads reservedMemory. Throws an `Error` if it does not add up to the reservation of the node. kubelet:
+ * Parses reservedMemory. Throws an `Error` if its sum differs from the node's reservation. kubelet:
  * memorymanager/memory_manager.go getSystemReservedMemory
  */
 export function systemReservedMemory({ nodes, nodeReservation, reservedMemory }: Reservations): SystemReserved {

@@ -5,9 +5,10 @@ import type { Reusable } from './memory-hints.ts';
 import type { MemoryBlock } from './memory-state.ts';
 
 /**
- * Memory that the init containers of a pod leave to its later containers. It is kept apart from the state: it outlives
- * the init container, until another pod is given memory. Beyond the kubelet, it ends with the pod's last assignment,
- * because a pod may be admitted again here. kubelet: memorymanager/policy_static.go initContainersReusableMemory
+ * Memory that later containers of a pod can reuse from its init containers. It is separate from the state: it stays
+ * after the init container exits, until another pod gets memory. Unlike the kubelet, the agent drops it with the pod's
+ * last assignment, because here a pod may be admitted again. kubelet: memorymanager/policy_static.go
+ * initContainersReusableMemory
  */
 export class ReusableMemory {
   private podUID: string | undefined;
@@ -21,7 +22,7 @@ export class ReusableMemory {
   }
 
   /**
-   * Called when a container was given memory, and when it is allocated again. Other pods lose theirs. kubelet:
+   * Call it when a container gets memory, and when it is allocated again. Discards the memory of other pods. kubelet:
    * policy_static.go updatePodReusableMemory
    */
   update(pod: Pod, container: Container, blocks: readonly MemoryBlock[]): void {
@@ -36,8 +37,8 @@ export class ReusableMemory {
     }
   }
 
-  /** Called when the last assignment of a pod was removed. */
-  forget(podUID: string): void {
+  /** Call it when the last assignment of a pod is removed. */
+  dropPod(podUID: string): void {
     if (this.podUID === podUID) this.bytes = new Map();
   }
 }

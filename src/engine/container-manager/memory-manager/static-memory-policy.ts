@@ -37,13 +37,13 @@ interface Deps {
   affinities: AffinityStore;
 }
 
-/** Gives the containers of Guaranteed pods memory on certain nodes. kubelet: memorymanager/policy_static.go */
+/** Assigns memory on specific NUMA nodes to containers of Guaranteed pods. kubelet: memorymanager/policy_static.go */
 export class StaticMemoryPolicy {
   private readonly affinities: AffinityStore;
   private readonly unused: MachineMemory;
   private readonly reusable = new ReusableMemory();
 
-  /** Throws an `Error` if no memory is reserved, or more than a node has. kubelet: policy_static.go NewPolicyStatic */
+  /** Throws an `Error` if no memory is reserved or more than a node has. kubelet: policy_static.go NewPolicyStatic */
   constructor({ nodes, reserved, affinities }: Deps) {
     if ([...reserved.values()].every((ofNode) => (ofNode.get('memory') ?? 0n) === 0n)) {
       throw new Error('[memorymanager] you should specify the system reserved memory');
@@ -53,8 +53,8 @@ export class StaticMemoryPolicy {
   }
 
   /**
-   * Returns the restored state itself, or a new one if that is empty. Throws an `Error` if the file of an earlier start
-   * does not fit the machine. kubelet: policy_static.go validateState
+   * Returns the restored state, or a new one if the restored state is empty. Throws an `Error` if it does not fit the
+   * machine. kubelet: policy_static.go validateState
    */
   start(restored: MemoryState): MemoryState {
     const { machine, assignments } = restored;
@@ -80,8 +80,8 @@ export class StaticMemoryPolicy {
   }
 
   /**
-   * After a restart the requests of the whole pod are compared with the first container's blocks, as in the kubelet.
-   * kubelet: policy_static.go GetPodTopologyHints
+   * After a restart, compares the requests of the whole pod with the blocks of the first container, as the kubelet
+   * does. kubelet: policy_static.go GetPodTopologyHints
    */
   podHints(state: MemoryState, pod: Pod): ResourceHints | undefined {
     if (!isPinned(pod)) return undefined;
@@ -114,7 +114,7 @@ export class StaticMemoryPolicy {
     }
     this.reusable.update(pod, container, blocks);
     setBlocks(state, pod, container, blocks);
-    for (const block of blocks) takeFromInitContainers(state, pod, container, block);
+    for (const block of blocks) shrinkInitContainerBlocks(state, pod, container, block);
     return true;
   }
 
@@ -126,7 +126,7 @@ export class StaticMemoryPolicy {
     ofPod.delete(containerName);
     if (ofPod.size === 0) {
       assignments.delete(podUID);
-      this.reusable.forget(podUID);
+      this.reusable.dropPod(podUID);
     }
     for (const block of blocks) release(machine, block);
     return true;
@@ -153,7 +153,7 @@ export class StaticMemoryPolicy {
     return hint.affinity;
   }
 
-  /** The machine with these assignments. */
+  /** The expected machine state with these assignments. */
   private expected({ assignments }: MemoryState): MachineMemory {
     const machine = copyOfMachine(this.unused);
     for (const [uid, ofPod] of assignments) {
@@ -185,7 +185,7 @@ function requestsOrNone(read: () => MemoryRequests): MemoryRequests | undefined 
   try {
     return read();
   } catch {
-    // The allocation fails with the error.
+    // The allocation will fail with this error.
     return undefined;
   }
 }
@@ -200,10 +200,10 @@ function setBlocks({ assignments }: MemoryState, pod: Pod, container: Container,
 }
 
 /**
- * Shrinks the blocks of earlier init containers by the memory that they left to this container. kubelet:
- * policy_static.go updateInitContainersMemoryBlocks
+ * Shrinks the blocks of earlier init containers by the memory that this container reuses. kubelet: policy_static.go
+ * updateInitContainersMemoryBlocks
  */
-function takeFromInitContainers(state: MemoryState, pod: Pod, container: Container, taken: MemoryBlock): void {
+function shrinkInitContainerBlocks(state: MemoryState, pod: Pod, container: Container, taken: MemoryBlock): void {
   let left = taken.size;
   for (const init of pod.spec.initContainers ?? []) {
     if (init.name === container.name) return;

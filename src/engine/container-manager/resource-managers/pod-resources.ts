@@ -10,7 +10,7 @@ import type { MemoryBlock } from '../memory-manager/memory-state.ts';
 import type { AllocationResult } from '../topology-manager/allocation-error.ts';
 import type { BitMask } from '../topology-manager/bit-mask.ts';
 import {
-  type ContainerSets,
+  type ContainerCpusets,
   type EngineOfManagers,
   ResourceManagers,
   type ResourceManagerSettings,
@@ -22,31 +22,34 @@ interface Deps {
   memory: readonly NUMAMemory[];
   featureGates: FeatureGates;
   files: { cpu: DiskStateFile; memory: DiskStateFile };
-  /** Milliseconds between two checks that containers have their CPUs. */
+  /** Milliseconds between two reconciliations of the containers' CPUs. */
   reconcilePeriodMs: number;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * CPUs and memory nodes of pods, while the agent runs. kubelet: cm/container_manager_linux.go
+ * Manages the exclusive CPUs and memory nodes of pods while the agent runs. kubelet: cm/container_manager_linux.go
  *
- * INVARIANT: no container is created before its pod has been admitted by the managers.
+ * INVARIANT: the managers admit a pod before any of its containers is created.
  */
 export class PodResources {
   private readonly managers: ResourceManagers;
   private readonly reconciler: CPUReconciler;
-  /** UIDs of pods that were admitted and are active since. */
+  /** UIDs of pods that were admitted and have been active since. */
   private readonly admitted = new Set<string>();
   /**
-   * Pods that are being admitted, which are active though they have no worker. Each with the UIDs of pods that were
-   * refused meanwhile.
+   * Pods whose admission is running, with the UIDs of pods that were rejected during it. They count as active although
+   * they have no worker yet.
    */
   private readonly admitting = new Map<Pod, Set<string>>();
-  /** Pods that were admitted with plugins. Active while the function returns true, though they have no worker yet. */
+  /**
+   * Pods that were admitted with plugins. They count as active while the function returns true, although they have no
+   * worker yet.
+   */
   private readonly awaited = new Map<Pod, () => boolean>();
 
-  /** Throws a `ResourceManagerError` for settings that the kubelet refuses. */
+  /** Throws a `ResourceManagerError` if the kubelet rejects the settings. */
   constructor(
     private readonly deps: Deps,
     private readonly engine: EngineOfManagers,
@@ -55,7 +58,7 @@ export class PodResources {
       ...deps,
       ...engine,
       activePods: () => this.activePods(),
-      updateContainer: (containerID, cpus) => this.move(containerID, cpus),
+      updateContainer: (containerID, cpus) => this.moveContainer(containerID, cpus),
     });
     this.reconciler = new CPUReconciler({
       reconcile: () => this.managers.reconcile(),
@@ -65,7 +68,7 @@ export class PodResources {
     });
   }
 
-  /** Reads the state files. Called before all other methods. Rejects with the error of the file system. */
+  /** Reads the state files. Call it before all other methods. Rejects with the error of the file system. */
   async start(): Promise<void> {
     const { files, logger } = this.deps;
     await startWithStateFile(this.managers.cpu, files.cpu, logger);
@@ -74,22 +77,22 @@ export class PodResources {
 
   /** Moves containers to their CPUs until the signal is aborted. kubelet: cpumanager/cpu_manager.go Start */
   async run(signal: AbortSignal): Promise<void> {
-    // Without CPUs of its own no container has to leave others alone.
+    // With policy none no container has exclusive CPUs, so there is nothing to reconcile.
     if (this.deps.settings.cpu.policy !== 'none') await this.reconciler.run(signal);
   }
 
-  /** A pod came or went, or a container started. */
-  soon(): void {
-    this.reconciler.soon();
+  /** Schedules a reconciliation after a pod was added or removed, or a container started. */
+  scheduleReconcile(): void {
+    this.reconciler.scheduleSoon();
   }
 
-  /** Resolves when the state files are written. */
+  /** Resolves once the state files are written. */
   async close(): Promise<void> {
     const { files } = this.deps;
     await Promise.all([files.cpu.close(), files.memory.close()]);
   }
 
-  /** Allocates for all containers of a pod that does not run. */
+  /** Allocates for all containers of a pod that is not running. */
   admit(pod: Pod): AllocationResult {
     const { uid } = pod.metadata;
     this.admitting.set(pod, new Set());
@@ -104,8 +107,8 @@ export class PodResources {
   }
 
   /**
-   * Like `admit`, with the devices of plugins. The pod keeps its resources while `isAwaited` returns true. Resolves
-   * with the UIDs of pods that were refused meanwhile, too. Never rejects.
+   * Like `admit`, including the devices of plugins. The pod keeps its resources while `isAwaited` returns true. Also
+   * resolves with the UIDs of pods that were rejected during the call. Never rejects.
    */
   async admitWithPlugins(
     pod: Pod,
@@ -122,7 +125,7 @@ export class PodResources {
     return { result, refusedMeanwhile: [...refusedMeanwhile] };
   }
 
-  /** True if a container's CPUs, memory and devices are to be on the same NUMA nodes. */
+  /** True if a policy aligns a container's CPUs, memory and devices on the same NUMA nodes. */
   get isAligning(): boolean {
     return this.managers.topology.policyName !== 'none';
   }
@@ -132,7 +135,7 @@ export class PodResources {
     return this.deps.machine.nodes.map(({ id }) => id);
   }
 
-  /** NUMA nodes that were chosen for a container. Undefined: any. */
+  /** NUMA nodes chosen for a container. Undefined means any. */
   affinityOf(podUID: string, containerName: string): BitMask | undefined {
     return this.managers.topology.affinityOf(podUID, containerName).affinity;
   }
@@ -143,14 +146,14 @@ export class PodResources {
     return { cpus: [...cpu.exclusiveCPUs(podUID, containerName)], memory: memory.blocksOf(podUID, containerName) };
   }
 
-  /** Resources that containers could have exclusively. */
+  /** Resources that containers can have exclusively. */
   allocatable(): { cpus: number[]; memory: readonly MemoryBlock[] } {
     return { cpus: [...this.managers.cpu.allocatableCPUs], memory: this.managers.memory.allocatable() };
   }
 
   /**
-   * Allocates for a pod that runs, as after a restart of the agent. If it is refused, it keeps running on the shared
-   * CPUs. The kubelet would end it.
+   * Allocates for a running pod, for example after the agent restarted. If the managers reject the pod, it keeps
+   * running on the shared CPUs; the kubelet would stop it.
    */
   readmit(pod: Pod): AllocationResult {
     const result = this.admit(pod);
@@ -158,31 +161,34 @@ export class PodResources {
     return result;
   }
 
-  /** The sets of a new container. Throws an `Error` if its pod is restarted and its resources are in use by now. */
-  setsOf(pod: Pod, container: Container): ContainerSets {
+  /**
+   * The CPUs and memory nodes of a new container. Throws an `Error` if its pod restarts and other pods now use its
+   * resources.
+   */
+  cpusetsOf(pod: Pod, container: Container): ContainerCpusets {
     if (!this.admitted.has(pod.metadata.uid)) {
       const result = this.admit(pod);
       if (!result.admit) throw new Error(`${result.reason}: ${result.message}`);
     }
-    return this.managers.setsOf(pod, container);
+    return this.managers.cpusetsOf(pod, container);
   }
 
-  /** Called when a container was created, with the sets that it has. */
-  preStart(pod: Pod, container: Container, containerID: string, sets: ContainerSets): void {
+  /** Call it when a container is created, with its CPUs and memory nodes. */
+  preStart(pod: Pod, container: Container, containerID: string, sets: ContainerCpusets): void {
     this.managers.preStart(pod, container, containerID, sets);
   }
 
-  /** Called when a container has ended. */
+  /** Call it when a container has exited. */
   postStop(containerID: string): void {
     this.managers.postStop(containerID);
   }
 
-  private async move(containerID: string, cpus: string): Promise<void> {
+  private async moveContainer(containerID: string, cpus: string): Promise<void> {
     await this.engine.updateContainer(containerID, cpus);
     this.deps.logger.debug({ containerID, cpus }, 'Moved a container to its CPUs');
   }
 
-  /** The managers free the resources of all other pods. */
+  /** Active pods. Active pods. Active pods. The managers free the resources of all other pods. */
   private activePods(): Pod[] {
     for (const [pod, isAwaited] of this.awaited) if (!isAwaited()) this.awaited.delete(pod);
     const admitting = [...this.awaited.keys(), ...this.admitting.keys()];

@@ -23,17 +23,17 @@ export interface ResourceManagerSettings {
   memory: MemorySettings;
 }
 
-/** The parts of the engine that the managers use. */
+/** The engine functions that the managers use. */
 export interface EngineOfManagers {
   /** Pods whose containers may run. */
   activePods: () => readonly Pod[];
   /** True once every source has reported its pods, so that `activePods` is complete. */
   sourcesReady: () => boolean;
   podStatus: (podUID: string) => PodStatus | undefined;
-  /** Has the runtime move a container to these CPUs, given as a list such as `0-3,8`. */
+  /** Makes the runtime move a container to these CPUs, a list such as `0-3,8`. */
   updateContainer: (containerID: string, cpus: string) => Promise<void>;
   meter?: Pick<Meter, 'count' | 'set'> | undefined;
-  /** The devices of plugins. Undefined if the node takes none. */
+  /** The devices of plugins. Undefined if the node does not accept plugins. */
   devices?: HintProvider | undefined;
 }
 
@@ -44,7 +44,7 @@ interface Deps extends EngineOfManagers {
   featureGates: FeatureGates;
 }
 
-/** A manager that does not take its settings or its state file. */
+/** A manager rejected its settings or its state file. */
 export class ResourceManagerError extends Error {
   override readonly name = 'ResourceManagerError';
   readonly manager: 'topology' | 'cpu' | 'memory';
@@ -55,8 +55,8 @@ export class ResourceManagerError extends Error {
   }
 }
 
-/** CPUs and memory nodes of a container, as lists. Empty: any. */
-export interface ContainerSets {
+/** CPUs and memory nodes of a container as lists. An empty list means any. */
+export interface ContainerCpusets {
   cpusetCpus: string;
   cpusetMems: string;
 }
@@ -70,18 +70,18 @@ export class ResourceManagers {
   readonly cpu: CPUManager;
   readonly memory: MemoryManager;
 
-  /** Throws a `ResourceManagerError` for settings that the kubelet refuses, the first one in its order. */
+  /** Throws a `ResourceManagerError` for the first setting that the kubelet rejects, in the kubelet's order. */
   constructor({ settings, machine, memory, featureGates, devices, ...engine }: Deps) {
-    const topology = madeBy(
+    const topology = withManagerError(
       'topology',
       () => new TopologyManager({ settings: settings.topology, nodes: machine.nodes }),
     );
     const affinities = topology;
-    this.cpu = madeBy(
+    this.cpu = withManagerError(
       'cpu',
       () => new CPUManager({ settings: settings.cpu, machine, affinities, featureGates, ...engine }),
     );
-    this.memory = madeBy(
+    this.memory = withManagerError(
       'memory',
       () => new MemoryManager({ settings: settings.memory, nodes: memory, affinities, ...engine }),
     );
@@ -92,14 +92,14 @@ export class ResourceManagers {
   }
 
   /**
-   * Called once, before all other methods, with the containers that the runtime has. Throws a `ResourceManagerError`
-   * for a state file that the kubelet refuses.
+   * Call it once, before all other methods, with the containers in the runtime. Throws a `ResourceManagerError` if the
+   * kubelet rejects a state file.
    */
   start(files: { cpu: StateFile; memory: StateFile }, containers: readonly RuntimeContainer[] = []): void {
-    madeBy('cpu', () => {
+    withManagerError('cpu', () => {
       this.cpu.start(files.cpu, containers);
     });
-    madeBy('memory', () => {
+    withManagerError('memory', () => {
       this.memory.start(files.memory);
     });
   }
@@ -109,8 +109,8 @@ export class ResourceManagers {
     return this.topology.admit(pod);
   }
 
-  /** For a new container. kubelet: internal_container_lifecycle_linux.go PreCreateContainer */
-  setsOf(pod: Pod, container: Container): ContainerSets {
+  /** The CPUs and memory nodes of a new container. kubelet: internal_container_lifecycle_linux.go PreCreateContainer */
+  cpusetsOf(pod: Pod, container: Container): ContainerCpusets {
     const { uid } = pod.metadata;
     return {
       cpusetCpus: this.cpu.effectiveCPUs(uid, container.name).toString(),
@@ -119,28 +119,28 @@ export class ResourceManagers {
   }
 
   /**
-   * Called when a container was created, with the sets that it has. kubelet: internal_container_lifecycle.go
+   * Call it when a container is created, with its CPUs and memory nodes. kubelet: internal_container_lifecycle.go
    * PreStartContainer
    */
-  preStart(pod: Pod, container: Container, containerID: string, { cpusetCpus }: ContainerSets): void {
+  preStart(pod: Pod, container: Container, containerID: string, { cpusetCpus }: ContainerCpusets): void {
     const { uid } = pod.metadata;
     this.cpu.addContainer(uid, container.name, containerID, CPUSet.parse(cpusetCpus));
     this.memory.addContainer(pod, container, containerID);
     this.topology.addContainer(uid, container.name, containerID);
   }
 
-  /** Called when a container has ended. kubelet: internal_container_lifecycle.go PostStopContainer */
+  /** Call it when a container has exited. kubelet: internal_container_lifecycle.go PostStopContainer */
   postStop(containerID: string): void {
     this.topology.removeContainer(containerID);
   }
 
-  /** Moves running containers to the CPUs that they should have. */
+  /** Moves running containers to their CPUs. */
   reconcile(): Promise<Reconciliation> {
     return this.cpu.reconcile();
   }
 }
 
-function madeBy<T>(manager: ResourceManagerError['manager'], make: () => T): T {
+function withManagerError<T>(manager: ResourceManagerError['manager'], make: () => T): T {
   try {
     return make();
   } catch (error) {

@@ -4,9 +4,9 @@ import type { TopologyHint } from './topology-hint.ts';
 export const topologyPolicies = ['none', 'best-effort', 'restricted', 'single-numa-node'] as const;
 export type TopologyPolicyName = (typeof topologyPolicies)[number];
 
-/** Affinities as the topology manager decided them. kubelet: topologymanager/topology_manager.go Store */
+/** Affinities that the topology manager decided. kubelet: topologymanager/topology_manager.go Store */
 export interface AffinityStore {
   readonly policyName: TopologyPolicyName;
-  /** The container's affinity. Any node, and not preferred, if none was decided. */
+  /** The container's affinity. If none was decided, any node, and not preferred. */
   affinityOf(podUID: string, containerName: string): TopologyHint;
 }

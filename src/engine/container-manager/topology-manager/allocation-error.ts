@@ -1,12 +1,12 @@
 import { errorMessage } from '../../../errors.ts';
 
 /**
- * A refusal of a resource manager, which becomes the reason and the message of the pod. kubelet:
+ * Rejection by a resource manager. It becomes the reason and the message of the pod. kubelet:
  * util/admission/admission.go Error
  */
 export class AllocationError extends Error {
   override readonly name = 'AllocationError';
-  /** Such as `SMTAlignmentError`. */
+  /** For example `SMTAlignmentError`. */
   readonly reason: string;
 
   constructor(reason: string, message: string) {
@@ -15,7 +15,7 @@ export class AllocationError extends Error {
   }
 }
 
-/** Admitted, or why not. kubelet: util/admission/admission.go GetPodAdmitResult */
+/** Result of the admission, with the reason of a rejection. kubelet: util/admission/admission.go GetPodAdmitResult */
 export type AllocationResult = { admit: true } | { admit: false; reason: string; message: string };
 
 /** kubelet: util/admission/admission.go GetPodAdmitResult */

@@ -4,10 +4,10 @@
  */
 export type BitMask = bigint;
 
-/** The kubelet has no mask for a node of a greater number. */
+/** The kubelet's masks support no higher node number. */
 export const maxNUMANode = 63;
 
-/** The mask of these nodes. Throws a `RangeError` for a number that is not from 0 to 63. */
+/** Returns the mask of these nodes. Throws a `RangeError` unless every number is from 0 to 63. */
 export function bitMask(nodes: Iterable<number>): BitMask {
   let mask = 0n;
   for (const node of nodes) {
@@ -26,7 +26,7 @@ export function nodesOf(mask: BitMask): number[] {
   return nodes;
 }
 
-/** Number of the nodes. */
+/** Number of nodes in the mask. */
 export function countOf(mask: BitMask): number {
   let count = 0;
   // Each round clears the lowest bit.
@@ -39,15 +39,17 @@ export function includesMask(mask: BitMask, part: BitMask): boolean {
   return (mask & part) === part;
 }
 
-/** True if `one` has fewer nodes, or as many and lower numbers. kubelet: bitmask.go IsNarrowerThan */
+/**
+ * True if `one` has fewer nodes than `other`, or as many nodes with lower numbers. kubelet: bitmask.go IsNarrowerThan
+ */
 export function isNarrower(one: BitMask, other: BitMask): boolean {
   const [count, otherCount] = [countOf(one), countOf(other)];
   return count === otherCount ? one < other : count < otherCount;
 }
 
 /**
- * Every mask of one or more of these nodes: smaller ones first, those of one size in the order of `nodes`. There are
- * 2^n - 1 of them. kubelet: bitmask.go IterateBitMasks
+ * Every non-empty mask of these nodes: smaller masks first, then in the order of `nodes`. There are 2^n - 1 of them.
+ * kubelet: bitmask.go IterateBitMasks
  */
 export function* masksOf(nodes: readonly number[]): Generator<BitMask> {
   for (let size = 1; size <= nodes.length; size++) yield* masksOfSize(nodes, size, 0n);

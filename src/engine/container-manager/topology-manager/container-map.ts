@@ -11,19 +11,19 @@ export class ContainerMap {
     this.refs.set(containerID, { podUID, containerName });
   }
 
-  /** Forgets the container. Returns its pod and name, or undefined if it is unknown. */
+  /** Removes the container. Returns its pod and name, or undefined if it is unknown. */
   remove(containerID: string): ContainerRef | undefined {
     const ref = this.refs.get(containerID);
     this.refs.delete(containerID);
     return ref;
   }
 
-  /** Forgets all containers of this name in the pod. */
+  /** Removes all containers with this name in the pod. */
   removeAll(podUID: string, containerName: string): void {
     this.retain((ref) => ref.podUID !== podUID || ref.containerName !== containerName);
   }
 
-  /** Forgets all other containers. */
+  /** Removes all other containers. */
   retain(isKept: (ref: Readonly<ContainerRef>) => boolean): void {
     for (const [id, ref] of this.refs) if (!isKept(ref)) this.refs.delete(id);
   }

@@ -3,16 +3,16 @@ import type { IsBetterMask } from './numa-info.ts';
 import type { ResourceHints, TopologyHint } from './topology-hint.ts';
 
 interface Merge {
-  /** Of all nodes of the machine. */
+  /** Mask of all nodes of the machine. */
   allNodes: BitMask;
   isBetter: IsBetterMask;
 }
 
-/** A hint for some nodes. */
+/** A hint with specific nodes. */
 type Affinity = TopologyHint & { readonly affinity: BitMask };
 
 /**
- * A list of hints for each resource of each provider. One without preference takes any nodes. kubelet:
+ * One list of hints per resource of each provider. A resource without preference accepts any node. kubelet:
  * topologymanager/policy.go filterProvidersHints
  */
 export function hintLists(
@@ -30,8 +30,8 @@ export function hintLists(
 }
 
 /**
- * The best of all combinations of one hint a list: a preferred one, then one of the number of nodes that the most
- * demanding resource needs. Without any, all nodes and not preferred. kubelet: topologymanager/policy.go Merge
+ * The best combination of one hint per list: a preferred one, or else one with the number of nodes that the most
+ * demanding resource needs. If there is none, all nodes and not preferred. kubelet: topologymanager/policy.go Merge
  */
 export function mergeHints(lists: readonly (readonly TopologyHint[])[], { allNodes, isBetter }: Merge): Affinity {
   const wantedCount = Math.max(0, ...lists.map(smallestCount));
@@ -43,23 +43,23 @@ export function mergeHints(lists: readonly (readonly TopologyHint[])[], { allNod
   return best ?? { affinity: allNodes, preferred: false };
 }
 
-/** The nodes that a resource needs at least. kubelet: topologymanager/policy.go maxOfMinAffinityCounts */
+/** The minimum number of nodes that a resource needs. kubelet: topologymanager/policy.go maxOfMinAffinityCounts */
 function smallestCount(list: readonly TopologyHint[]): number {
   const counts = list.flatMap(({ affinity }) => (affinity === undefined ? [] : [countOf(affinity)]));
   return counts.length === 0 ? 0 : Math.min(...counts);
 }
 
-/** Some lists merged. */
+/** The result of merging some of the lists. */
 interface Merged extends Affinity {
-  /** The first affinity so far, while all are equal. */
+  /** The affinity that all hints so far share, if they are equal. */
   readonly common: BitMask | undefined;
 }
 
 /**
- * The nodes that all hints of a combination share, for every combination, each result once, in the kubelet's order.
- * The kubelet goes through all combinations, of which 3 resources on 8 nodes have millions. A combination is preferred
- * if all its hints are, and their affinities are equal. kubelet: topologymanager/policy.go mergePermutation,
- * iterateAllProviderTopologyHints
+ * For every combination of hints, the nodes that all its hints share: each distinct result once, in the kubelet's
+ * order. The kubelet iterates over all combinations, which can be millions for 3 resources on 8 nodes. A combination is
+ * preferred if all its hints are preferred and have the same affinity. kubelet: topologymanager/policy.go
+ * mergePermutation, iterateAllProviderTopologyHints
  */
 function combinations(lists: readonly (readonly TopologyHint[])[], allNodes: BitMask): Merged[] {
   let merged: Merged[] = [{ affinity: allNodes, preferred: true, common: undefined }];

@@ -3,11 +3,11 @@ import { type BitMask, bitMask, countOf, isNarrower, nodesOf } from './bit-mask.
 /** A NUMA node of the machine. */
 export interface NUMANode {
   readonly id: number;
-  /** To every node, in their order. Undefined if the kernel does not report them. */
+  /** Distances to all nodes, in the order of the nodes. Undefined if the kernel does not report them. */
   readonly distances?: readonly number[] | undefined;
 }
 
-/** True if `one` suits better than `other`. Both are masks of the machine's nodes. */
+/** True if `one` is better than `other`. Both are masks of the machine's nodes. */
 export type IsBetterMask = (one: BitMask, other: BitMask) => boolean;
 
 /** Fewer nodes are better, then lower numbers. */

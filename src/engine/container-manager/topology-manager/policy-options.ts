@@ -3,9 +3,9 @@ import { explained } from '../../../errors.ts';
 
 /** kubelet: topologymanager/policy_options.go PolicyOptions */
 export interface TopologyPolicyOptions {
-  /** True: among equally many nodes, near ones are chosen. */
+  /** If true, prefers closer nodes among sets of the same size. */
   preferClosestNUMA: boolean;
-  /** A machine with more nodes is refused, because the effort doubles with each. */
+  /** Machines with more nodes are rejected, because each node doubles the effort. */
   maxAllowableNUMANodes: number;
 }
 
@@ -14,7 +14,7 @@ const preferClosest = 'prefer-closest-numa-nodes';
 const maxAllowable = 'max-allowable-numa-nodes';
 
 /**
- * Reads topologyManagerPolicyOptions. Throws an `Error` for an unknown option or value. kubelet:
+ * Parses topologyManagerPolicyOptions. Throws an `Error` if an option or value is unknown. kubelet:
  * topologymanager/policy_options.go NewPolicyOptions
  */
 export function topologyPolicyOptions(options: Readonly<Record<string, string>>): TopologyPolicyOptions {

@@ -23,12 +23,12 @@ interface Deps {
 const noAffinity: TopologyHint = { affinity: undefined, preferred: false };
 
 /**
- * Decides on which NUMA nodes a container or pod runs, and has the resource managers allocate there. kubelet:
+ * Decides which NUMA nodes a container or pod runs on, and lets the resource managers allocate there. kubelet:
  * topologymanager/topology_manager.go, scope.go
  */
 export class TopologyManager implements AffinityStore {
   readonly policyName: TopologyPolicyName;
-  /** Undefined: every manager allocates as it likes. */
+  /** Undefined if every manager allocates independently. */
   private readonly policy: TopologyPolicy | undefined;
   private readonly scope: string;
   private readonly providers: HintProvider[] = [];
@@ -39,7 +39,7 @@ export class TopologyManager implements AffinityStore {
   /** Throws an `Error` for settings that the kubelet refuses. kubelet: topology_manager.go NewManager */
   constructor({ settings, nodes }: Deps) {
     this.scope = settings.scope;
-    // Without a policy the kubelet looks at nothing else.
+    // Without a policy the kubelet ignores all other settings.
     if (settings.policy === 'none') {
       this.policyName = 'none';
       return;
@@ -56,7 +56,7 @@ export class TopologyManager implements AffinityStore {
     if (!['container', 'pod'].includes(this.scope)) throw new Error(`unknown scope: "${this.scope}"`);
   }
 
-  /** Providers are asked, and allocate, in the order in which they were added. */
+  /** Providers give hints and allocate in the order in which they were added. */
   addHintProvider(provider: HintProvider): void {
     this.providers.push(provider);
   }
@@ -66,13 +66,13 @@ export class TopologyManager implements AffinityStore {
   }
 
   /**
-   * Allocates for all containers of a pod. Of a refused pod, allocations of earlier containers remain until the
-   * managers remove the state of pods that are not active. kubelet: scope_container.go, scope_pod.go, scope_none.go
+   * Allocates for all containers of a pod. If the pod is rejected, the allocations of its earlier containers remain
+   * until the managers remove the state of inactive pods. kubelet: scope_container.go, scope_pod.go, scope_none.go
    * Admit
    */
   admit(pod: Pod): AllocationResult {
     try {
-      for (const container of this.placed(pod)) this.allocate(pod, container);
+      for (const container of this.placeContainers(pod)) this.allocate(pod, container);
       return { admit: true };
     } catch (error) {
       return refused(error);
@@ -80,12 +80,12 @@ export class TopologyManager implements AffinityStore {
   }
 
   /**
-   * Like `admit`, with the resources that plugins allocate. With a policy it is called for one pod at a time, while
-   * `admit` may be called for others. Never rejects.
+   * Like `admit`, including resources that plugins allocate. With a policy, call it for one pod at a time; `admit` may
+   * run for other pods meanwhile. Never rejects.
    */
   async admitWithPlugins(pod: Pod): Promise<AllocationResult> {
     try {
-      if (this.policy === undefined) await this.allocateApart(pod);
+      if (this.policy === undefined) await this.allocateUnaligned(pod);
       else await this.allocateAligned(pod);
       return { admit: true };
     } catch (error) {
@@ -93,12 +93,12 @@ export class TopologyManager implements AffinityStore {
     }
   }
 
-  /** Called when a container was created. */
+  /** Call it when a container is created. */
   addContainer(podUID: string, containerName: string, containerID: string): void {
     this.containers.add(podUID, containerName, containerID);
   }
 
-  /** Called when a container has ended. Forgets its affinity unless a newer container of its name exists. */
+  /** Call it when a container has exited. Removes its affinity unless a newer container has the same name. */
   removeContainer(containerID: string): void {
     const ref = this.containers.remove(containerID);
     if (ref === undefined || this.containers.has(ref.podUID, ref.containerName)) return;
@@ -107,26 +107,29 @@ export class TopologyManager implements AffinityStore {
     if (ofPod?.size === 0) this.affinities.delete(ref.podUID);
   }
 
-  /** Sets the affinities of containers. Each container is to be allocated before the next one is placed. */
-  private *placed(pod: Pod): Generator<Container> {
+  /**
+   * Sets the affinity of each container and yields it. The caller must allocate a container before it requests the next
+   * one.
+   */
+  private *placeContainers(pod: Pod): Generator<Container> {
     const { policy } = this;
     if (policy === undefined) yield* initAndRegularContainers(pod.spec);
-    else if (this.scope === 'pod') yield* this.placedTogether(pod, policy);
-    else yield* this.placedEach(pod, policy);
+    else if (this.scope === 'pod') yield* this.placeTogether(pod, policy);
+    else yield* this.placeEach(pod, policy);
   }
 
-  private *placedEach(pod: Pod, policy: TopologyPolicy): Generator<Container> {
+  private *placeEach(pod: Pod, policy: TopologyPolicy): Generator<Container> {
     for (const container of initAndRegularContainers(pod.spec)) {
       const { affinity, admit } = policy(this.providers.map((provider) => provider.hints(pod, container)));
-      if (!admit) throw noLocality();
+      if (!admit) throw topologyAffinityError();
       this.setAffinity(pod, container, affinity);
       yield container;
     }
   }
 
-  private *placedTogether(pod: Pod, policy: TopologyPolicy): Generator<Container> {
+  private *placeTogether(pod: Pod, policy: TopologyPolicy): Generator<Container> {
     const { affinity, admit } = policy(this.providers.map((provider) => provider.podHints(pod)));
-    if (!admit) throw noLocality();
+    if (!admit) throw topologyAffinityError();
     for (const container of initAndRegularContainers(pod.spec)) {
       this.setAffinity(pod, container, affinity);
       yield container;
@@ -139,19 +142,19 @@ export class TopologyManager implements AffinityStore {
     this.affinities.set(uid, ofPod.set(container.name, affinity));
   }
 
-  private async allocateApart(pod: Pod): Promise<void> {
+  private async allocateUnaligned(pod: Pod): Promise<void> {
     for (const container of initAndRegularContainers(pod.spec)) {
       await this.allocateByPlugins(pod, container);
       this.allocate(pod, container);
     }
   }
 
-  /** Plugins are asked last: while they answer, other pods take what is left on the nodes that were chosen. */
+  /** Calls plugins last, because other pods may use the rest of the chosen nodes while the plugins answer. */
   private async allocateAligned(pod: Pod): Promise<void> {
     const later: Container[] = [];
-    for (const container of this.placed(pod)) {
+    for (const container of this.placeContainers(pod)) {
       this.allocate(pod, container);
-      // The nodes of all containers of the pod are chosen already.
+      // With scope pod, the nodes of all its containers are already chosen.
       if (this.scope === 'pod') later.push(container);
       else await this.allocateByPlugins(pod, container);
     }
@@ -167,7 +170,7 @@ export class TopologyManager implements AffinityStore {
   }
 }
 
-function noLocality(): AllocationError {
+function topologyAffinityError(): AllocationError {
   return new AllocationError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
 }
 

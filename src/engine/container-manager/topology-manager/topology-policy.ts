@@ -4,7 +4,7 @@ import { hintLists, mergeHints } from './merge-hints.ts';
 import { closest, maskOfAll, narrowest, type NUMANode } from './numa-info.ts';
 import type { ResourceHints, TopologyHint } from './topology-hint.ts';
 
-/** The affinity of a container or pod, and if it may run there. */
+/** The affinity of a container or pod, and whether it is admitted. */
 export interface TopologyDecision {
   affinity: TopologyHint;
   admit: boolean;
@@ -19,7 +19,7 @@ interface Machine {
 }
 
 /**
- * The policy of this name. kubelet: topologymanager/policy_best_effort.go, policy_restricted.go,
+ * Returns the policy with this name. kubelet: topologymanager/policy_best_effort.go, policy_restricted.go,
  * policy_single_numa_node.go
  */
 export function topologyPolicy(
@@ -38,7 +38,7 @@ export function topologyPolicy(
     case 'single-numa-node':
       return (hints) => {
         const { affinity, preferred } = mergeHints(hintLists(hints).map(onOneNode), merge);
-        // No resource chose, which on a machine of one node is also so if one did.
+        // All nodes means that no resource has a preference. On a machine with one node, that node is all nodes.
         return {
           affinity: { affinity: affinity === merge.allNodes ? undefined : affinity, preferred },
           admit: preferred,

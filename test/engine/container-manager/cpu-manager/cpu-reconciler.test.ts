@@ -43,7 +43,7 @@ test('reconciles at most every second with a negative period', async () => {
 test('reconciles once, soon after much news, and a period later', async () => {
   const { clock, reconciler, times } = startReconciler();
   await clock.advance(1000);
-  for (let news = 0; news < 5; news++) reconciler.soon();
+  for (let news = 0; news < 5; news++) reconciler.scheduleSoon();
   await clock.advance(11_000);
   expect(times).toEqual([0, 1200, 11_200]);
 });
@@ -57,7 +57,7 @@ test('news while it reconciles are not lost', async () => {
   await clock.advance(1000);
   news = () => {
     news = () => undefined;
-    reconciler.soon();
+    reconciler.scheduleSoon();
   };
   await clock.advance(10_000);
   expect(times).toEqual([0, 10_000, 10_200]);

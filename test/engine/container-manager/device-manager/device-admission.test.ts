@@ -18,7 +18,7 @@ test('a pod that was refused for the devices of one that waits for its turn is a
     holdersFor: ({ metadata }) => (metadata.uid === 'first' ? ['holder'] : []),
     release: () => undefined,
     onFreed: (uids) => freed.push(uids),
-    onDone: () => {
+    onAllocated: () => {
       done();
     },
   });

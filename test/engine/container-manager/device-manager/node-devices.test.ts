@@ -21,7 +21,7 @@ async function makeDevices() {
     activePods: () => [],
     sourcesReady: () => true,
     managers: () => undefined,
-    onNews: () => undefined,
+    onEvent: () => undefined,
     onFreed: () => undefined,
     onHealthChanged: undefined,
     meter: { count: (...count) => counted.push(count), observe: () => undefined },
