@@ -71,7 +71,7 @@ describe.each(Object.entries(ends))('after a %s of the agent', (_signal, end) =>
         wasReady: false,
         startsBefore: 1,
         hooks: 2,
-        events: ['PostStart hook of container main did not finish, it runs again'],
+        events: ['PostStart hook of container main did not finish; running it again'],
         starts: placement === 'a sidecar' ? 2 : 1,
       });
       await next.kill();

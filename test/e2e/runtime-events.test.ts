@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ContainerEndNews } from '../../src/engine/container/container-ends.ts';
+import type { ContainerEndNews } from '../../src/engine/container/container-exits.ts';
 import { startAgent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { podsCgroupOf } from '../container-manager/cgroup-settings.ts';
-import { ContainerEnds } from '../container/container-ends.ts';
+import { ContainerExits } from '../container/container-exits.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import { oomContainers } from '../oom/find-oom-container.ts';
@@ -20,7 +20,7 @@ export function newRuntimeWatch(base: KubeletBase, { podManager }: { podManager:
   const { clock, emit, events, inputs, logger, meter, node, outgoing, runtime, stopped } = base;
   const plegLogger = logger.child({ component: 'pleg' });
   const cache = new PodCache();
-  const ends = new ContainerEnds();
+  const ends = new ContainerExits();
   const runtimePods = new RuntimePods({
     runtime,
     // Hides secrets here, before the status cuts the message, possibly within a value.

@@ -24,7 +24,7 @@ export interface ContainerConfigDeps {
   podDirs: PodDirs;
   configObjects: ConfigObjectLookup;
   node: RuntimeSettings;
-  /** True if the runtime can make mounts read-only recursively. */
+  /** True if the runtime supports recursive read-only mounts. */
   supportsRecursiveReadOnly: () => boolean;
   /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
   podResources?: Pick<PodResources, 'setsOf'> | undefined;
@@ -34,7 +34,7 @@ export interface ContainerConfigDeps {
   serviceNames: Pick<ServiceNames, 'writeHostsFile'>;
 }
 
-/** A container that is to be created, and its pod. */
+/** A container to create, and its pod. */
 export interface ConfiguredContainer {
   pod: Pod;
   container: Container;
@@ -45,8 +45,9 @@ export interface ConfiguredContainer {
 }
 
 /**
- * The configuration of a container, and the CPUs and memory nodes in it. Asks plugins for devices, writes the hosts
- * file and makes the folder of the logs. kubelet: kuberuntime_container.go generateContainerConfig
+ * Creates the configuration of a container. Asks plugins for devices, writes the hosts file and creates the log folder.
+ * Also resolves with the CPUs and memory nodes in the configuration. kubelet: kuberuntime_container.go
+ * generateContainerConfig
  */
 export async function containerConfig(
   deps: ContainerConfigDeps,
@@ -113,7 +114,7 @@ async function makeConfig(
 }
 
 /**
- * The request with the CPUs and memory nodes of the container. Without sets it is unchanged. kubelet:
+ * Adds the CPUs and memory nodes of the container to its configuration, if it has any. kubelet:
  * cm/internal_container_lifecycle_linux.go PreCreateContainer
  */
 function withContainerSets(
@@ -131,7 +132,7 @@ function withContainerSets(
 }
 
 /**
- * Id of the container whose processes this ephemeral one sees. Returns undefined if it names none. kubelet:
+ * Id of the container whose processes this ephemeral container sees. Returns undefined if it has no target. kubelet:
  * kuberuntime_container.go startSpec.getTargetID
  */
 function targetID({ spec }: Pod, { name }: Container, podStatus: RuntimePodStatus): string | undefined {

@@ -16,13 +16,13 @@ import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import type { EnvironmentVariable } from './request/environment.ts';
 import { podHostname } from './request/hostname.ts';
 
-/** Termination logs of a container. Those of failed starts count too. */
+/** Maximum number of termination logs per container. Logs of failed starts also count. */
 const maxTerminationLogs = 5;
 
 type Mount = NonNullable<ContainerConfig['mounts']>[number];
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
 
-/** Writes the hosts file of a pod, with names that are added to this content. */
+/** Writes the hosts file of a pod with this content and the names of services. */
 type WriteHostsFile = (pod: Pod, content: string) => Promise<void>;
 
 interface MountRequest {
@@ -36,12 +36,12 @@ interface MountRequest {
   /** `<root-dir>/pods/<uid>` */
   podDir: string;
   clusterDomain: string;
-  /** True if the machine enforces or logs SELinux policy. Then our files get the container's label. */
+  /** True if the machine enforces or logs SELinux policy. Files of the agent then get the container's label. */
   selinuxEnabled: boolean;
 }
 
 /**
- * Makes the files that a container mounts: volume subpaths, hosts file and termination log. Resolves with all its
+ * Creates the files that a container mounts: volume subpaths, hosts file and termination log. Resolves with all its
  * mounts. Rejects with a `UserError` if a mount is invalid.
  */
 export async function containerMounts(request: MountRequest, writeHostsFile: WriteHostsFile): Promise<Mount[]> {
@@ -95,8 +95,8 @@ function hasTerminationLog({ container }: MountRequest): boolean {
 }
 
 /**
- * True for the first mount of a volume of the pod's own. One mount relabels the whole volume; other volumes keep their
- * labels.
+ * True for the first mount of a volume that belongs to the pod. One mount relabels the whole volume; other volumes keep
+ * their labels.
  */
 function isFirstOfManaged(index: number, { container: { volumeMounts = [] }, volumes }: MountRequest): boolean {
   const name = volumeMounts[index]?.name ?? '';
@@ -163,7 +163,7 @@ async function makeHostsFile(request: MountRequest, write: WriteHostsFile): Prom
   await write(request.pod, await hostsFileOf(request.pod, request));
 }
 
-/** Each container gets a new file, so that it never shows the message of its predecessor. */
+/** Each instance gets a new file, so that it never shows the message of its predecessor. */
 function terminationLogPath({ container, podDir }: MountRequest): string {
   return join(terminationLogsDirectory(podDir, container.name), randomBytes(4).toString('hex'));
 }
@@ -172,16 +172,18 @@ async function makeTerminationLog(path: string): Promise<void> {
   const folder = dirname(path);
   const old = await ifPresent(readdir(folder));
   if (old === undefined) await makeFolder(folder, 0o750);
-  // The next start tries again.
+  // The next start retries the removal.
   else await removeOldLogs(old.map((name) => join(folder, name))).catch(() => undefined);
   await writeNewFile(path, '', 0o666);
 }
 
-/** Every instance that may write to one of these files has ended. The kubelet keeps all until the pod is removed. */
+/**
+ * Every instance that writes to one of these files has exited. The kubelet keeps all files until the pod is removed.
+ */
 async function removeOldLogs(paths: readonly string[]): Promise<void> {
   if (paths.length < maxTerminationLogs) return;
   const found = await Promise.all(paths.map(async (path) => ({ path, stats: await lstat(path) })));
-  // Those without a message first, then the oldest.
+  // Remove files without a message first, then the oldest.
   const best = found.sort(
     ({ stats: a }, { stats: b }) => Number(b.size > 0) - Number(a.size > 0) || b.mtimeMs - a.mtimeMs,
   );
@@ -189,8 +191,8 @@ async function removeOldLogs(paths: readonly string[]): Promise<void> {
 }
 
 /**
- * The subpath of a mount. Empty for the whole volume. Throws a `UserError` if it uses a missing or empty variable, or
- * leaves the volume. kubelet: kubelet_pods.go makeMounts
+ * The subpath of a mount. Empty for the whole volume. Throws a `UserError` if it refers to a missing or empty variable,
+ * or leaves the volume. kubelet: kubelet_pods.go makeMounts
  */
 export function expandSubPath(
   { subPath = '', subPathExpr = '' }: VolumeMount,
@@ -205,7 +207,7 @@ export function expandSubPath(
 }
 
 /**
- * The text with the values of its variables, which may lead out of a volume. Throws a `UserError` if a variable is
+ * Replaces the variables in the text; the result may be outside of the volume. Throws a `UserError` if a variable is
  * missing or empty. kubelet: container/helpers.go ExpandContainerVolumeMounts
  */
 export function expandSubPathExpr(text: string, envs: readonly EnvironmentVariable[]): string {

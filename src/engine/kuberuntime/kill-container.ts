@@ -15,20 +15,21 @@ import {
 export interface ContainerKill {
   containerID: string;
   name: string;
-  /** Message of the Killing event. By default a general one. */
+  /** Message of the Killing event. Defaults to `Stopping container NAME`. */
   message?: string;
   reason?: ContainerKillReason;
-  /** Seconds, instead of the pod's grace period. */
+  /** Grace period in seconds that replaces the pod's. */
   gracePeriodOverride?: number | undefined;
   /** Addresses of the pod, for the preStop hook. */
   podIPs: readonly string[];
-  /** Awaited before the container is stopped, for at most the grace period. */
+  /** Waits for containers that must stop first, for at most the grace period. */
   turn?: (() => Promise<unknown>) | undefined;
 }
 
 /**
- * Stops one container and waits for it. Its preStop hook, its turn and the runtime's StopContainer share one grace
- * period. A missing container counts as stopped. kubelet: kuberuntime_container.go killContainer
+ * Stops one container and waits for it. Its preStop hook, the wait for earlier containers and the runtime's
+ * StopContainer share one grace period. A missing container counts as stopped. kubelet: kuberuntime_container.go
+ * killContainer
  */
 export async function killContainer(
   deps: HookDeps,
@@ -45,7 +46,7 @@ export async function killContainer(
   for (const wait of [preStopHook(deps, container, kill, recorder, graceEnd.signal), turn]) {
     if (wait === undefined || graceSeconds <= 0) continue;
     const startedAtMonotonic = clock.monotonic();
-    // Neither of them rejects, so a rejection is the end of the grace period.
+    // Neither promise rejects, so a rejection means that the grace period is over.
     await withTimeout(clock, graceSeconds * 1000, wait()).catch(() => {
       graceEnd.abort(new Error('the grace period is over'));
     });
@@ -56,8 +57,8 @@ export async function killContainer(
 }
 
 /**
- * A failed hook does not prevent the stop. At the end of the grace period a request is aborted: a silent server would
- * keep it for ever. A command ends with its container. kubelet: kuberuntime_container.go executePreStopHook
+ * A failed hook does not prevent the stop. A request is aborted when the grace period is over, because a silent server
+ * would keep it open forever. A command exits with its container. kubelet: kuberuntime_container.go executePreStopHook
  */
 function preStopHook(
   deps: HookDeps,

@@ -13,7 +13,7 @@ export interface PodKill {
   pod: Pod;
   podStatus: RuntimePodStatus;
   recorder: PodEventRecorder;
-  /** Seconds, instead of the pod's grace period. */
+  /** Grace period in seconds that replaces the pod's. */
   gracePeriodOverride?: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function stopPodSandbox(runtime: RuntimeService, podSandboxId: stri
 
 /**
  * For each running container, the running containers that stop before it. A sidecar waits for all regular containers
- * and for the sidecar after it, for at most the rest of the grace period. kubelet: kuberuntime_termination_order.go
+ * and for the sidecar after it, for at most the remaining grace period. kubelet: kuberuntime_termination_order.go
  * newTerminationOrdering
  */
 export function terminationOrder(pod: Pod, running: ReadonlySet<string>): ReadonlyMap<string, readonly string[]> {
@@ -62,7 +62,7 @@ export function terminationOrder(pod: Pod, running: ReadonlySet<string>): Readon
   const sidecars = sidecarsOf(pod.spec).map(({ name }) => name);
   for (const [i, name] of sidecars.entries()) {
     if (!running.has(name)) continue;
-    // A later sidecar that has already ended breaks the chain.
+    // A later sidecar that has already exited breaks the chain.
     const next = sidecars.slice(i + 1, i + 2).filter((later) => running.has(later));
     order.set(name, [...regular, ...next]);
   }

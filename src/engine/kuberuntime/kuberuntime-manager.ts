@@ -14,7 +14,7 @@ import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { computePodActions } from './actions/compute-pod-actions.ts';
 import { computeRestartActions, type KeptContainer, keptContainers } from './actions/add-restarts.ts';
 import { type ContainerToResize, computeResizeActions } from './actions/compute-resize-actions.ts';
-import { crashLoopWait, type EndedRun, endedRun } from './actions/crash-loop-back-off.ts';
+import { crashLoopWait, type FinishedRun, finishedRun } from './actions/crash-loop-back-off.ts';
 import { sandboxPause } from './actions/sandbox-pause.ts';
 import type { ImagesOfSync } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
@@ -44,15 +44,15 @@ export interface PodSync {
   volumes: ReadonlyMap<string, MountedVolume>;
   recorder: PodEventRecorder;
   signal: AbortSignal;
-  /** A resize of the pod in place. Undefined if its resources are those of its revision. */
+  /** A resize of the pod in place. Undefined if its resources match its revision. */
   resize?: SyncedResize | undefined;
-  /** Ids of containers that an operator wants to end and start again. */
+  /** Ids of containers that an operator wants to restart. */
   restarting?: readonly string[];
-  /** Names of ephemeral containers to end and to remove. */
+  /** Names of ephemeral containers to stop and remove. */
   removedContainers?: readonly string[];
-  /** By name: containers whose postStart hook an earlier agent did not finish. */
+  /** Containers whose postStart hook an earlier agent did not finish: container id by name. */
   unfinishedHooks?: Readonly<Record<string, string>>;
-  /** Runs that ended before this monotonic time cause no back-off. */
+  /** Runs that finished before this monotonic time cause no back-off. */
   retriedAtMonotonic?: number | undefined;
 }
 
@@ -62,16 +62,16 @@ interface ReadySandbox extends PodSandbox {
   imagesOfSync: ImagesOfSync;
 }
 
-/** Carries out the actions of `computePodActions` over the CRI. kubelet: kuberuntime/kuberuntime_manager.go */
+/** Executes the actions of `computePodActions` over the CRI. kubelet: kuberuntime/kuberuntime_manager.go */
 export class KuberuntimeManager {
-  /** Ids of containers that the runtime cannot resize, so that they restart. */
+  /** Ids of containers that the runtime cannot resize and that must restart instead. */
   private readonly notResizable = new Set<string>();
 
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Syncs a pod once, in the kubelet's order. Failures are in the results. Rejects only if aborted. kubelet:
-   * kuberuntime_manager.go SyncPod
+   * Syncs a pod once, in the kubelet's order. Resolves with results that include failures. Rejects only if aborted.
+   * kubelet: kuberuntime_manager.go SyncPod
    */
   async syncPod(sync: PodSync): Promise<SyncResult[]> {
     const { pod, podStatus, recorder } = sync;
@@ -96,13 +96,13 @@ export class KuberuntimeManager {
 
     // Step 2: kill the whole pod, or
     if (actions.killPod) {
-      if (!(await this.recorded(results, 'killPod', pod.metadata.name, () => this.killPod(withoutStopped(sync)))))
+      if (!(await this.recordResult(results, 'killPod', pod.metadata.name, () => this.killPod(withoutStopped(sync)))))
         return results;
       if (actions.createSandbox) await purgeInitContainers(this.deps, pod, podStatus);
     } else {
       // Step 3: kill single containers.
       for (const kill of actions.containersToKill) {
-        const killed = await this.recorded(results, 'killContainer', kill.name, () =>
+        const killed = await this.recordResult(results, 'killContainer', kill.name, () =>
           killContainer(this.deps, pod, { ...kill, podIPs: podStatus.ips }, recorder),
         );
         if (!killed) return results;
@@ -116,7 +116,7 @@ export class KuberuntimeManager {
       if (sync.resize !== undefined) results.push(...(await this.resize(sync, sync.resize, containersToResize)));
     }
 
-    // Step 5: finish the postStart hooks of running containers. The next containers wait for those of sidecars.
+    // Step 5: finish the postStart hooks of running containers. Later containers wait for the hooks of sidecars.
     for (const kept of keptContainers(pod, podStatus, actions)) {
       if (sync.unfinishedHooks?.[kept.container.name] !== kept.containerID) continue;
       const finished = await this.repeatPostStart(sync, kept, results);
@@ -138,16 +138,17 @@ export class KuberuntimeManager {
     if (made === undefined) return results;
     const sandbox = { ...made, askedImages, imagesOfSync: new Map() };
 
-    // Step 8: start ephemeral containers, which have no back-off. A failed one does not hold up the others.
+    // Step 8: start ephemeral containers, which have no back-off. A failed one does not block the others.
     for (const container of ephemeral) await this.startEphemeral(sync, container, sandbox, results);
 
-    // Step 9: start init containers, without sidecars one at a time. A failed sidecar does not hold up the others.
+    // Step 9: start init containers, one at a time unless there are sidecars. A failed sidecar does not block the
+    // others.
     for (const container of init) {
       const started = await this.start(sync, container, sandbox, results);
       if (!started && container.restartPolicy !== 'Always') return results;
     }
 
-    // Step 10: start the containers. A failed one does not hold up the others.
+    // Step 10: start the containers. A failed one does not block the others.
     for (const container of containers) {
       await this.start(sync, container, sandbox, results);
     }
@@ -203,7 +204,7 @@ export class KuberuntimeManager {
     return resizePod(this.deps, { ...resize, pod, containersToResize, recorder, signal, onRefused });
   }
 
-  /** Resolves with true if the container was started. */
+  /** Resolves with true if the container started. */
   private async start(
     sync: PodSync,
     container: Container,
@@ -213,12 +214,12 @@ export class KuberuntimeManager {
     const { pod, podStatus, recorder } = sync;
     const target = container.name;
     const { backOff, wallClock } = this.deps;
-    const run = endedRun(wallClock, pod, container, podStatus);
+    const run = finishedRun(wallClock, pod, container, podStatus);
     if (run === undefined) return this.startNow(sync, container, sandbox, results);
-    // If it is forgiven, it counts from the beginning from now on.
-    if (isForgiven(sync, container, run)) backOff.reset(run.key);
+    // Reset the back-off if the operator requested the start.
+    if (skipsBackOff(sync, container, run)) backOff.reset(run.key);
     else {
-      // After a restart of kubelet-ts the earlier restarts count. The kubelet would start from zero.
+      // After a restart of kubelet-ts, earlier restarts still count. The kubelet starts from zero.
       backOff.resume(run.key, run.earlier.restarts, run.earlier.atMonotonic, run.maxMs);
       const waiting = crashLoopWait(backOff, run, pod, container);
       if (waiting !== undefined) {
@@ -234,7 +235,7 @@ export class KuberuntimeManager {
     return this.startNow(sync, container, sandbox, results);
   }
 
-  /** Runs a postStart hook again that did not finish. Resolves with true if it succeeded. */
+  /** Repeats a postStart hook that did not finish. Resolves with true if it succeeded. */
   private async repeatPostStart(
     sync: PodSync,
     { container, containerID }: KeptContainer,
@@ -242,7 +243,7 @@ export class KuberuntimeManager {
   ): Promise<boolean> {
     const { podStatus, recorder, signal } = sync;
     const target = container.name;
-    const message = `PostStart hook of container ${target} did not finish, it runs again`;
+    const message = `PostStart hook of container ${target} did not finish; running it again`;
     recorder.normal(reasons.repeatedPostStartHook, message, target);
     try {
       await postStart(this.deps, { ...sync, container, podIPs: podStatus.ips }, containerID);
@@ -255,7 +256,7 @@ export class KuberuntimeManager {
     }
   }
 
-  /** Removes instances that were never started first, because a call of an earlier agent may still start them. */
+  /** First removes instances that were never started, because a call of an earlier agent may still start them. */
   private async startEphemeral(
     sync: PodSync,
     container: Container,
@@ -267,12 +268,12 @@ export class KuberuntimeManager {
     const leftovers = sync.podStatus.containerStatuses.filter((status) => status.name === name);
     for (const status of leftovers) {
       const remove = (): Promise<void> => this.deps.podRemover.removeContainer(metadata, status);
-      if (!(await this.recorded(results, 'killContainer', name, remove))) return;
+      if (!(await this.recordResult(results, 'killContainer', name, remove))) return;
     }
     await this.startNow(sync, container, sandbox, results);
   }
 
-  /** Starts the container regardless of any back-off. Resolves with true if it was started. */
+  /** Starts the container regardless of any back-off. Resolves with true if it started. */
   private async startNow(
     sync: PodSync,
     container: Container,
@@ -304,7 +305,7 @@ export class KuberuntimeManager {
     }
   }
 
-  private async recorded(
+  private async recordResult(
     results: SyncResult[],
     action: SyncResult['action'],
     target: string,
@@ -321,14 +322,14 @@ export class KuberuntimeManager {
     }
   }
 
-  /** Ends ephemeral containers and removes them with their logs. A failure does not hold up the pod. */
+  /** Stops ephemeral containers and removes them with their logs. A failure does not block the pod. */
   private async removeEphemeralContainers(sync: PodSync, results: SyncResult[]): Promise<void> {
     const { pod, podStatus, recorder, removedContainers = [] } = sync;
     const removed = podStatus.containerStatuses.filter(({ name }) => removedContainers.includes(name));
     for (const status of removed) {
       const { id: containerID, name, state } = status;
       const kill = { containerID, name, message: `Ephemeral container ${name} is removed`, podIPs: podStatus.ips };
-      await this.recorded(results, 'killContainer', name, async () => {
+      await this.recordResult(results, 'killContainer', name, async () => {
         if (state !== 'exited') await killContainer(this.deps, pod, kill, recorder);
         await this.deps.podRemover.removeContainer(pod.metadata, status);
       });
@@ -336,15 +337,19 @@ export class KuberuntimeManager {
   }
 }
 
-/** Without the sandboxes that were stopped before the newest was made, so that a crash loop stops each only once. */
+/** Leaves out sandboxes that stopped before the newest was created, so that a crash loop stops each only once. */
 function withoutStopped(sync: PodSync): PodSync {
   const { podStatus } = sync;
   const sandboxStatuses = podStatus.sandboxStatuses.filter(({ state }, index) => index === 0 || state === 'ready');
   return { ...sync, podStatus: { ...podStatus, sandboxStatuses } };
 }
 
-/** True if an operator asked to start it again since its last end, or to end it. */
-function isForgiven({ podStatus, ...sync }: PodSync, { name }: Container, { endedAtMonotonic }: EndedRun): boolean {
+/** True if an operator requested a restart or a retry after the container's last exit. */
+function skipsBackOff(
+  { podStatus, ...sync }: PodSync,
+  { name }: Container,
+  { endedAtMonotonic }: FinishedRun,
+): boolean {
   const ended = findContainerStatus(podStatus, name);
   const isAsked = ended !== undefined && sync.restarting?.includes(ended.id) === true;
   return isAsked || endedAtMonotonic <= (sync.retriedAtMonotonic ?? -Infinity);

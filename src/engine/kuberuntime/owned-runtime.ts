@@ -9,19 +9,19 @@ import { ownerOf, withOwner } from '../container/owner-mark.ts';
 interface Deps {
   runtime: RuntimeService;
   owner: RootOwner;
-  /** UIDs of the pods that have a folder below the root-dir. */
+  /** UIDs of pods with a folder below the root-dir. */
   podUIDs: () => Promise<string[]>;
   clock: Clock;
-  /** Ends the waits for pods of other owners. */
+  /** Stops waiting for pods of other owners. */
   signal: AbortSignal;
 }
 
 /** Pods of other owners in a shared runtime. */
 export interface ForeignPods {
-  /** The other owner of a pod with this UID, as a text. Returns undefined if the last listing shows none. */
+  /** Describes the other owner of a pod with this UID. Returns undefined if the last listing has none. */
   holderOf(uid: string): string | undefined;
   /**
-   * Checks every two seconds whether the UID is free, and then calls the listeners of `onFreed`. Ends when `isAwaited`
+   * Checks every two seconds whether the UID is free, then calls the listeners of `onFreed`. Stops once `isAwaited`
    * returns false.
    */
   awaitFreeing(uid: string, isAwaited: () => boolean): void;
@@ -30,33 +30,33 @@ export interface ForeignPods {
   listAllContainers: RuntimeService['listContainers'];
 }
 
-/** Time between two checks of UIDs that our pods wait for. */
-const lookAgainMs = 2000;
+/** Interval between checks of the UIDs that pods wait for. */
+const checkPeriodMs = 2000;
 
 /**
- * A runtime limited to the pods of one root-dir. Sandboxes carry their owner, and those of other owners are not listed,
- * nor are their containers. So they are never counted, stopped or removed.
+ * A view of the runtime that contains only the pods of one root-dir. Each sandbox is annotated with its owner.
+ * Sandboxes and containers of other owners are not listed, so they are never counted, stopped or removed.
  *
- * A sandbox without an owner is from a kubelet or an early release of ours. It is ours if it was made before the
- * root-dir had an identity and has a folder there.
+ * A sandbox without an owner was created by a kubelet or an early release of kubelet-ts. It belongs to this agent if it
+ * was created before the root-dir had an identity and has a folder there.
  *
  * INVARIANT: the owner of a sandbox is decided once.
  */
 export class OwnedRuntime implements ForeignPods {
-  /** The runtime with this owner's pods only. */
+  /** The runtime, limited to this owner's pods. */
   readonly runtime: RuntimeService;
   readonly listAllContainers: RuntimeService['listContainers'];
-  /** True for our sandboxes, by id. */
-  private readonly verdicts = new Map<string, boolean>();
+  /** By id: true if the sandbox belongs to this owner. */
+  private readonly isOurs = new Map<string, boolean>();
   /** Sandboxes of other owners, by id. */
   private readonly foreign = new Map<string, { uid: string; owner: string | undefined }>();
   /** Root-dirs by owner id. */
   private readonly rootDirs = new Map<string, string>();
   private readonly listeners: (() => void)[] = [];
-  /** UIDs that our pods wait for, and whether they still do. */
+  /** UIDs that pods wait for, with a function that tells whether they still do. */
   private readonly awaited = new Map<string, () => boolean>();
   private listing: Promise<unknown> = Promise.resolve();
-  private isLookDue = false;
+  private isCheckScheduled = false;
 
   constructor(private readonly deps: Deps) {
     const { runtime, owner } = deps;
@@ -71,7 +71,7 @@ export class OwnedRuntime implements ForeignPods {
         ),
       listPodSandbox: async (request, options) => {
         const listed = await this.list(request, options);
-        return { ...listed, items: listed.items.filter(({ id }) => this.verdicts.get(id) === true) };
+        return { ...listed, items: listed.items.filter(({ id }) => this.isOurs.get(id) === true) };
       },
       listContainers: async (request, options) => {
         const listed = await runtime.listContainers(request, options);
@@ -90,7 +90,7 @@ export class OwnedRuntime implements ForeignPods {
 
   awaitFreeing(uid: string, isAwaited: () => boolean): void {
     this.awaited.set(uid, isAwaited);
-    this.lookSoon();
+    this.scheduleCheck();
   }
 
   onFreed(listener: () => void): void {
@@ -101,32 +101,32 @@ export class OwnedRuntime implements ForeignPods {
     const { runtime, owner } = this.deps;
     const { config } = request ?? {};
     const uid = config?.metadata?.uid ?? '';
-    if (this.holderOf(uid) !== undefined) await this.refuseTaken(uid, options);
+    if (this.holderOf(uid) !== undefined) await this.rejectIfInUse(uid, options);
     try {
       const made = await runtime.runPodSandbox(
         config ? { ...request, config: withOwner(config, owner.id) } : request,
         options,
       );
-      this.verdicts.set(made.podSandboxId, true);
+      this.isOurs.set(made.podSandboxId, true);
       return made;
     } catch (error) {
       // If two owners call at the same moment, the runtime rejects the second with an error about reserved names.
-      if (options?.signal?.aborted !== true) await this.refuseTaken(uid, options);
+      if (options?.signal?.aborted !== true) await this.rejectIfInUse(uid, options);
       throw error;
     }
   };
 
-  /** Rejects if another owner has a pod of this UID now. */
-  private async refuseTaken(uid: string, options: CallOptions | undefined): Promise<void> {
+  /** Rejects if another owner has a pod with this UID. */
+  private async rejectIfInUse(uid: string, options: CallOptions | undefined): Promise<void> {
     await this.list(byUID(uid), options);
     const holder = this.holderOf(uid);
-    if (holder !== undefined) throw new Error(takenMessage(uid, holder));
+    if (holder !== undefined) throw new Error(uidInUseMessage(uid, holder));
   }
 
   private readonly list: RuntimeService['listPodSandbox'] = async (request, options) => {
     const listing = this.deps.runtime.listPodSandbox(request, options).then(async (listed) => {
-      await this.judge(listed.items);
-      this.forget(request?.filter, listed.items);
+      await this.classify(listed.items);
+      this.dropMissing(request?.filter, listed.items);
       await this.findRootDirs(options);
       return listed;
     });
@@ -134,9 +134,9 @@ export class OwnedRuntime implements ForeignPods {
     return listing;
   };
 
-  private async judge(sandboxes: readonly PodSandbox[]): Promise<void> {
+  private async classify(sandboxes: readonly PodSandbox[]): Promise<void> {
     const { owner, podUIDs } = this.deps;
-    const unknown = sandboxes.filter(({ id }) => !this.verdicts.has(id));
+    const unknown = sandboxes.filter(({ id }) => !this.isOurs.has(id));
     const mayBeEarlier = ({ annotations, createdAt }: PodSandbox): boolean =>
       ownerOf(annotations) === undefined && createdAt < BigInt(owner.since) * 1_000_000n;
     const withFolder = new Set(unknown.some(mayBeEarlier) ? await podUIDs() : []);
@@ -144,13 +144,13 @@ export class OwnedRuntime implements ForeignPods {
       const { id, annotations, metadata } = sandbox;
       const uid = metadata?.uid ?? '';
       const isOurs = ownerOf(annotations) === owner.id || (mayBeEarlier(sandbox) && withFolder.has(uid));
-      this.verdicts.set(id, isOurs);
+      this.isOurs.set(id, isOurs);
       if (!isOurs) this.foreign.set(id, { uid, owner: ownerOf(annotations) });
     }
   }
 
-  /** Forgets sandboxes missing in a listing of all pods, or of all sandboxes of one pod. */
-  private forget(filter: Filter | undefined, listed: readonly PodSandbox[]): void {
+  /** Drops sandboxes that are missing in a listing of all pods, or of all sandboxes of one pod. */
+  private dropMissing(filter: Filter | undefined, listed: readonly PodSandbox[]): void {
     const { id = '', state, labelSelector = {} } = filter ?? {};
     const { [criLabels.podUID]: uid, ...others } = labelSelector;
     if (id !== '' || state !== undefined || Object.keys(others).length > 0) return;
@@ -158,8 +158,7 @@ export class OwnedRuntime implements ForeignPods {
     for (const [sandboxID, sandbox] of this.foreign) {
       if (!present.has(sandboxID) && (uid === undefined || sandbox.uid === uid)) this.foreign.delete(sandboxID);
     }
-    if (uid === undefined)
-      for (const known of this.verdicts.keys()) if (!present.has(known)) this.verdicts.delete(known);
+    if (uid === undefined) for (const known of this.isOurs.keys()) if (!present.has(known)) this.isOurs.delete(known);
     this.notifyFreed();
   }
 
@@ -170,39 +169,39 @@ export class OwnedRuntime implements ForeignPods {
     if (freed.length > 0) for (const listener of this.listeners) listener();
   }
 
-  private lookSoon(): void {
+  private scheduleCheck(): void {
     const { clock, signal } = this.deps;
-    if (this.isLookDue || signal.aborted) return;
-    this.isLookDue = true;
-    const cancel = clock.after(lookAgainMs, () => {
+    if (this.isCheckScheduled || signal.aborted) return;
+    this.isCheckScheduled = true;
+    const cancel = clock.after(checkPeriodMs, () => {
       signal.removeEventListener('abort', cancel);
-      this.isLookDue = false;
-      void this.lookAgain();
+      this.isCheckScheduled = false;
+      void this.checkAwaited();
     });
     signal.addEventListener('abort', cancel, { once: true });
   }
 
-  private async lookAgain(): Promise<void> {
+  private async checkAwaited(): Promise<void> {
     const { signal } = this.deps;
     for (const [uid, isAwaited] of this.awaited) if (!isAwaited()) this.awaited.delete(uid);
-    // If the runtime does not answer, the next check asks again.
+    // If the runtime does not answer, the next check retries.
     await Promise.allSettled([...this.awaited.keys()].map((uid) => this.list(byUID(uid), { signal })));
-    if (this.awaited.size > 0) this.lookSoon();
+    if (this.awaited.size > 0) this.scheduleCheck();
   }
 
-  /** Our containers among these. A container's owner is that of its sandbox. */
+  /** Filters the containers of this owner. A container has the owner of its sandbox. */
   private async ours(containers: readonly Container[], options: CallOptions | undefined): Promise<Container[]> {
-    const isUnknown = ({ podSandboxId }: Container): boolean => !this.verdicts.has(podSandboxId);
+    const isUnknown = ({ podSandboxId }: Container): boolean => !this.isOurs.has(podSandboxId);
     if (containers.some(isUnknown)) await this.listing;
     if (containers.some(isUnknown)) await this.list({}, options);
     // The sandbox was removed, so the container is being removed or was lost.
     const withFolder = new Set(containers.some(isUnknown) ? await this.deps.podUIDs() : []);
     return containers.filter(
-      ({ podSandboxId, labels }) => this.verdicts.get(podSandboxId) ?? withFolder.has(labels[criLabels.podUID] ?? ''),
+      ({ podSandboxId, labels }) => this.isOurs.get(podSandboxId) ?? withFolder.has(labels[criLabels.podUID] ?? ''),
     );
   }
 
-  /** Finds the root-dirs of owners without a known one. */
+  /** Finds the root-dirs of owners whose root-dir is unknown. */
   private async findRootDirs(options: CallOptions | undefined): Promise<void> {
     const unnamed = new Map<string, { id: string; uid: string }>();
     for (const [id, { uid, owner }] of this.foreign) {
@@ -219,13 +218,14 @@ type Filter = NonNullable<NonNullable<Parameters<RuntimeService['listPodSandbox'
 
 const byUID = (uid: string): { filter: Filter } => ({ filter: { labelSelector: { [criLabels.podUID]: uid } } });
 
-/** Why a pod with a taken UID does not start. */
-export function takenMessage(uid: string, holder: string): string {
+/** Explains why a pod with a UID in use does not start. */
+export function uidInUseMessage(uid: string, holder: string): string {
   return `UID ${uid} belongs to a pod of ${holder}; this pod starts when that one is removed`;
 }
 
 /**
- * The owner id of sandboxes whose containers have files below this root-dir. Resolves with undefined if there is none.
+ * Finds the owner id of sandboxes whose containers have files below this root-dir. Resolves with undefined if there is
+ * none.
  */
 export async function ownerByFiles(runtime: RuntimeService, rootDir: string): Promise<string | undefined> {
   const { items } = await runtime.listPodSandbox({});

@@ -39,19 +39,19 @@ type DeadContainer = Pick<RuntimeContainerStatus, 'id' | 'name' | 'restartCount'
  * INVARIANT: the link to a log is removed before its container, because its name contains the container's id.
  */
 export class PodRemover {
-  /** Removals of containers under way, by id, because the runtime rejects a second one. */
+  /** Running removals by container id, because the runtime rejects a second one. */
   private readonly removals = new Map<string, Promise<unknown>>();
 
   constructor(private readonly deps: Deps) {}
 
-  /** Removes a dead container, its log with rotated files, and the link to the log. Does nothing for missing parts. */
+  /** Removes a dead container, its log with rotated files, and the link to the log. Ignores what is missing. */
   removeContainer(pod: PodIdentity, container: DeadContainer): Promise<void> {
     return this.removeWithLogs(pod, container, listFolder);
   }
 
   /**
-   * Removes dead containers of a pod one after the other. Resolves with the errors of those that stay. Thousands share
-   * a folder of logs, which is read once.
+   * Removes dead containers of a pod one after the other. Resolves with the errors of failed removals. Reads each log
+   * folder once, because thousands of containers may share it.
    */
   async removeContainers(pod: PodIdentity, containers: readonly DeadContainer[]): Promise<unknown[]> {
     const listings = new Map<string, Promise<string[]>>();
@@ -68,14 +68,14 @@ export class PodRemover {
   }
 
   /**
-   * Removes a dead container and the logs of its earlier instances. Its own log stays until the next purge, because the
+   * Removes a dead container and the logs of its earlier instances. Keeps its log until the next purge, because the
    * restart count continues from the log's name (restart-count-from-logs.ts).
    */
   async purgeContainer(pod: PodIdentity, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
     const folder = containerLogsDirectory(this.deps.podLogsDir, pod, name);
     await this.removeLogLink(pod, name, id);
     await this.removeFromRuntime(id);
-    await removeEach(folder, (file) => restartCountFromLogFiles([file]) !== restartCount + 1);
+    await removeMatching(folder, (file) => restartCountFromLogFiles([file]) !== restartCount + 1);
   }
 
   /** Removes a container that starts again. Its log stays. */
@@ -116,14 +116,14 @@ export class PodRemover {
     await removeFiles(dirname(log), files);
   }
 
-  /** True if another owner has a pod of this UID, whose logs are in the same folder. */
+  /** True if another owner has a pod with this UID, whose logs are in the same folder. */
   private areLogsShared(uid: string): boolean {
     return this.deps.foreignPods.holderOf(uid) !== undefined;
   }
 
   /** Removes the logs of a pod whose removal was interrupted after the runtime lost its name. */
   private async removeLostLogs(uid: string): Promise<void> {
-    await removeEach(this.deps.podLogsDir, (name) => podUIDOfLogsDirectory(name) === uid);
+    await removeMatching(this.deps.podLogsDir, (name) => podUIDOfLogsDirectory(name) === uid);
   }
 
   private removeFromRuntime(containerId: string): Promise<unknown> {
@@ -138,7 +138,7 @@ export class PodRemover {
 
   /** Stops and removes one sandbox. Does nothing if it is missing. */
   async removePodSandbox(podSandboxId: string): Promise<void> {
-    // A second stop releases the network that an interrupted stop left behind.
+    // Stop it again to release the network that an interrupted stop left behind.
     await stopPodSandbox(this.deps.runtime, podSandboxId);
     await unlessNotFound(this.deps.runtime.removePodSandbox({ podSandboxId }));
   }
@@ -150,7 +150,7 @@ export class PodRemover {
 }
 
 /**
- * Dead instances of this container beyond the newest `maxKept`, which stay for its status and `logs --previous`.
+ * Dead instances of this container except the newest `maxKept`, which are kept for its status and `logs --previous`.
  * kubelet: pod_container_deletor.go getContainersToDeleteInPod
  */
 export function surplusContainers(
@@ -162,7 +162,7 @@ export function surplusContainers(
 }
 
 /** Removes the matching entries of a folder. Does nothing if the folder is missing. */
-async function removeEach(folder: string, isMeant: (name: string) => boolean): Promise<void> {
+async function removeMatching(folder: string, isMeant: (name: string) => boolean): Promise<void> {
   await removeFiles(folder, (await listFolder(folder)).filter(isMeant));
 }
 

@@ -13,8 +13,8 @@ import { podHostname } from './request/hostname.ts';
 import type { UserNamespace } from '../userns/user-namespaces.ts';
 
 /**
- * The sandbox configuration of a pod, with the node's current resolver file. Records problems of its DNS settings if
- * there is a recorder.
+ * Creates the sandbox configuration of a pod from the node's current resolver file. Records DNS problems if there is a
+ * recorder.
  */
 export async function podSandboxConfig(
   pod: Pod,
@@ -27,7 +27,7 @@ export async function podSandboxConfig(
   }: { userNamespace?: UserNamespace | undefined; exclusiveCPUs?: ReadonlySet<string> } = {},
 ): Promise<PodSandboxConfig> {
   const hostNetwork = pod.spec.hostNetwork === true;
-  // A pod that names its servers itself needs no file. The kubelet reads it for every pod.
+  // A pod with dnsPolicy None does not need the file. The kubelet reads it for every pod.
   const needsFile = node.resolvConf !== '' && pod.spec.dnsPolicy !== 'None';
   const resolvers = needsFile ? await readResolvers(node.resolvConf) : undefined;
   const { config: dns, warnings } = podDNS(pod, {
@@ -37,12 +37,12 @@ export async function podSandboxConfig(
     nodeIPs: node.nodeIPs,
   });
   if (!hostNetwork && resolvers !== undefined && leadsNowhere(dns)) {
-    const message = `All name servers of ${node.resolvConf} are on loopback (${dns.servers.join(' ')}), which leads nowhere in the network of this pod`;
+    const message = `All name servers of ${node.resolvConf} are on loopback (${dns.servers.join(' ')}), which is unreachable from the network of this pod`;
     recorder?.warning(reasons.noReachableNameServer, message, undefined, nameServersHint);
   }
   for (const { reason, message, about } of warnings) {
     if (about !== 'pod') continue;
-    // A node alone usually has no cluster DNS. The kubelet records a warning.
+    // A standalone node usually has no cluster DNS. The kubelet records a warning.
     if (reason === 'MissingClusterDNS') recorder?.normal(reason, message);
     else recorder?.warning(reason, message);
   }
@@ -65,7 +65,7 @@ function withDottedSysctls(pod: Pod): Pod {
   return { ...pod, spec: { ...pod.spec, securityContext: { ...securityContext, sysctls } } };
 }
 
-/** The pod's cgroup in the driver's form. Empty if pods have no cgroups of their own. */
+/** The pod's cgroup in the driver's form. Empty if pods have no cgroups. */
 function podCgroupParent(pod: Pod, node: RuntimeSettings): string {
   if (!node.cgroupsPerQOS) return '';
   return cgroupPath(podCgroupName(node.cgroupRoot, podQOSClass(pod), pod.metadata.uid), node.cgroupDriver);

@@ -16,7 +16,7 @@ import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import type { PodActions } from './actions/pod-actions.ts';
 import { sandboxFaults } from '../view/sandbox-faults.ts';
-import { delayMs, makingCall } from './making-call.ts';
+import { delayMs, createCall } from './create-call.ts';
 import { podSandboxConfig } from './pod-sandbox-config.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
 import { networkIPs } from './runtime-pods.ts';
@@ -25,7 +25,7 @@ export interface PodSandboxDeps {
   runtime: RuntimeService;
   node: RuntimeSettings;
   nodeClasses: Pick<NodeClassLookup, 'runtimeClass'>;
-  /** Undefined if the feature gate UserNamespacesSupport is off. */
+  /** Undefined if the feature gate UserNamespacesSupport is disabled. */
   userNamespaces?: UserNamespaces | undefined;
   exclusiveCPUs: ExclusiveCPUs;
   clock: Clock;
@@ -47,8 +47,8 @@ export interface PodSandbox {
 }
 
 /**
- * The running sandbox of a pod, or the one that the actions want created. Adds the result of the creation or of a
- * failure, which returns undefined. Rejects only if aborted. kubelet: kuberuntime_sandbox.go createPodSandbox
+ * Resolves with the running sandbox of a pod, or creates one if the actions require it. Adds the result to `results`.
+ * Resolves with undefined after a failure. Rejects only if aborted. kubelet: kuberuntime_sandbox.go createPodSandbox
  */
 export async function podSandbox(
   deps: PodSandboxDeps,
@@ -58,7 +58,7 @@ export async function podSandbox(
 ): Promise<PodSandbox | undefined> {
   const { runtime, node, nodeClasses, clock } = deps;
   const target = formatPod(pod);
-  // A recorder only for a new sandbox, so that warnings do not repeat.
+  // Record warnings only for a new sandbox, so that they do not repeat.
   const config = await sandboxConfig(deps, pod, attempt, createSandbox ? recorder : undefined).catch(
     (error: unknown) => {
       const message = errorMessage(error);
@@ -74,12 +74,12 @@ export async function podSandbox(
     await makeFolder(podLogsDirectory(node.podLogsDir, pod.metadata), 0o755);
     const handler = runtimeHandler(pod, nodeClasses);
     const request = { config, ...(handler !== '' && { runtimeHandler: handler }) };
-    const { podSandboxId } = await makingCall(
+    const { podSandboxId } = await createCall(
       clock,
       signal,
       (options) => runtime.runPodSandbox(request, options),
       () => {
-        const message = `The container runtime has not made the pod sandbox within ${delayMs / 1000} s`;
+        const message = `The container runtime has not created the pod sandbox within ${delayMs / 1000} s`;
         recorder.warning(reasons.sandboxDelayed, message);
       },
     );
@@ -89,7 +89,7 @@ export async function podSandbox(
     }
     const { status } = await runtime.podSandboxStatus({ podSandboxId });
     const podIPs = networkIPs(status?.network);
-    // Containers in it would end at once, because the next sync replaces it.
+    // The next sync will replace this sandbox, so start no containers in it.
     if (status?.network && podIPs.length === 0) throw new Error(sandboxFaults.noAddress);
     results.push({ action: 'createPodSandbox', target });
     return { id: podSandboxId, config, podIPs };

@@ -2,9 +2,9 @@ import type { Container, Pod } from '../../api/types.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 
 /**
- * Returns a pod whose manifest is gone, with what its stop depends on: grace period, preStop hooks, order of the
- * sidecars. All of it is in `revision`, the one that the pod runs. Without it, the annotations of its containers have
- * everything but the order. kubelet: kuberuntime_container.go restoreSpecsFromContainerLabels
+ * Reconstructs a pod whose manifest was removed, so that it can be stopped: grace period, preStop hooks, order of
+ * sidecars. `revision`, the revision that the pod runs, has all of them. Without it, the container annotations provide
+ * everything except the order. kubelet: kuberuntime_container.go restoreSpecsFromContainerLabels
  */
 export function podToStop(
   { uid, name, namespace, containerStatuses }: RuntimePodStatus,
@@ -13,7 +13,7 @@ export function podToStop(
   if (revision !== undefined) return revision;
   const containers = new Map<string, Container>();
   let grace: number | undefined;
-  // The newest instance of a container counts.
+  // Use the newest instance of each container.
   for (const { name: container, terminationGracePeriodSeconds, preStop } of containerStatuses) {
     grace ??= terminationGracePeriodSeconds;
     if (containers.has(container)) continue;

@@ -8,7 +8,10 @@ import { type StartContainerDeps, startFailure } from './start-container.ts';
 
 export type PullAheadDeps = Pick<StartContainerDeps, 'imageManager' | 'node'>;
 
-/** Pulls the images of a pod that cannot start yet. Failures are in the results. Rejects only if aborted. */
+/**
+ * Pulls the images of a pod that cannot start yet. Resolves with results that include failures. Rejects only if
+ * aborted.
+ */
 export async function pullAhead(
   { imageManager, node }: PullAheadDeps,
   pod: Pod,

@@ -10,7 +10,7 @@ import type { SyncResult } from '../container/sync-result.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import type { ContainerToResize, OutdatedResources } from './actions/compute-resize-actions.ts';
-import { makingCall } from './making-call.ts';
+import { createCall } from './create-call.ts';
 import { containerResources, type NodeResources } from './request/linux-resources.ts';
 
 export interface ResizeDeps {
@@ -24,7 +24,7 @@ export interface ResizeDeps {
 /** A resize of a running pod. */
 export interface SyncedResize {
   outdated: OutdatedResources;
-  /** Called for each container that has its new resources. */
+  /** Called for each resized container. */
   onResized: (containerID: string) => void;
   /** Called once the pod's cgroup and all running containers have their new resources. */
   onFinished: () => void;
@@ -40,8 +40,8 @@ export interface PodResize extends SyncedResize {
 }
 
 /**
- * Gives running containers their new resources without a restart. The pod's cgroup is raised before its containers and
- * lowered after them, so that neither limits the other too early. Failures are in the results; the next sync repeats
+ * Resizes running containers without a restart. Raises the pod's cgroup before its containers and lowers it after them,
+ * so that neither limits the other too early. Resolves with results that include failures; the next sync repeats
  * everything. Rejects only if aborted. kubelet: kuberuntime_manager.go doPodResizeAction
  */
 export async function resizePod(deps: ResizeDeps, resize: PodResize): Promise<SyncResult[]> {
@@ -49,16 +49,16 @@ export async function resizePod(deps: ResizeDeps, resize: PodResize): Promise<Sy
   const { podCgroups } = deps;
   const target = pod.metadata.name;
 
-  // Step 1: the pod's cgroup takes the earlier resources and the next ones.
+  // Step 1: raise the pod's cgroup so that the earlier and the next resources fit.
   const raised = await attempt(target, () => podCgroups.raise(withResources(pod, outdated, containersToResize), pod));
   if (raised.error !== undefined) return failed(recorder, [raised]);
 
-  // Step 2: the containers. A refused one does not hold up the others.
+  // Step 2: resize the containers. A failed one does not block the others.
   const results: SyncResult[] = [];
   for (const container of containersToResize) results.push(await resizeContainer(deps, resize, container));
   if (results.some(({ error }) => error !== undefined)) return failed(recorder, results);
 
-  // Step 3: the pod's cgroup takes only the next ones.
+  // Step 3: lower the pod's cgroup to the next resources.
   const lowered = await attempt(target, () => podCgroups.resize(pod));
   if (lowered.error !== undefined) return failed(recorder, [...results, lowered]);
   resize.onFinished();
@@ -74,7 +74,7 @@ async function resizeContainer(
   if (container === undefined) return { action: 'resizePod', target: name };
   const linux = containerResources(pod, container, node.containerNode.resources, exclusiveCPUs(pod));
   const result = await attempt(name, () =>
-    makingCall(clock, signal, (options) =>
+    createCall(clock, signal, (options) =>
       runtime.updateContainerResources({ containerId: containerID, linux }, options),
     ),
   );
@@ -104,7 +104,7 @@ function failed(recorder: PodEventRecorder, results: SyncResult[]): SyncResult[]
   return results;
 }
 
-/** The pod with the resources that its containers still have. */
+/** Returns the pod with the resources that its containers currently have. */
 function withResources(pod: Pod, outdated: OutdatedResources, resizes: readonly ContainerToResize[]): Pod {
   const before = new Map(resizes.map(({ name, containerID }) => [name, outdated[containerID]]));
   const earlier = <C extends { name: string }>(container: C): C =>

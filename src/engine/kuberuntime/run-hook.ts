@@ -10,7 +10,7 @@ import type { Meter } from '../view/meter.ts';
 import { BrokenBody, httpGet } from '../network/http-get.ts';
 import { type HTTPProbeRequest, httpProbeRequest } from '../network/http-action-request.ts';
 
-/** With the kubelet's version that we follow. */
+/** With the kubelet version that kubelet-ts follows. */
 const userAgent = 'kube-lifecycle/1.32';
 
 export interface HookDeps {
@@ -29,14 +29,13 @@ interface HookTarget {
 }
 
 /**
- * Runs a lifecycle hook to its end, without a time limit. Rejects with the reason if it failed. kubelet:
- * lifecycle/handlers.go Run
+ * Runs a lifecycle hook without a time limit. Rejects with the reason if it fails. kubelet: lifecycle/handlers.go Run
  */
 export async function runHook(deps: HookDeps, hook: LifecycleHandler, target: HookTarget): Promise<void> {
   await (byKind(hook, hookKinds, deps, target) ?? invalidHook(target));
 }
 
-/** One row a kind of hook. */
+/** One row per kind of hook. */
 const hookKinds: ByKind<HookHandlers, [HookDeps, HookTarget], Promise<void>> = {
   exec: execHook,
   httpGet: (action, deps, { container, podIPs, signal }) =>
@@ -70,25 +69,25 @@ async function execHook(
   throw new UserError(`the command exited with ${exitCode}${shown === '' ? '' : `: ${shown}`}`);
 }
 
-/** Accepts every answer. If an HTTPS request meets an HTTP server, it is repeated as HTTP, without credentials. */
+/** Accepts every response. If an HTTP server answers an HTTPS request, repeats it over HTTP without credentials. */
 async function httpHook(request: HTTPProbeRequest, { clock, meter }: HookDeps, signal: AbortSignal): Promise<void> {
   try {
-    await askOnce(request, { clock, signal });
+    await requestOnce(request, { clock, signal });
   } catch (error) {
     if (!request.url.startsWith('https:') || !isPlainText(error)) throw error;
     const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => name !== 'Authorization'));
-    await askOnce({ ...request, url: request.url.replace(/^https:/, 'http:'), headers }, { clock, signal });
+    await requestOnce({ ...request, url: request.url.replace(/^https:/, 'http:'), headers }, { clock, signal });
     meter?.count('kubelet_lifecycle_handler_http_fallbacks_total', {});
   }
 }
 
-/** The head of an answer is enough. kubelet: lifecycle/handlers.go discardHTTPRespBody */
-async function askOnce(...request: Parameters<typeof httpGet>): Promise<void> {
+/** Ignores errors in the response body. kubelet: lifecycle/handlers.go discardHTTPRespBody */
+async function requestOnce(...request: Parameters<typeof httpGet>): Promise<void> {
   await httpGet(...request).catch((error: unknown) => {
     if (!(error instanceof BrokenBody)) throw error;
   });
 }
 
-/** True if the answer to the TLS handshake was not TLS. */
+/** True if the server did not answer the TLS handshake with TLS. */
 const isPlainText = (error: unknown): boolean =>
   error instanceof Error && hasCode(error.cause, 'ERR_SSL_WRONG_VERSION_NUMBER', 'EPROTO');

@@ -25,20 +25,23 @@ export type ReadTerminationMessage = (status: ContainerStatus) => Promise<string
 interface Deps {
   runtime: RuntimeService;
   readTerminationMessage: ReadTerminationMessage;
-  /** Ends that events reported before the runtime. Empty by default. */
-  ends?: ContainerEnds;
+  /** Container exits that events reported before the runtime's status did. Empty by default. */
+  ends?: ContainerExits;
 }
 
-/** Reads pods out of the runtime, joined on the pod UID. kubelet: kuberuntime_manager.go GetPods, GetPodStatus */
+/**
+ * Reads pods from the runtime and joins sandboxes and containers by pod UID. kubelet: kuberuntime_manager.go GetPods,
+ * GetPodStatus
+ */
 export class RuntimePods {
   private readonly runtime: RuntimeService;
-  private readonly ends: ContainerEnds;
-  /** Final statuses of ended containers, by pod UID and container id. */
-  private readonly ended = new Map<string, ReadonlyMap<string, ContainerStatus>>();
+  private readonly ends: ContainerExits;
+  /** Final statuses of exited containers, by pod UID and container id. */
+  private readonly exited = new Map<string, ReadonlyMap<string, ContainerStatus>>();
 
   constructor(private readonly deps: Deps) {
     this.runtime = deps.runtime;
-    this.ends = deps.ends ?? new ContainerEnds();
+    this.ends = deps.ends ?? new ContainerExits();
   }
 
   /** All pods in the runtime, or the one with this UID, newest first. */
@@ -52,14 +55,14 @@ export class RuntimePods {
     ]);
     if (endedBefore.length > 0) {
       const listed = new Set(containers.map(({ id }) => id));
-      this.ends.forget(endedBefore.filter((id) => !listed.has(id)));
+      this.ends.drop(endedBefore.filter((id) => !listed.has(id)));
     }
     const pods = joinPods(items, containers, this.ends);
-    this.forgetEnded(pods, uid);
+    this.dropExited(pods, uid);
     return pods;
   }
 
-  /** One container's status. Resolves with undefined if the runtime does not have it. */
+  /** Reads one container's status. Resolves with undefined if the runtime does not have it. */
   async getContainerStatus(id: string, options: CallOptions): Promise<RuntimeContainerStatus | undefined> {
     const status = (await unlessNotFound(this.runtime.containerStatus({ containerId: id }, options)))?.status;
     return status && this.toContainerStatus(status);
@@ -75,8 +78,8 @@ export class RuntimePods {
   }
 
   /**
-   * The status of one pod. Parts that vanish meanwhile count as absent. With `listed`, from `getPods`, the pod is not
-   * listed again.
+   * Reads the status of one pod. Sandboxes and containers that are removed meanwhile count as absent. Does not list the
+   * pod again if `listed` from `getPods` is given.
    */
   async getPodStatus(
     uid: string,
@@ -107,11 +110,11 @@ export class RuntimePods {
     };
   }
 
-  /** Forgets the ended containers of pods that are no longer listed. */
-  private forgetEnded(listed: readonly RuntimePod[], uid: string | undefined): void {
+  /** Drops the exited containers of pods that are no longer listed. */
+  private dropExited(listed: readonly RuntimePod[], uid: string | undefined): void {
     const there = new Set(listed.map((pod) => pod.uid));
-    for (const known of uid === undefined ? [...this.ended.keys()] : [uid])
-      if (!there.has(known)) this.ended.delete(known);
+    for (const known of uid === undefined ? [...this.exited.keys()] : [uid])
+      if (!there.has(known)) this.exited.delete(known);
   }
 
   private async toContainerStatus(reported: ContainerStatus, sandboxID?: string): Promise<RuntimeContainerStatus> {
@@ -120,29 +123,29 @@ export class RuntimePods {
     return { ...converted, ...(sandboxID !== undefined && { sandboxID }) };
   }
 
-  /** Reads each ended container once, because init containers and old instances would be most of the calls. */
+  /** Reads each exited container once, because otherwise init containers and old instances would cause most calls. */
   private async containerStatuses(
     uid: string,
     listed: readonly RuntimeContainer[],
     options: CallOptions,
   ): Promise<ContainerStatus[]> {
-    const known = this.ended.get(uid);
+    const known = this.exited.get(uid);
     const statuses = await present(
       listed.map(
         async ({ id, state }) =>
           (state === 'exited' ? known?.get(id) : undefined) ??
-          withBoundedWords((await this.runtime.containerStatus({ containerId: id }, options)).status),
+          withBoundedTexts((await this.runtime.containerStatus({ containerId: id }, options)).status),
       ),
     );
     const ended = statuses.filter(({ state }) => state === 'CONTAINER_EXITED');
-    if (ended.length === 0) this.ended.delete(uid);
-    else this.ended.set(uid, new Map(ended.map((status) => [status.id, status])));
+    if (ended.length === 0) this.exited.delete(uid);
+    else this.exited.set(uid, new Map(ended.map((status) => [status.id, status])));
     return statuses;
   }
 }
 
-/** Bounds the texts, because they are kept. */
-function withBoundedWords(status: ContainerStatus | undefined): ContainerStatus | undefined {
+/** Limits the length of reason and message, because they are cached. */
+function withBoundedTexts(status: ContainerStatus | undefined): ContainerStatus | undefined {
   if (status === undefined) return undefined;
   const { reason, message } = status;
   return {
@@ -155,7 +158,7 @@ function withBoundedWords(status: ContainerStatus | undefined): ContainerStatus 
 function joinPods(
   sandboxes: readonly PodSandbox[],
   containers: readonly Container[],
-  ends: ContainerEnds,
+  ends: ContainerExits,
 ): RuntimePod[] {
   const pods = new Map<string, RuntimePod>();
   const podOf = (uid: string, name: string, namespace: string): RuntimePod => {
@@ -176,7 +179,7 @@ function joinPods(
   }
   for (const { id, labels, metadata, state, createdAt, podSandboxId } of byID(containers)) {
     const uid = labels[criLabels.podUID];
-    // A container without a pod UID is not from a kubelet, so it is ignored.
+    // Ignore a container without a pod UID, which no kubelet created.
     if (uid === undefined || metadata === undefined) continue;
     const pod = podOf(uid, labels[criLabels.podName] ?? '', labels[criLabels.podNamespace] ?? '');
     pod.containers.push({
@@ -190,7 +193,7 @@ function joinPods(
   return [...pods.values()].sort((a, b) => b.createdAt - a.createdAt);
 }
 
-/** Drops duplicates in a listing, because two ready sandboxes would stop a pod. */
+/** Drops duplicates in a listing, because a pod with two ready sandboxes would be stopped. */
 function byID<T extends { id: string }>(listed: readonly T[]): Iterable<T> {
   return new Map(listed.map((one) => [one.id, one])).values();
 }
@@ -252,7 +255,7 @@ function preStopHook(annotations: Readonly<Record<string, string>>): PreStopHook
   try {
     return { handler: JSON.parse(handler) as PreStopHook['handler'], ports: JSON.parse(ports) as PreStopHook['ports'] };
   } catch {
-    // Another program wrote it.
+    // Another program wrote the annotation.
     return undefined;
   }
 }
@@ -274,7 +277,7 @@ function sandboxIPs({ state, network, linux }: PodSandboxStatus): string[] {
   return state === 'SANDBOX_READY' && !isOnHost ? networkIPs(network) : [];
 }
 
-/** The primary address first. */
+/** All addresses, the primary one first. */
 export function networkIPs(network: PodSandboxStatus['network']): string[] {
   const { ip = '', additionalIps = [] } = network ?? {};
   return [ip, ...additionalIps.map((additional) => additional.ip)].filter((address) => address !== '');

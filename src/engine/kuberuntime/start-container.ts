@@ -24,7 +24,7 @@ import { reasons } from '../view/reasons.ts';
 import { type ConfiguredContainer, containerConfig, type ContainerConfigDeps } from './container-config.ts';
 import { type ImagesOfSync, withImageVolumes } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
-import { makingCall } from './making-call.ts';
+import { createCall } from './create-call.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
 import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
 import { runHook } from './run-hook.ts';
@@ -35,7 +35,7 @@ export interface StartContainerDeps extends ContainerConfigDeps {
   /** Restart counts that survive a loss of the runtime's data. */
   restartCounts: RestartCounts;
   postStartHooks: PostStartHooks;
-  /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
+  /** CPUs and memory nodes of containers. Undefined if pods have no exclusive resources. */
   podResources?: Pick<PodResources, 'cpusetsOf' | 'preStart'> | undefined;
   clock: Clock;
   logger: Logger;
@@ -45,15 +45,15 @@ export interface StartContainerDeps extends ContainerConfigDeps {
 export interface RestartCounts {
   /** The lowest restart count that a new instance of this container may have. */
   nextRestartCount(pod: PodRef, containerName: string): Promise<number>;
-  /** Resolves when the count survives the end of this process, or cannot be written. Never rejects. */
+  /** Resolves once the count is on disk or cannot be written. Never rejects. */
   containerCreated(pod: PodRef, containerName: string, restartCount: number): Promise<void>;
 }
 
-/** The hooks that have begun and not finished, so that the next agent finishes them. */
+/** Records hooks that started and have not finished, so that the next agent can finish them. */
 export interface PostStartHooks {
-  /** Resolves when that survives the end of this process, or cannot be written. Never rejects. */
-  hookBegins(podUID: string, containerName: string, containerID: string): Promise<void>;
-  hookEnded(podUID: string, containerName: string): void;
+  /** Resolves once the record is on disk or cannot be written. Never rejects. */
+  hookStarted(podUID: string, containerName: string, containerID: string): Promise<void>;
+  hookFinished(podUID: string, containerName: string): void;
 }
 
 interface ContainerStart extends ConfiguredContainer {
@@ -65,15 +65,15 @@ interface ContainerStart extends ConfiguredContainer {
 }
 
 /**
- * Starts one container, from its image to running. Rejects with a `ContainerStartError` that has the waiting reason.
- * kubelet: kuberuntime_container.go startContainer
+ * Pulls the image, then creates and starts one container. Rejects with a `ContainerStartError` that has the waiting
+ * reason. kubelet: kuberuntime_container.go startContainer
  */
 export async function startContainer(deps: StartContainerDeps, start: ContainerStart): Promise<void> {
   const { runtime, imageManager, logger, clock } = deps;
   const { pod, container, podSandboxID, sandboxConfig, recorder, signal } = start;
   const { name } = container;
 
-  // Step 1: the images.
+  // Step 1: pull the images.
   const recordFailure = (error: unknown): never => {
     if (error instanceof ContainerStartError && error.retryAtMonotonic === undefined)
       recorder.warning(reasons.failed, `Error: ${error.reason}`, name);
@@ -91,7 +91,7 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
     containerConfig(deps, { ...start, volumes }, { image, restartCount }),
   );
   const { containerId } = await failingWith(reasons.createContainerError, start, () =>
-    makingCall(clock, signal, (options) =>
+    createCall(clock, signal, (options) =>
       runtime.createContainer({ podSandboxId: podSandboxID, config, sandboxConfig }, options),
     ),
   );
@@ -99,28 +99,29 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   const counted = deps.restartCounts.containerCreated(podRef(pod), name, restartCount);
   recorder.normal(reasons.created, 'Container created', name);
 
-  // Step 3: link its log for log shippers. Before the start, because a kill after it could prevent the link.
+  // Step 3: link its log for log shippers. Do this before the start, because the agent could be killed after it.
   const linked = linkLog(deps.node, pod, name, restartCount, containerId).catch((error: unknown) => {
     logger.warn({ err: error, pod: pod.metadata.name, containerName: name }, 'Linking the container log failed');
   });
 
-  // Step 4: start it. This takes the runtime far longer than the link. An instance that ran must have counted.
+  // Step 4: start it once the restart count is recorded, because every instance that ran must count. The start takes
+  // far longer than the link.
   if (container.lifecycle?.postStart !== undefined)
-    await deps.postStartHooks.hookBegins(pod.metadata.uid, name, containerId);
+    await deps.postStartHooks.hookStarted(pod.metadata.uid, name, containerId);
   await counted;
   const starting = failingWith(reasons.runContainerError, start, () =>
-    makingCall(clock, signal, (options) => runtime.startContainer({ containerId }, options)),
+    createCall(clock, signal, (options) => runtime.startContainer({ containerId }, options)),
   );
   await starting.finally(() => linked);
   recorder.normal(reasons.started, 'Container started', name);
 
-  // Step 5: run its postStart hook. Until it ends, the container does not count as started.
+  // Step 5: run its postStart hook. The container counts as started only once the hook finishes.
   await postStart(deps, start, containerId);
 }
 
 /**
- * Runs the postStart hook. If it fails, the container is killed as usual. If it is cut off, the container runs on: the
- * agent stops, and the next one runs the hook again, or the pod terminates and kills it by itself.
+ * Runs the postStart hook. If the hook fails, kills the container. If the hook is aborted, the container keeps running:
+ * either the agent stops and the next one repeats the hook, or the pod terminates.
  */
 export async function postStart(
   deps: StartContainerDeps,
@@ -130,7 +131,7 @@ export async function postStart(
   const { pod, container, podIPs, recorder, signal } = start;
   const { name, lifecycle: { postStart: hook } = {} } = container;
   const ended = (): void => {
-    deps.postStartHooks.hookEnded(pod.metadata.uid, name);
+    deps.postStartHooks.hookFinished(pod.metadata.uid, name);
   };
   if (hook === undefined) {
     ended();
@@ -151,7 +152,7 @@ export async function postStart(
   ended();
 }
 
-/** The restart count. It never falls if the runtime, the logs or the history lose data. */
+/** The next restart count. It never decreases, even if the runtime, the logs or the history lose data. */
 async function nextRestartCount({ node, restartCounts }: StartContainerDeps, start: ContainerStart): Promise<number> {
   const { pod, container, podStatus } = start;
   const atLeast = await restartCounts.nextRestartCount(podRef(pod), container.name);
@@ -185,7 +186,7 @@ async function failingWith<T>(
   try {
     return await act();
   } catch (error) {
-    // The pod terminates, which is not a failure of the container.
+    // If the pod terminates, the container has not failed.
     signal.throwIfAborted();
     const message = errorMessage(error);
     recorder.warning(reasons.failed, `Error: ${message}`, container.name);

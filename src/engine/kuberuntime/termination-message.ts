@@ -1,9 +1,9 @@
 import { errorMessage } from '../../errors.ts';
 import type { RuntimeContainerState } from '../container/runtime-pod-status.ts';
 
-/** Bytes of the termination message file that are shown, from its end. */
+/** Maximum number of bytes read from the end of the termination message file. */
 const MAX_FILE_BYTES = 4096;
-/** Limits of the log that replaces a missing file: last lines, then last bytes. */
+/** Limits of the log tail that replaces a missing file: lines, then bytes. */
 const MAX_LOG_LINES = 80;
 const MAX_LOG_BYTES = 2048;
 
@@ -30,19 +30,19 @@ export interface TerminationMessageReader {
 }
 
 /**
- * The message of a container: the runtime's, then for an exited container its termination message file or, if its
- * policy allows, the end of its log. kubelet: kuberuntime_container.go convertToKubeContainerStatus
+ * The message of a container: the runtime's message, followed for an exited container by its termination message file
+ * or, if its policy allows, the end of its log. kubelet: kuberuntime_container.go convertToKubeContainerStatus
  */
 export async function terminationMessage(
   container: TerminationMessageContainer,
   reader: TerminationMessageReader,
 ): Promise<string> {
   if (container.state !== 'exited') return container.message;
-  const lastWords = await readLastWords(container, reader);
+  const lastWords = await readTerminationText(container, reader);
   return [container.message, lastWords].filter((part) => part !== '').join(': ');
 }
 
-async function readLastWords(
+async function readTerminationText(
   container: TerminationMessageContainer,
   reader: TerminationMessageReader,
 ): Promise<string> {

@@ -6,7 +6,7 @@ import { type EvictionPolicy, isEvictable } from '../../api/values/eviction-poli
 import { type LabelledNode, matchesNodeSelector } from '../../api/values/node-selector.ts';
 import { podKey } from '../../api/values/pod-names.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
-import { asksForAppArmor } from '../kuberuntime/request/apparmor-profile.ts';
+import { requiresAppArmor } from '../kuberuntime/request/apparmor-profile.ts';
 import type { Rejection } from '../view/snapshot.ts';
 import { describeTakenPort, takenHostPorts } from './host-ports.ts';
 import {
@@ -229,7 +229,7 @@ function failed(predicate: string, text: string, words: string): Refusal {
 
 /** kubelet: lifecycle/handlers.go NewAppArmorAdmitHandler */
 function appArmorRefusal(pod: Pod, { appArmorEnabled }: AdmissionNode): Refusal | undefined {
-  if (appArmorEnabled || !asksForAppArmor(pod)) return undefined;
+  if (appArmorEnabled || !requiresAppArmor(pod)) return undefined;
   return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
 }
 

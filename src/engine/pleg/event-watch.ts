@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { isUnimplemented } from '../../cri/errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { ContainerEnds } from '../container/container-ends.ts';
+import type { ContainerExits } from '../container/container-exits.ts';
 import { type GenericPleg, relistPeriodMs } from './generic-pleg.ts';
 import type { RuntimePod } from '../container/runtime-pod.ts';
 import type { Meter } from '../view/meter.ts';
@@ -35,7 +35,7 @@ interface Deps {
   streams: readonly RuntimeEventStream[];
   pleg: Pick<GenericPleg, 'relistPod' | 'containerEnded' | 'setRelistPeriod' | 'podUIDOf' | 'pod'>;
   /** Ends that the listings do not show yet. */
-  ends: ContainerEnds;
+  ends: ContainerExits;
   /**
    * Pod UID of a container or sandbox that was not listed yet. Resolves with undefined if the runtime does not know it.
    */
@@ -119,7 +119,7 @@ export class EventWatch {
   /** Looks at the pod until the listing shows the event's change. */
   private async lookAt(event: RuntimeEvent, signal: AbortSignal): Promise<void> {
     const { pleg, ends, clock, logger } = this.deps;
-    if (event.end !== undefined) ends.note(event.id, event.end);
+    if (event.end !== undefined) ends.record(event.id, event.end);
     try {
       const podUID = event.podUID ?? pleg.podUIDOf(event.id) ?? (await this.deps.podUIDOf(event.id, signal));
       if (podUID === undefined) return;

@@ -1,5 +1,5 @@
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import type { ContainerEndNews } from '../container/container-ends.ts';
+import type { ContainerEndNews } from '../container/container-exits.ts';
 
 /** A change of a container or sandbox. */
 export interface RuntimeEvent {

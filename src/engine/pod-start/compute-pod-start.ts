@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import type { ClassProblem } from '../../api/values/resolve-classes.ts';
-import { takenMessage } from '../kuberuntime/owned-runtime.ts';
+import { uidInUseMessage } from '../kuberuntime/owned-runtime.ts';
 import type { Admission } from '../lifecycle/admit-pod.ts';
 import { awaitedPodsText, type StartOrder } from '../lifecycle/start-order.ts';
 import { reasons } from '../view/reasons.ts';
@@ -190,7 +190,7 @@ export function computeInPlaceStart({ isRunning, misfit, images }: InPlaceFacts)
 function precedence({ metadata: { uid } }: Pod, facts: AdmissionFacts): PodWait | undefined {
   const { uidOwner, classProblem } = facts;
   if (uidOwner !== undefined) {
-    return { reason: reasons.podUIDTaken, message: takenMessage(uid, uidOwner), retryOn: 'podEnd' };
+    return { reason: reasons.podUIDTaken, message: uidInUseMessage(uid, uidOwner), retryOn: 'podEnd' };
   }
   if (classProblem !== undefined) {
     const { isMissing, field, message } = classProblem;

@@ -117,7 +117,7 @@ export class StatusRecords {
    * Records that the postStart hook of a container is about to begin. Resolves when that survives the end of this
    * process, or cannot be written.
    */
-  async hookBegins(uid: string, containerName: string, containerID: string): Promise<void> {
+  async hookStarted(uid: string, containerName: string, containerID: string): Promise<void> {
     const kept = this.kept.get(uid);
     if (kept === undefined) return;
     kept.record = { ...kept.record, starting: { ...kept.record.starting, [containerName]: containerID } };
@@ -125,7 +125,7 @@ export class StatusRecords {
   }
 
   /** Records that the postStart hook of a container has finished. */
-  hookEnded(uid: string, containerName: string): void {
+  hookFinished(uid: string, containerName: string): void {
     const kept = this.kept.get(uid);
     if (kept === undefined || !Object.hasOwn(kept.record.starting, containerName)) return;
     const others = Object.entries(kept.record.starting).filter(([name]) => name !== containerName);

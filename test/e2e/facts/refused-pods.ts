@@ -31,7 +31,7 @@ export function refusedPods({ rootDir }: FactMachine): Readonly<Record<string, R
     ),
     'named-user': configError(
       alone('named-user', { image: namedUserImage, securityContext: nonRoot }),
-      `${mayNotBeRoot} its image names the user "web", which may be root`,
+      `${mayNotBeRoot} its image sets the user "web", which may be root`,
     ),
     'root-user': configError(
       alone('root-user', { image: numericUserImage, securityContext: { runAsUser: 0 } }, { securityContext: nonRoot }),

@@ -78,7 +78,7 @@ function makeManager(): KuberuntimeManager {
     node,
     supportsRecursiveReadOnly: () => false,
     restartCounts: { nextRestartCount: () => Promise.resolve(0), containerCreated: () => Promise.resolve() },
-    postStartHooks: { hookBegins: () => Promise.resolve(), hookEnded: () => undefined },
+    postStartHooks: { hookStarted: () => Promise.resolve(), hookFinished: () => undefined },
     clock,
     wallClock: new WallClockHistory(clock),
     backOff,

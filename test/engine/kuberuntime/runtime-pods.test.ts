@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
-import { ContainerEnds } from '../../../src/engine/container/container-ends.ts';
+import { ContainerExits } from '../../../src/engine/container/container-exits.ts';
 import { ContainerStatus } from '../../../src/cri/generated/cri.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -134,7 +134,7 @@ test('a container that ended is asked about once, and is forgotten with its pod'
 });
 
 test('a container that an event told the end of is not running, and is forgotten when the runtime does not list it', async () => {
-  const ends = new ContainerEnds();
+  const ends = new ContainerExits();
   pods = new RuntimePods({
     runtime,
     ends,
@@ -142,7 +142,7 @@ test('a container that an event told the end of is not running, and is forgotten
   });
   const podSandbox = await sandbox('a');
   const id = await container(podSandbox, 'a', 0);
-  ends.note(id, { exitCode: 2, finishedAt: start + 5, reason: 'Error' });
+  ends.record(id, { exitCode: 2, finishedAt: start + 5, reason: 'Error' });
   const ended = { id, state: 'exited', exitCode: 2, finishedAt: start + 5, reason: 'Error', message: 'said 2' };
   expect((await pods.getPods({}))[0]?.containers).toMatchObject([{ id, state: 'exited' }]);
   expect((await pods.getPodStatus('a')).containerStatuses).toMatchObject([ended]);
@@ -164,8 +164,8 @@ test('a container that an event told the end of is not running, and is forgotten
 });
 
 test('a container whose memory ran out while it ran keeps that as the reason of its end', () => {
-  const ends = new ContainerEnds();
-  ends.note('c', { exitCode: 1, finishedAt: 7, reason: 'Error' });
+  const ends = new ContainerExits();
+  ends.record('c', { exitCode: 1, finishedAt: 7, reason: 'Error' });
   const running = ContainerStatus.fromPartial({ id: 'c', state: 'CONTAINER_RUNNING', reason: 'OOMKilled' });
   expect(ends.complete(running)).toEqual({
     ...running,

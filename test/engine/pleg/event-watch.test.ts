@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { RpcError } from '../../../src/errors.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { AsyncQueue } from '../../../src/flow/async-queue.ts';
-import { ContainerEnds } from '../../../src/engine/container/container-ends.ts';
+import { ContainerExits } from '../../../src/engine/container/container-exits.ts';
 import { EventWatch } from '../../../src/engine/pleg/event-watch.ts';
 import { GenericPleg } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';
@@ -61,7 +61,7 @@ beforeEach(async () => {
 /** Runs a PLEG with these streams beside it until the test ends. */
 async function start(streams: RuntimeEventStream[]): Promise<void> {
   const stopping = new AbortController();
-  const ends = new ContainerEnds();
+  const ends = new ContainerExits();
   pods = new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message), ends });
   const pleg = new GenericPleg({
     runtime: pods,

@@ -1,4 +1,4 @@
-import { ContainerEnds } from '../../../src/engine/container/container-ends.ts';
+import { ContainerExits } from '../../../src/engine/container/container-exits.ts';
 import { EventWatch } from '../../../src/engine/pleg/event-watch.ts';
 import { GenericPleg, type PlegRuntime } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';
@@ -43,7 +43,7 @@ export class PlegModel implements PlegRuntime {
   readonly #said = new AsyncQueue<RuntimeEvent | Error>();
   readonly #stopping = new AbortController();
   readonly #told = new Map<string, PodLifecycleEvent['type'][]>();
-  readonly #ends = new ContainerEnds();
+  readonly #ends = new ContainerExits();
   readonly #pleg: GenericPleg;
   readonly #running: Promise<unknown>;
 

@@ -129,10 +129,10 @@ test('whoever removes a done container learns that a disk did not take it', asyn
 
 test('a hook that has begun is on disk until it has ended', async () => {
   records.acknowledge(uid, 5);
-  await records.hookBegins(uid, 'main', 'a');
-  await records.hookBegins(uid, 'main', 'b');
-  await records.hookBegins(uid, 'side', 'c');
-  records.hookEnded(uid, 'side');
+  await records.hookStarted(uid, 'main', 'a');
+  await records.hookStarted(uid, 'main', 'b');
+  await records.hookStarted(uid, 'side', 'c');
+  records.hookFinished(uid, 'side');
   records.note(uid, readySince('2025-01-01T00:00:00Z'), []);
   await records.close();
   const next = nextLife();

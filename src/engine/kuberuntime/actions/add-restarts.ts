@@ -3,16 +3,16 @@ import { isSidecar } from '../../../api/values/sidecars.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 import type { ContainerToKill, PodActions } from './pod-actions.ts';
 
-/** A running container that the actions of a sync leave alone. */
+/** A running container that the actions of a sync do not touch. */
 export interface KeptContainer {
   container: Container;
   containerID: string;
   isInit: boolean;
-  /** Its index in its list of the pod spec. */
+  /** Index in the container list of the pod spec. */
   index: number;
 }
 
-/** The running containers that the actions leave alone: sidecars first, then the containers. */
+/** The running containers that the actions do not touch: sidecars first, then regular containers. */
 export function keptContainers({ spec }: Pod, podStatus: RuntimePodStatus, actions: PodActions): KeptContainer[] {
   if (actions.killPod) return [];
   const killed = new Set(actions.containersToKill.map(({ containerID }) => containerID));
@@ -27,7 +27,10 @@ export function keptContainers({ spec }: Pod, podStatus: RuntimePodStatus, actio
   ];
 }
 
-/** Adds the restart of these containers to the actions. Each ends with this message and starts again. */
+/**
+ * Adds restarts of these containers to the actions. Each is killed with the message that `messageOf` returns, and
+ * started again.
+ */
 export function addRestarts(
   actions: PodActions,
   restarts: readonly KeptContainer[],
@@ -47,8 +50,8 @@ export function addRestarts(
 }
 
 /**
- * Adds the restarts that an operator asked for to the actions of a sync. `ids`: containers that must end and start
- * again. One that ended already starts by its restartPolicy, which is Always.
+ * Adds the restarts that an operator requested. `ids` are the containers to restart. An exited one is restarted anyway
+ * by its restartPolicy, which is Always.
  */
 export function computeRestartActions(
   pod: Pod,

@@ -21,14 +21,14 @@ export function computeInitContainerActions(pod: Pod, podStatus: RuntimePodStatu
   if (initContainers.length === 0) return { initialized: true, actions: {} };
   const initContainersToStart: number[] = [];
   const containersToKill: ContainerToKill[] = [];
-  let initialized = hasRegularContainerCome(pod, podStatus);
-  let comeThisFar = initialized;
+  let initialized = hasRegularContainerStarted(pod, podStatus);
+  let reached = initialized;
 
   for (const [index, container] of [...initContainers.entries()].reverse()) {
     const status = findContainerStatus(podStatus, container.name);
-    if (!isSidecar(container) && comeThisFar) continue;
+    if (!isSidecar(container) && reached) continue;
     if (!status) {
-      if (comeThisFar) initContainersToStart.push(index);
+      if (reached) initContainersToStart.push(index);
       continue;
     }
 
@@ -39,19 +39,19 @@ export function computeInitContainerActions(pod: Pod, podStatus: RuntimePodStatu
     if (step.kill) containersToKill.push(step.kill);
     if (step.complete) {
       if (index === lastIndex) initialized = true;
-      else if (!comeThisFar) initContainersToStart.push(index + 1);
+      else if (!reached) initContainersToStart.push(index + 1);
     }
     if (step.start) initContainersToStart.push(index);
-    comeThisFar = true;
+    reached = true;
   }
 
-  if (!comeThisFar) initContainersToStart.push(0);
+  if (!reached) initContainersToStart.push(0);
   initContainersToStart.reverse();
   return { initialized, actions: { initContainersToStart, containersToKill } };
 }
 
 /** Ignores exited containers, because after a reboot all have exited and the new sandbox is not initialized. */
-function hasRegularContainerCome(pod: Pod, podStatus: RuntimePodStatus): boolean {
+function hasRegularContainerStarted(pod: Pod, podStatus: RuntimePodStatus): boolean {
   return pod.spec.containers.some(({ name }) => {
     const state = findContainerStatus(podStatus, name)?.state;
     return state === 'created' || state === 'running';

@@ -40,7 +40,7 @@ export function computePodActions(
 
   const init = computeInitContainerActions(pod, podStatus, probes);
   const actions = { ...nothing, ...init.actions };
-  // They start before the pod is initialized, too.
+  // Ephemeral containers also start before the pod is initialized.
   if (!actions.killPod) actions.ephemeralContainersToStart = ephemeralContainersToStart(pod, podStatus);
   if (!init.initialized) return actions;
 
@@ -58,8 +58,8 @@ export function computePodActions(
 }
 
 /**
- * Ephemeral containers are never restarted. One that was made and never started is made again, because the agent or the
- * runtime ended in between. The kubelet leaves it.
+ * Ephemeral containers are never restarted. One that was created but never started is created again, because the agent
+ * or the runtime exited in between. The kubelet leaves it.
  */
 function ephemeralContainersToStart({ spec }: Pod, podStatus: RuntimePodStatus): number[] {
   return (spec.ephemeralContainers ?? []).flatMap(({ name }, index) => {
@@ -72,7 +72,7 @@ function ephemeralContainersToStart({ spec }: Pod, podStatus: RuntimePodStatus):
 function computeFreshStart(pod: Pod, podStatus: RuntimePodStatus, attempt: number): Partial<PodActions> {
   const done = { createSandbox: false };
   const { restartPolicy, initContainers = [], containers } = pod.spec;
-  // Without any container the sandbox itself failed, and is tried again under every policy.
+  // Without any container the sandbox itself failed, which is retried under every policy.
   if (restartPolicy === 'Never' && attempt !== 0 && podStatus.containerStatuses.length > 0) return done;
 
   const containersToStart = containers.flatMap((container, index) =>

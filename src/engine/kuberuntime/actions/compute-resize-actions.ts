@@ -4,19 +4,19 @@ import { containerResize } from '../../in-place/container-resize.ts';
 import { addRestarts, type KeptContainer, keptContainers } from './add-restarts.ts';
 import type { PodActions } from './pod-actions.ts';
 
-/** Resources of containers that still have those of an earlier revision, by container id. */
+/** By container id: the resources of containers that still have those of an earlier revision. */
 export type OutdatedResources = Readonly<Record<string, Container['resources']>>;
 
 export interface ContainerToResize {
   containerID: string;
   name: string;
-  /** Such as `memory limit 64Mi → 128Mi`. Empty if only an interrupted resize is repeated. */
+  /** For example `memory limit 64Mi → 128Mi`. Empty if this only repeats an interrupted resize. */
   changes: string[];
 }
 
 /**
- * Adds a resize to the actions of a sync. A running container is updated in place, or restarts if its resizePolicy
- * wants that. `refused`: ids of containers that the runtime cannot update; these restart too. kubelet:
+ * Adds a resize to the actions of a sync. A running container is updated in place, or restarted if its resizePolicy
+ * requires it. `refused` contains ids of containers that the runtime cannot update; they are restarted too. kubelet:
  * kuberuntime_manager.go computePodResizeAction
  */
 export function computeResizeActions(

@@ -7,45 +7,45 @@ import type { WallClockHistory } from '../../../flow/wall-clock-history.ts';
 import { containerHash } from '../../container/container-hash.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 
-/** The newest ended run of a container, for its back-off. */
-export interface EndedRun {
+/** The newest finished run of a container, which determines its back-off. */
+export interface FinishedRun {
   /** Key of the back-off. */
   key: string;
   endedAtMonotonic: number;
-  /** Longest wait by the pod's annotation. */
+  /** Maximum delay from the pod's annotation. */
   maxMs: number | undefined;
-  /** Start of the run, and its restarts by the runtime. Zero restarts if its whole sandbox ended. */
+  /** Start of the run, and the restart count in the runtime. Zero restarts if its whole sandbox stopped. */
   earlier: { restarts: number; atMonotonic: number };
 }
 
-/** Returns undefined if no run of the container ended. */
-export function endedRun(
+/** Returns undefined if no run of the container has finished. */
+export function finishedRun(
   wallClock: Pick<WallClockHistory, 'monotonicAt'>,
   pod: Pod,
   container: Container,
   podStatus: RuntimePodStatus,
-): EndedRun | undefined {
+): FinishedRun | undefined {
   const exited = podStatus.containerStatuses.find(({ name, state }) => name === container.name && hasEnded(state));
-  // A run of another image shows nothing about this one.
+  // A run with another definition does not count.
   if (exited?.hash !== containerHash(container)) return undefined;
   return {
     key: stableKey(pod, container),
     endedAtMonotonic: wallClock.monotonicAt(endOf(exited)),
     maxMs: maxRestartPeriodMs(pod),
     earlier: {
-      restarts: endedInPlace(exited, podStatus) ? exited.restartCount : 0,
+      restarts: exitedInPlace(exited, podStatus) ? exited.restartCount : 0,
       atMonotonic: wallClock.monotonicAt(exited.startedAt),
     },
   };
 }
 
 /**
- * End of the container's back-off, with the waiting message. Returns undefined if it may start now. kubelet:
- * kuberuntime_manager.go doBackOff
+ * Returns when the container's back-off ends, with the waiting message. Returns undefined if the container may start
+ * now. kubelet: kuberuntime_manager.go doBackOff
  */
 export function crashLoopWait(
   backOff: BackOff,
-  { key, endedAtMonotonic }: EndedRun,
+  { key, endedAtMonotonic }: FinishedRun,
   pod: Pod,
   container: Container,
 ): { message: string; untilMonotonic: number } | undefined {
@@ -62,19 +62,25 @@ export function crashLoopWait(
 const hasEnded = (state: RuntimeContainerStatus['state']): boolean => state === 'exited' || state === 'unknown';
 
 /**
- * Not before its creation, because a runtime without the true end may report 0, which would allow a restart at once,
- * for ever.
+ * At least the creation time, because a runtime that does not know the real one may report 0. Restarts would then never
+ * be delayed.
  */
 const endOf = ({ createdAt, finishedAt }: RuntimeContainerStatus): number => Math.max(createdAt, finishedAt);
 
-/** True if the container ended without its sandbox. An end by a reboot or power cut is no crash loop. */
-function endedInPlace({ createdAt }: RuntimeContainerStatus, { sandboxStatuses: [newest] }: RuntimePodStatus): boolean {
+/**
+ * True if the container exited while its sandbox kept running. An exit caused by a reboot or power cut is not a crash
+ * loop.
+ */
+function exitedInPlace(
+  { createdAt }: RuntimeContainerStatus,
+  { sandboxStatuses: [newest] }: RuntimePodStatus,
+): boolean {
   return newest?.state === 'ready' && newest.createdAt <= createdAt;
 }
 
 /**
- * Limits of the back-off, up to the node's maximum. The time after which a healthy container starts over does not
- * depend on it. kubelet: kubelet.go NewMainKubelet
+ * Limits of the back-off, up to the node's maximum. The time after which the back-off of a healthy container resets
+ * does not depend on it. kubelet: kubelet.go NewMainKubelet
  */
 export function crashLoopBackOffLimits(node: { maxContainerRestartPeriodMs: number }): BackOffLimits {
   const maxMs = node.maxContainerRestartPeriodMs;

@@ -1,6 +1,6 @@
 import type { RuntimeContainerStatus } from '../../container/runtime-pod-status.ts';
 
-/** Why one container is killed in a running pod. Empty if its definition changed. */
+/** Reason to kill one container of a running pod. Empty if its definition changed. */
 export type ContainerKillReason = '' | 'StartupProbe' | 'LivenessProbe' | 'Unknown';
 
 export interface ContainerToKill {
@@ -16,9 +16,9 @@ export interface ContainerToKill {
  * kubelet: kuberuntime_manager.go podActions
  */
 export interface PodActions {
-  /** Stop all containers and sandboxes. Then `containersToKill` is ignored. */
+  /** True to stop all containers and sandboxes; `containersToKill` is then ignored. */
   killPod: boolean;
-  /** Create a sandbox after the kill. */
+  /** True to create a sandbox after the kill. */
   createSandbox: boolean;
   /** The sandbox to use or to replace. Empty if there is none. */
   sandboxID: string;

@@ -1,16 +1,16 @@
 import type { Pod } from '../../../api/types.ts';
 import type { RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 
-/** Shortest time between two sandboxes of a pod. The kubelet replaces one at each relist: pleg/generic.go */
+/** Minimum time between two sandboxes of a pod. The kubelet replaces one per relist: pleg/generic.go */
 const sandboxPeriodMs = 1000;
 
 interface SandboxPause {
-  /** What is wrong with the sandbox. */
+  /** Why the sandbox is broken. */
   fault: 'ended' | 'noAddress' | 'changed';
   untilMonotonic: number;
 }
 
-/** The pause before a broken sandbox is replaced. Returns undefined if it may be replaced now. */
+/** Computes the delay before a broken sandbox is replaced. Returns undefined if it may be replaced now. */
 export function sandboxPause(
   { spec }: Pod,
   { sandboxStatuses: [newest] }: RuntimePodStatus,

@@ -1,14 +1,15 @@
 import type { Container, Pod } from '../../../api/types.ts';
 import type { ContainerKillReason } from './pod-actions.ts';
 
-/** Shortest grace period, so that every container gets its stop signal before it is killed. */
+/** Minimum grace period, so that every container gets its stop signal before it is killed. */
 export const MINIMUM_GRACE_PERIOD_SECONDS = 2;
-/** The longest duration of Go, 292 years. Runtimes are written in Go, and take no longer one. */
+/** The maximum duration in Go, 292 years. Runtimes are written in Go and reject longer ones. */
 export const maxGracePeriodSeconds = 9_223_372_036;
 
 /**
- * Grace period of a container in seconds, shared by its preStop hook, its turn and the runtime's StopContainer.
- * `overrideSeconds` has precedence. kubelet: kuberuntime_container.go killContainer, setTerminationGracePeriod
+ * Grace period of a container in seconds. Its preStop hook, the wait for earlier containers and the runtime's
+ * StopContainer share it. `overrideSeconds` has precedence. kubelet: kuberuntime_container.go killContainer,
+ * setTerminationGracePeriod
  */
 export function containerGracePeriodSeconds(
   pod: Pod,
@@ -23,7 +24,7 @@ export function containerGracePeriodSeconds(
   return probeGracePeriodSeconds(container, reason) ?? pod.spec.terminationGracePeriodSeconds;
 }
 
-/** Rest of a grace period after `elapsedMs`, counted in whole seconds, and at least the minimum. */
+/** Remaining grace period after `elapsedMs`, in whole seconds and at least the minimum. */
 export function remainingGracePeriodSeconds(gracePeriodSeconds: number, elapsedMs: number): number {
   return Math.max(gracePeriodSeconds - Math.floor(elapsedMs / 1000), MINIMUM_GRACE_PERIOD_SECONDS);
 }

@@ -13,7 +13,7 @@ const annotationPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 const localhostPrefix = 'localhost/';
 
 /**
- * The container's AppArmor profile in both CRI fields. Empty if it has none. kubelet: kuberuntime/helpers.go
+ * The container's AppArmor profile in both CRI fields. Returns {} if it has none. kubelet: kuberuntime/helpers.go
  * getAppArmorProfile
  */
 export function appArmorProfile(
@@ -31,20 +31,20 @@ export function appArmorProfile(
       return localhost(profile.localhostProfile, container);
     default:
       throw new UserError(`Container "${container.name}": unknown appArmorProfile type "${profile.type}"`, {
-        hint: 'The types are RuntimeDefault, Localhost and Unconfined.',
+        hint: 'Use RuntimeDefault, Localhost or Unconfined.',
       });
   }
 }
 
 /** True if a container of the pod has a confining profile. kubelet: pkg/security/apparmor isRequired */
-export function asksForAppArmor(pod: Pod): boolean {
+export function requiresAppArmor(pod: Pod): boolean {
   const profiles = initAndRegularContainers(pod.spec).map((container) => effectiveProfile(pod, container));
   return profiles.some((profile) => profile !== undefined && profile.type !== 'Unconfined');
 }
 
 /**
- * The container's field, else its old annotation, else the pod's field. Static pods keep the annotation, because no API
- * server converts it. kubelet: pkg/security/apparmor GetProfile
+ * The container's field, or else its old annotation, or else the pod's field. Static pods keep the annotation, because
+ * no API server converts it. kubelet: pkg/security/apparmor GetProfile
  */
 function effectiveProfile({ metadata, spec }: Pod, container: Container): AppArmorProfile | undefined {
   return (
@@ -66,7 +66,7 @@ function annotatedProfile(value: string | undefined): AppArmorProfile | undefine
 function localhost(name: string | undefined, container: Container): ReturnType<typeof appArmorProfile> {
   if (name === undefined) {
     throw new UserError(`Container "${container.name}": an appArmorProfile of type Localhost needs localhostProfile`, {
-      hint: 'Name a profile that is loaded on the node.',
+      hint: 'Set localhostProfile to a profile that is loaded on the node.',
     });
   }
   return { apparmor: { profileType: 'Localhost', localhostRef: name }, apparmorProfile: localhostPrefix + name };

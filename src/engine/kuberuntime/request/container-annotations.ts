@@ -16,14 +16,16 @@ export function identityLabels({ metadata }: Pod): Record<string, string> {
   };
 }
 
-/** Without the pod's own labels, which only the sandbox has. kubelet: kuberuntime/labels.go newContainerLabels */
+/**
+ * Labels of a container. The pod's labels are only on the sandbox. kubelet: kuberuntime/labels.go newContainerLabels
+ */
 export function containerLabels(pod: Pod, { name }: Container): Record<string, string> {
   return { ...identityLabels(pod), [criLabels.containerName]: name };
 }
 
 /**
- * The annotations that the kubelet needs if the manifest was removed. `extra`, from device plugins, cannot replace
- * them. kubelet: kuberuntime/labels.go newContainerAnnotations
+ * The annotations that the kubelet needs if the manifest was removed. `extra` comes from device plugins and cannot
+ * override them. kubelet: kuberuntime/labels.go newContainerAnnotations
  */
 export function containerAnnotations(
   { metadata, spec }: Pod,
@@ -82,7 +84,7 @@ function portInAPIOrder({ name, hostPort, containerPort, protocol, hostIP }: Con
   };
 }
 
-/** The digits of an int64. The largest one has no number of its own in JavaScript, but one above it. */
+/** Formats an int64. JavaScript rounds the largest int64 up to 2^63. */
 function int64Text(value: number): string {
   return value >= 2 ** 63 ? '9223372036854775807' : BigInt(value).toString();
 }

@@ -25,8 +25,8 @@ export interface EnvironmentSources extends DownwardSources {
 }
 
 /**
- * Environment of a container: envFrom in order, then env in order. A later variable replaces an earlier one of the same
- * name. Throws a `UserError` that names a broken reference. kubelet: kubelet_pods.go makeEnvironmentVariables
+ * Environment of a container: envFrom in order, then env in order. A later variable replaces an earlier one with the
+ * same name. Throws a `UserError` if a reference is broken. kubelet: kubelet_pods.go makeEnvironmentVariables
  */
 export function makeEnvironment(pod: Pod, container: Container, sources: EnvironmentSources): EnvironmentVariable[] {
   const variables = new Map<string, string>();
@@ -50,7 +50,7 @@ function envFromVariables(
   return [...(configMap?.data ?? []), ...(secret?.data ?? [])].map(([key, value]) => [prefix + key, text(value)]);
 }
 
-/** Returns undefined if its optional source is missing, so that the variable is left out. */
+/** Returns undefined if the optional source is missing; the variable is then left out. */
 function envValue(
   pod: Pod,
   container: Container,
@@ -114,7 +114,7 @@ function lookup(
   const object = configObjects.get(kind, namespace, name);
   if (object !== undefined || optional) return object;
   throw new UserError(`${kind.toLowerCase()} "${name}" not found`, {
-    hint: `Put a ${kind} of that name beside the manifest of the pod, or set optional: true.`,
+    hint: `Add a ${kind} with this name next to the manifest of the pod, or set optional: true.`,
   });
 }
 

@@ -43,8 +43,8 @@ export interface ContainerNode extends SecurityNode {
 }
 
 /**
- * The CreateContainer request's configuration. Throws a `UserError` if the container is not allowed, which is the
- * waiting reason CreateContainerConfigError. kubelet: kuberuntime/kuberuntime_container.go generateContainerConfig
+ * The CreateContainer request's configuration. Throws a `UserError` if the container is not allowed; its waiting reason
+ * is then CreateContainerConfigError. kubelet: kuberuntime/kuberuntime_container.go generateContainerConfig
  */
 export function generateContainerConfig(request: ContainerRequest): ContainerConfig {
   const { pod, container, restartCount, imageUser, envs, node, security = {} } = request;
@@ -82,7 +82,7 @@ function mappedMounts(mounts: Mounts, userNamespace: UserNamespace | undefined):
 }
 
 /**
- * Command and arguments with their `$(VAR)` references replaced. An unknown reference stays as written. kubelet:
+ * Replaces the `$(VAR)` references in command and args. Keeps unknown references as written. kubelet:
  * container/helpers.go ExpandContainerCommandAndArgs
  */
 export function expandContainerCommandAndArgs(

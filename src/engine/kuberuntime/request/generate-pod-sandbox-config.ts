@@ -8,11 +8,11 @@ import { kernelHostname, type PodHostname } from './hostname.ts';
 import { type NodeResources, overheadResources, sandboxResources } from './linux-resources.ts';
 import { type PodSecurity, sandboxSecurityContext } from './security-context.ts';
 
-/** The sandbox settings that do not come from the pod. */
+/** Sandbox settings from sources other than the pod. */
 export interface SandboxNode extends PodSecurity {
   /** Folder of all pod logs, such as /var/log/pods. */
   podLogsDir: string;
-  /** The pod's cgroup in the driver's form. Empty if pods have no cgroups of their own. */
+  /** The pod's cgroup in the driver's form. Empty if pods have no cgroups. */
   cgroupParent: string;
   /** From `podDNS`. */
   dns: DNSConfig;
@@ -61,7 +61,7 @@ export function portMappings({ spec }: Pod): PortMapping[] {
   return spec.containers.flatMap(({ ports = [] }) => withoutDuplicates(ports).map(portMapping));
 }
 
-/** Drops ports of a container with an equal name, or without a name with equal content. The first is kept. */
+/** Drops duplicate ports of a container: the same name, or the same content without a name. Keeps the first. */
 function withoutDuplicates(ports: readonly ContainerPort[]): ContainerPort[] {
   const seen = new Set<string>();
   return ports.filter((port) => {

@@ -28,8 +28,8 @@ export function kernelHostname({ spec }: Pod, { hostname, domain }: PodHostname)
   const fqdn = `${hostname}.${domain}`;
   if (fqdn.length > maxKernelHostnameLength) {
     throw new UserError(
-      `spec.setHostnameAsFQDN: "${fqdn}" has ${fqdn.length} characters, a host name has at most ${maxKernelHostnameLength}`,
-      { hint: 'Shorten spec.hostname, spec.subdomain or the namespace, or leave setHostnameAsFQDN out.' },
+      `spec.setHostnameAsFQDN: "${fqdn}" has ${fqdn.length} characters; a host name may have at most ${maxKernelHostnameLength}`,
+      { hint: 'Shorten spec.hostname, spec.subdomain or the namespace, or remove setHostnameAsFQDN.' },
     );
   }
   return fqdn;
@@ -39,7 +39,7 @@ function truncateHostname(name: string): string {
   if (name.length <= maxHostnameLength) return name;
   const hostname = name.slice(0, maxHostnameLength).replace(/[-.]+$/, '');
   if (hostname === '') {
-    throw new UserError(`metadata.name "${name}" cannot be made a host name`, { hint: 'Set spec.hostname.' });
+    throw new UserError(`metadata.name "${name}" cannot be used as a host name`, { hint: 'Set spec.hostname.' });
   }
   return hostname;
 }

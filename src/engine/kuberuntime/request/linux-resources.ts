@@ -23,7 +23,7 @@ export interface NodeResources {
   memoryCapacityBytes: bigint;
   /** True if the kernel can limit a cgroup's swap. */
   hasSwapController: boolean;
-  /** Swap of the machine in bytes if pods may use it: LimitedSwap. 0 otherwise. */
+  /** Swap of the machine in bytes if pods may use it (LimitedSwap), otherwise 0. */
   swapForPodsBytes: bigint;
   /** Huge page sizes of the machine in bytes. */
   hugePageSizes: readonly bigint[];
@@ -32,9 +32,9 @@ export interface NodeResources {
 }
 
 export interface MemoryQoS {
-  /** memoryThrottlingFactor: point between request and limit above which allocations are slowed down. */
+  /** memoryThrottlingFactor: point between request and limit above which the kernel throttles allocations. */
   throttlingFactor: number;
-  /** Replaces the limit of a container without one. */
+  /** Used as the limit of a container without a limit. */
   allocatableMemoryBytes: bigint;
   pageSizeBytes: number;
 }
@@ -68,7 +68,7 @@ export function containerResources(
 }
 
 /**
- * The container's limits, with the pod-level limit for resources that it does not limit. kubelet:
+ * The container's limits. Resources without a container limit get the pod-level limit. kubelet:
  * kuberuntime/kuberuntime_container_linux.go getCPULimit, getMemoryLimit
  */
 function containerLimits({ spec }: Pod, { resources }: Container): ResourceTotals {
@@ -77,7 +77,7 @@ function containerLimits({ spec }: Pod, { resources }: Container): ResourceTotal
 }
 
 /**
- * Resources of all containers of the pod together, without the pod's overhead. kubelet:
+ * Total resources of the pod's containers, without the pod's overhead. kubelet:
  * kuberuntime/kuberuntime_sandbox_linux.go calculateSandboxResources
  */
 export function sandboxResources(
@@ -121,9 +121,9 @@ function cpuQuota(limitMilliCPU: bigint, periodMicros: number): LinuxContainerRe
 }
 
 /**
- * A Burstable container's share of the swap is that of its request in the memory. Others do not swap, nor do pods of
- * system priority. In the kubelet static pods are critical and never swap. kubelet:
- * kuberuntime/kuberuntime_container_linux.go GetContainerSwapBehavior, calcSwapForBurstablePods
+ * A Burstable container gets swap in proportion to its memory request. Other containers and pods with system priority
+ * get none. In the kubelet static pods are critical and never swap. kubelet: kuberuntime/kuberuntime_container_linux.go
+ * GetContainerSwapBehavior, calcSwapForBurstablePods
  */
 function swapLimit(pod: Pod, { resources }: Container, node: NodeResources): bigint {
   if (podQOSClass(pod) !== 'Burstable' || hasSystemPriority(pod)) return 0n;
@@ -133,7 +133,7 @@ function swapLimit(pod: Pod, { resources }: Container, node: NodeResources): big
   return BigInt(Math.trunc(share * Number(node.swapForPodsBytes)));
 }
 
-/** On cgroup v1 no pod may swap, under any swapBehavior. */
+/** On cgroup v1 pods never swap, whatever swapBehavior is. */
 function noSwap({ memoryLimitInBytes = 0n }: LinuxContainerResources): LinuxContainerResources {
   return { memorySwapLimitInBytes: memoryLimitInBytes };
 }

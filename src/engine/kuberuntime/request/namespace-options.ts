@@ -7,12 +7,12 @@ type SecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>['secur
 export type NamespaceOption = NonNullable<SecurityContext['namespaceOptions']>;
 
 /**
- * Namespaces that the pod shares with the node. Without an allocated `userNamespace`, user namespaces are off. kubelet:
- * kuberuntime/util/util.go NamespacesForPod
+ * Namespaces that the pod shares with the node. Without an allocated `userNamespace`, user namespaces are disabled.
+ * kubelet: kuberuntime/util/util.go NamespacesForPod
  */
 export function namespacesForPod({ spec }: Pod, userNamespace?: UserNamespace): NamespaceOption {
   if (spec.hostUsers !== undefined && !userNamespace) {
-    throw new UserError('spec.hostUsers: user namespaces are not enabled', { hint: 'Leave spec.hostUsers out.' });
+    throw new UserError('spec.hostUsers: user namespaces are not enabled', { hint: 'Remove spec.hostUsers.' });
   }
   return {
     network: spec.hostNetwork ? 'NODE' : 'POD',
@@ -23,7 +23,7 @@ export function namespacesForPod({ spec }: Pod, userNamespace?: UserNamespace): 
 }
 
 /**
- * Namespaces of one container. `targetID`: the container whose processes it sees, unless the pod shares its process
+ * Namespaces of one container. `targetID` is the container whose processes it sees, unless the pod shares its process
  * namespace. kubelet: kuberuntime_container_linux.go generateLinuxContainerConfig
  */
 export function namespacesForContainer(pod: Pod, userNamespace?: UserNamespace, targetID?: string): NamespaceOption {

@@ -21,16 +21,16 @@ export interface SecurityNode {
   thermalThrottlePaths?: readonly string[];
 }
 
-/** Parts of the security context that were computed elsewhere. */
+/** Parts of the security context that are computed elsewhere. */
 export interface PodSecurity {
   userNamespace?: UserNamespace | undefined;
-  /** Groups of its volumes. */
+  /** Supplemental groups of its volumes. */
   volumeGroups?: readonly number[];
   /** Id of the container whose processes an ephemeral container sees. */
   targetContainerID?: string | undefined;
 }
 
-/** User of a container's image: a number, or a name that only the image resolves. */
+/** User of a container's image: a number, or a name that only the image can resolve. */
 export interface ImageUser {
   uid?: bigint | number;
   username?: string;
@@ -61,7 +61,7 @@ export function sandboxSecurityContext(
   const fsGroup = context.fsGroup === undefined ? [] : [context.fsGroup];
   return {
     privileged: hasPrivilegedContainer(pod),
-    // The sandbox runs only the pause container, so the default profile is always right.
+    // The sandbox runs only the pause container, for which the default profile is always enough.
     seccomp: { profileType: 'RuntimeDefault' },
     namespaceOptions: namespacesForPod(pod, userNamespace),
     runAsUser: int64(context.runAsUser),
@@ -107,7 +107,7 @@ export function containerSecurityContext(
 }
 
 /**
- * Throws a `UserError` if the container must not run as root, but would, or its user is unknown. kubelet:
+ * Throws a `UserError` if runAsNonRoot is set and the container would run as root or its user is unknown. kubelet:
  * kuberuntime/security_context_others.go verifyRunAsNonRoot
  */
 export function verifyRunAsNonRoot(pod: Pod, container: Container, imageUser: ImageUser): void {
@@ -125,11 +125,11 @@ function runAsUserProblem(user: number): string | undefined {
 }
 
 function imageUserProblem({ uid, username }: ImageUser): string | undefined {
-  if (uid === undefined && username) return `its image names the user "${username}", which may be root`;
+  if (uid === undefined && username) return `its image sets the user "${username}", which may be root`;
   return Number(uid ?? 0) === 0 ? 'its image runs as root' : undefined;
 }
 
-/** The container's settings, else the pod's. kubelet: securitycontext/util.go DetermineEffectiveSecurityContext */
+/** The container's settings, or else the pod's. kubelet: securitycontext/util.go DetermineEffectiveSecurityContext */
 function effectiveSecurityContext({ spec }: Pod, { securityContext = {} }: Container): SecurityContext {
   const { seLinuxOptions, runAsUser: user, runAsGroup, runAsNonRoot } = spec.securityContext ?? {};
   return {
@@ -141,7 +141,7 @@ function effectiveSecurityContext({ spec }: Pod, { securityContext = {} }: Conta
   };
 }
 
-/** The spec's user, else the image's, else root. kubelet: helpers.go getImageUser */
+/** The user in the spec, or else in the image, or else root. kubelet: helpers.go getImageUser */
 function runAsUser(
   effective: SecurityContext,
   { uid, username = '' }: ImageUser,
@@ -171,7 +171,7 @@ function seccompProfile(pod: Pod, container: Container, node: SecurityNode): Sec
 function localhostProfile(name: string | undefined, container: Container): string {
   if (name) return name;
   throw new UserError(`Container "${container.name}": a seccompProfile of type Localhost needs localhostProfile`, {
-    hint: 'Name a file below the seccomp folder of the root directory.',
+    hint: 'Set localhostProfile to a file below the seccomp folder of the root directory.',
   });
 }
 
@@ -187,7 +187,7 @@ function groupsPolicy({
   if (policy === undefined) return {};
   if (policy === 'Merge' || policy === 'Strict') return { supplementalGroupsPolicy: policy };
   throw new UserError(`unsupported supplementalGroupsPolicy: ${policy}`, {
-    hint: 'Set securityContext.supplementalGroupsPolicy of the pod to Merge or Strict, or leave it out.',
+    hint: 'Set securityContext.supplementalGroupsPolicy of the pod to Merge or Strict, or remove it.',
   });
 }
 

@@ -4,7 +4,7 @@ import { BackOff } from '../../../../src/flow/back-off.ts';
 import {
   crashLoopBackOffLimits,
   crashLoopWait,
-  endedRun,
+  finishedRun,
 } from '../../../../src/engine/kuberuntime/actions/crash-loop-back-off.ts';
 import type { RuntimePodStatus } from '../../../../src/engine/container/runtime-pod-status.ts';
 import {
@@ -34,7 +34,7 @@ function ended(restartCount: number, { ranMs = 1000, sandbox = makeSandbox({ cre
 
 /** The wait of the container; a start that need not wait is counted. */
 function waitOrCount(backOff: BackOff, pod: Pod, status: RuntimePodStatus): number | undefined {
-  const run = endedRun(steady, pod, container, status);
+  const run = finishedRun(steady, pod, container, status);
   if (run === undefined) return undefined;
   backOff.resume(run.key, run.earlier.restarts, run.earlier.atMonotonic, run.maxMs);
   const waiting = crashLoopWait(backOff, run, pod, container);

@@ -51,7 +51,7 @@ describe('verifyRunAsNonRoot', () => {
     ['its runAsUser is 0', { pod: { runAsNonRoot: true }, container: { runAsUser: 0 } }, { uid: 33 }],
     ['its image runs as root', { pod: { runAsNonRoot: true } }, { uid: 0 }],
     ['its image runs as root', { pod: { runAsNonRoot: true } }, {}],
-    ['its image names the user "app"', { container: { runAsNonRoot: true } }, { username: 'app' }],
+    ['its image sets the user "app"', { container: { runAsNonRoot: true } }, { username: 'app' }],
   ])('refuses a container because %s', (problem, context, imageUser) => {
     const { pod, container } = podOf(context);
     expect(() => {
@@ -133,7 +133,7 @@ describe('groups and paths', () => {
 
   it.each(['', 'merge', 'Relaxed'])('refuses the policy "%s" for supplemental groups', (policy) => {
     const context = { pod: { supplementalGroupsPolicy: policy } };
-    const hint = 'Set securityContext.supplementalGroupsPolicy of the pod to Merge or Strict, or leave it out.';
+    const hint = 'Set securityContext.supplementalGroupsPolicy of the pod to Merge or Strict, or remove it.';
     const error = new UserError(`unsupported supplementalGroupsPolicy: ${policy}`, { hint });
     expect(() => sandboxSecurityContext(podOf(context).pod, {})).toThrow(error);
     expect(() => contextOf(context)).toThrow(error);

@@ -1,20 +1,19 @@
 import type { Clock } from '../../clock.ts';
 import type { CallOptions } from '../../cri/service.ts';
 
-/** A call that takes longer is reported. Even on a busy machine hardly any does. */
+/** Calls that take longer are reported. Even on a busy machine this is rare. */
 export const delayMs = 20_000;
 
-/** Nearly every answered call is answered within this time, and then need not be undone. */
+/** Nearly all calls are answered within this time, and then need not be undone. */
 const answerTimeMs = 10_000;
 
 /**
- * Runs a call that creates a part of a pod in the runtime. After the abort of `terminating` no such call begins. A call
- * under way is cancelled ten seconds later and rejects with the signal's reason. If the runtime creates the part
- * anyway, it is removed with the pod, or as a remnant of a removed pod. `onDelay` is called if there is no answer after
- * `delayMs`. The kubelet waits for the deadline of the call,
- * kubelet.go SyncPod.
+ * Runs a call that creates a sandbox or container in the runtime. Once `terminating` is aborted, no new call begins. A
+ * running call is cancelled ten seconds later and rejects with the signal's reason. If the runtime creates the object
+ * anyway, it is removed with the pod, or by garbage collection after the pod is removed. Calls `onDelay` if there is no
+ * answer after `delayMs`. The kubelet waits for the deadline of the call, kubelet.go SyncPod.
  */
-export async function makingCall<T>(
+export async function createCall<T>(
   clock: Clock,
   terminating: AbortSignal,
   call: (options: CallOptions) => Promise<T>,

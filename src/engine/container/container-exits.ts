@@ -15,7 +15,7 @@ export interface ContainerEndNews {
  *
  * INVARIANT: a container that ended never runs again. So a noted end stays true for every later answer.
  */
-export class ContainerEnds {
+export class ContainerExits {
   /** By container id. `isConfirmed`: the runtime reported the end itself. */
   private readonly ends = new Map<string, { end: ContainerEndNews; isConfirmed: boolean }>();
 
@@ -24,7 +24,7 @@ export class ContainerEnds {
     return [...this.ends.keys()];
   }
 
-  note(id: string, end: ContainerEndNews): void {
+  record(id: string, end: ContainerEndNews): void {
     this.ends.set(id, { end, isConfirmed: this.ends.get(id)?.isConfirmed ?? false });
   }
 
@@ -34,7 +34,7 @@ export class ContainerEnds {
   }
 
   /** Forgets containers that the runtime no longer has. */
-  forget(ids: Iterable<string>): void {
+  drop(ids: Iterable<string>): void {
     for (const id of ids) this.ends.delete(id);
   }
 
