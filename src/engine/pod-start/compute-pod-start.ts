@@ -8,30 +8,30 @@ import type { AwaitedPods, Rejection, WaitingUpdate } from '../view/snapshot.ts'
 import type { AdmissionNews } from './admission-news.ts';
 
 /**
- * What a pod waits for before it may start. `retryOn` says what ends the wait.
+ * What a pod waits for before it may start. `retryOn` names the change that ends the wait.
  *
- * A rejection is tried again on the change that it names: `podEnd` when any pod ends or another owner frees the UID,
- * `deviceChange` also when devices change, `manifest` when its own manifest changes, `anyManifest` when any does,
- * `node` when pressure or a shutdown of the node ends. The other waits:
+ * A rejection is retried on the change that it names: `podEnd` when any pod terminates or another owner frees the UID,
+ * `deviceChange` also when devices change, `manifest` when the pod's manifest changes, `anyManifest` when any manifest
+ * changes, `node` when node pressure or a shutdown is over. The other waits:
  */
 export type PodWait =
   | Rejection
   /** Other pods must be Ready first. Ends when a pod becomes Ready or completes, or when manifests change. */
   | { retryOn: 'podReady'; reason: string; message: string; awaits: AwaitedPods }
-  /** Device plugins are asked for its devices. Ends when they answer. */
+  /** Device plugins are allocating its devices. Ends when they answer. */
   | { retryOn: 'allocation'; reason: string; message: string }
-  /** Pods are ended to make room for it. Ends when the last of these has ended. */
+  /** Other pods are stopped to make room for it. Ends when the last of them has stopped. */
   | { retryOn: 'victims'; victims: Set<string> }
-  /** Its earlier revision runs until its images are present. Ends when they are, or when that revision ends. */
+  /** Its earlier revision runs until the images are present. Ends when they are, or when that revision stops. */
   | { retryOn: 'images' }
-  /** Its earlier revision is being stopped. Ends when that revision has ended. */
+  /** Its earlier revision is stopping. Ends when that revision has stopped. */
   | { retryOn: 'earlierEnd' }
-  /** A source may still declare its earlier revision. Ends when that source was read. */
+  /** A source may still declare its earlier revision. Ends once that source is read. */
   | { retryOn: 'source' };
 
 export type RetryOn = PodWait['retryOn'];
 
-/** The waits that each change in the node ends, the most urgent first. */
+/** The waits that each change ends, most urgent first. */
 export const endedBy: Readonly<Record<AdmissionNews, readonly RetryOn[]>> = {
   node: ['node'],
   devices: ['allocation'],
@@ -47,15 +47,15 @@ export function waitsForChange(wait: PodWait | undefined): boolean {
   return wait !== undefined && !checkedOften.has(wait.retryOn);
 }
 
-/** An earlier revision of a pod, with another UID, that must end first. */
+/** An earlier revision of a pod, with another UID, that must stop first. */
 export interface EarlierRevision {
-  /** Its manifest. Undefined if it is of an earlier agent. */
+  /** Its manifest. Undefined if it is from an earlier agent. */
   readonly current: Pod | undefined;
-  /** True if its stop has begun. */
+  /** True if it is being stopped. */
   readonly isEnding: boolean;
-  /** True if a stop would end running containers. */
+  /** True if a stop would stop running containers. */
   readonly isRunning: boolean;
-  /** True if a source that was not read yet may declare it. */
+  /** True if an unread source may declare it. */
   readonly mayBeDeclared: boolean;
 }
 
@@ -65,7 +65,7 @@ export interface AdmissionFacts {
   readonly uidOwner: string | undefined;
   readonly classProblem: ClassProblem | undefined;
   readonly order: StartOrder;
-  /** Whether it fits on the node beside the others. */
+  /** Whether it fits on the node with the other pods. */
   readonly admission: Admission;
 }
 
@@ -84,7 +84,7 @@ export interface StartFacts extends AdmissionFacts {
   readonly isStopped: boolean;
   /** True if everything of its last run must be removed first. */
   readonly runsAnew: boolean;
-  /** True if something of this UID runs. */
+  /** True if a pod with this UID is running. */
   readonly isRunning: boolean;
   /** True if all its containers are done, so that its start runs nothing. */
   readonly isDone: boolean;
@@ -92,28 +92,26 @@ export interface StartFacts extends AdmissionFacts {
   readonly images: ImageState;
   /** The pods to start together, this one first. Empty if an exchange of ports does not help. */
   readonly exchange: readonly ExchangeFacts[];
-  /** True if pods that were ended to make room for this one still run. */
+  /** True if pods stopped to make room for this one are still running. */
   readonly areVictimsRunning: boolean;
-  /** Whether it must be asked for CPUs, memory nodes and devices before `admission` is known. */
+  /** Whether CPUs, memory nodes and devices must be allocated before `admission` is known. */
   readonly allocation: 'due' | 'pending' | 'done';
 }
 
-/**
- * The next step towards the start of a pod. After `allocate`, `preempt` and `stopEarlier` the rest is decided again.
- */
+/** The next step towards the start of a pod. After `allocate`, `preempt` and `stopEarlier`, decide again. */
 export type PodStart =
-  /** Start its worker: `keep` for a pod that runs already and is not judged again. */
+  /** Start its worker. `keep` means that the pod already runs and skips admission. */
   | { readonly do: 'start' | 'keep' }
-  /** Ask for CPUs, memory nodes and devices. */
+  /** Allocate CPUs, memory nodes and devices. */
   | { readonly do: 'allocate' }
   | { readonly do: 'preempt'; readonly victims: readonly Pod[]; readonly missing: readonly string[] }
   /** Pull images while earlier revisions run. */
   | { readonly do: 'pull'; readonly pods: readonly Pod[] }
   /** Stop the earlier revisions of these pods. */
   | { readonly do: 'stopEarlier'; readonly of: readonly Pod[] }
-  /** Stop what runs, and keep it stopped until an operator starts it. */
+  /** Stop the pod, and keep it stopped until an operator starts it. */
   | { readonly do: 'stop' }
-  /** Stop what still runs of its last run. It starts again afterwards. */
+  /** Stop what still runs of its last run, then restart it. */
   | { readonly do: 'endLastRun' }
   | { readonly do: 'wait'; readonly wait: PodWait };
 
@@ -126,7 +124,7 @@ export function computePodStart({ pod, wait }: { pod: Pod; wait?: PodWait | unde
   if (facts.isStopped) return { do: 'stop' };
   if (facts.runsAnew && facts.isRunning) return { do: 'endLastRun' };
   if (facts.earlier !== undefined) return computeReplacement(pod, facts, facts.earlier);
-  // It starts nothing, so it needs no room.
+  // Its start runs no container, so it needs no room.
   if (facts.isDone) return { do: 'start' };
   if (facts.isRunning) return { do: 'keep' };
   const first = precedence(pod, facts);
@@ -141,9 +139,9 @@ export function computePodStart({ pod, wait }: { pod: Pod; wait?: PodWait | unde
 }
 
 /**
- * The earlier revision runs until this one is admitted and has its images, so that neither a lack of room nor a failed
- * pull stops a running pod. The kubelet stops it as soon as its manifest changes. Admission is judged as if the earlier
- * revision had ended.
+ * The earlier revision keeps running until this one is admitted and has its images, so neither a lack of room nor a
+ * failed pull stops a running pod. The kubelet stops it as soon as its manifest changes. Admission assumes that the
+ * earlier revision has stopped.
  */
 function computeReplacement(pod: Pod, facts: StartFacts, earlier: EarlierRevision): PodStart {
   if (earlier.isEnding) return { do: 'wait', wait: { retryOn: 'earlierEnd' } };
@@ -164,10 +162,10 @@ function computeReplacement(pod: Pod, facts: StartFacts, earlier: EarlierRevisio
   return { do: 'stopEarlier', of: pods };
 }
 
-/** What decides whether a change in place of a pod may begin. */
+/** Facts that decide whether an in-place change of a pod may start. */
 export interface InPlaceFacts {
   readonly isRunning: boolean;
-  /** Raised requests that do not fit beside the other pods. */
+  /** Raised requests that do not fit on the node with the other pods. */
   readonly misfit: WaitingUpdate | undefined;
   /** The images of the containers that restart. */
   readonly images: ImageState;
@@ -180,13 +178,13 @@ export type InPlaceStart = { readonly do: 'start' | 'pull' } | { readonly do: 'w
  * every clean-up checks again.
  */
 export function computeInPlaceStart({ isRunning, misfit, images }: InPlaceFacts): InPlaceStart {
-  // Without a running pod nothing is lost.
+  // If no pod is running, nothing is lost.
   if (!isRunning) return { do: 'start' };
   if (misfit !== undefined) return { do: 'wait', update: misfit };
   return { do: images === 'pulled' ? 'start' : 'pull' };
 }
 
-/** Why a pod must wait however much room there is: for its UID, its class, or other pods. */
+/** Why a pod must wait regardless of free resources: for its UID, its class, or other pods. */
 function precedence({ metadata: { uid } }: Pod, facts: AdmissionFacts): PodWait | undefined {
   const { uidOwner, classProblem } = facts;
   if (uidOwner !== undefined) {

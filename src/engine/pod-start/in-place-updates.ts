@@ -23,22 +23,22 @@ interface Deps {
   workers: Pick<PodWorkers, 'updatePod' | 'has' | 'activePods' | 'isPodTerminationRequested'>;
   /** The revision that the pod runs. Returns undefined if it is unknown. */
   runningRevision: (uid: string) => Pod | undefined;
-  /** The pods of the runtime by its last listing. */
+  /** The pods in the runtime's last listing. */
   runtimePods: () => RuntimePod[];
-  /** The one of them with this UID. */
+  /** The pod with this UID in the runtime's last listing. */
   runtimePod: (uid: string) => RuntimePod | undefined;
-  /** Pods for which others were ended. They have not started yet. */
+  /** Pods for which others were stopped and that have not started yet. */
   reservedPods: () => Pod[];
   prepuller: RevisionPrepuller;
   emit: Emit;
 }
 
-/** A change in place of a pod from its current revision. */
+/** An in-place change from a pod's current revision. */
 type Change = PendingUpdate & { current: Pod };
 
 /**
- * Changes of running pods that are carried out in place. The current revision runs on until `computeInPlaceStart` lets
- * the next one follow, as a whole pod does for its replacement.
+ * Applies in-place changes of running pods. The current revision keeps running until `computeInPlaceStart` allows the
+ * next one.
  *
  * INVARIANT: only the newest declared revision of a pod waits.
  */
@@ -46,8 +46,8 @@ export class InPlaceUpdates {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Takes declared revisions. Returns the revisions to run now, in the same order. A pod whose revision waits runs its
-   * current one. Raised requests are judged last, beside all that the running pods of the list request from now on.
+   * Accepts declared revisions. Returns the revisions to run now, in the same order. A pod whose new revision waits
+   * keeps its current one. Checks raised requests last, against the new requests of all running pods in the list.
    */
   declared(pods: readonly Pod[]): Pod[] {
     const taken = new Map<string, Pod>();
@@ -68,7 +68,7 @@ export class InPlaceUpdates {
     return pods.map((pod) => taken.get(uidOf(pod)) ?? pod);
   }
 
-  /** Carries out the waiting revisions that need not wait any longer. */
+  /** Applies the waiting revisions that no longer have to wait. */
   proceed(): void {
     const { podManager, workers } = this.deps;
     for (const entry of podManager.entriesWith('update')) {
@@ -80,12 +80,12 @@ export class InPlaceUpdates {
     }
   }
 
-  /** Why the newest revision of a pod waits. Returns undefined if it does not. */
+  /** Why the newest revision of a pod waits, or undefined if it does not. */
   waitOf(uid: string): WaitingUpdate | undefined {
     return this.deps.podManager.entry(uid)?.update?.shown;
   }
 
-  /** The newest revision of a pod if it waits. */
+  /** The newest revision of a pod, if it waits. */
   nextOf(uid: string): Pod | undefined {
     return this.deps.podManager.entry(uid)?.update?.next;
   }
@@ -96,8 +96,8 @@ export class InPlaceUpdates {
   }
 
   /**
-   * The change in place to this revision. Returns undefined if the pod must be replaced or does not run. Forgets the
-   * revision that waits.
+   * Computes the in-place change to this revision, and drops the waiting revision. Returns undefined if the pod must be
+   * replaced or is not running.
    */
   private changeTo(next: Pod): Change | undefined {
     const { podManager, workers, runningRevision, node } = this.deps;
@@ -114,7 +114,10 @@ export class InPlaceUpdates {
     return { current, next, isRaise: isRaise(current, next), toPull, shown: before?.shown ?? pulling(toPull ?? next) };
   }
 
-  /** Otherwise shows why it waits, and starts the pulls. `taken`: revisions of the same list, by UID. */
+  /**
+   * True if the revision may be applied. Otherwise shows why it waits, and starts the pulls. `taken` contains accepted
+   * revisions of the same list, by UID.
+   */
   private mayFollow(entry: PodEntry, update: PendingUpdate, taken: ReadonlyMap<string, Pod> = new Map()): boolean {
     const { toPull } = update;
     const images = toPull === undefined ? 'pulled' : imageState(entry, toPull);
@@ -128,13 +131,13 @@ export class InPlaceUpdates {
     return plan.do === 'start';
   }
 
-  /** Resources that are raised and do not fit beside the other pods. kubelet: kubelet.go canResizePod */
+  /** Raised requests that do not fit on the node with the other pods. kubelet: kubelet.go canResizePod */
   private misfitOf(
     current: Pod,
     { isRaise, next }: PendingUpdate,
     taken: ReadonlyMap<string, Pod>,
   ): WaitingUpdate | undefined {
-    // Each sync of any pod comes here for each revision that waits.
+    // Return early, because each sync of any pod checks each waiting revision.
     if (!isRaise) return undefined;
     const others = this.podsWithRoom(taken).filter((other) => uidOf(other) !== uidOf(next));
     const before = podRequests(current);
@@ -147,8 +150,8 @@ export class InPlaceUpdates {
   }
 
   /**
-   * The pods that hold room on the node, or for which room is made. Before the first list of its source, a running pod
-   * has no worker.
+   * The pods that use resources of the node, or for which resources are freed. Before the first list of its source, a
+   * running pod has no worker.
    */
   private podsWithRoom(taken: ReadonlyMap<string, Pod>): Pod[] {
     const { workers, podManager, runningRevision, runtimePods, reservedPods } = this.deps;
@@ -185,7 +188,7 @@ export class InPlaceUpdates {
   }
 }
 
-/** Forgets the waiting revision of a pod that was declared again or follows now. */
+/** Drops the waiting revision of a pod that was declared again or is applied now. */
 function forget(entry: PodEntry): void {
   entry.update = undefined;
   dropPull(entry);
@@ -209,7 +212,7 @@ function isRaise(current: Pod, next: Pod): boolean {
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid;
 
-/** The pod with only these containers. Returns undefined if it has none of them. */
+/** Reduces the pod to these containers. Returns undefined if it has none of them. */
 function withContainers(pod: Pod, isMeant: (name: string) => boolean): Pod | undefined {
   const only = (containers: readonly Container[] = []): Container[] => containers.filter(({ name }) => isMeant(name));
   const { initContainers, containers } = pod.spec;

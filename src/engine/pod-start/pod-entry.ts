@@ -3,23 +3,26 @@ import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { WaitingUpdate } from '../view/snapshot.ts';
 import type { PodWait } from './compute-pod-start.ts';
 
-/** Everything that the sync loop knows of one declared pod. It goes as a whole when the pod is removed. */
+/** Everything that the sync loop knows about one declared pod. Deleted as a whole when the pod is removed. */
 export interface PodEntry {
   /** The manifest to run. */
   pod: Pod;
-  /** Why the pod does not start, and since when; monotonic. */
+  /** Why the pod does not start, and since which monotonic time. */
   wait?: (PodWait & { sinceMonotonic: number }) | undefined;
-  /** True if it is to be admitted again although nothing changed for others. */
+  /** True if admission must be retried although nothing changed for other pods. */
   isRetried?: boolean;
-  /** Set if the pod is no longer declared but runs until its next revision may start: the source that declared it. */
+  /**
+   * Set if the pod is no longer declared but runs until its next revision may start. `source` is the source that
+   * declared it.
+   */
   outgoing?: { source: SourceName } | undefined;
   /** Images of a revision that may not start yet. */
   pull?: { revision: Pod; isReady: boolean; abort: AbortController } | undefined;
-  /** The newest revision, which changes the running pod in place and still waits. */
+  /** The newest revision, which will change the running pod in place and still waits. */
   update?: PendingUpdate | undefined;
-  /** Set from an eviction until the pod starts again. `isDue`: its back-off is over. */
+  /** Set from an eviction until the pod restarts. `isDue` means that its back-off is over. */
   eviction?: { atMonotonic: number; isDue: boolean } | undefined;
-  /** True if an operator started the pod while it still stopped. It starts again with its data. */
+  /** True if an operator started the pod while it was stopping. It restarts with its data. */
   startsAgain?: boolean;
 }
 
@@ -32,7 +35,7 @@ export interface PendingUpdate {
   shown: WaitingUpdate;
 }
 
-/** Ends the pulls for a revision that started, or whose pod was removed. The next attempt to start it begins anew. */
+/** Cancels the pulls for a revision that started or whose pod was removed. The next attempt to start it pulls again. */
 export function dropPull(entry: PodEntry): void {
   entry.pull?.abort.abort(new Error('the pod no longer needs its images pulled'));
   entry.pull = undefined;

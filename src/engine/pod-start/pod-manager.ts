@@ -2,7 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
 import { dropPull, type PodEntry } from './pod-entry.ts';
 
-/** The pods that are declared now, as the sync loop last heard of them. kubelet: pod/pod_manager.go */
+/** The currently declared pods, as far as the sync loop has handled updates. kubelet: pod/pod_manager.go */
 export class PodManager {
   private readonly byUID = new Map<string, PodEntry>();
   /** Revisions of a pod have the same full name. */
@@ -13,7 +13,7 @@ export class PodManager {
     const { uid } = pod.metadata;
     const fullName = podFullName(pod.metadata);
     const entry = this.byUID.get(uid) ?? { pod };
-    // A declared UID may get another name.
+    // A declared UID may change its name.
     if (podFullName(entry.pod.metadata) !== fullName) this.leave(entry);
     entry.pod = pod;
     this.byUID.set(uid, entry);
@@ -21,7 +21,7 @@ export class PodManager {
     return entry;
   }
 
-  /** Forgets all that is known of the pod, and ends what goes on for it here. Its worker may still end it. */
+  /** Deletes the pod's entry and cancels its pulls. Its worker may still be stopping it. */
   removePod(uid: string): void {
     const entry = this.byUID.get(uid);
     if (entry === undefined) return;
@@ -38,14 +38,14 @@ export class PodManager {
     return this.byUID.get(uid);
   }
 
-  /** The entries in which this property is set. Most have none, and every event asks for them. */
+  /** The entries in which this property is set. */
   entriesWith<K extends Exclude<keyof PodEntry, 'pod'>>(property: K): EntryWith<K>[] {
     const found: EntryWith<K>[] = [];
     for (const entry of this.byUID.values()) if (has(entry, property)) found.push(entry);
     return found;
   }
 
-  /** All revisions of a pod, the earliest first. */
+  /** All revisions of a pod, earliest first. */
   revisions(fullName: string): PodEntry[] {
     return [...(this.byFullName.get(fullName) ?? [])];
   }

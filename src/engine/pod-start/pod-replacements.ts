@@ -11,22 +11,22 @@ import type { PodManager } from './pod-manager.ts';
 interface Deps {
   podManager: PodManager;
   workers: PodWorkers;
-  /** The pods of the runtime by its last listing. */
+  /** The pods in the runtime's last listing. */
   runtimePods: () => RuntimePod[];
-  /** The one of them with this UID. */
+  /** The pod with this UID in the runtime's last listing. */
   runtimePod: (uid: string) => RuntimePod | undefined;
   relistPod: (uid: string) => Promise<void>;
   housekeeping: { request: () => void };
-  /** True if a source declares a pod of this full name now. Its update may not be handled yet. */
+  /** True if a source currently declares a pod with this full name. Its update may not be handled yet. */
   isNameDeclared: (fullName: string) => boolean;
-  /** True if a source that was not read yet may declare this pod. */
+  /** True if an unread source may declare this pod. */
   mayBeDeclared: (uid: string) => boolean;
-  /** Ends a pod that is no longer declared. */
+  /** Stops a pod that is no longer declared. */
   removePod: (pod: Pod, source: SourceName) => void;
 }
 
 /**
- * The running revisions of pods whose next revision has another UID. `computePodStart` decides when they end.
+ * Running revisions of pods whose next revision has another UID. `computePodStart` decides when they stop.
  *
  * INVARIANTS: the running revision stays declared, so that it is maintained. The next revision has no worker until
  * then.
@@ -37,17 +37,17 @@ export class PodReplacements {
 
   constructor(private readonly deps: Deps) {}
 
-  /** Sets the pods of an earlier agent. Called first. */
+  /** Sets the pods of an earlier agent. Call it first. */
   adopt(earlierPods: readonly string[]): void {
     this.earlierPods = new Set(earlierPods);
   }
 
-  /** Lets a pod of an earlier agent run on that no source declares. */
+  /** Keeps an undeclared pod of an earlier agent running. */
   keep(pod: Pod): void {
     this.deps.podManager.setPod(pod).outgoing = { source: sourceOf(pod) };
   }
 
-  /** Handles a pod that is no longer declared. It ends unless its manifest only changed and it runs. */
+  /** Handles a pod that is no longer declared. Stops it unless its manifest only changed and it is running. */
   retire(pod: Pod, source: SourceName): void {
     const { isNameDeclared, podManager, removePod } = this.deps;
     const outgoing = this.outgoingBefore(pod);
@@ -63,7 +63,7 @@ export class PodReplacements {
     if (!isReplaced && outgoing !== undefined) this.remove(outgoing);
   }
 
-  /** The earlier revision that must end before this pod starts. */
+  /** The earlier revision that must stop before this pod starts. */
   earlierOf(pod: Pod): EarlierRevision | undefined {
     const { workers, mayBeDeclared } = this.deps;
     const outgoing = this.outgoingBefore(pod)?.pod;
@@ -77,7 +77,7 @@ export class PodReplacements {
     };
   }
 
-  /** Ends every earlier revision of a pod. */
+  /** Stops every earlier revision of a pod. */
   endEarlier(pod: Pod): void {
     const outgoing = this.outgoingBefore(pod);
     const predecessor = this.predecessorOf(pod);
@@ -121,13 +121,13 @@ export class PodReplacements {
       .find(({ pod, outgoing }) => outgoing !== undefined && pod.metadata.uid !== metadata.uid);
   }
 
-  /** True if a container of the pod runs. A pod without one loses nothing by a replacement. */
+  /** True if a container of the pod is running. Otherwise a replacement interrupts nothing. */
   private runs({ metadata: { uid } }: Pod): boolean {
     const pod = this.deps.runtimePod(uid);
     return pod !== undefined && hasRunningContainer(pod);
   }
 
-  /** The running revision of the pod from an earlier agent. Returns undefined if there is none. */
+  /** The running revision of the pod from an earlier agent, or undefined if there is none. */
   private predecessorOf({ metadata: { name, namespace } }: Pod): RuntimePod | undefined {
     return this.deps
       .runtimePods()

@@ -15,14 +15,14 @@ import { dropPull, type PodEntry } from './pod-entry.ts';
 import type { PodReplacements } from './pod-replacements.ts';
 import { type Attempt, type FactSources, ReadFacts } from './read-facts.ts';
 
-/** What carries out the start of a pod. */
+/** Executes the start of a pod. */
 export interface StartActions {
   replacements: FactSources['replacements'] & Pick<PodReplacements, 'endEarlier'>;
   /** Starts the pod's worker. */
   launch: (pod: Pod) => void;
   endLastRun: (pod: Pod) => void;
   keepStopped: (pod: Pod) => void;
-  /** Has all declared pods that have no worker started. */
+  /** Starts all declared pods that have no worker. */
   startOthers: () => void;
 }
 
@@ -32,11 +32,11 @@ interface Deps extends Omit<FactSources, 'replacements'> {
   pull: (entry: PodEntry) => void;
   /** True if the pod is being stopped. */
   isTerminating: (uid: string) => boolean;
-  /** Ends a pod to make room. */
+  /** Stops a pod to make room. */
   killPod: (victim: Pod) => void;
-  /** CPUs and memory nodes of pods. Undefined if nothing is allocated to pods. */
+  /** CPUs and memory nodes of pods. Undefined if pods have no exclusive resources. */
   podResources?: Resources | undefined;
-  /** Devices of plugins. Undefined if the node takes none. */
+  /** Devices of plugins. Undefined if the node does not accept plugins. */
   devices?: Pick<NodeDevices, 'requestsDevices' | 'admit' | 'removePod'> | undefined;
   foreignPods: Pick<ForeignPods, 'holderOf' | 'awaitFreeing'>;
   statusManager: StatusManager;
@@ -50,10 +50,10 @@ interface Deps extends Omit<FactSources, 'replacements'> {
 type Resources = Pick<PodResources, 'admit' | 'readmit'>;
 
 /**
- * Starts declared pods as `computePodStart` decides, and starts those again whose wait is over. kubelet: lifecycle/,
+ * Starts declared pods as `computePodStart` decides, and retries those whose wait is over. kubelet: lifecycle/,
  * preemption/preemption.go
  *
- * INVARIANTS: a running pod is not judged again. Room made for a pod is reserved for it.
+ * INVARIANTS: a running pod is not admitted again. Room made for a pod is reserved for it.
  */
 export class PodStarter {
   /** News since the last `takeDue`. */
@@ -61,13 +61,13 @@ export class PodStarter {
 
   constructor(private readonly deps: Deps) {}
 
-  /** Running pods first, so that they are counted before other pods are judged. */
+  /** Sorts running pods first, so that they are counted before other pods are admitted. */
   inOrder(pods: readonly Pod[]): Pod[] {
     const running = new Set(pods.filter(({ metadata }) => this.deps.isRunning(metadata.uid)));
     return [...running, ...pods.filter((pod) => !running.has(pod))];
   }
 
-  /** Takes the steps towards the start of a declared pod that are possible now. */
+  /** Executes the steps towards the start of a declared pod that are possible now. */
   start({ metadata: { uid } }: Pod): void {
     const entry = this.deps.podManager.entry(uid);
     if (entry === undefined) return;
@@ -75,7 +75,7 @@ export class PodStarter {
     while (this.takeStep(entry, attempt));
   }
 
-  /** True if the pod waits for a change, so that nothing else need try to start it. */
+  /** True if the pod waits for a change, so other attempts to start it are useless. */
   isWaiting(uid: string): boolean {
     return waitsForChange(this.waitOf(uid));
   }
@@ -85,12 +85,12 @@ export class PodStarter {
     return this.waitOf(uid) !== undefined;
   }
 
-  /** The pods for which room is made or reserved. */
+  /** The pods for which room is being made or is reserved. */
   reservedPods(): Pod[] {
     return this.waitingFor('victims').map(({ pod }) => pod);
   }
 
-  /** Why the pod was not admitted. Returns undefined if it was. */
+  /** Why the pod was not admitted, or undefined if it was. */
   rejectionOf(uid: string): Rejection | undefined {
     const wait = this.waitOf(uid);
     return isRejection(wait) ? { reason: wait.reason, message: wait.message, retryOn: wait.retryOn } : undefined;
@@ -102,7 +102,7 @@ export class PodStarter {
     return wait?.retryOn === 'podReady' ? wait.awaits : undefined;
   }
 
-  /** Returns the pods whose wait may be over, those with reserved room first. */
+  /** Returns the pods whose wait may be over, those with reserved room first. Clears the recorded changes. */
   takeDue(): string[] {
     const retried = this.deps.podManager.entriesWith('isRetried');
     for (const entry of retried) entry.isRetried = false;
@@ -114,7 +114,7 @@ export class PodStarter {
     return [...new Set(due.map(({ pod }) => pod.metadata.uid))];
   }
 
-  /** Admits these pods again if they wait. */
+  /** Retries the admission of these pods if they wait. */
   retry(podUIDs: readonly string[]): void {
     for (const uid of podUIDs) {
       const entry = this.deps.podManager.entry(uid);
@@ -123,7 +123,7 @@ export class PodStarter {
     this.deps.onDue();
   }
 
-  /** Admits the pods that wait for these news again. */
+  /** Records a change, and retries the admission of the pods that wait for it. */
   note(news: AdmissionNews): void {
     if (this.news.has(news) || !this.deps.podManager.entriesWith('wait').some(({ wait }) => waitsForChange(wait)))
       return;
@@ -131,7 +131,7 @@ export class PodStarter {
     this.deps.onDue();
   }
 
-  /** Keeps a pod stopped that an operator stopped. */
+  /** Keeps a pod stopped after an operator stopped it. */
   keepStopped(pod: Pod): void {
     const { podManager, devices, actions } = this.deps;
     const { uid } = pod.metadata;
@@ -144,12 +144,12 @@ export class PodStarter {
     actions().keepStopped(pod);
   }
 
-  /** The pod was removed. Plugins may still be asked for it. */
+  /** Drops the device request of a removed pod. */
   removed(uid: string): void {
     this.deps.devices?.removePod(uid);
   }
 
-  /** Returns true if the rest is to be decided again. */
+  /** Returns true if the next step must be decided again. */
   private takeStep(entry: PodEntry, attempt: Attempt): boolean {
     const { statusManager } = this.deps;
     const actions = this.deps.actions();
@@ -172,7 +172,7 @@ export class PodStarter {
         return this.makeRoom(entry, plan);
       case 'pull':
       case 'stopEarlier': {
-        // It was admitted, so its status is out of date.
+        // The pod was admitted, so its status is outdated.
         if (waitsForChange(entry.wait)) statusManager.forget(pod.metadata.uid);
         entry.wait = undefined;
         if (plan.do === 'stopEarlier') {
@@ -226,7 +226,10 @@ export class PodStarter {
     attempt.refusal = { reason, message, retryOn: 'deviceChange' };
   }
 
-  /** A running pod is allocated its resources again, as after a restart of the agent. It runs on if it is refused. */
+  /**
+   * Allocates the resources of a running pod again, for example after the agent restarted. If this fails, the pod keeps
+   * running.
+   */
   private readmit(pod: Pod): void {
     const result = this.aligned((resources) => resources.readmit(pod));
     if (result === undefined || result.admit) return;
@@ -234,7 +237,7 @@ export class PodStarter {
     podEventRecorder(this.deps.emit, pod).warning(reason, `${message}. It runs on, with shared CPUs`);
   }
 
-  /** Without managers of resources every pod is admitted. */
+  /** Without resource managers every pod is admitted. */
   private aligned<Result extends { admit: boolean }>(admit: (resources: Resources) => Result): Result | undefined {
     const { podResources, clock } = this.deps;
     const startedAtMonotonic = clock.monotonic();
@@ -254,7 +257,7 @@ export class PodStarter {
     return this.deps.podManager.entry(uid)?.wait;
   }
 
-  /** In the order of the beginning of their waits. */
+  /** Sorted by the start of their waits. */
   private waitingFor(retryOn: RetryOn): PodEntry[] {
     return this.deps.podManager
       .entriesWith('wait')
@@ -263,7 +266,7 @@ export class PodStarter {
   }
 
   /**
-   * Notes the wait, and shows it in the pod's status and events. `meanwhile` is added to the message. kubelet:
+   * Records the wait and shows it in the pod's status and events. Appends `meanwhile` to the message. kubelet:
    * kubelet.go rejectPod
    */
   private wait(entry: PodEntry, wait: PodWait, meanwhile?: string): void {
@@ -295,7 +298,7 @@ export class PodStarter {
     meter?.count('kubelet_admission_rejections_total', { reason: rejectionLabel(reason) });
   }
 
-  /** Returns true if no pod has to end first. A victim that has not started only gives up its reserved room. */
+  /** Returns true if no pod has to stop first. A victim that has not started only loses its reserved room. */
   private makeRoom(entry: PodEntry, { victims, missing }: Preemption): boolean {
     const active = new Set(this.deps.activePods().map(uidOf));
     const ending = victims.filter((victim) => active.has(uidOf(victim)));
@@ -314,7 +317,7 @@ export class PodStarter {
     this.wait(victim, { reason: reasons.preempting, message: preemptedMessage, retryOn: 'podEnd' });
   }
 
-  /** The pod had ended, so no wait for its end remains. */
+  /** Removes a pod that has stopped from all waits for victims. */
   private notAwaited(uid: string): void {
     for (const { wait } of this.waitingFor('victims')) if (wait?.retryOn === 'victims') wait.victims.delete(uid);
   }
@@ -352,7 +355,7 @@ const preemptedMessage = 'Preempted in order to admit critical pod';
 
 type Preemption = Extract<ReturnType<typeof computePodStart>, { do: 'preempt' }>;
 
-/** Leaves the pull for a change in place, which goes on. */
+/** Keeps a pull for an in-place change, which continues. */
 function dropOwnPull(entry: PodEntry): void {
   if (entry.pull?.revision === entry.pod) dropPull(entry);
 }

@@ -18,7 +18,7 @@ import type { PodManager } from './pod-manager.ts';
 import type { PodReplacements } from './pod-replacements.ts';
 import { imageState } from './revision-prepuller.ts';
 
-/** Where the facts about the start of a pod come from. */
+/** Sources of the facts about the start of a pod. */
 export interface FactSources {
   replacements: Pick<PodReplacements, 'earlierOf' | 'pending'>;
   podManager: PodManager;
@@ -33,19 +33,19 @@ export interface FactSources {
   activePods: () => Pod[];
   /** True if a container of the pod runs. */
   isRunning: (uid: string) => boolean;
-  /** Why a declared pod must not start with the class that it names. */
+  /** Why a declared pod must not start with its class. */
   classProblemOf: (pod: Pod) => ClassProblem | undefined;
   foreignPods: Pick<ForeignPods, 'holderOf'>;
   statusManager: StatusManager;
 }
 
-/** One attempt to start a pod, with what was asked in it. */
+/** One attempt to start a pod, with the allocations made so far. */
 export interface Attempt {
   allocation: StartFacts['allocation'];
   refusal?: Refusal;
 }
 
-/** Reads each fact when it is needed, because some of them cost a comparison with all other pods. */
+/** Reads each fact on demand, because some require a comparison with all other pods. */
 export class ReadFacts implements StartFacts {
   readonly earlier: EarlierRevision | undefined;
   private readonly pod: Pod;
@@ -132,14 +132,14 @@ export class ReadFacts implements StartFacts {
     };
   }
 
-  /** As if the current revision had ended. */
+  /** Assumes that the current revision has stopped. */
   private orderOf({ current, next }: Replacement): StartFacts['order'] {
     const { podManager, statusManager } = this.deps;
     const others = podManager.pods().filter((other) => current === undefined || uidOf(other) !== uidOf(current));
     return computeStartOrder(next, others, (pod) => statusManager.get(uidOf(pod)));
   }
 
-  /** Judges the pod beside all active ones, as if these replacements were made. */
+  /** Admits the pod against all active pods, as if these replacements were complete. */
   private judge({ next }: Replacement, together: readonly Replacement[], refusal?: Refusal): Admission {
     const { activePods, podManager, node } = this.deps;
     const stopped = new Set([next, ...together.flatMap(({ current }) => current ?? [])].map(uidOf));

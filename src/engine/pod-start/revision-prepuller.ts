@@ -14,14 +14,14 @@ import type { ImageState } from './compute-pod-start.ts';
 import { dropPull, type PodEntry } from './pod-entry.ts';
 
 interface Deps {
-  /** Pulls the pod's missing images. Failures are in the results. */
+  /** Pulls the pod's missing images. Resolves with results that include failures. */
   pull: (pod: Pod, recorder: PodEventRecorder, signal: AbortSignal) => Promise<SyncResult[]>;
   /** Called when all images of the pod are present. */
   onReady: (podUID: string) => void;
   emit: Emit;
   clock: Clock;
   logger: Logger;
-  /** Ends all pulls. */
+  /** Cancels all pulls. */
   stopped: AbortSignal;
 }
 
@@ -32,13 +32,15 @@ interface Listener {
 }
 
 /**
- * Pulls the images of revisions that may not start yet, so that no running pod is stopped for one that cannot start.
- * Retries failed pulls until the pod starts or is removed.
+ * Pulls the images of revisions that may not start yet, so that no running pod is stopped for a revision that cannot
+ * start. Retries failed pulls until the pod starts or is removed.
  */
 export class RevisionPrepuller {
   constructor(private readonly deps: Deps) {}
 
-  /** Pulls the images of a revision of the pod, unless that was begun. Calls `onReady` at the end. */
+  /**
+   * Pulls the images of a revision of the pod, unless a pull is already running. Calls `onReady` when all are present.
+   */
   start(entry: PodEntry, revision: Pod, listener: Listener): void {
     if (entry.pull?.revision === revision) return;
     dropPull(entry);
@@ -52,7 +54,7 @@ export class RevisionPrepuller {
     });
   }
 
-  /** Resolves with false if it was aborted. */
+  /** Resolves with false if aborted. */
   private async pullAll(pod: Pod, signal: AbortSignal, { onResults, onFailure }: Listener): Promise<boolean> {
     const { pull, clock, emit, logger } = this.deps;
     const recorder = podEventRecorder(emit, pod);
@@ -78,7 +80,7 @@ export class RevisionPrepuller {
   }
 }
 
-/** The images of this revision. */
+/** State of the images of this revision. */
 export function imageState({ pull }: PodEntry, revision: Pod): ImageState {
   if (pull?.revision !== revision) return 'unknown';
   return pull.isReady ? 'pulled' : 'pulling';

@@ -6,12 +6,12 @@ import { NetworkNotReadyError, SyncPodError } from './sync-pod-error.ts';
  * workerBackOffPeriodJitterFactor
  */
 export const backOffPeriodMs = 10_000;
-/** Delay after a failure because the runtime did not answer. */
+/** Delay after a failure caused by a runtime that did not answer. */
 export const transientBackOffMs = 1000;
 const jitterFactor = 0.5;
 /**
- * Unchanged pods are synced in rounds, a few together, because waking up for a sync takes longer than the sync. A
- * period has so many rounds, or more of the longest.
+ * Unchanged pods are synced in rounds, several at a time, because waking up costs more than the sync. A period has at
+ * least this many rounds.
  */
 const roundsAPeriod = 3;
 const maxRoundMs = 20_000;
@@ -24,7 +24,10 @@ interface SyncDelays {
   nowMonotonic: number;
 }
 
-/** Milliseconds until the next sync of a pod, by the error of its last sync. kubelet: pod_workers.go completeWork */
+/**
+ * Milliseconds until the next sync of a pod, depending on the error of its last sync. kubelet: pod_workers.go
+ * completeWork
+ */
 export function nextSyncDelay(error: unknown, delays: SyncDelays): number {
   const { random } = delays;
   if (error === undefined) return untilRound(delays);

@@ -16,7 +16,7 @@ import type { PodWorkerState } from '../view/pod-worker-state.ts';
 import { type EndCause, endingOf, hasTerminated, newEnding, type WorkerState } from './worker-state.ts';
 import { SyncPodError } from './sync-pod-error.ts';
 
-/** Carries out a worker's syncs. If a sync rejects, the worker keeps its state and tries again. */
+/** Executes a worker's syncs. If a sync rejects, the worker keeps its state and retries. */
 export interface PodSyncer {
   /** Resolves with true if the pod reached a final phase by itself. */
   syncPod(type: SyncPodType, pod: Pod, podStatus: RuntimePodStatus, signal: AbortSignal): Promise<boolean>;
@@ -34,11 +34,11 @@ export interface PodWorkerDeps {
   syncer: PodSyncer;
   /** Period between syncs of an unchanged pod. */
   syncFrequencyMs: number;
-  /** The status of a pod as of a moment after this time. */
+  /** Reads the status of a pod that is newer than this time. */
   getNewerThan: (uid: string, newerThanMonotonic: number, signal: AbortSignal) => Promise<RuntimePodStatus>;
   /**
-   * Milliseconds until the pod's next due time without an event, such as its deadline. Returns undefined if there is
-   * none.
+   * Milliseconds until a sync is due without an event, for example for the pod's deadline. Returns undefined if there
+   * is none.
    */
   dueInMs?: (uid: string) => number | undefined;
   /** Puts the pod on the work queue. */
@@ -59,7 +59,7 @@ interface Deps extends PodWorkerDeps {
   onFinished: (worker: PodWorker) => void;
   /** Called when the worker must be dropped. */
   onForgotten: (worker: PodWorker) => void;
-  /** Runs of workers under way. */
+  /** Running workers. */
   running: Set<Promise<void>>;
 }
 
@@ -91,7 +91,7 @@ export class PodWorker {
     this.uid = ref.uid;
     this.fullName = podFullName(ref);
     this.isStatic = pod !== undefined && isStaticPod(pod);
-    // An ended pod with nothing running only needs its terminated sync.
+    // A finished pod without running containers only needs its terminated sync.
     const isOver = pod !== undefined && isPodPhaseTerminal(pod.status?.phase) && !mayBeRunning(podStatus);
     this.state = isOver
       ? { name: 'terminated', ending: { ...newEnding('over'), hasBegun: true } }
@@ -103,7 +103,7 @@ export class PodWorker {
     return this.pendingUpdate?.pod ?? this.activeUpdate?.pod;
   }
 
-  /** True once its first sync began. */
+  /** True once its first sync has started. */
   get hasStarted(): boolean {
     return this.activeUpdate !== undefined;
   }
@@ -145,7 +145,7 @@ export class PodWorker {
     this.signal();
   }
 
-  /** Ends a pod that is no longer declared. Its sync in flight is not aborted, unlike by a kill. */
+  /** Terminates a pod that is no longer declared. Unlike a kill, does not abort its sync in flight. */
   orphan(): void {
     const ending = endingOf(this.state);
     if (ending === undefined) {
@@ -179,7 +179,7 @@ export class PodWorker {
     if (state.name === 'finished') this.deps.onFinished(this);
   }
 
-  /** Starts to work if idle. Otherwise the pending update is taken after the current one. */
+  /** Starts to work if idle. Otherwise the pending update follows the current one. */
   private signal(): void {
     const { deps } = this;
     if (this.inFlight !== undefined || this.state.name === 'finished' || !this.begin()) return;
@@ -194,7 +194,7 @@ export class PodWorker {
   }
 
   /**
-   * False if the pod may not start yet, or must end without having started. kubelet: pod_workers.go startPodSync,
+   * False if the pod may not start yet, or must finish without having started. kubelet: pod_workers.go startPodSync,
    * allowPodStart, cleanupUnstartedPod
    */
   private begin(): boolean {
@@ -336,7 +336,7 @@ function notifyTerminated(state: WorkerState): void {
   if (state.name === 'terminating') for (const listener of state.onTerminated.splice(0)) listener();
 }
 
-/** Why this update ends the pod. Returns undefined if it does not. */
+/** The reason why this update terminates the pod, or undefined if it does not. */
 function endCause({ type, killPodOptions, pod }: UpdatePodOptions): EndCause | undefined {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return 'deleted';
   if (type === 'kill') return killPodOptions?.evict === true ? 'evicted' : 'over';
@@ -344,8 +344,8 @@ function endCause({ type, killPodOptions, pod }: UpdatePodOptions): EndCause | u
 }
 
 /**
- * Grace period of a pod in seconds. A deletion or a kill may shorten the pod's own. It never grows, and is at least 1.
- * `shortened`: a kill under way must use the new value. kubelet: pod_workers.go calculateEffectiveGracePeriod
+ * Grace period of a pod in seconds, at least 1. A deletion or kill may shorten the pod's grace period but never extend
+ * it. If `shortened`, a running kill must use the new value. kubelet: pod_workers.go calculateEffectiveGracePeriod
  */
 export function effectiveGracePeriod(
   current: number,

@@ -10,7 +10,7 @@ import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
 interface Deps extends PodWorkerDeps {
   /** The known status of the pod, without waiting. */
   getCached: (uid: string) => RuntimePodStatus;
-  /** Called for a pod whose full name became free. */
+  /** Called for a waiting pod whose full name is now free. */
   onNameFreed: (uid: string) => void;
 }
 
@@ -25,13 +25,13 @@ export interface PodWorkerSync {
 /**
  * One worker per pod UID. kubelet: pod_workers.go
  *
- * INVARIANT: a static pod starts only if no other started pod of its full name is unfinished.
+ * INVARIANT: a static pod starts only after all other started pods with its full name have finished.
  */
 export class PodWorkers {
   private readonly workerDeps: ConstructorParameters<typeof PodWorker>[0];
   private readonly workers = new Map<string, PodWorker>();
   private readonly gate = new StaticPodGate();
-  /** True after the first list of desired pods. From then on a UID without a worker is undeclared. */
+  /** True after the first list of desired pods. After that, a UID without a worker is undeclared. */
   private podsSynced = false;
   private readonly running = new Set<Promise<void>>();
 
@@ -63,7 +63,7 @@ export class PodWorkers {
   }
 
   /**
-   * Ends the workers of pods that are no longer desired, and drops finished ones. Returns the remaining workers.
+   * Terminates the workers of pods that are no longer desired, and drops finished ones. Returns the remaining workers.
    * kubelet: pod_workers.go SyncKnownPods
    */
   syncKnownPods(desiredUIDs: ReadonlySet<string>): Map<string, PodWorkerSync> {
@@ -76,7 +76,7 @@ export class PodWorkers {
   isPodKnownTerminated = (uid: string): boolean => this.ask(uid, ({ state }) => hasTerminated(state), false);
   isPodTerminationRequested = (uid: string): boolean =>
     this.ask(uid, ({ state }) => endingOf(state) !== undefined, false);
-  /** True if the UID was declared again while it terminated. It starts again afterwards. */
+  /** True if the UID was declared again while it terminated. It restarts afterwards. */
   isRestartRequested = (uid: string): boolean =>
     this.ask(uid, ({ state }) => endingOf(state)?.restartRequested === true, false);
   /** True if the pod's containers may run. kubelet: pod_workers.go CouldHaveRunningContainers */
@@ -167,7 +167,7 @@ interface NamedPod {
 }
 
 /**
- * Lets one static pod of a full name start at a time. The others wait in their order. kubelet: pod_workers.go
+ * Lets one static pod per full name start at a time. The others wait in order. kubelet: pod_workers.go
  * allowStaticPodStart
  */
 class StaticPodGate {

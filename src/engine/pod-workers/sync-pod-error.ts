@@ -4,7 +4,7 @@ import type { SyncResult } from '../container/sync-result.ts';
 /** A sync that did not reach the pod's desired state. */
 export class SyncPodError extends Error {
   override readonly name: string = 'SyncPodError';
-  /** Delay until a retry is useful, if shorter than the usual back-off. Milliseconds. */
+  /** Milliseconds until a retry is useful, if shorter than the usual back-off. */
   readonly retryAfterMs: number | undefined;
   /** True if an event of the pod already reports the failure. */
   readonly isReported: boolean;
@@ -16,7 +16,7 @@ export class SyncPodError extends Error {
   }
 }
 
-/** The runtime's network is not ready. The pod is tried again soon. */
+/** The runtime's network is not ready. The sync is retried soon. */
 export class NetworkNotReadyError extends SyncPodError {
   override readonly name = 'NetworkNotReadyError';
 
@@ -27,7 +27,7 @@ export class NetworkNotReadyError extends SyncPodError {
 
 const sandboxActions: readonly SyncResult['action'][] = ['createPodSandbox', 'configPodSandbox'];
 
-/** Throws a `SyncPodError` if a step failed. Containers in back-off set the time of the next try. */
+/** Throws a `SyncPodError` if a step failed. Containers in back-off determine the time of the next retry. */
 export function throwOnFailure(results: readonly SyncResult[], nowMonotonic: number): void {
   const failed = results.filter(({ error }) => error !== undefined);
   const [first] = failed;
@@ -41,11 +41,11 @@ export function throwOnFailure(results: readonly SyncResult[], nowMonotonic: num
   const known = retries.filter((retryAtMonotonic) => retryAtMonotonic !== undefined);
   throw new SyncPodError(message.join('; '), {
     cause: first.error,
-    // Each start and each sandbox that failed is an event.
+    // Failed starts and failed sandboxes have an event.
     isReported: failed.every(
       ({ action, error }) => sandboxActions.includes(action) || error instanceof ContainerStartError,
     ),
-    // Other failed steps are tried again at the same time.
+    // Other failed steps are retried at the same time.
     ...(known.length > 0 ? { retryAfterMs: Math.max(0, Math.min(...known) - nowMonotonic) } : {}),
   });
 }

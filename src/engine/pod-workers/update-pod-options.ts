@@ -5,15 +5,15 @@ import type { RuntimePod } from '../container/runtime-pod.ts';
 export type SyncPodType = 'create' | 'update' | 'sync' | 'kill';
 
 export interface KillPodOptions {
-  /** Keeps the containers' remains until the manifest is removed. */
+  /** Keeps the stopped containers until the manifest is removed. */
   evict?: boolean;
-  /** Seconds. Replaces the pod's grace period if shorter. */
+  /** Grace period in seconds that replaces the pod's if it is shorter. */
   gracePeriodSecondsOverride?: number;
   /** Called once the pod has terminated. */
   onTerminated?: () => void;
 }
 
-/** A request to the worker of one pod. It has `pod`, or to kill an undeclared pod `runningPod`. */
+/** A request to the worker of one pod. Set `pod`, or `runningPod` to kill an undeclared pod. */
 export interface UpdatePodOptions {
   type: SyncPodType;
   pod?: Pod;

@@ -11,23 +11,23 @@ export type WorkerState =
     }
   | { readonly name: 'terminated' | 'finished'; readonly ending: Ending };
 
-/** How a pod ends. */
+/** How a pod terminates. */
 export interface Ending {
   cause: EndCause;
-  /** True if a sync that stops the pod began, or nothing had to be stopped. */
+  /** True if a sync that stops the pod has started, or if there was nothing to stop. */
   hasBegun: boolean;
-  /** True if the UID was declared again meanwhile. */
+  /** True if the UID was declared again in the meantime. */
   restartRequested: boolean;
 }
 
-/** `deleted`: no longer declared. `over`: ended by itself, or was killed and is still declared. */
+/** `deleted`: no longer declared. `over`: finished without a request, or killed while still declared. */
 export type EndCause = 'deleted' | 'evicted' | 'over';
 
 export function newEnding(cause: EndCause): Ending {
   return { cause, hasBegun: false, restartRequested: false };
 }
 
-/** Returns undefined if the pod does not end. */
+/** Returns undefined if the pod is not terminating. */
 export function endingOf(state: WorkerState): Ending | undefined {
   return 'ending' in state ? state.ending : undefined;
 }

@@ -14,7 +14,7 @@ export function isPastActiveDeadline(
   return since(Date.parse(startTime)) >= activeDeadlineSeconds * 1000;
 }
 
-/** A sync that began just before the deadline did not see it. Within this time after it, another one is due. */
+/** A sync that began just before the deadline misses it. Within this time after the deadline, another sync is due. */
 const justPastMs = 1000;
 
 /**

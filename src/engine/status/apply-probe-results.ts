@@ -3,7 +3,7 @@ import { runtimeContainerID } from '../../api/values/container-statuses.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import type { ProbeResults, ProbeWorkers } from '../container/probe-results.ts';
 
-/** What decides if a running container has started and is ready. */
+/** Determines whether a running container has started and is ready. */
 interface Progress {
   probes: ProbeResults;
   probeWorkers: ProbeWorkers;
@@ -17,8 +17,8 @@ export function applyProbeResults(statuses: readonly ContainerStatus[], progress
 }
 
 /**
- * Sets `started` and `ready` of init containers. Sidecars are handled like regular ones, the others are ready once they
- * succeeded.
+ * Sets `started` and `ready` of init containers. Sidecars are handled like regular containers; all others are ready
+ * once they succeeded.
  */
 export function applyProbeResultsToInit(
   spec: PodSpec,
@@ -33,7 +33,7 @@ export function applyProbeResultsToInit(
   });
 }
 
-/** The containers whose probes run by the spec: those of all regular containers and sidecars. */
+/** The containers with probes in the spec, among regular containers and sidecars. */
 export function probeWorkersOfSpec({ containers, initContainers = [] }: PodSpec): ProbeWorkers {
   const probed = [...initContainers.filter(isSidecar), ...containers];
   return {

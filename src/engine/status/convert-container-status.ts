@@ -56,10 +56,10 @@ function convertState(status: RuntimeContainerStatus, containerID: string): Cont
   }
 }
 
-/** 128 + SIGKILL, in place of an unknown exit code. */
+/** 128 + SIGKILL, used for an unknown exit code. */
 const UNSEEN_EXIT_CODE = 137;
 
-/** State of a container that vanished before its end was seen. */
+/** State of a container that disappeared before its exit was observed. */
 export function terminatedUnseen(when: 'terminated' | 'deleted'): ContainerState {
   const lost = `The container could not be located when the pod was ${when}`;
   return {

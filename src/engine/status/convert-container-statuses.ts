@@ -23,7 +23,7 @@ export interface ContainerStatusesInput {
   oldStatuses: readonly ContainerStatus[];
   /** Restart counts of an earlier agent, by container name. They count without a previous status. */
   restarts?: Readonly<Record<string, number>>;
-  /** By container name. Containers started since are missing. */
+  /** By container name. Lacks containers that have started since. */
   startFailures: ReadonlyMap<string, StartFailure>;
   /** Scheme of container ids, such as `containerd`. */
   runtimeName: string;
@@ -34,8 +34,8 @@ export interface ContainerStatusesInput {
 export type ContainerKind = 'init' | 'regular' | 'ephemeral';
 
 /**
- * API statuses of a pod's containers of one kind. Init ones are in spec order, others are sorted by name. kubelet:
- * kubelet_pods.go convertToAPIContainerStatuses
+ * API statuses of a pod's containers of one kind. Init containers are in spec order, all others sorted by name.
+ * kubelet: kubelet_pods.go convertToAPIContainerStatuses
  */
 export function convertContainerStatuses(kind: ContainerKind, input: ContainerStatusesInput): ContainerStatus[] {
   const { initContainers = [], containers, ephemeralContainers = [] } = input.pod.spec;
@@ -50,7 +50,7 @@ export function convertContainerStatuses(kind: ContainerKind, input: ContainerSt
   return kind === 'init' ? statuses : statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The newest instance sets the state, the one before it the last state. */
+/** The newest instance determines the state, the previous one the last state. */
 function fromRuntime(
   container: Container,
   oldStatus: ContainerStatus | undefined,
@@ -131,7 +131,7 @@ function hasRegularContainerCome({ spec }: Pod, podStatus: RuntimePodStatus): bo
   });
 }
 
-/** State of an init container that neither the runtime nor our record has, in a pod that is initialized. */
+/** State of an init container of an initialized pod that neither the runtime nor the record has. */
 function lostAfterInit(): ContainerState {
   const message = 'The runtime no longer has it, but it must have completed because the pod is initialized';
   return { terminated: { exitCode: 0, reason: reasons.completed, message } };
@@ -146,7 +146,7 @@ function withStartFailure(
 ): ContainerStatus {
   const instance = findContainerStatus(podStatus, container.name);
   if (kind === 'init' && instance?.state === 'exited' && instance.exitCode === 0) return status;
-  // It never starts again.
+  // An ephemeral container never restarts.
   if (kind === 'ephemeral' && instance?.state === 'exited') return status;
   const failure = startFailures.get(container.name);
   if (!failure || !shouldContainerBeRestarted(container, pod, podStatus)) return status;
@@ -161,7 +161,7 @@ function withStartFailure(
 
 type VolumeMountStatus = NonNullable<ContainerStatus['volumeMounts']>[number];
 
-/** Mounts of a container that was not made yet. kubelet: kubelet_pods.go convertToAPIContainerStatuses */
+/** Mounts of a container that has not been created yet. kubelet: kubelet_pods.go convertToAPIContainerStatuses */
 function volumeMountStatuses(container: Container, supportsRecursiveReadOnly: boolean): VolumeMountStatus[] {
   return (container.volumeMounts ?? []).map(({ name, mountPath, readOnly, recursiveReadOnly }) => {
     if (readOnly !== true) return { name, mountPath };

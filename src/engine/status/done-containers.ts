@@ -9,7 +9,7 @@ import { isInitContainerFailed, restartsFailedInit } from '../kuberuntime/action
 import { areAllContainersRestarting } from '../kuberuntime/actions/restart-all-containers.ts';
 import { shouldContainerBeRestarted } from '../kuberuntime/actions/should-container-be-restarted.ts';
 
-/** A container that has ended and does not start again in its pod. */
+/** A container that has exited and will not restart in its pod. */
 export interface DoneContainer {
   /** As the runtime last described it. */
   status: RuntimeContainerStatus;
@@ -45,7 +45,7 @@ export function computeDoneContainers(
   return isPastDeadline || isPodDone(pod, done) ? ended.map((one) => one.done) : done;
 }
 
-/** True if no container of the pod starts again: all have ended, or an init container failed for good. */
+/** True if no container of the pod restarts: all have exited, or an init container failed permanently. */
 export function isPodDone({ spec }: Pod, done: readonly DoneContainer[]): boolean {
   const names = new Set(done.map(({ status }) => status.name));
   const hasFailedInit = done.some(({ status }) => isRegularInit(spec, status.name) && isInitContainerFailed(status));

@@ -19,14 +19,14 @@ export const kubeletConditionTypes: ReadonlySet<string> = new Set([
 export interface ConditionsInput {
   pod: Pod;
   podStatus: RuntimePodStatus;
-  /** Of init and regular containers, with `ready` and `started`. */
+  /** Statuses of init and regular containers, with `ready` and `started`. */
   containerStatuses: readonly ContainerStatus[];
   phase: PodPhase;
   /** Conditions not set by the kubelet, for readiness gates. */
   foreignConditions: readonly PodCondition[];
 }
 
-/** The kubelet's own conditions of a pod, in its order and without times. kubelet: status/generate.go */
+/** The conditions that the kubelet sets on a pod, in its order and without times. kubelet: status/generate.go */
 export function generateConditions(input: ConditionsInput): PodCondition[] {
   const { pod, podStatus, containerStatuses, phase, foreignConditions } = input;
   const containersReady = containersReadyCondition(pod.spec, containerStatuses, phase);
@@ -98,7 +98,7 @@ function initializedCondition(spec: PodSpec, statuses: readonly ContainerStatus[
   return { type, status: 'False', reason: 'ContainersNotInitialized', message };
 }
 
-/** Names of the containers without a status, and of those for which `isFine` returns false. */
+/** Names of containers without a status, and of containers for which `isFine` returns false. */
 function sortOut(
   containers: readonly Container[],
   statuses: readonly ContainerStatus[],

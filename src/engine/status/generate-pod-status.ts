@@ -17,10 +17,10 @@ import { podResourceStatus } from './resource-statuses.ts';
 export interface PodStatusInput {
   pod: Pod;
   podStatus: RuntimePodStatus;
-  /** The previous status. Undefined at first; then the pod's own status is used. */
+  /** The previous status. If undefined, the status in the pod object is used. */
   oldStatus: PodStatus | undefined;
   probes: ProbeResults;
-  /** Containers whose probes run. By default all those of the spec. */
+  /** Containers whose probes run. Defaults to all containers with probes in the spec. */
   probeWorkers?: ProbeWorkers;
   /** Ids of containers whose postStart hook has not finished. They count as not started. */
   starting?: ReadonlySet<string>;
@@ -32,12 +32,12 @@ export interface PodStatusInput {
   podIsTerminal: boolean;
   /** Milliseconds since the epoch. */
   now: number;
-  /** Milliseconds since a wall-clock time. By default it assumes that the clock was never set. */
+  /** Milliseconds since a wall-clock time. The default assumes that the clock was never changed. */
   since?: (stamp: number) => number;
   /** Scheme of container ids, such as `containerd`. */
   runtimeName: string;
   nodeIPFamily?: IPFamily;
-  /** True if the runtime can make mounts read-only recursively. */
+  /** True if the runtime supports recursive read-only mounts. */
   supportsRecursiveReadOnly?: boolean;
 }
 

@@ -29,7 +29,7 @@ export function getPodPhase(
   if (!found.has('succeeded') && !found.has('unsuccessful')) return 'Pending';
 
   const allSucceeded = !found.has('unsuccessful');
-  // Static pods keep the phase of their restart policy, even when terminated for good.
+  // Static pods keep the phase of their restart policy, even when terminated permanently.
   if (podIsTerminal && !isStaticPod(pod)) return allSucceeded ? 'Succeeded' : 'Failed';
   if (found.has('restarting')) return 'Running';
   return allSucceeded ? 'Succeeded' : 'Failed';
@@ -45,7 +45,7 @@ type Progress =
   | 'waiting'
   | 'running'
   | 'unknown'
-  /** Regular containers that have ended. */
+  /** Regular containers that have exited. */
   | 'succeeded'
   | 'unsuccessful'
   | 'restarting';

@@ -26,17 +26,17 @@ interface Deps {
   runtimeName: () => string;
   /** Family of the node's primary address. Pod addresses of this family come first. */
   nodeIPFamily: IPFamily;
-  /** True if the runtime can make mounts read-only recursively. */
+  /** True if the runtime supports recursive read-only mounts. */
   supportsRecursiveReadOnly: () => boolean;
 }
 
-/** Generates the statuses of pods and passes them to their readers. kubelet: kubelet_pods.go generateAPIPodStatus */
+/** Generates the statuses of pods and stores them. kubelet: kubelet_pods.go generateAPIPodStatus */
 export class PodStatuses {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Resumes the pod's record of an earlier agent. Without one, as after an early kill of the agent, its oldest sandbox
-   * shows when it was first seen.
+   * Resumes the pod's record from an earlier agent. If there is none, for example because the agent was killed early,
+   * uses the creation time of its oldest sandbox as the time when the pod was first seen.
    */
   resume(pod: Pod, { sandboxStatuses }: RuntimePodStatus): void {
     const { statusRecords, clock, prober } = this.deps;
@@ -47,17 +47,17 @@ export class PodStatuses {
     prober.resume(pod, containers);
   }
 
-  /** The pod in the runtime with the containers that are done, although the runtime may no longer have them. */
+  /** Adds the done containers of the pod, which the runtime may no longer have, to its runtime status. */
   withDone(podStatus: RuntimePodStatus): RuntimePodStatus {
     return withDoneContainers(podStatus, this.deps.statusRecords.of(podStatus.uid)?.done ?? []);
   }
 
-  /** By name: containers whose postStart hook has begun and not finished. */
+  /** Containers whose postStart hook started and has not finished: container id by name. */
   unfinishedHooks(uid: string): Readonly<Record<string, string>> {
     return this.deps.statusRecords.of(uid)?.starting ?? {};
   }
 
-  /** True if no container of the pod starts again, by its record. */
+  /** True if no container of the pod restarts, according to its record. */
   isDone(pod: Pod): boolean {
     const record = this.deps.statusRecords.of(pod.metadata.uid);
     if (record === undefined || record.runsAnew) return false;
@@ -66,7 +66,7 @@ export class PodStatuses {
 
   /**
    * Records the done containers of a pod before the runtime loses one of them. Resolves with true once they are on
-   * disk, and with false if the pod was not synced yet. Rejects with the error of the file system.
+   * disk, or with false if the pod has not been synced yet. Rejects with the error of the file system.
    */
   async saveDone(pod: Pod, podStatus: RuntimePodStatus): Promise<boolean> {
     const { statusRecords } = this.deps;
@@ -82,7 +82,7 @@ export class PodStatuses {
     return this.deps.statusManager.get(uid) !== undefined;
   }
 
-  /** Sets the status of the pod to the state in the runtime. `podIsTerminal`: its containers do not run again. */
+  /** Sets the pod's status according to the runtime. `podIsTerminal` means that its containers do not restart. */
   update(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
     const { statusManager, reasonCache, prober, clock, wallClock, runtimeName, supportsRecursiveReadOnly } = this.deps;
     const { nodeIPFamily, statusRecords } = this.deps;
@@ -93,7 +93,7 @@ export class PodStatuses {
     const status = generatePodStatus({
       pod: this.deps.ephemeral.effective(pod),
       podStatus: this.withDone(podStatus),
-      // A pod that was stopped or evicted before its first sync has a status without a start.
+      // A pod that was stopped or evicted before its first sync has a status without a start time.
       oldStatus:
         oldStatus?.startTime === undefined
           ? {
@@ -110,7 +110,7 @@ export class PodStatuses {
       startFailures: reasonCache.of(uid),
       podIsTerminal,
       now: clock.now(),
-      // Not from the status' start time, which is cut to seconds and would end the deadline too early.
+      // Do not use the status' start time: it is truncated to seconds, so the deadline would pass too early.
       since: () => wallClock.since(acknowledgedAt),
       runtimeName: runtimeName(),
       nodeIPFamily,
@@ -132,7 +132,7 @@ export class PodStatuses {
     return isPastActiveDeadline(pod, formatTime(acknowledgedAt), () => wallClock.since(acknowledgedAt));
   }
 
-  /** The status with the health of the containers' devices. kubelet: kubelet_pods.go convertStatusToAPIStatus */
+  /** Adds the health of the containers' devices to the status. kubelet: kubelet_pods.go convertStatusToAPIStatus */
   private withDeviceHealth(uid: string, status: PodStatus): PodStatus {
     const { devices } = this.deps;
     if (devices === undefined || status.containerStatuses === undefined) return status;

@@ -20,7 +20,7 @@ export class ReasonCache {
     return this.byPod.get(podUID) ?? new Map<string, StartFailure>();
   }
 
-  /** Forgets all other pods. */
+  /** Drops all other pods. */
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.byPod.keys()) if (!podUIDs.has(uid)) this.byPod.delete(uid);
   }

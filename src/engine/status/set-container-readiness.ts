@@ -3,8 +3,8 @@ import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import { containersReadyCondition, readyCondition } from './generate-conditions.ts';
 
 /**
- * The status after a result of a readiness probe: sets the container's `ready` and the pod's Ready and ContainersReady.
- * Returns undefined if nothing changes. kubelet: status/status_manager.go SetContainerReadiness
+ * Applies a readiness probe result: sets the container's `ready` and the pod's Ready and ContainersReady. Returns
+ * undefined if nothing changes. kubelet: status/status_manager.go SetContainerReadiness
  */
 export function setContainerReadiness(
   pod: Pod,
@@ -21,7 +21,7 @@ export function setContainerReadiness(
   return { ...next, conditions: [podReady, containersReady].reduce(replaceOrAppend, conditions) };
 }
 
-/** The status after a result of a startup probe. The next sync sets the conditions. kubelet: SetContainerStartup */
+/** Applies a startup probe result. The next sync sets the conditions. kubelet: SetContainerStartup */
 export function setContainerStartup(status: PodStatus, containerID: string, started: boolean): PodStatus | undefined {
   return patchContainer(status, containerID, { started });
 }

@@ -17,7 +17,7 @@ interface Deps {
   onStartOver?: (uid: string) => void;
 }
 
-/** The newest status of every pod of the engine. kubelet: status/status_manager.go, without an API server */
+/** Stores the newest status of every pod. kubelet: status/status_manager.go, without an API server */
 export class StatusManager {
   private readonly statuses = new Map<string, PodStatus>();
   /** Phase, reason and message of evicted pods, which override those of their containers. */
@@ -39,14 +39,14 @@ export class StatusManager {
     emit({ type: 'PodStatusChanged', pod: podRef(pod), phase: status.phase ?? 'Pending', ready: isPodReady(status) });
   }
 
-  /** Applies a result of a readiness probe. `containerID` is that of the status. */
+  /** Applies a readiness probe result. `containerID` is the id in the status. */
   setContainerReadiness(pod: Pod, containerID: string, ready: boolean): void {
     const status = this.statuses.get(pod.metadata.uid);
     const next = status && setContainerReadiness(pod, status, containerID, ready);
     if (next !== undefined) this.setPodStatus(pod, next);
   }
 
-  /** Applies a result of a startup probe. */
+  /** Applies a startup probe result. */
   setContainerStartup(pod: Pod, containerID: string, started: boolean): void {
     const status = this.statuses.get(pod.metadata.uid);
     const next = status && setContainerStartup(status, containerID, started);
@@ -54,7 +54,7 @@ export class StatusManager {
   }
 
   /**
-   * Sets the status of a pod that was not admitted. Beyond the kubelet, its message says when admission is tried again.
+   * Sets the status of a pod that was not admitted. Unlike in the kubelet, its message says when admission is retried.
    * kubelet: kubelet.go rejectPod
    */
   reject(pod: Pod, { reason, message, retryOn }: Rejection): void {
@@ -91,19 +91,19 @@ export class StatusManager {
     this.setPodStatus(pod, { ...status, conditions: [...others, disrupted] });
   }
 
-  /** Removes the status of this pod, which starts over. */
+  /** Removes the status of a pod that starts over. */
   forget(uid: string): void {
     this.startOver(uid);
     this.statuses.delete(uid);
   }
 
-  /** Forgets all other pods. */
+  /** Drops all other pods. */
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.statuses.keys()) if (!podUIDs.has(uid)) this.statuses.delete(uid);
     for (const uid of this.evicted.keys()) if (!podUIDs.has(uid)) this.evicted.delete(uid);
   }
 
-  /** Called before the status of the pod is replaced by one that knows nothing of its last run. */
+  /** Call it before the pod's status is replaced by one that contains nothing of its last run. */
   private startOver(uid: string): void {
     if (this.statuses.get(uid)?.startTime !== undefined) this.deps.onStartOver?.(uid);
     this.evicted.delete(uid);

@@ -13,19 +13,19 @@ import { readRecordFile, writeRecordFile } from '../host/record-file.ts';
 import type { DoneContainer } from './done-containers.ts';
 import { kubeletConditionTypes } from './generate-conditions.ts';
 
-/** The part of a pod's status that the runtime does not know. */
+/** The part of a pod's status that the runtime does not store. */
 export interface StatusRecord {
   /** When the agent first saw the pod, in milliseconds since the epoch. */
   acknowledgedAt: number;
   conditions: PodCondition[];
   containers: ProbedBefore[];
-  /** Containers that have ended and do not start again, also once the runtime no longer has them. */
+  /** Containers that have exited and do not restart, even if the runtime no longer has them. */
   done: DoneContainer[];
   /** By name: the restart counts above zero. */
   restarts: Readonly<Record<string, number>>;
-  /** By name: the container whose postStart hook has begun and not finished. */
+  /** Containers whose postStart hook started and has not finished: container id by name. */
   starting: Readonly<Record<string, string>>;
-  /** True if the pod runs anew: it starts once everything of its last run is removed. */
+  /** True if the pod starts clean: everything of its last run is removed before it starts. */
   runsAnew: boolean;
 }
 
@@ -47,43 +47,43 @@ interface Kept {
 const fileName = 'status.json';
 /** Far more than any pod needs. */
 const maxFileBytes = 4 * 1024 * 1024;
-/** Files that are read at a time. */
+/** Number of files read in parallel. */
 const maxReads = 16;
 /**
- * Changes within `batchMs` are written together. A record is written twice in `periodMs`, because a pod that starts is
- * often ready soon after.
+ * Changes within `batchMs` are written together. A record is written at most twice per `periodMs`, because a starting
+ * pod is often ready soon after.
  */
 const batchMs = 1000;
 const writesAPeriod = 2;
 const periodMs = 60_000;
 
 /**
- * The lasting part of each pod's status: its start, its conditions, its probe results, and the containers that are
- * done. It is stored in the pod's folder, is removed with it, and survives the agent, the machine and the runtime's
- * data. The kubelet reads it from its API server.
+ * Persists part of each pod's status: start time, conditions, probe results and done containers. The record is stored
+ * in the pod's folder and removed with it, and it survives restarts of the agent and the machine and loss of the
+ * runtime's data. The kubelet reads it from its API server.
  *
- * INVARIANTS: a pod does not wait for the disk, except where a method says so. A file is whole or absent. A record with
- * done containers survives a power cut. No folder is made here.
+ * INVARIANTS: pods do not wait for the disk, except where a method says so. A file is complete or absent. A record with
+ * done containers survives a power cut. This class creates no folders.
  */
 export class StatusRecords {
   private readonly kept = new Map<string, Kept>();
-  /** The records of an earlier agent, of pods that were not acknowledged yet. */
+  /** Records from an earlier agent for pods that are not acknowledged yet. */
   private readonly earlier = new Map<string, StatusRecord>();
   private readonly startedOver = new Set<string>();
   private readonly writing = new Map<string, Promise<void>>();
-  /** True while the disk takes no records. */
+  /** True while writes fail. */
   private isFailing = false;
   private isClosed = false;
 
   constructor(private readonly deps: Deps) {}
 
-  /** Loads the records of these pods from an earlier agent. Skips files that are missing or damaged. */
+  /** Loads an earlier agent's records of these pods. Skips missing and damaged files. */
   async load(uids: readonly string[]): Promise<void> {
     const limit = pLimit(maxReads);
     await Promise.all(uids.map((uid) => limit(() => this.read(uid))));
   }
 
-  /** The record of the pod, also that of an earlier agent. Returns undefined if there is none. */
+  /** The pod's record, which may be from an earlier agent. Returns undefined if there is none. */
   of(uid: string): StatusRecord | undefined {
     return this.kept.get(uid)?.record ?? this.earlier.get(uid);
   }
@@ -93,19 +93,19 @@ export class StatusRecords {
     return !this.kept.has(uid) && !this.startedOver.has(uid);
   }
 
-  /** Sets when the pod was acknowledged, unless that was set before. */
+  /** Sets the time when the pod was acknowledged, unless it is set. */
   acknowledge(uid: string, at: number): StatusRecord {
     return this.keptOf(uid, at).record;
   }
 
-  /** Keeps the lasting part of a new status. It is written a little later, or at once if a container is done. */
+  /** Stores the persistent part of a new status. Writes it a little later, or at once if another container is done. */
   note(uid: string, status: PodStatus, done: DoneContainer[]): void {
     const kept = this.kept.get(uid);
     if (kept === undefined) return;
     this.change(uid, kept, { ...kept.record, ...lastingPart(status), done });
   }
 
-  /** Keeps these done containers. Resolves once they are on disk. Rejects with the error of the file system. */
+  /** Stores these done containers. Resolves once they are on disk. Rejects with the error of the file system. */
   async saveDone(uid: string, done: DoneContainer[]): Promise<void> {
     const kept = this.kept.get(uid);
     if (kept === undefined) return;
@@ -114,8 +114,8 @@ export class StatusRecords {
   }
 
   /**
-   * Records that the postStart hook of a container is about to begin. Resolves when that survives the end of this
-   * process, or cannot be written.
+   * Records that the postStart hook of a container is about to start. Resolves once the record is on disk or cannot be
+   * written.
    */
   async hookStarted(uid: string, containerName: string, containerID: string): Promise<void> {
     const kept = this.kept.get(uid);
@@ -134,8 +134,9 @@ export class StatusRecords {
   }
 
   /**
-   * Records that everything of this pod is removed before it starts again. Resolves once that survives a power cut.
-   * Does nothing for a pod without a folder, of which nothing is left. Rejects with the error of the file system.
+   * Records that everything of this pod must be removed before it restarts. Resolves once the record survives a power
+   * cut. Does nothing if the pod has no folder, because then nothing is left. Rejects with the error of the file
+   * system.
    */
   async runAnew(uid: string): Promise<void> {
     const kept = this.keptOf(uid, this.deps.clock.now());
@@ -150,19 +151,19 @@ export class StatusRecords {
     this.drop(uid);
   }
 
-  /** Drops the record before the pod's folder is removed. Resolves when no write to it is under way. */
+  /** Drops the record before the pod's folder is removed. Resolves once no write is running. */
   async release(uid: string): Promise<void> {
     this.startOver(uid);
     await Promise.allSettled([this.writing.get(uid)]);
   }
 
-  /** Forgets all other pods. Their files are removed with their folders. */
+  /** Drops all other pods. Their files are removed with their folders. */
   retain(uids: ReadonlySet<string>): void {
     for (const uid of this.kept.keys()) if (!uids.has(uid)) this.drop(uid);
     for (const uid of this.startedOver) if (!uids.has(uid)) this.startedOver.delete(uid);
   }
 
-  /** Writes all pending records. Resolves also if a write failed. */
+  /** Writes all pending records. Resolves even if a write failed. */
   async close(): Promise<void> {
     this.isClosed = true;
     for (const [uid, kept] of this.kept) if (kept.cancelWrite !== undefined) void this.writeOrRetry(uid, kept);
@@ -209,7 +210,7 @@ export class StatusRecords {
     this.kept.delete(uid);
   }
 
-  /** Resolves also if the write failed. Then it is tried again. */
+  /** Retries a failed write later. Never rejects. */
   private async writeOrRetry(uid: string, kept: Kept): Promise<void> {
     try {
       await this.write(uid, kept);
@@ -222,11 +223,11 @@ export class StatusRecords {
     }
   }
 
-  /** Writes the newest record after an earlier write of it. Rejects with the error of the file system. */
+  /** Writes the newest record once earlier writes of it finish. Rejects with the error of the file system. */
   private write(uid: string, kept: Kept): Promise<void> {
     kept.cancelWrite?.();
     kept.cancelWrite = undefined;
-    // Here, because the disk may be slow: later changes must not each ask for another write meanwhile.
+    // Count the write now, because the disk may be slow and later changes must not each cause another write.
     kept.writesMonotonic = [...kept.writesMonotonic, this.deps.clock.monotonic()].slice(-writesAPeriod);
     const writing = Promise.allSettled([this.writing.get(uid)])
       .then(() => this.writeNow(uid, kept))
@@ -237,7 +238,7 @@ export class StatusRecords {
     return writing;
   }
 
-  /** Without a sync, a power cut leaves the file current, older or broken, and a broken file counts as absent. */
+  /** Without a sync to disk, a power cut may leave an older or broken file. A broken file counts as absent. */
   private async writeNow(uid: string, kept: Kept): Promise<void> {
     const { record } = kept;
     if (this.kept.get(uid) !== kept || isDeepStrictEqual(record, kept.written)) return;
@@ -256,8 +257,8 @@ function isDoneWritten({ record, written }: Kept): boolean {
 }
 
 /**
- * The record in a pod's folder. Resolves with undefined if there is no valid one; with `logger`, a damaged one is set
- * aside. Rejects if it may not be read.
+ * Reads the record in a pod's folder. Resolves with undefined if there is no valid record. With `logger`, sets a
+ * damaged file aside. Rejects if the file cannot be read.
  */
 export function readStatusRecord(podDir: string, logger?: Logger): Promise<StatusRecord | undefined> {
   return readRecordFile(join(podDir, fileName), maxFileBytes, parseRecord, logger);
@@ -277,7 +278,7 @@ function lastingPart(status: PodStatus): Pick<StatusRecord, 'conditions' | 'cont
   };
 }
 
-/** Returns undefined if it is no record of any release. */
+/** Returns undefined if no release wrote this content. */
 function parseRecord(bytes: Buffer): StatusRecord | undefined {
   const value = Object(JSON.parse(bytes.toString('utf8'))) as Record<keyof StatusRecord, unknown>;
   const { acknowledgedAt, conditions, containers, done, restarts, starting, runsAnew } = value;

@@ -5,7 +5,7 @@ import type { KubeletEvent } from '../view/events.ts';
 
 /** kubelet: kubelet.go housekeepingPeriod */
 const periodMs = 2000;
-/** Period of clean-ups while nothing changes. */
+/** Clean-up period while nothing changes. */
 const calmPeriodMs = 10_000;
 
 interface Deps {
@@ -49,14 +49,14 @@ export class Housekeeping {
     this.deps.onDue();
   }
 
-  /** Has the next clean-up come within two seconds, also without an event. */
+  /** Schedules the next clean-up within two seconds, even without an event. */
   stir(): void {
     if (!this.isCalm) return;
     this.isCalm = false;
     this.wait();
   }
 
-  /** Called when the clean-up begins. Later requests and events count again. */
+  /** Call it when the clean-up starts. Later requests and events count again. */
   taken(): void {
     this.requested = false;
     this.isCalm = true;
@@ -75,7 +75,7 @@ export class Housekeeping {
   }
 }
 
-/** True for an event of a pod or source that stays as it is. */
+/** True if the event does not change a pod or source. */
 function isRoutine({ type }: KubeletEvent): boolean {
   return type === 'SyncStarted' || type === 'SyncFinished' || type === 'SourceRead';
 }

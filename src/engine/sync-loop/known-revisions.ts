@@ -11,13 +11,13 @@ interface Parts {
   workers: Pick<PodWorkers, 'pods' | 'isPodTerminationRequested'>;
   statusManager: Pick<StatusManager, 'get'>;
   appliedRevisions: Pick<AppliedRevisions, 'named'>;
-  /** True if the pod was stopped by an operator and starts again with the data of its own volumes. */
+  /** True if an operator stopped the pod, and it will restart with the data in its volumes. */
   keepsVolumes: (pod: Pod) => boolean;
 }
 
 /**
- * The revisions of a declared pod that may run, the most likely one first: the one in the last list of the source,
- * those of this agent, then those of an earlier agent.
+ * The revisions of a declared pod that may be running, most likely first: from the last list of the source, from this
+ * agent, then from an earlier agent.
  */
 export function knownRevisions(
   { podManager, workers, statusManager, appliedRevisions, keepsVolumes }: Parts,
@@ -37,7 +37,7 @@ export function knownRevisions(
   const earlier = appliedRevisions.named({ namespace, name }).filter(({ metadata }) => !uids.has(metadata.uid));
   return [
     ...own.map((pod) => ({ pod, isOver: isOver(pod) })),
-    // Pods with another restartPolicy may have ended meanwhile.
+    // Pods with another restartPolicy may have finished since.
     ...earlier.map((pod) => ({ pod, isOver: pod.spec.restartPolicy !== 'Always' })),
   ];
 }

@@ -28,7 +28,7 @@ interface Runs {
   resources: OutdatedResources;
 }
 
-/** True if all running containers of a pod are those of its newest manifest. */
+/** True if all running containers of a pod match its newest manifest. */
 export function runsAsDeclared(parts: Parts, declared: Pod): boolean {
   const { inPlaceUpdates, statusManager, handlers } = parts;
   const { uid } = declared.metadata;
@@ -38,7 +38,7 @@ export function runsAsDeclared(parts: Parts, declared: Pod): boolean {
   return isNewest && outdatedContainers(pod, declared, runsOf(parts, declared)).length === 0;
 }
 
-/** The pod as its worker carried it out last. */
+/** The revision of the pod that its worker applied last. */
 export function runsOf({ appliedRevisions, cache }: RunsParts, declared: Pod): Runs {
   const { uid } = declared.metadata;
   return {
@@ -49,8 +49,8 @@ export function runsOf({ appliedRevisions, cache }: RunsParts, declared: Pod): R
 }
 
 /**
- * Names of running containers with the image or the resources of an earlier manifest of the same UID. `newest`: the pod
- * by its newest manifest, which may wait. `applied`: by the one that its worker carried out last.
+ * Names of running containers with the image or resources of an earlier manifest of the same UID. `newest` is the
+ * newest manifest, which may still wait. `applied` is the one that the worker applied last.
  */
 export function outdatedContainers({ status }: Pod, newest: Pod, runs: Runs): string[] {
   const { podStatus, applied, resources } = runs;
@@ -58,7 +58,7 @@ export function outdatedContainers({ status }: Pod, newest: Pod, runs: Runs): st
   const byID = new Map(podStatus.containerStatuses.map((known) => [known.id, known]));
   const newestByName = containersByName(newest);
   const appliedByName = applied.spec === newest.spec ? newestByName : containersByName(applied);
-  // Each snapshot compares all containers of the node, nearly always with themselves.
+  // Compare identities first, because each snapshot compares all containers, which rarely differ.
   for (const { name, containerID, state } of initAndRegularStatuses(status)) {
     if (state?.running === undefined) continue;
     const [container, current] = [newestByName.get(name), appliedByName.get(name)];

@@ -51,14 +51,14 @@ interface Deps {
   networkError: () => string | undefined;
   /** Reads the pod from the runtime. */
   getPodStatus: (uid: string) => Promise<RuntimePodStatus>;
-  /** Called after an action of ours changed the pod in the runtime. */
+  /** Called after the agent changed the pod in the runtime. */
   onPodChanged: (uid: string) => void;
-  /** Ids of containers that an operator wants to end and start again. */
+  /** Ids of containers that an operator wants to restart. */
   restarting: (pod: Pod) => readonly string[];
   ephemeral: Pick<EphemeralContainers, 'effective' | 'settle'>;
-  /** True if no manifest declares the pod any more. */
+  /** True if no manifest declares the pod anymore. */
   isPodGone: (uid: string) => boolean;
-  /** True if the pod was stopped by an operator and starts again with the data of its own volumes. */
+  /** True if an operator stopped the pod, and it will restart with the data in its volumes. */
   keepsVolumes: (pod: Pod) => boolean;
   /** Removes the remains of a stopped pod from the runtime and the disk. */
   removePod: (uid: string) => Promise<void>;
@@ -68,16 +68,16 @@ interface Deps {
 export class KubeletPodSyncer implements PodSyncer {
   /** Back-off of pods with failed mounts, by UID. */
   private readonly mountBackOff: BackOff;
-  /** When an operator asked to try a pod at once, by UID; monotonic. */
+  /** Monotonic time when an operator requested an immediate retry, by UID. */
   private readonly retriedAt = new Map<string, number>();
-  /** Claims that terminated pods had until their volumes were unmounted, by UID. */
+  /** Claims of terminated pods until their volumes are unmounted, by UID. */
   private readonly usedClaims = new Map<string, readonly ClaimName[]>();
 
   constructor(private readonly deps: Deps) {
     this.mountBackOff = new BackOff(deps.clock, mountBackOffLimits);
   }
 
-  /** Forgets all back-offs of a pod before its next sync. */
+  /** Resets all back-offs of a pod before its next sync. */
   retry(uid: string): void {
     this.mountBackOff.reset(uid);
     this.retriedAt.set(uid, this.deps.clock.monotonic());
@@ -104,15 +104,15 @@ export class KubeletPodSyncer implements PodSyncer {
       throw new NetworkNotReadyError(`network is not ready: ${networkError}`);
     }
 
-    // Step 3: make the pod's folder, before anything else of the pod, because it marks the pod as ours.
+    // Step 3: create the pod's folder first, because it marks the pod as this agent's.
     const folder = podDirs.podDir(uid);
-    // A running pod has one, and a failing mkdir costs more than a look.
+    // A running pod already has a folder, and stat is cheaper than a failing mkdir.
     if (!mayBeRunning(podStatus) || !(await isFolder(folder))) await makeFolder(folder, 0o750);
 
-    // Step 4: note the revision, before anything of it is carried out.
+    // Step 4: record the revision before anything of it is applied.
     await this.acceptRevision(pod, podStatus, recorder);
 
-    // Step 5: make the pod's cgroup, before any process.
+    // Step 5: create the pod's cgroup before any process starts.
     signal.throwIfAborted();
     await containerManager.ensurePodCgroup(pod, mayBeRunning(podStatus)).catch((error: unknown) => {
       recorder.warning(
@@ -146,7 +146,7 @@ export class KubeletPodSyncer implements PodSyncer {
     if (removedContainers.length > 0)
       await ephemeral.settle(uid, withoutRemoved(podStatus, removedContainers, results));
     if (results.length > 0) this.deps.onPodChanged(uid);
-    // Else the status of step 1 still holds.
+    // Otherwise the status of step 1 is still valid.
     const isChanged = results.length > 0 || removedContainers.length > 0 || resize !== undefined;
     if (isFirst || isChanged) statuses.update(pod, podStatus, false);
     throwOnFailure(results, this.deps.clock.monotonic());
@@ -178,7 +178,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /**
-   * Stops a pod without a manifest as if it had one. The kubelet gives it one second, and runs no hook: pod_workers.go,
+   * Stops a pod without a manifest as if it had one. The kubelet allows one second and runs no hooks: pod_workers.go,
    * kubelet_pods.go HandlePodCleanups
    */
   async syncTerminatingRuntimePod({ uid }: RuntimePod): Promise<void> {
@@ -198,8 +198,8 @@ export class KubeletPodSyncer implements PodSyncer {
     this.mountBackOff.reset(uid);
     this.retriedAt.delete(uid);
     await containerManager.podCgroups.remove(uid);
-    // The remains of a finished pod stay for `logs` and its status until its manifest is removed. A stopped pod keeps
-    // them, too, if it was declared again meanwhile, such as after a cancelled shutdown of the node.
+    // Keep the containers of a finished pod for `logs` and its status until its manifest is removed. A stopped pod also
+    // keeps them if it was declared again, for example after a cancelled node shutdown.
     if (!isPodGone(uid) || keepsVolumes(pod)) return;
     this.reportKeptClaims(pod);
     await this.deps.removePod(uid);
@@ -214,7 +214,7 @@ export class KubeletPodSyncer implements PodSyncer {
     this.usedClaims.delete(uid);
   }
 
-  /** Makes this revision the one that the pod runs. The event of a resize follows once it is carried out. */
+  /** Records this revision as the one that the pod runs. A resize emits its event once it is applied. */
   private async acceptRevision(pod: Pod, podStatus: RuntimePodStatus, recorder: PodEventRecorder): Promise<void> {
     const change = await this.deps.appliedRevisions.accept(pod, podStatus);
     if (change.kind !== 'inPlace') return;
@@ -223,7 +223,7 @@ export class KubeletPodSyncer implements PodSyncer {
     recorder.normal(reasons.updatedInPlace, `Updated in place, ${what}: ${changeWords(change)}`);
   }
 
-  /** Returns undefined if the pod's resources are those of its revision. */
+  /** Returns undefined if the pod's resources match its revision. */
   private resizeOf(uid: string): SyncedResize | undefined {
     const { appliedRevisions } = this.deps;
     if (!appliedRevisions.isResizing(uid)) return undefined;
@@ -283,7 +283,7 @@ function changeWords({ images, resize }: Extract<PodChange, { kind: 'inPlace' }>
   return parts.flatMap(([what, names]) => (names.length === 0 ? [] : [`${what} of ${names.join(', ')}`])).join('; ');
 }
 
-/** The status of the pod without the containers whose removal succeeded. */
+/** Removes the containers whose removal succeeded from the pod's status. */
 function withoutRemoved(
   podStatus: RuntimePodStatus,
   names: readonly string[],

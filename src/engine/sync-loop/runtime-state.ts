@@ -8,20 +8,20 @@ import type { Emit } from '../view/event-bus.ts';
 
 /** kubelet: kubelet.go updateRuntimeUp is called every 5 s */
 const checkPeriodMs = 5000;
-/** Of a ready runtime whose events are followed, because waking up takes more CPU than a check. */
+/** Check period of a ready runtime whose events are followed, because waking up uses more CPU than a check. */
 const followedPeriodMs = 10_000;
 /** Shorter while the runtime is not ready, because everything waits for it. The kubelet does not shorten the period. */
 const retryPeriodMs = 500;
 /** kubelet: kubelet.go maxWaitForContainerRuntime */
 const maxSilenceMs = 30_000;
-/** A check without an answer for so long is reported. The kubelet reports it after its deadline of two minutes. */
+/** A check that takes longer than this is reported. The kubelet reports it after its deadline of two minutes. */
 const slowAnswerMs = 10_000;
 
 interface Deps {
   runtime: RuntimeService;
   clock: Clock;
   emit: Emit;
-  /** True while the runtime reports its events, and the loss of that stream leads to `checkNow`. */
+  /** True while the runtime streams its events. If the stream is lost, `checkNow` is called. */
   isFollowed: () => boolean;
   /** Undefined if healthy. */
   plegUnhealthyBecause: () => string | undefined;
@@ -34,9 +34,9 @@ export class RuntimeState {
   private statusError: string | undefined;
   /** True while a check waits for a late answer. */
   private isLate = false;
-  /** Set while the pod network is not ready. Then only host-network pods start. */
+  /** Set while the pod network is not ready; only host-network pods start then. */
   networkError: string | undefined = 'network state unknown';
-  /** Commands that give the runtime a network. Empty while it has one. */
+  /** Commands that set up the runtime's network. Empty while the network is ready. */
   networkCommands: readonly string[] = [];
   /** Features of the runtime's default handler. */
   supportsUserNamespaces = false;
@@ -61,12 +61,12 @@ export class RuntimeState {
     }
   }
 
-  /** Has the next check begin now, or after the one under way. */
+  /** Starts the next check now, or after the running one. */
   checkNow(): void {
     if (this.wakeUps.length === 0) this.wakeUps.push('due');
   }
 
-  /** Why pods cannot be synced. Returns undefined if they can. kubelet: runtime.go runtimeErrors */
+  /** Explains why pods cannot be synced. Returns undefined if they can. kubelet: runtime.go runtimeErrors */
   error(): string | undefined {
     if (this.lastReadyAtMonotonic === undefined) {
       return this.statusError ?? 'container runtime status check may not have completed yet';
@@ -78,7 +78,7 @@ export class RuntimeState {
     return pleg === undefined ? this.statusError : `PLEG is not healthy: ${pleg}`;
   }
 
-  /** Why requests to the runtime wait: `error`, or a check whose answer is late. Returns undefined if none waits. */
+  /** Explains why requests to the runtime wait: `error`, or an overdue check. Returns undefined if none waits. */
   waitsBecause(): string | undefined {
     return this.error() ?? (this.isLate ? lateMessage : undefined);
   }
@@ -120,7 +120,7 @@ export class RuntimeState {
     } catch (error) {
       if (signal.aborted) return;
       this.statusError = silenceText(error);
-      // Another runtime may answer on the socket next.
+      // Another runtime may serve the socket next.
       this.name = '';
     } finally {
       cancelLate();

@@ -50,11 +50,11 @@ interface Deps {
   remains: PodRemains;
   undeclaredRecords: Pick<UndeclaredRecords, 'note' | 'declared'>;
   undeclaredPods: UndeclaredPods;
-  /** Of all sources. */
+  /** Ids of all sources. */
   sourceIds: readonly SourceId[];
-  /** The pods of the runtime by its last listing. */
+  /** The pods in the runtime's last listing. */
   runtimePods: () => RuntimePod[];
-  /** The one of them with this UID. */
+  /** The pod with this UID in the runtime's last listing. */
   runtimePod: (uid: string) => RuntimePod | undefined;
   relistPod: (uid: string) => Promise<void>;
   housekeeping: Housekeeping;
@@ -62,17 +62,17 @@ interface Deps {
   inPlaceUpdates: InPlaceUpdates;
   operations: Pick<PodOperations, 'isStopped' | 'review' | 'removed' | 'retainDeclared'>;
   clock: Pick<Clock, 'now'>;
-  /** True if a source declares a pod of this full name now. Its update may not be handled yet. */
+  /** True if a source currently declares a pod with this full name. Its update may not be handled yet. */
   isNameDeclared: (fullName: string) => boolean;
-  /** Leaves pods of an earlier agent alone, except earlier revisions of declared ones. */
+  /** If true, keeps pods of an earlier agent, except earlier revisions of declared pods. */
   leaveOrphans: boolean;
 }
 
-/** Handles the inputs of the sync loop by requests to the pod workers. kubelet: kubelet.go HandlePod… */
+/** Handles the inputs of the sync loop with requests to the pod workers. kubelet: kubelet.go HandlePod… */
 export class SyncHandlers implements SyncHandler, StartActions {
   /** Ids of the sources whose first list was handled. */
   private readonly sourcesSeen = new Set<string>();
-  /** UIDs of pods of an earlier agent that may hold volumes although they are stopped. */
+  /** UIDs of stopped pods of an earlier agent that may still have volumes mounted. */
   private readonly unreleased = new Set<string>();
   readonly replacements: PodReplacements;
 
@@ -86,24 +86,24 @@ export class SyncHandlers implements SyncHandler, StartActions {
     });
   }
 
-  /** Sets the pods of an earlier agent. Called before the first input. */
+  /** Sets the pods of an earlier agent. Call it before the first input. */
   adopt(earlierPods: readonly string[]): void {
     this.replacements.adopt(earlierPods);
     if (!this.deps.leaveOrphans) this.deps.undeclaredPods.adopt(earlierPods);
     for (const uid of earlierPods) this.unreleased.add(uid);
   }
 
-  /** True once the first list of every source was handled. kubelet: config/config.go SeenAllSources */
+  /** True once the first list of every source is handled. kubelet: config/config.go SeenAllSources */
   get hasSeenAllSources(): boolean {
     return this.unreadSources().length === 0;
   }
 
-  /** True if the pod is no longer declared, but runs until its next revision may start. */
+  /** True if the pod is no longer declared but runs until its next revision may start. */
   isOutgoing(pod: Pod): boolean {
     return this.replacements.isOutgoing(pod);
   }
 
-  /** True if the declared pod was stopped by an operator and starts again with the data of its own volumes. */
+  /** True if an operator stopped the declared pod, and it will restart with the data in its volumes. */
   keepsVolumes({ metadata: { uid } }: Pod): boolean {
     const entry = this.deps.podManager.entry(uid);
     if (entry?.pod.spec.restartPolicy !== 'Always') return false;
@@ -114,10 +114,10 @@ export class SyncHandlers implements SyncHandler, StartActions {
   handleConfig({ op, pods, source, sourceId }: PodUpdate): void {
     const { podManager, workers, starter, housekeeping, inPlaceUpdates } = this.deps;
     const { emit } = this.deps.events;
-    // A change in place may wait. Then the current revision stays the declared one.
+    // An in-place change may have to wait. The current revision stays declared until then.
     const inOrder = starter.inOrder(pods);
     const ordered = op === 'REMOVE' ? inOrder : inPlaceUpdates.declared(inOrder);
-    // First, so that a pod finds the pods of the same list that it waits for, in any order.
+    // Do this first, so that a pod finds the pods of the same list that it waits for, in any order.
     if (op !== 'REMOVE') for (const pod of ordered) this.setDeclared(pod);
     for (const pod of ordered) {
       switch (op) {
@@ -149,20 +149,22 @@ export class SyncHandlers implements SyncHandler, StartActions {
 
   private setDeclared(pod: Pod): void {
     const { podManager, undeclaredRecords, undeclaredPods } = this.deps;
-    // It may have run on, undeclared.
+    // The pod may have been running undeclared.
     podManager.setPod(pod).outgoing = undefined;
     undeclaredRecords.declared(pod.metadata.uid);
     undeclaredPods.forget(pod.metadata.uid);
   }
 
-  /** Lets pods of an earlier agent run on whose stop nobody confirmed. Housekeeping starts their workers. */
+  /**
+   * Keeps pods of an earlier agent running until an operator confirms their stop. Housekeeping starts their workers.
+   */
   private keepUndeclared(): void {
     for (const pod of this.deps.undeclaredPods.decide()) this.replacements.keep(pod);
   }
 
   /**
-   * Syncs the pods that use these objects: their volumes change and failed starts are tried again. Variables of running
-   * containers stay. Pods that wait for a class are admitted again.
+   * Syncs the pods that use these objects: updates their volumes and retries failed starts. Does not change variables
+   * of running containers. Retries the admission of pods that wait for a class.
    */
   handleConfigObjects(keys: readonly string[]): void {
     this.deps.starter.note('order');
@@ -171,7 +173,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
     const areVolumesNew = keys.some((key) => /^(PersistentVolume|CSIDriver)\//.test(key));
     for (const pod of this.deps.podManager.pods()) {
       const isConcerned = configObjectReferences(pod).some((key) => changed.has(key));
-      // A volume or driver may be the one that any claim waits for.
+      // Any claim may be waiting for this volume or driver.
       if (isConcerned || (areVolumesNew && usesClaims(pod))) this.handlePodSync(pod.metadata.uid);
     }
   }
@@ -214,7 +216,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
     }
   }
 
-  /** Ends the containers of a stopped pod, or starts it again. One that may end by itself begins anew. */
+  /** Stops the containers of a stopped pod, or starts it again. A pod that can complete starts clean. */
   handleOperation(operation: 'stop' | 'start', podUID: string): void {
     const { podManager, workers, remains, housekeeping, evictions, statusRecords, syncer } = this.deps;
     const entry = podManager.entry(podUID);
@@ -225,15 +227,15 @@ export class SyncHandlers implements SyncHandler, StartActions {
       this.deps.starter.keepStopped(pod);
       return;
     }
-    // An earlier agent may have stopped it. Then it has no worker.
+    // If an earlier agent stopped the pod, it has no worker.
     const hasEnded = !workers.has(podUID) || workers.snapshot(podUID).state === 'finished';
     const beginsAnew = statusRecords.of(podUID)?.runsAnew === true;
     evictions.pardon(pod);
-    // What the operator stopped is no crash.
+    // A stop by the operator does not count as a crash.
     syncer.retry(podUID);
     if (beginsAnew) this.reportRunAnew(pod);
     if (hasEnded && beginsAnew) remains.startFreshRemoval(podUID);
-    // A worker that is to start again removes the pod's data at the end of the pod.
+    // A worker with a pending restart would remove the pod's data when the pod terminates.
     if (!hasEnded && !beginsAnew) entry.startsAgain = true;
     else if (workers.has(podUID)) workers.updatePod({ type: 'create', pod });
     housekeeping.request();
@@ -263,14 +265,14 @@ export class SyncHandlers implements SyncHandler, StartActions {
     }
     const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
 
-    // Step 0: restart pods that were started while they stopped, and evicted ones whose back-off is over. Evicted pods
-    // lose their remains.
+    // Step 0: restart pods that were started while they stopped, and evicted pods whose back-off is over. Remove the
+    // containers and data of evicted pods.
     for (const entry of podManager.entriesWith('startsAgain')) {
       const { pod } = entry;
       const { uid } = pod.metadata;
       if (workers.has(uid) && workers.snapshot(uid).state !== 'finished') continue;
       entry.startsAgain = false;
-      // It was stopped since it was asked to start.
+      // The pod was stopped after the start was requested.
       this.deps.syncer.retry(uid);
       if (workers.has(uid)) workers.updatePod({ type: 'create', pod });
     }
@@ -280,10 +282,10 @@ export class SyncHandlers implements SyncHandler, StartActions {
       workers.updatePod({ type: 'create', pod });
     }
 
-    // Step 1: end workers of pods that are no longer declared, and forget finished ones.
+    // Step 1: stop workers of pods that are no longer declared, and drop finished ones.
     const working = workers.syncKnownPods(desired);
 
-    // Step 2: forget pods that are neither declared nor have a worker.
+    // Step 2: drop pods that are neither declared nor have a worker.
     const known = new Set([...desired, ...working.keys()]);
     statusManager.retain(known);
     this.deps.statusRecords.retain(known);
@@ -298,7 +300,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
       if (!working.has(uid) && !starter.isWaiting(uid)) starter.start(pod);
     }
 
-    // Step 4: remove our orphans in the runtime and on disk.
+    // Step 4: remove this agent's orphans in the runtime and on disk.
     const kept = this.deps.undeclaredPods.kept();
     const isSpared = (uid: string): boolean =>
       known.has(uid) ||
@@ -307,7 +309,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
       this.isLeft(uid) ||
       kept.has(uid);
     remains.startOrphanCleanUp(isSpared);
-    // A pod that ended may have left room.
+    // A finished pod may have freed resources.
     this.deps.inPlaceUpdates.proceed();
     backOff.gc();
     this.deps.imageManager.forgetFailures();
@@ -329,9 +331,9 @@ export class SyncHandlers implements SyncHandler, StartActions {
   }
 
   /**
-   * True if a source that was not read yet may declare this pod of an earlier agent: one of the same kind as the pod's
-   * source. The kubelet waits for every source. Here a URL that does not answer does not hold up pods of files.
-   * kubelet: config/config.go SeenAllSources
+   * True if an unread source may declare this pod of an earlier agent: a source of the same kind as the pod's. The
+   * kubelet waits for every source. Here a URL that does not answer does not delay pods from files. kubelet:
+   * config/config.go SeenAllSources
    */
   private mayBeDeclared(uid: string): boolean {
     const unread = this.unreadSources();
@@ -350,9 +352,9 @@ export class SyncHandlers implements SyncHandler, StartActions {
     const runsAnew = !workers.has(uid) && statusRecords.of(uid)?.runsAnew === true;
     if (runsAnew) this.beginAnew(pod);
     if (!workers.has(uid)) {
-      // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
+      // Start the status over, because the pod was not admitted before or its last run under this UID has finished.
       statusManager.forget(uid);
-      // It was started before its time, so its data and the record of its eviction are still there.
+      // The pod restarts before its back-off is over, so its data and eviction record still exist.
       if (evictions.startsAfresh(uid) || runsAnew) remains.startFreshRemoval(uid);
     }
     workers.updatePod({ type: 'create', pod });
@@ -362,11 +364,11 @@ export class SyncHandlers implements SyncHandler, StartActions {
   endLastRun(pod: Pod): void {
     this.beginAnew(pod);
     this.end(pod);
-    // Housekeeping starts it again.
+    // Housekeeping restarts it.
     this.deps.workers.updatePod({ type: 'create', pod });
   }
 
-  /** Ends what runs of a stopped pod, and its earlier revisions. Its data stays. */
+  /** Stops the containers of a stopped pod and its earlier revisions. Keeps its data. */
   keepStopped(pod: Pod): void {
     const { statusManager, workers, clock } = this.deps;
     const { uid, name } = pod.metadata;
@@ -375,11 +377,14 @@ export class SyncHandlers implements SyncHandler, StartActions {
       const message = `Stopped by an operator. To start it: kubelet-ts start ${name}`;
       statusManager.evict(pod, { reason: reasons.stopped, message, now: clock.now() });
     }
-    // Without a worker it is of an earlier agent, which may have ended before it released the volumes.
+    // A pod without a worker is from an earlier agent, which may have exited before it released the volumes.
     if (workers.has(uid) || this.unreleased.delete(uid) || this.runs(uid)) this.end(pod);
   }
 
-  /** True if a change or a sync of the pod is a start: it was not admitted, waits, or is stopped without a worker. */
+  /**
+   * True if a change or sync must go through the pod's start: it was not admitted, waits, or is stopped without a
+   * worker.
+   */
   private mustStart(pod: Pod): boolean {
     const { starter, workers } = this.deps;
     const { uid } = pod.metadata;
@@ -421,7 +426,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
     if (!this.deps.isNameDeclared(podFullName(pod.metadata))) this.deps.operations.removed(pod.metadata);
     workers.updatePod({ type: 'kill', pod });
     if (workers.snapshot(uid).state !== 'finished') return;
-    // A finished pod has no worker to remove its remains.
+    // A finished pod has no worker that removes its containers and data.
     this.deps.syncer.reportKeptClaims(pod);
     remains.startRemoval(uid);
   }

@@ -40,7 +40,7 @@ export interface SyncHandler {
   handlePlegEvents(events: PodLifecycleEvent[], status: RuntimePodStatus): void;
   handleProbeChange(change: ProbeChange): void;
   handlePodSync(podUID: string): void;
-  /** Called when waiting pods may be admitted: there is news of room, order, the node or devices. */
+  /** Called when waiting pods may be admitted, because room, order, the node or devices changed. */
   handleAdmission(): void;
   /** Called when an operator stopped or started a pod. */
   handleOperation(operation: 'stop' | 'start', podUID: string): void;
@@ -55,7 +55,7 @@ interface Deps {
   monitor: Pick<SyncLoopMonitor, 'entered'>;
   /** Undefined if the runtime is healthy. */
   runtimeError: () => string | undefined;
-  /** True once all pods of the runtime were listed. */
+  /** True once all pods of the runtime are listed. */
   hasListed: () => boolean;
   /** Calls back each time the runtime may be healthy again. Returns a function that unsubscribes. */
   onRuntimeReady: (callback: () => void) => () => void;
@@ -66,9 +66,9 @@ const minWaitMs = 100;
 const maxWaitMs = 5000;
 
 /**
- * Handles the inputs one at a time, in their order. While the runtime is not healthy, inputs that need it wait, and all
- * wait before its first listing: until then, running pods would look like stopped ones. The kubelet pauses the whole
- * loop. Ends when the signal is aborted. kubelet: kubelet.go syncLoop, syncLoopIteration
+ * Handles the inputs one at a time, in order. While the runtime is unhealthy, inputs that need it wait. Before its
+ * first listing all inputs wait, because running pods would look stopped. The kubelet pauses the whole loop. Returns
+ * when the signal is aborted. kubelet: kubelet.go syncLoop, syncLoopIteration
  */
 export async function runSyncLoop(
   { inputs, handler, clock, logger, monitor, runtimeError, hasListed, onRuntimeReady }: Deps,
@@ -84,7 +84,9 @@ export async function runSyncLoop(
       logger.error({ err: error, input: input.type }, 'Handling an input of the sync loop failed');
     }
   };
-  /** The next input. Undefined if the runtime may be ready. The kubelet sleeps on, up to 5 s after it is back. */
+  /**
+   * Resolves with the next input, or with undefined if the runtime may be ready. The kubelet sleeps up to 5 s longer.
+   */
   const pullUntilReady = async (): Promise<SyncLoopInput | undefined> => {
     const ready = new AbortController();
     const wake = (): void => {
@@ -118,7 +120,7 @@ export async function runSyncLoop(
   }
 }
 
-/** False for inputs whose handlers only record what is wanted: pod workers do it once the runtime answers. */
+/** False for inputs whose handlers only record the desired state; pod workers apply it once the runtime answers. */
 function needsRuntime({ type }: SyncLoopInput): boolean {
   return type !== 'config' && type !== 'configObjects' && type !== 'operation' && type !== 'barrier';
 }

@@ -15,43 +15,45 @@ interface Deps {
   podManager: Pick<PodManager, 'get'>;
   appliedRevisions: Pick<AppliedRevisions, 'of'>;
   undeclaredRecords: UndeclaredRecords;
-  /** The pods of the runtime by its last listing. */
+  /** The pods in the runtime's last listing. */
   runtimePods: () => readonly RuntimePod[];
-  /** True if a source declares a pod of this full name now. */
+  /** True if a source currently declares a pod with this full name. */
   isNameDeclared: (fullName: string) => boolean;
-  /** True if undeclared pods may stop, even if these are all pods: by `--prune`, or by a source that says so. */
+  /**
+   * True if undeclared pods may stop, even if these are all pods: because of `--prune` or a source that confirms it.
+   */
   isConfirmed: () => boolean;
   emit: Emit;
   logger: Logger;
 }
 
-/** How undeclared pods are stopped, as a hint. */
+/** Hint that explains how to stop undeclared pods. */
 export const confirmHint = 'To stop them, run with --prune. To keep them, run with the manifests that declare them.';
 
 /**
- * Pods of an earlier agent that no manifest of this start declares, and that run on until someone confirms that they
- * should stop. The kubelet kills them.
+ * Pods of an earlier agent that no current manifest declares. They keep running until an operator confirms the stop.
+ * The kubelet kills them.
  *
- * INVARIANT: once all sources were read, no pod becomes a kept one.
+ * INVARIANT: once all sources are read, no further pod is kept.
  */
 export class UndeclaredPods {
   private earlier: readonly string[] = [];
-  /** Undefined until all sources were read. */
+  /** Undefined until all sources are read. */
   private decided: Set<string> | undefined;
 
   constructor(private readonly deps: Deps) {}
 
-  /** Sets the pods of an earlier agent. Called first. */
+  /** Sets the pods of an earlier agent. Call it first. */
   adopt(earlier: readonly string[]): void {
     this.earlier = earlier;
   }
 
-  /** True for a pod that runs on. */
+  /** True if the pod is kept running. */
   isKept(uid: string): boolean {
     return this.decided?.has(uid) === true;
   }
 
-  /** UIDs of the pods that must not be stopped. Before all sources were read, by the manifests that are known now. */
+  /** UIDs of pods that must not be stopped. Until all sources are read, based on the manifests known so far. */
   kept(): Set<string> {
     if (this.decided !== undefined) return this.decided;
     const { podManager, appliedRevisions, undeclaredRecords, runtimePods, isNameDeclared, isConfirmed } = this.deps;
@@ -71,7 +73,7 @@ export class UndeclaredPods {
     return new Set(computeKeptPods(earlier));
   }
 
-  /** Called once all sources were read. Returns the revisions that run on, on the first call. */
+  /** Call it once all sources are read. The first call returns the revisions that keep running. */
   decide(): Pod[] {
     if (this.decided !== undefined) return [];
     const { appliedRevisions, undeclaredRecords, emit, logger } = this.deps;
@@ -85,7 +87,7 @@ export class UndeclaredPods {
     return pods;
   }
 
-  /** The UIDs of kept pods whose end is confirmed now, once. */
+  /** Returns and removes the UIDs of kept pods whose stop is confirmed. */
   takeConfirmed(): string[] {
     if (this.decided === undefined || this.decided.size === 0 || !this.deps.isConfirmed()) return [];
     const confirmed = [...this.decided];
@@ -93,13 +95,16 @@ export class UndeclaredPods {
     return confirmed;
   }
 
-  /** Called for a declared pod, and for one that is removed. It is no kept pod from now on. */
+  /** Stops treating a pod as kept, because it was declared or removed. */
   forget(uid: string): void {
     this.decided?.delete(uid);
   }
 }
 
-/** True unless the pod has ended. The sandbox of an ended pod may be ready, if the agent was killed before its stop. */
+/**
+ * True unless the pod has finished. If the agent was killed before the stop, the sandbox of a finished pod may still be
+ * ready.
+ */
 function mayRun(pod: RuntimePod, revision: Pod | undefined): boolean {
   const restarts = (revision?.spec.restartPolicy ?? 'Always') === 'Always';
   return restarts ? isPodRunning(pod) : hasRunningContainer(pod);
