@@ -18,7 +18,7 @@ import {
 import { describeRequirements, podsToPreempt } from './preemption.ts';
 import { forbiddenSysctl, type SysctlAllowlist } from './sysctl-allowlist.ts';
 
-/** Properties of the node that decide which pods may run. */
+/** Properties of the node that determine which pods may run. */
 export interface AdmissionNode {
   name: string;
   labels: Readonly<Record<string, string>>;
@@ -26,21 +26,21 @@ export interface AdmissionNode {
   allocatable: ResourceList;
   allowedSysctls: SysctlAllowlist;
   appArmorEnabled: boolean;
-  /** Current conditions of pressure, such as `MemoryPressure`. */
+  /** Current pressure conditions, such as `MemoryPressure`. */
   pressures: readonly string[];
-  /** Pods that it may not evict start under pressure. */
+  /** Pods that may not be evicted start even under pressure. */
   evictionPolicy: EvictionPolicy;
   isShuttingDown: boolean;
 }
 
 export type Refusal = Omit<Rejection, 'retryOn'> & Partial<Pick<Rejection, 'retryOn'>>;
 
-/** Admitted after `preempt` have ended, which hold the `missing` resources, or rejected. */
+/** Admitted once the pods in `preempt`, which hold the `missing` resources, have stopped; or rejected. */
 export type Admission = { admit: true; preempt: Pod[]; missing?: string[] } | { admit: false; rejection: Rejection };
 
 /**
- * Decides whether a pod may run with `others`. Pods in `needed`, by UID, are never preempted for it. `allocation`: why
- * it was refused CPUs, memory nodes or devices.
+ * Decides whether a pod may run with `others`. Pods in `needed`, by UID, are never preempted for it. `allocation` is
+ * the reason why CPUs, memory nodes or devices could not be allocated.
  */
 export function admitPod(
   pod: Pod,
@@ -51,7 +51,7 @@ export function admitPod(
 ): Admission {
   const decision = decide(pod, { others, node, needed, allocation });
   if (!('refusal' in decision)) return { admit: true, ...decision };
-  // A refusal on an empty node too does not end with other pods.
+  // If the pod would be rejected even on an empty node, the end of other pods does not help.
   const alone = decide(pod, { others: [], node, needed, allocation: undefined });
   const retryOn = 'refusal' in alone ? (alone.refusal.retryOn ?? 'manifest') : 'podEnd';
   return { admit: false, rejection: { retryOn, ...decision.refusal } };
@@ -66,7 +66,7 @@ interface Circumstances {
   allocation: Refusal | undefined;
 }
 
-/** True if CPUs, memory nodes and devices are allocated to the pod, which comes before all other checks. */
+/** True if no check before the allocation of CPUs, memory nodes and devices rejects the pod. */
 export function reachesAllocation(pod: Pod, node: AdmissionNode): boolean {
   return refusalBeforeAllocation(pod, node) === undefined;
 }
@@ -75,7 +75,7 @@ function refusalBeforeAllocation(pod: Pod, node: AdmissionNode): Refusal | undef
   return pressureRefusal(pod, node) ?? sysctlRefusal(pod, node);
 }
 
-/** The first refusing handler decides. kubelet: kubelet.go canAdmitPod */
+/** The first handler that rejects the pod decides. kubelet: kubelet.go canAdmitPod */
 function decide(pod: Pod, { others, node, needed, allocation }: Circumstances): Decision {
   const before = refusalBeforeAllocation(pod, node) ?? allocation ?? osRefusal(pod);
   if (before !== undefined) return { refusal: before };
@@ -128,7 +128,7 @@ function fitOrPreempt(pod: Pod, others: readonly Pod[], node: AdmissionNode, nee
   return preempt(pod, others, missing, needed);
 }
 
-/** Makes room for a critical pod by ending others. Refuses it only if that is impossible. */
+/** Makes room for a critical pod by stopping others. Rejects the pod only if that is impossible. */
 function preempt(
   pod: Pod,
   others: readonly Pod[],
@@ -150,7 +150,7 @@ function preempt(
     'Unexpected error while attempting to recover from admission failure',
     'preemption: error finding a set of pods to preempt',
     `no set of running pods found to reclaim resources: ${describeRequirements(preemption.unmet)}`,
-    // The kubelet's message ends here. Ours adds its meaning.
+    // The kubelet's message stops here. This part explains it.
     missing.map((one) => `${describeInsufficient(one)} (${insufficientWords(one)})`).join('; '),
   ].join(': ');
   const whole = podsToPreempt(pod, others, requirements);
@@ -202,7 +202,7 @@ function matchesNodeAffinity({ nodeSelector = {}, affinity }: PodSpec, node: Lab
   return selected && (required === undefined || matchesNodeSelector(required.nodeSelectorTerms, node));
 }
 
-/** The pod's unmet requirements, as a text. */
+/** Describes the pod's unmet requirements. */
 function describeMismatch({ nodeSelector = {} }: PodSpec, { labels }: LabelledNode): string {
   const unmet = Object.entries(nodeSelector)
     .filter(([key, value]) => labels[key] !== value)
@@ -216,13 +216,13 @@ function describeMismatch({ nodeSelector = {} }: PodSpec, { labels }: LabelledNo
 const osLabel = 'kubernetes.io/os';
 const ownOS = 'linux';
 
-/** If a node has labels, the one of its operating system is always the true one. */
+/** Sets the label of the operating system to the real one, if the node has labels. */
 function withOwnOS<T extends Pick<AdmissionNode, 'labels'>>(node: T): T {
   if (Object.keys(node.labels).length === 0) return node;
   return { ...node, labels: { ...node.labels, [osLabel]: ownOS } };
 }
 
-/** `words` are our addition: the kubelet reports no details. */
+/** `words` add details that the kubelet does not report. */
 function failed(predicate: string, text: string, words: string): Refusal {
   return { reason: predicate, message: `Predicate ${predicate} failed: ${text}: ${words}` };
 }

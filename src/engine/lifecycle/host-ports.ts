@@ -13,7 +13,7 @@ export function hasHostPortConflict(pod: Pod, others: readonly Pod[]): boolean {
   return takenHostPorts(pod, others).length > 0;
 }
 
-/** The pod's host ports that others hold. kubelet: nodeports/node_ports.go Fits */
+/** The host ports of the pod that other pods use. kubelet: nodeports/node_ports.go Fits */
 export function takenHostPorts(pod: Pod, others: readonly Pod[]): TakenPort[] {
   const wanted = hostPorts(pod);
   if (wanted.length === 0) return [];
@@ -23,7 +23,7 @@ export function takenHostPorts(pod: Pod, others: readonly Pod[]): TakenPort[] {
   });
 }
 
-/** Such as `host port 8080/TCP is taken by pod default/web-edge1`. */
+/** For example `host port 8080/TCP is taken by pod default/web-edge1`. */
 export function describeTakenPort({ port, holder }: TakenPort): string {
   const { hostIP = '', hostPort = 0, protocol = 'TCP' } = port;
   const { namespace, name } = holder.metadata;
@@ -31,7 +31,7 @@ export function describeTakenPort({ port, holder }: TakenPort): string {
 }
 
 /**
- * Only of regular containers, because the runtime maps no ports of init containers and sidecars. kubelet:
+ * Host ports of regular containers. The runtime maps no ports of init containers and sidecars. kubelet:
  * nodeports/node_ports.go getContainerPorts
  */
 function hostPorts({ spec }: Pod): ContainerPort[] {

@@ -5,14 +5,17 @@ import type { InhibitorLock } from './logind.ts';
 /** kubelet: nodeshutdown/systemd/inhibit_linux.go InhibitShutdown */
 const lock = ['--what=shutdown', '--mode=delay', '--who=kubelet', '--why=Kubelet needs time to handle node shutdown'];
 
-/** Ignores signals, because a service manager that stops us signals all our processes. The lock must outlast us. */
+/**
+ * Ignores signals, because a service manager that stops the agent signals all its processes, and the lock must outlive
+ * the agent.
+ */
 const ignoringSignals = `trap '' TERM INT HUP; exec "$0" "$@"`;
 
 /**
- * Takes a lock with systemd-inhibit, which holds it while its command runs. logind hands out the lock as a file
- * descriptor, which Node cannot receive. The command ends when our end of its pipe closes. So the lock is released when
- * we end in any way, or the signal is aborted. Rejects with the program's error output if logind does not grant the
- * lock.
+ * Acquires a lock with systemd-inhibit, which holds it while its command runs. logind returns the lock as a file
+ * descriptor, which Node cannot receive. The command exits when the agent's end of its pipe closes, so the lock is
+ * released when the agent exits for any reason or the signal is aborted. Rejects with the program's error output if
+ * logind does not grant the lock.
  */
 export async function takeInhibitorLock(program: string, signal: AbortSignal): Promise<InhibitorLock> {
   const child = spawn('sh', ['-c', ignoringSignals, program, ...lock, 'sh', '-c', ignoringSignals, 'cat'], {
@@ -31,7 +34,7 @@ export async function takeInhibitorLock(program: string, signal: AbortSignal): P
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errorOutput = (errorOutput + text).slice(0, 1000);
   });
-  // The text returns when the command runs, which is when the lock is held. A failed program does not read it.
+  // The command echoes this text once it runs, which means that the lock is held. A failed program does not read it.
   child.stdin.on('error', () => undefined).write('held\n');
   await Promise.race([
     once(child.stdout, 'data'),
@@ -39,7 +42,7 @@ export async function takeInhibitorLock(program: string, signal: AbortSignal): P
       throw new Error(`${program} ended: ${errorOutput.trim()}`);
     }),
   ]);
-  // Ends a command that outlived its killed parent.
+  // Stop a command that outlived its killed parent.
   void exited.then(() => child.stdin.end());
   return {
     released: exited,

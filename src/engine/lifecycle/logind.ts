@@ -9,7 +9,7 @@ export interface InhibitorLock {
 export interface LogindConnection {
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
-  /** Longest time that logind waits for locks. */
+  /** Maximum time that logind waits for locks. */
   inhibitDelaySeconds(): Promise<number>;
   /** Makes logind reload its configuration. Its answers may be outdated for a moment. */
   reload(): Promise<void>;
@@ -20,11 +20,11 @@ export interface LogindConnection {
 export interface Logind {
   /**
    * Calls `onPrepareForShutdown` when a shutdown begins or is cancelled. Every user can send this signal, so the caller
-   * checks the state. The connection lasts until the signal is aborted.
+   * must check the state. The connection lasts until the signal is aborted.
    */
   connect(onPrepareForShutdown: () => void, signal: AbortSignal): Promise<LogindConnection>;
   /** Holds the lock until it is released or the signal is aborted. */
   inhibit(signal: AbortSignal): Promise<InhibitorLock>;
-  /** Writes the longest wait for locks to logind's configuration. Resolves with the file's path. */
+  /** Writes the maximum wait for locks to logind's configuration. Resolves with the file's path. */
   configureInhibitDelay(seconds: number): Promise<string>;
 }

@@ -2,7 +2,7 @@ import { podRequests, type ResourceTotals, toTotals } from '../../api/values/res
 import { quantityMilliValue, quantityValue, zeroQuantity } from '../../api/values/quantity.ts';
 import type { Pod, ResourceList } from '../../api/types.ts';
 
-/** A resource that is short on the node. Amounts are whole numbers; for cpu in thousandths. */
+/** A resource that is insufficient on the node. Amounts are whole numbers; cpu is in thousandths. */
 export interface InsufficientResource {
   resource: string;
   requested: bigint;
@@ -11,8 +11,8 @@ export interface InsufficientResource {
 }
 
 /**
- * Resources that the pod lacks beside the others. A pod without requests counts only as one pod. kubelet:
- * scheduler/framework/plugins/noderesources/fit.go fitsRequest
+ * Resources that are insufficient for the pod, given the others. A pod without requests counts only as one pod.
+ * kubelet: scheduler/framework/plugins/noderesources/fit.go fitsRequest
  */
 export function insufficientResources(
   pod: Pod,
@@ -37,7 +37,10 @@ export function insufficientResources(
     .filter(({ requested, used: taken, capacity }) => requested > capacity - taken);
 }
 
-/** The pod's request of a resource. For pods it is 1. kubelet: pkg/api/v1/resource/helpers.go GetResourceRequest */
+/**
+ * The pod's request of a resource. For the resource `pods` it is 1. kubelet: pkg/api/v1/resource/helpers.go
+ * GetResourceRequest
+ */
 export function amountOf(totals: ResourceTotals, resource: string): bigint {
   if (resource === 'pods') return 1n;
   if (resource === 'cpu') return quantityMilliValue(totals.get(resource) ?? zeroQuantity);
@@ -49,7 +52,7 @@ export function describeInsufficient({ resource, requested, used, capacity }: In
   return `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
 }
 
-/** Such as `it requests 1.5 cpu, and other pods hold 1 of the 2 of this node`. */
+/** For example `it requests 1.5 cpu, and other pods hold 1 of the 2 of this node`. */
 export function insufficientWords({ resource, requested, used, capacity }: InsufficientResource): string {
   if (resource === 'pods') return `the node takes ${capacity} pods, and there are ${used}`;
   const amount = (value: bigint): string => amountText(resource, value);

@@ -11,7 +11,7 @@ export interface ShutdownGracePeriod {
 
 export interface ShutdownSettings {
   shutdownGracePeriodSeconds: number;
-  /** Part of the whole period, for critical pods. */
+  /** The part of the whole period that is for critical pods. */
   shutdownGracePeriodCriticalPodsSeconds: number;
   /** If empty, the two periods above are used. */
   byPodPriority: readonly ShutdownGracePeriod[];
@@ -22,9 +22,9 @@ export interface ShutdownGroup extends ShutdownGracePeriod {
 }
 
 /**
- * The pods of a node that shuts down, in groups in the order of their end. Without groups the node does not wait for
- * pods. If there is less time than the groups need, each gets its share. kubelet: nodeshutdown_manager.go
- * migrateConfig, groupByPriority
+ * Groups the pods of a node that shuts down, in stop order. Without groups the node does not wait for pods. If there is
+ * less time than the groups need, each gets a proportional share. kubelet: nodeshutdown_manager.go migrateConfig,
+ * groupByPriority
  */
 export function computeShutdownGroups(
   pods: readonly Pod[],
@@ -43,7 +43,7 @@ export function computeShutdownGroups(
   return groups;
 }
 
-/** Time of all groups together. 0 means that the node does not wait for its pods. */
+/** Total time of all groups. 0 means that the node does not wait for its pods. */
 export function shutdownSeconds(settings: ShutdownSettings): number {
   return gracePeriods(settings).reduce((sum, { seconds }) => sum + seconds, 0);
 }

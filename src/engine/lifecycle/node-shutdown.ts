@@ -18,7 +18,7 @@ interface Deps {
   workers: PodWorkers;
   statusManager: StatusManager;
   events: EventBus;
-  /** Called when the shutdown is cancelled, so that these pods start again. */
+  /** Called when the shutdown is cancelled, to restart these pods. */
   onCancelled: (stopped: readonly Pod[]) => void;
   clock: Clock;
   meter?: Pick<Meter, 'set'> | undefined;
@@ -28,8 +28,8 @@ interface Deps {
 const message = 'Pod was terminated in response to imminent node shutdown.';
 
 /**
- * Ends the pods of a node that shuts down, one group after another, within their time. In a group, pods end before
- * those that they depend on. kubelet: nodeshutdown/nodeshutdown_manager.go processShutdownEvent
+ * Stops the pods of a node that shuts down, one group after another, each within its time. In a group, pods stop before
+ * the pods that they depend on. kubelet: nodeshutdown/nodeshutdown_manager.go processShutdownEvent
  */
 export class NodeShutdown {
   private underWay: { done: Promise<void>; stopped: Pod[]; cancelled: AbortController } | undefined;
@@ -42,8 +42,8 @@ export class NodeShutdown {
   }
 
   /**
-   * Resolves when every pod ended or its time is over. `withinSeconds` may shorten that time. A call under way is
-   * shared.
+   * Resolves once every pod has stopped or its time is over. `withinSeconds` may shorten that time. Concurrent calls
+   * share one shutdown.
    */
   begin(withinSeconds?: number): Promise<void> {
     if (this.underWay !== undefined) return this.underWay.done;
@@ -66,7 +66,7 @@ export class NodeShutdown {
     return this.underWay.done;
   }
 
-  /** Cancels the shutdown and starts the stopped pods again. The kubelet leaves them stopped until its restart. */
+  /** Cancels the shutdown and restarts the stopped pods. The kubelet leaves them stopped until its restart. */
   cancel(): void {
     const { underWay } = this;
     if (underWay === undefined) return;

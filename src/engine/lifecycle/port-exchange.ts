@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import { hasHostPortConflict } from './host-ports.ts';
 
-/** A running revision and the one that follows it. */
+/** A running revision and its next revision. */
 export interface Replacement {
   /** Undefined if the running revision is from an earlier agent and not counted. */
   current: Pod | undefined;
@@ -9,8 +9,8 @@ export interface Replacement {
 }
 
 /**
- * The replacements that must be made together with this one, itself first. Its pod needs host ports of other running
- * revisions, whose next ones need further ports, and so on.
+ * The replacements that must happen together, this one first: its pod needs host ports of other running revisions,
+ * whose next revisions need other ports, and so on.
  */
 export function portExchange(replacement: Replacement, pending: readonly Replacement[]): Replacement[] {
   const together = [replacement];

@@ -10,12 +10,12 @@ export interface Requirement {
   quantity: bigint;
 }
 
-/** Pods to end, or what is missing even if all candidates end. */
+/** Pods to stop, or the resources that are missing even if all candidates stop. */
 export type Preemption = { victims: Pod[] } | { unmet: Requirement[] };
 
 /**
- * The pods to end so that a critical pod fits. As few and as small as possible, lower QoS classes first. kubelet:
- * preemption/preemption.go getPodsToPreempt
+ * Chooses the pods to stop so that a critical pod fits: as few and as small as possible, lower QoS classes first.
+ * kubelet: preemption/preemption.go getPodsToPreempt
  */
 export function podsToPreempt(preemptor: Pod, pods: readonly Pod[], requirements: readonly Requirement[]): Preemption {
   const candidates = pods.filter((pod) => isPreemptable(preemptor, pod));
@@ -23,14 +23,14 @@ export function podsToPreempt(preemptor: Pod, pods: readonly Pod[], requirements
   const [bestEffort, burstable, guaranteed] = [ofClass('BestEffort'), ofClass('Burstable'), ofClass('Guaranteed')];
   const unmet = unmetBy(requirements, candidates);
   if (unmet.length > 0) return { unmet };
-  // Higher classes only provide what is missing after all lower ones end.
+  // Higher classes only provide what is still missing after all lower ones stop.
   const guaranteedVictims = nearest(guaranteed, unmetBy(requirements, [...bestEffort, ...burstable]));
   const burstableVictims = nearest(burstable, unmetBy(requirements, [...bestEffort, ...guaranteedVictims]));
   const bestEffortVictims = nearest(bestEffort, unmetBy(requirements, [...burstableVictims, ...guaranteedVictims]));
   return { victims: [...bestEffortVictims, ...burstableVictims, ...guaranteedVictims] };
 }
 
-/** The requirements as a text. kubelet: preemption.go toString */
+/** Formats the requirements. kubelet: preemption.go toString */
 export function describeRequirements(requirements: readonly Requirement[]): string {
   return `[${requirements.map(({ resource, quantity }) => `(res: ${resource}, q: ${quantity}), `).join('')}]`;
 }
@@ -43,7 +43,7 @@ function isPreemptable(preemptor: Pod, pod: Pod): boolean {
 }
 
 /**
- * Picks pods until nothing is missing, each time the one that leaves the least missing. kubelet:
+ * Picks pods until nothing is missing. Each time picks the pod that leaves the smallest shortage. kubelet:
  * getPodsToPreemptByDistance
  */
 function nearest(pods: readonly Pod[], requirements: readonly Requirement[]): Pod[] {
@@ -55,7 +55,7 @@ function nearest(pods: readonly Pod[], requirements: readonly Requirement[]): Po
     if (victim === undefined) break;
     missing = unmetBy(missing, [victim]);
     victims.push(victim);
-    // Like the kubelet, moves the last pod into the gap, which decides between equals.
+    // Like the kubelet, moves the last pod into the gap. This determines the choice between equal pods.
     left[left.indexOf(victim)] = left.at(-1) ?? victim;
     left.pop();
   }

@@ -12,7 +12,7 @@ type Change = 'signal' | 'the system bus was lost' | 'the inhibitor lock was los
 interface Deps {
   logind: Logind;
   nodeShutdown: Pick<NodeShutdown, 'begin' | 'cancel'>;
-  /** Total time of the pods at a shutdown. */
+  /** Total time that pods need at a shutdown. */
   neededSeconds: number;
   clock: Clock;
   logger: Logger;
@@ -24,17 +24,17 @@ const retryLimits: BackOffLimits = { initialMs: 1000, maxMs: 60_000, resetAfterM
 const looksAfterReloadMs = [100, 400, 1500];
 
 /**
- * Makes logind delay a shutdown of the machine until the pods have ended, and reports shutdowns. kubelet:
+ * Makes logind delay a shutdown of the machine until the pods have stopped, and reports shutdowns. kubelet:
  * nodeshutdown/nodeshutdown_manager_linux.go managerImpl
  *
  * INVARIANTS: signals are hints. The state is read from logind after each signal and each connect. The lock does not
- * need the connection: it is held until the pods of a shutdown have ended, or the agent has.
+ * need the connection: it is held until the pods have stopped at a shutdown, or the agent exits.
  */
 export class ShutdownWatch {
   private changes = new AsyncQueue<Change>();
   private lock: InhibitorLock | undefined;
   private isConnected = false;
-  /** The shutdown under way. */
+  /** The running shutdown. */
   private shutdown: object | undefined;
   private backOff: BackOffEntry | undefined;
   private lastWarning: string | undefined;
@@ -66,7 +66,7 @@ export class ShutdownWatch {
   private async watch(signal: AbortSignal): Promise<void> {
     const changes = new AsyncQueue<Change>();
     this.changes = changes;
-    // Any number of signals leads to one check.
+    // Several signals cause one check.
     const onSignal = (): void => {
       if (changes.length === 0) changes.push('signal');
     };
@@ -131,7 +131,7 @@ export class ShutdownWatch {
     lock?.release();
   }
 
-  /** Configures logind to wait as long as the pods need. Resolves with its actual wait in seconds. */
+  /** Configures logind to wait as long as the pods need. Resolves with logind's effective delay in seconds. */
   private async ensureDelay(connection: LogindConnection, signal: AbortSignal): Promise<number> {
     const { logind, neededSeconds, clock, logger } = this.deps;
     let delaySeconds = await connection.inhibitDelaySeconds();

@@ -4,13 +4,13 @@ import { isReadyOrDone } from '../../api/values/pod-conditions.ts';
 import { reasons } from '../view/reasons.ts';
 import type { AwaitedPods, Rejection } from '../view/snapshot.ts';
 
-/** Decision for a pod that does not run yet: start, wait, or be rejected until manifests change. */
+/** Decision for a pod that is not running: start, wait, or reject it until manifests change. */
 export type StartOrder =
   { decision: 'start' } | { decision: 'wait'; awaits: AwaitedPods } | { decision: 'refuse'; rejection: Rejection };
 
 /**
- * Decides whether a pod must wait for others by its annotation. A completed pod counts as ready. `pods` are all
- * declared ones.
+ * Decides whether a pod must wait for the pods in its annotation. A completed pod counts as ready. `pods` are all
+ * declared pods.
  */
 export function computeStartOrder(
   pod: Pod,
@@ -35,7 +35,7 @@ export function computeStartOrder(
   return { decision: 'wait', awaits: { unready, undeclared } };
 }
 
-/** Such as `Waiting for etcd to be Ready. Waiting for db, which no manifest declares`. */
+/** For example `Waiting for etcd to be Ready. Waiting for db, which no manifest declares`. */
 export function awaitedPodsText({ unready, undeclared }: AwaitedPods): string {
   return [
     ...(unready.length > 0 ? [`Waiting for ${unready.join(', ')} to be Ready`] : []),
@@ -43,7 +43,7 @@ export function awaitedPodsText({ unready, undeclared }: AwaitedPods): string {
   ].join('. ');
 }
 
-/** Without the namespace if it is the pod's own. */
+/** Leaves out the namespace if it is the pod's. */
 function shownKey(key: string, { metadata }: Pod): string {
   const own = `${metadata.namespace}/`;
   return key.startsWith(own) ? key.slice(own.length) : key;

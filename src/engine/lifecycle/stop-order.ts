@@ -1,7 +1,7 @@
 import { dependsOn, findDependency } from '../../api/values/depends-on.ts';
 import type { Pod } from '../../api/types.ts';
 
-/** Reverse start order, in steps. No remaining pod depends on a pod of the step. */
+/** Computes the reverse start order in steps: no remaining pod depends on a pod of the current step. */
 export function computeStopOrder(pods: readonly Pod[]): Pod[][] {
   const steps: Pod[][] = [];
   for (let left = [...pods]; left.length > 0;) {

@@ -10,7 +10,7 @@ export interface SysctlAllowlist {
   prefixes: ReadonlyMap<string, SysctlNamespace>;
 }
 
-/** Sysctls that affect only the pod, each with the first such kernel version. kubelet: sysctl/safe_sysctls.go */
+/** Sysctls that affect only the pod, with the first kernel version in which they do. kubelet: sysctl/safe_sysctls.go */
 const safeSysctls: readonly (readonly [name: string, sinceKernel?: string])[] = [
   ['kernel.shm_rmid_forced'],
   ['net.ipv4.ip_local_port_range'],
@@ -28,7 +28,10 @@ const safeSysctls: readonly (readonly [name: string, sinceKernel?: string])[] = 
 
 /** kubelet: apis/core/validation SysctlMaxLength */
 const maxPatternLength = 253;
-/** Names, also with slashes, and prefixes with a `*`. kubelet: apis/policy/validation SysctlContainSlashPatternFmt */
+/**
+ * Names, possibly with slashes, and prefixes that end with `*`. kubelet: apis/policy/validation
+ * SysctlContainSlashPatternFmt
+ */
 const patternForm = String.raw`([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]`;
 const patternRegExp = new RegExp(`^${patternForm}$`);
 
@@ -61,7 +64,8 @@ export function sysctlAllowlist(kernelRelease: string, allowedUnsafe: readonly s
 }
 
 /**
- * Why the pod may not set one of its sysctls. Returns undefined if it may. kubelet: sysctl/allowlist.go validateSysctl
+ * Explains why the pod may not set one of its sysctls. Returns undefined if it may set all. kubelet:
+ * sysctl/allowlist.go validateSysctl
  */
 export function forbiddenSysctl(
   { securityContext, hostNetwork = false, hostIPC = false }: PodSpec,

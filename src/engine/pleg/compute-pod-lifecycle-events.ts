@@ -4,9 +4,9 @@ import type { RuntimePod } from '../container/runtime-pod.ts';
 type PlegState = 'running' | 'exited' | 'unknown' | 'non-existent';
 
 /**
- * The events that lead from one listing of a pod to the next, containers before sandboxes. Either side may be
- * undefined. A created container counts as unknown, because it neither runs nor died. kubelet: pleg/generic.go
- * computeEvents, generateEvents
+ * Computes the events between two listings of a pod, containers before sandboxes. Either side may be undefined. A
+ * created container counts as unknown, because it neither runs nor died. kubelet: pleg/generic.go computeEvents,
+ * generateEvents
  */
 export function computePodLifecycleEvents(
   before: RuntimePod | undefined,

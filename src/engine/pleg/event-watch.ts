@@ -8,39 +8,44 @@ import type { Meter } from '../view/meter.ts';
 import type { RuntimeEvent, RuntimeEventStream } from './runtime-event-stream.ts';
 
 /**
- * Relist period beside an event stream. The kubelet then relists every five minutes: kubelet.go eventedPlegRelistPeriod
+ * Relist period while an event stream is open. The kubelet then relists every five minutes: kubelet.go
+ * eventedPlegRelistPeriod
  */
 const safetyRelistPeriodMs = 60_000;
-/** After this time without an error a stream counts as open, because it sends nothing until an event occurs. */
+/** A stream counts as open after this time without an error, because it sends nothing until an event occurs. */
 const acceptedAfterMs = 1000;
 /** Delay before a lost stream is reopened. It doubles with each attempt. */
 const minRetryMs = 100;
 const maxRetryMs = 5000;
-/** A runtime without a stream may be replaced by one that has it. */
+/** Retry even if the runtime has no stream, because it may be upgraded. */
 const unsupportedRetryMs = 60_000;
 /**
- * After an event, the runtime's listings may show the change a little later. Milliseconds between looks, and the growth
- * of each wait. So a look is late by at most half of the time that the change took.
+ * The runtime's listings may show a change a little later than its event. Milliseconds between reads, and the growth
+ * factor of each wait. A read is late by at most half of the time that the change took.
  */
 const firstLookAgainMs = 3;
-/** A runtime that stops a sandbox still releases its network between the event and the change of the listing. */
+/** After the event of a stopped sandbox, the runtime still releases its network before the listing changes. */
 const firstLookAgainAtSandboxMs = 24;
 const lastLookAgainMs = 1000;
 const lookAgainGrowth = 1.5;
-/** Time for the runtime to confirm a reported end before it is asked. Most often another look asks sooner. */
+/**
+ * Time for the runtime to confirm a reported exit before the agent reads the pod again. Usually another read comes
+ * first.
+ */
 const confirmMs = 300;
 
 interface Deps {
-  /** In the order of preference. */
+  /** In order of preference. */
   streams: readonly RuntimeEventStream[];
   pleg: Pick<GenericPleg, 'relistPod' | 'containerEnded' | 'setRelistPeriod' | 'podUIDOf' | 'pod'>;
-  /** Ends that the listings do not show yet. */
+  /** Exits that the listings do not show yet. */
   ends: ContainerExits;
   /**
-   * Pod UID of a container or sandbox that was not listed yet. Resolves with undefined if the runtime does not know it.
+   * Finds the pod UID of a container or sandbox that is not listed yet. Resolves with undefined if the runtime does not
+   * know it.
    */
   podUIDOf: (id: string, signal: AbortSignal) => Promise<string | undefined>;
-  /** Called when an open stream was lost, as when the runtime ends. */
+  /** Called when an open stream is lost, for example because the runtime stopped. */
   onLost: () => void;
   /** Called when the kernel killed a process of this container because memory ran out. */
   onOutOfMemory: (id: string) => void;
@@ -50,12 +55,12 @@ interface Deps {
 }
 
 /**
- * Follows the runtime's event stream, so that changes need not wait for a relist. An event is a hint: the change is
- * read from the runtime, so lost, repeated and early events do no harm. Only the reported end of a container is trusted
+ * Follows the runtime's event stream, so that changes do not wait for a relist. An event is a hint: the change is read
+ * from the runtime, so lost, repeated and early events do no harm. Only the reported exit of a container is trusted
  * until the runtime confirms it. kubelet: pleg/evented.go
  *
- * INVARIANTS: without a stream everything is relisted every second. When a stream opens or is lost, everything is
- * relisted at once, so that no change is missed.
+ * INVARIANTS: without a stream all pods are relisted every second. When a stream opens or is lost, all pods are
+ * relisted at once, so no change is missed.
  */
 export class EventWatch {
   /** Name of the open stream. */
@@ -71,7 +76,7 @@ export class EventWatch {
     }
   }
 
-  /** Opens the stream repeatedly. Returns if the runtime does not have it. */
+  /** Opens the stream repeatedly. Resolves if the runtime does not support it. */
   private async follow(stream: RuntimeEventStream, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.deps;
     for (let retryMs = minRetryMs; ; retryMs = Math.min(retryMs * 2, maxRetryMs)) {
@@ -81,7 +86,7 @@ export class EventWatch {
       try {
         for await (const event of stream.events(signal)) {
           this.begin(stream.name);
-          // The container may run on, and then nothing changed.
+          // The container may keep running, in which case nothing changed.
           if (event.type === 'outOfMemory') this.deps.onOutOfMemory(event.id);
           else void this.lookAt(event, signal);
         }
@@ -116,7 +121,7 @@ export class EventWatch {
     this.deps.logger.info('Lost the event stream of the runtime, relisting every second');
   }
 
-  /** Looks at the pod until the listing shows the event's change. */
+  /** Relists the pod until the listing shows the event's change. */
   private async lookAt(event: RuntimeEvent, signal: AbortSignal): Promise<void> {
     const { pleg, ends, clock, logger } = this.deps;
     if (event.end !== undefined) ends.record(event.id, event.end);

@@ -12,7 +12,7 @@ import type { PodLifecycleEvent } from '../container/pod-lifecycle-event.ts';
 import type { RuntimePod } from '../container/runtime-pod.ts';
 import { computePodLifecycleEvents } from './compute-pod-lifecycle-events.ts';
 
-/** Time from one relist to the next. kubelet: kubelet.go genericPlegRelistPeriod */
+/** Time between relists. kubelet: kubelet.go genericPlegRelistPeriod */
 export const relistPeriodMs = 1000;
 /** kubelet: kubelet.go genericPlegRelistThreshold */
 const relistThresholdMs = 180_000;
@@ -32,22 +32,22 @@ interface Deps {
   clock: Clock;
   logger: Logger;
   meter?: Pick<Meter, 'relisted'> | undefined;
-  /** Called with the events of one pod, after the cache has its status. */
+  /** Called with the events of one pod, once the cache has its status. */
   onEvents: (events: PodLifecycleEvent[], status: RuntimePodStatus) => void;
 }
 
 /** State of one pod. */
 interface PodRecord {
   readonly uid: string;
-  /** The pod when its status was last read. */
+  /** The pod as listed when its status was last read. */
   seen: RuntimePod | undefined;
-  /** The pod as listed, if that differs and its status was not read yet. */
+  /** The pod as listed last, if it differs and its status has not been read yet. */
   listed: RuntimePod | undefined;
   /** True if reading its status failed. */
   needsReading: boolean;
-  /** True if its status was read during the current listing, which may be older. */
+  /** True if its status was read during the current listing, which may therefore be older. */
   isNewerThanListing: boolean;
-  /** The part to read after the current look: ended containers, or the whole pod. */
+  /** What to read after the current read: exited containers, or the whole pod. */
   asked: readonly string[] | 'everything';
   readonly lane: Lane;
 }
@@ -55,9 +55,9 @@ interface PodRecord {
 /**
  * Finds pod lifecycle events by relisting the runtime. kubelet: pleg/generic.go
  *
- * INVARIANTS: one listing of everything runs at a time, and one look at each pod. A pod that cannot be read does not
- * hold up others. A pod's record advances only after its status was read, so that no change is lost. The cache is
- * written before events are sent. A listing is not trusted for pods that were read after it began.
+ * INVARIANTS: one full listing runs at a time, and one read per pod. A pod that cannot be read does not block others. A
+ * pod's record advances only after its status is read, so no change is lost. The cache is written before events are
+ * sent. A listing is ignored for pods that were read after it started.
  */
 export class GenericPleg {
   /** By UID. Empty records are dropped when the next listing begins. */
@@ -87,19 +87,19 @@ export class GenericPleg {
     }
   }
 
-  /** Relists now, and from then on with this period. */
+  /** Relists now, and then with this period. */
   setRelistPeriod(periodMs: number): void {
     this.periodMs = periodMs;
     if (this.wakeUps.length === 0) this.wakeUps.push('due');
   }
 
-  /** Lists everything and sends the changes. A failed listing is logged and tried again. */
+  /** Lists all pods and sends the changes. A failed listing is logged and retried. */
   async relist(signal: AbortSignal): Promise<void> {
     const { looks } = await this.list(signal);
     await Promise.all(looks);
   }
 
-  /** Looks at one pod now, or after the look under way. Requests that wait share one look. */
+  /** Relists one pod now, or after its running read. Waiting requests share one read. */
   relistPod(uid: string, signal: AbortSignal): Promise<void> {
     const record = this.record(uid);
     record.asked = 'everything';
@@ -107,8 +107,8 @@ export class GenericPleg {
   }
 
   /**
-   * Reads a single ended container, if the rest of its pod is known. That counts as news of the pod, because every
-   * other change has an event or, after our own sync, a look.
+   * Reads a single exited container if the rest of its pod is known. The pod then counts as read, because every other
+   * change has an event or, after a sync, a relist.
    */
   containerEnded(uid: string, id: string, signal: AbortSignal): Promise<void> {
     const record = this.record(uid);
@@ -116,14 +116,14 @@ export class GenericPleg {
     return record.lane.run(() => this.readAsked(record, signal));
   }
 
-  /** UID of the pod of a container or sandbox. Returns undefined if it was not listed. */
+  /** Pod UID of a container or sandbox. Returns undefined if it is not listed. */
   podUIDOf(id: string): string | undefined {
     const isIn = (pod: RuntimePod | undefined): boolean =>
       pod !== undefined && [...pod.containers, ...pod.sandboxes].some((listed) => listed.id === id);
     return [...this.records.values()].find(({ seen, listed }) => isIn(seen) || isIn(listed))?.uid;
   }
 
-  /** Calls back after each listing of everything. Returns a function that unsubscribes. */
+  /** Calls back after each full listing. Returns a function that unsubscribes. */
   onListed(callback: () => void): () => void {
     this.listeners.add(callback);
     return () => {
@@ -131,18 +131,18 @@ export class GenericPleg {
     };
   }
 
-  /** All pods in the runtime by their last look, or by the listing before their first look. */
+  /** All pods in the runtime as last read, or as listed if not read yet. */
   pods(): RuntimePod[] {
     return [...this.records.values()].flatMap(({ seen, listed }) => seen ?? listed ?? []);
   }
 
-  /** The one of `pods` with this UID. */
+  /** The pod of `pods` with this UID. */
   runtimePod(uid: string): RuntimePod | undefined {
     const record = this.records.get(uid);
     return record?.seen ?? record?.listed;
   }
 
-  /** One pod of the runtime by its last look. */
+  /** One pod of the runtime as last read. */
   pod(uid: string): RuntimePod | undefined {
     return this.records.get(uid)?.seen;
   }
@@ -155,7 +155,7 @@ export class GenericPleg {
     return `pleg was last seen active ${Math.round(elapsedMs / 1000)}s ago; threshold is ${relistThresholdMs / 1000}s`;
   }
 
-  /** Resolves after the listing, with the looks at the changed pods. */
+  /** Resolves after the listing with the running reads of the changed pods. */
   private async list(signal: AbortSignal): Promise<{ looks: Promise<void>[] }> {
     const { clock, runtime, cache, logger } = this.deps;
     const startedAtMonotonic = clock.monotonic();
@@ -174,7 +174,7 @@ export class GenericPleg {
       return { looks: changed.map((record) => this.lookAtListed(record, startedAtMonotonic, signal)) };
     } catch (error) {
       if (signal.aborted) return { looks: [] };
-      // The state of the runtime reports a runtime that is away.
+      // `RuntimeState` reports an unavailable runtime.
       logger[isUnavailable(error) ? 'debug' : 'warn']({ err: error }, 'Relist of the runtime failed');
       this.relistSoon();
       return { looks: [] };
@@ -220,7 +220,7 @@ export class GenericPleg {
     }
   }
 
-  /** Reads one ended container. Resolves with false if the whole pod must be read. */
+  /** Reads one exited container. Resolves with false if the whole pod must be read. */
   private async readEnded(record: PodRecord, id: string, signal: AbortSignal): Promise<boolean> {
     const { runtime, cache, clock, onEvents } = this.deps;
     const { uid, seen } = record;
@@ -261,7 +261,7 @@ export class GenericPleg {
   }
 
   /**
-   * Updates the cache and the record of one pod and sends its events. `startedAtMonotonic` is before the pod was
+   * Updates the cache and the record of one pod and sends its events. `startedAtMonotonic` is a time before the pod was
    * listed, because later changes count as unseen. kubelet: pleg/generic.go updateCache
    */
   private async inspect(record: PodRecord, startedAtMonotonic: number, signal: AbortSignal): Promise<void> {
@@ -291,7 +291,7 @@ export class GenericPleg {
   }
 }
 
-/** True if the pod changed since its last look, or reading it failed then. */
+/** Records the listed pod. True if it changed since it was last read, or if that read failed. */
 function noteListed(record: PodRecord, pod: RuntimePod | undefined): boolean {
   const isNews = record.needsReading || computePodLifecycleEvents(record.seen, pod).length > 0;
   record.listed = isNews ? pod : undefined;

@@ -1,7 +1,7 @@
 /**
- * Runs one piece of work at a time, with at most one waiting.
+ * Runs one task at a time, with at most one waiting.
  *
- * INVARIANT: waiting work begins after it was requested, so it serves every caller that requests it meanwhile.
+ * INVARIANT: a waiting task starts after it was requested, so it serves every caller that requests it in the meantime.
  */
 export class Lane {
   private underWay: Promise<void> | undefined;
@@ -11,7 +11,7 @@ export class Lane {
     return this.underWay !== undefined || this.waiting !== undefined;
   }
 
-  /** Runs the work now, or after the work under way. It must not reject. */
+  /** Runs the task now, or after the running one. It must not reject. */
   run(work: () => Promise<void>): Promise<void> {
     if (this.underWay === undefined) return this.begin(work);
     this.waiting ??= this.underWay.then(() => {

@@ -3,7 +3,7 @@ import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 
 interface Entry {
   status: RuntimePodStatus;
-  /** Why reading the status failed. `status` is then the last one read. */
+  /** Error of a failed read. `status` is then the last one read. */
   error: Error | undefined;
   /** A time before the status was read. */
   readAtMonotonic: number;
@@ -19,13 +19,13 @@ interface Waiter {
 /**
  * The newest status of every pod in the runtime. Only the PLEG writes it. kubelet: container/cache.go
  *
- * INVARIANTS: `Entry.readAtMonotonic` and the global time only grow. A reader that asks for news since `t` gets a
- * status that was read after `t`, or waits.
+ * INVARIANTS: `Entry.readAtMonotonic` and the global time only grow. A reader that requests a status newer than `t`
+ * gets one that was read after `t`, or waits.
  */
 export class PodCache {
   private readonly entries = new Map<string, Entry>();
   private waiters: Waiter[] = [];
-  /** At this time every pod without an entry was missing in the runtime. */
+  /** At this time, every pod without an entry was missing in the runtime. */
   private globalAtMonotonic = -Infinity;
   /** Pods with an unread change. The global time does not apply to them. */
   private unread = new Set<string>();
@@ -42,7 +42,7 @@ export class PodCache {
   }
 
   /**
-   * The status as of a moment after `newerThanMonotonic`, in monotonic milliseconds. Rejects with the error if reading
+   * Resolves with a status read after `newerThanMonotonic` (monotonic milliseconds). Rejects with the error if reading
    * failed.
    */
   async getNewerThan(uid: string, newerThanMonotonic: number, signal: AbortSignal): Promise<RuntimePodStatus> {
@@ -76,14 +76,14 @@ export class PodCache {
     });
   }
 
-  /** Records a listing of everything. `changed` are pods whose change is still being read. */
+  /** Records a full listing. `changed` contains pods whose change is still being read. */
   updateTime(atMonotonic: number, changed: Iterable<string> = []): void {
     this.globalAtMonotonic = atMonotonic;
     this.unread = new Set(changed);
     this.wake();
   }
 
-  /** Keeps the pod unread after a look that began before the listing, because it may have missed the change. */
+  /** Keeps the pod unread if the read started before the listing, because it may have missed the change. */
   private read(uid: string, atMonotonic: number): void {
     if (atMonotonic >= this.globalAtMonotonic) this.unread.delete(uid);
   }

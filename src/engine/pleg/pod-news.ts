@@ -8,21 +8,21 @@ import type { PodCache } from './pod-cache.ts';
 interface Deps {
   pleg: GenericPleg;
   cache: PodCache;
-  /** Removals of ended pods. The pods' remains do not count as news. */
+  /** Running removals of finished pods. What they remove does not count as the new pod. */
   remains: {
     removalOf(uid: string): Promise<unknown> | undefined;
-    /** Resolves with true if the removal was made, for a pod that cannot start before. */
+    /** Resolves with true if a removal was done for a pod that cannot start before it. */
     finishFreshRemoval(uid: string): Promise<boolean>;
   };
   events: EventBus;
   clock: Clock;
-  /** Ends every look. */
+  /** Cancels all reads. */
   stopped: AbortSignal;
 }
 
-/** Syncs of one pod. Times are the starts of syncs that keep the pod running. */
+/** Syncs of one pod. Times are the start times of syncs that keep the pod running. */
 interface PodSyncs {
-  /** True if our own action changed the pod since its last sync ended. */
+  /** True if the agent changed the pod since its last sync finished. */
   hasChanged: boolean;
   /** Start of the sync in flight. */
   begunAtMonotonic?: number;
@@ -30,7 +30,9 @@ interface PodSyncs {
   unchangedSinceMonotonic?: number;
 }
 
-/** Looks at single pods between relists: after our own actions, and for callers that would wait for a relist. */
+/**
+ * Relists single pods between full relists: after the agent changed a pod, and for callers that would otherwise wait.
+ */
 export class PodNews {
   /** By pod UID. */
   private readonly syncs = new Map<string, PodSyncs>();
@@ -47,20 +49,20 @@ export class PodNews {
     return this.deps.pleg.relistPod(uid, this.deps.stopped);
   }
 
-  /** Records that our own action changed the pod. It is looked at when the sync in flight ends. */
+  /** Records that the agent changed the pod. The pod is relisted when the sync in flight finishes. */
   changed(uid: string): void {
     this.syncsOf(uid).hasChanged = true;
   }
 
   /**
-   * The status of the pod, read after its last sync ended. If that sync changed nothing, a read after its start is
-   * enough. kubelet: the end counts always, pod_workers.go podWorkerLoop
+   * Resolves with a status read after the pod's last sync finished. If that sync changed nothing, a read after its
+   * start is enough. The kubelet always requires a read after the end: pod_workers.go podWorkerLoop
    */
   async getNewerThan(uid: string, lastSyncEndMonotonic: number, signal: AbortSignal): Promise<RuntimePodStatus> {
     const { cache, clock, remains } = this.deps;
     let newerThanMonotonic = Math.min(lastSyncEndMonotonic, this.syncs.get(uid)?.unchangedSinceMonotonic ?? Infinity);
     for (let removal = remains.removalOf(uid); removal !== undefined; removal = remains.removalOf(uid)) {
-      // The pod was declared again during its removal. The remains must not count as the new pod.
+      // The pod was declared again during its removal. Its old containers must not count as the new pod.
       await unlessAborted(removal, signal);
       newerThanMonotonic = clock.monotonic();
     }
@@ -72,7 +74,7 @@ export class PodNews {
 
   private syncFinished(uid: string, hasFailed: boolean): void {
     const { hasChanged, begunAtMonotonic } = this.syncsOf(uid);
-    // One look after a sync with changes also serves the next sync. A failed sync may have changed the pod.
+    // One relist after a sync with changes also serves the next sync. A failed sync may have changed the pod.
     this.syncs.delete(uid);
     if (hasChanged || hasFailed) void this.relist(uid);
     else if (begunAtMonotonic !== undefined)

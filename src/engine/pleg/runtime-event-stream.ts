@@ -7,7 +7,7 @@ export interface RuntimeEvent {
   id: string;
   /** `outOfMemory`: the kernel killed one of its processes. */
   type: 'exited' | 'removed' | 'changed' | 'outOfMemory';
-  /** Absent if the stream does not report the pod. */
+  /** Undefined if the stream does not report the pod. */
   podUID?: string;
   /** How it exited, if the stream reports that before the listings. */
   end?: ContainerEndNews;
@@ -18,8 +18,8 @@ export interface RuntimeEventStream {
   /** For users: `CRI` or `containerd`. */
   readonly name: string;
   /**
-   * Yields all later events. Ends or throws if the stream is lost. Throws an `isUnimplemented` error if the runtime has
-   * no such stream.
+   * Yields all later events. Returns or throws if the stream is lost. Throws an `isUnimplemented` error if the runtime
+   * has no such stream.
    */
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
 }

@@ -36,7 +36,7 @@ export const initialProbeState: ProbeState = { containerID: '', last: undefined,
 
 export interface ProbeStep {
   state: ProbeState;
-  /** Container id whose result must be removed. */
+  /** Container id whose result must be dropped. */
   forget?: string;
   /** New result of `state.containerID`. */
   publish?: ProbeResult;
@@ -50,7 +50,7 @@ const initialResults: Record<ProbeType, ProbeResult> = {
   liveness: 'success',
 };
 
-/** The next step of a worker at a tick, before its probe. kubelet: prober/worker.go doProbe */
+/** The next step of a worker on a tick, before its probe. kubelet: prober/worker.go doProbe */
 export function nextProbeStep(
   { type, probe, restartPolicy }: { type: ProbeType; probe: Probe; restartPolicy: string | undefined },
   before: ProbeState,
@@ -72,11 +72,11 @@ export function nextProbeStep(
   }
   if (deleting && type !== 'readiness') return { ...known, publish: 'success', next: 'end' };
   if (container.runningSeconds < (probe.initialDelaySeconds ?? 0)) return { ...known, next: 'wait' };
-  // Before a container has started only its startup probe runs, and afterwards only the others.
+  // Until a container has started, only its startup probe runs; afterwards only the other probes.
   return { ...known, next: (container.started === true) === (type !== 'startup') ? 'probe' : 'wait' };
 }
 
-/** The state after a run. A run that could not be made changes nothing. kubelet: prober/worker.go doProbe */
+/** The state after a probe. A probe that could not run changes nothing. kubelet: prober/worker.go doProbe */
 export function afterProbe(
   { type, probe }: { type: ProbeType; probe: Probe },
   before: ProbeState,

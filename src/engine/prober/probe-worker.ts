@@ -31,12 +31,12 @@ export class ProbeWorker {
     this.state = deps.resumed ?? initialProbeState;
   }
 
-  /** Probes now instead of at the next tick. The next period begins here. */
+  /** Probes now instead of at the next tick, and restarts the period. */
   trigger(): void {
     if (this.wakeUps.length === 0) this.wakeUps.push('trigger');
   }
 
-  /** Ends the worker and removes its published result. */
+  /** Stops the worker and removes its published result. */
   stop(): void {
     this.stopping.abort(new Error('the probe worker was stopped'));
   }
@@ -55,7 +55,7 @@ export class ProbeWorker {
         // Skips the ticks during a long probe except one. Go: time.Ticker
         while (nextTickAtMonotonic <= clock.monotonic()) nextTickAtMonotonic += periodMs;
         if (isLate && this.wakeUps.length === 0) continue;
-        // A container that started just after its worker need not wait one more period.
+        // A container that started just after its worker does not have to wait one more period.
         nextTickAtMonotonic = Math.min(nextTickAtMonotonic, clock.monotonic() + this.initialDelayLeftMs());
         if ((await this.wait(nextTickAtMonotonic - clock.monotonic(), signal)) === 'trigger')
           nextTickAtMonotonic = clock.monotonic();
@@ -68,7 +68,7 @@ export class ProbeWorker {
     }
   }
 
-  /** Infinity if the delay is over or the container does not run. */
+  /** Returns Infinity if the delay is over or the container is not running. */
   private initialDelayLeftMs(): number {
     const { probe, view } = this.deps;
     const { container } = view();
@@ -88,7 +88,7 @@ export class ProbeWorker {
     }
   }
 
-  /** Resolves with false if the worker must end. */
+  /** Resolves with false if the worker must stop. */
   private async tick(signal: AbortSignal): Promise<boolean> {
     const { publish, probeContainer, view } = this.deps;
     const step = nextProbeStep(this.deps, this.state, view());
@@ -97,7 +97,7 @@ export class ProbeWorker {
     if (step.publish !== undefined) publish(step.state.containerID, step.publish);
     if (step.next !== 'probe') return step.next === 'wait';
     const outcome = await probeContainer(step.state.containerID, signal);
-    // Some probes cannot be aborted. Their results for a stopping container do not show its health.
+    // Some probes cannot be aborted, and their results say nothing about the health of a stopping container.
     signal.throwIfAborted();
     const after = afterProbe(this.deps, step.state, outcome);
     this.state = after.state;

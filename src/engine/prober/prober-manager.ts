@@ -17,7 +17,7 @@ const probeTypes: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];
 /** A timer fires at most this much too early. */
 const timerSlackMs = 1;
 
-/** In the kubelet's words. kubelet: prober/results */
+/** Result names of the kubelet's metrics. kubelet: prober/results */
 const meteredResults = { success: 'successful', failure: 'failed', error: 'unknown' } as const;
 
 /** A published probe result. */
@@ -58,7 +58,7 @@ export class ProberManager {
     return this.published;
   }
 
-  /** Restores the probe results of an earlier agent. Called before the containers' workers start. */
+  /** Restores the probe results of an earlier agent. Call it before the containers' workers start. */
   resume(pod: Pod, before: readonly ProbedBefore[]): void {
     for (const { name, startupProbe, readinessProbe } of probedContainers(pod)) {
       const found = before.find((container) => container.name === name);
@@ -104,7 +104,7 @@ export class ProberManager {
     return { startup: names('startup'), readiness: names('readiness') };
   }
 
-  /** Probes containers that run and are not ready at once, without waiting for the next tick. */
+  /** Probes running containers that are not ready at once, without waiting for the next tick. */
   triggerReadiness(uid: string, podStatus: PodStatus): void {
     for (const { name, state, started, ready } of initAndRegularStatuses(podStatus)) {
       if (state?.running === undefined || started !== true || ready) continue;
@@ -112,7 +112,7 @@ export class ProberManager {
     }
   }
 
-  /** A probe that was aborted does not count. kubelet: prober/worker.go doProbe */
+  /** Measures a probe. An aborted probe does not count. kubelet: prober/worker.go doProbe */
   private async measured(
     { metadata: { uid, name, namespace } }: Pod,
     container: string,
@@ -140,7 +140,7 @@ export class ProberManager {
     const probe = container[`${type}Probe`];
     const key = keyOf(type, container.name);
     if (probe === undefined || this.workers.get(uid)?.has(key) === true) return;
-    // No new worker for a probe that has ended for good, because its result would cause another sync each time.
+    // Create no worker for a probe that is permanently done, because its result would cause another sync each time.
     const { restartPolicy } = pod.spec;
     const first = nextProbeStep({ type, probe, restartPolicy }, initialProbeState, this.view(pod, container.name));
     if (first.next === 'end') return;
@@ -149,7 +149,7 @@ export class ProberManager {
     const results = this.published[type];
     const { id = '' } = this.view(pod, container.name).container ?? {};
     const worker = new ProbeWorker({
-      // The result of an earlier agent holds until a new one.
+      // The result of an earlier agent is valid until there is a new one.
       ...(results.has(id) && { resumed: { ...initialProbeState, containerID: id, onHold: type === 'startup' } }),
       type,
       probe,

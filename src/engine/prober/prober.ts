@@ -5,19 +5,17 @@ import { reasons } from '../view/reasons.ts';
 import type { ProbeType } from '../container/probe-results.ts';
 import { type ProbeDeps, type ProbeOutcome, type ProbeTarget, runProbe } from './run-probe.ts';
 
-/** Attempts per tick of a probe that cannot be made. kubelet: prober/prober.go maxProbeRetries */
+/** Attempts per tick if a probe cannot run. kubelet: prober/prober.go maxProbeRetries */
 export const maxProbeAttempts = 3;
 
-/** As events and metrics name the probes. */
+/** Names of the probes in events and metrics. */
 export const probeTitles: Record<ProbeType, string> = {
   startup: 'Startup',
   readiness: 'Readiness',
   liveness: 'Liveness',
 };
 
-/**
- * Runs a probe and records a failure. Resolves with `error` if it could not be made. kubelet: prober/prober.go probe
- */
+/** Runs a probe and records a failure. Resolves with `error` if it could not run. kubelet: prober/prober.go probe */
 export async function probeContainer(
   deps: ProbeDeps,
   type: ProbeType,

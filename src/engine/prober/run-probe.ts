@@ -12,13 +12,14 @@ import { BrokenBody, httpGet } from '../network/http-get.ts';
 import { tcpConnect } from '../network/tcp-connect.ts';
 import { httpProbeRequest, resolveContainerPort } from '../network/http-action-request.ts';
 
-/** With the kubelet's version that we follow. */
+/** With the kubelet version that kubelet-ts follows. */
 const userAgent = 'kube-probe/1.32';
-/** Used for a pod on the host network, which has no address of its own. */
+/** Address used for pods on the host network. */
 const thisMachine = '127.0.0.1';
 
 /**
- * Resolves with undefined if the service is healthy, else with the reason. Rejects if this machine could not connect.
+ * Resolves with undefined if the service is healthy, otherwise with the reason. Rejects if this machine could not
+ * connect.
  */
 export type CheckHealth = (check: {
   host: string;
@@ -42,7 +43,7 @@ export interface ProbeTarget {
   signal: AbortSignal;
 }
 
-/** `failure` is a result of the container. A probe that could not be made rejects instead. */
+/** `failure` means that the container failed the probe. A probe that could not run rejects instead. */
 export interface ProbeOutcome {
   result: 'success' | 'warning' | 'failure';
   output: string;
@@ -55,7 +56,7 @@ export function runProbe(deps: ProbeDeps, probe: Probe, target: ProbeTarget): Pr
   return outcome ?? Promise.reject(new UserError(`missing probe handler for container "${target.container.name}"`));
 }
 
-/** One row a kind of probe. */
+/** One row per kind of probe. */
 const probeKinds: ByKind<ProbeHandlers, [ProbeDeps, timeoutMs: number, ProbeTarget], Promise<ProbeOutcome>> = {
   exec: execProbe,
   httpGet: httpProbe,
@@ -99,7 +100,7 @@ async function httpProbe(
     }
     return { result: 'failure', output: `HTTP probe failed with statuscode: ${statusCode}` };
   } catch (error) {
-    // Without its body an answer has no result, not even with a bad status.
+    // A response without its complete body has no result, whatever its status.
     if (error instanceof BrokenBody) throw error;
     return failureOf(error, signal);
   }
@@ -135,7 +136,7 @@ function hostOf(host: string | undefined, podIP: string): string {
   return podIP === '' ? thisMachine : podIP;
 }
 
-/** Every missing answer is the container's failure, except if this machine could not connect. */
+/** A missing response is a failure of the container, unless this machine could not connect. */
 function failureOf(error: unknown, signal: AbortSignal): ProbeOutcome {
   signal.throwIfAborted();
   if (isLocalConnectFailure(error)) throw error;
