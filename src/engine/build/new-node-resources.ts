@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Pod } from '../../api/types.ts';
 import { ContainerManager } from '../container-manager/container-manager.ts';
-import { type DeviceNews, NodeDevices } from '../container-manager/device-manager/node-devices.ts';
+import { type DeviceEventListener, NodeDevices } from '../container-manager/device-manager/node-devices.ts';
 import { exclusiveCPUs } from '../container-manager/resource-managers/exclusive-cpus.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
 import type { KubeletBase } from './kubelet-deps.ts';

@@ -27,7 +27,7 @@ export interface ContainerConfigDeps {
   /** True if the runtime supports recursive read-only mounts. */
   supportsRecursiveReadOnly: () => boolean;
   /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
-  podResources?: Pick<PodResources, 'setsOf'> | undefined;
+  podResources?: Pick<PodResources, 'cpusetsOf'> | undefined;
   exclusiveCPUs: ExclusiveCPUs;
   /** Devices of plugins. Undefined if the node takes none. */
   devices?: Pick<NodeDevices, 'containerDevices'> | undefined;
@@ -56,7 +56,7 @@ export async function containerConfig(
 ): Promise<{ config: ContainerConfig; sets: ContainerCpusets | undefined }> {
   const { pod, container } = configured;
   const devices = await deps.devices?.containerDevices(pod, container);
-  const sets = deps.podResources?.setsOf(pod, container);
+  const sets = deps.podResources?.cpusetsOf(pod, container);
   const made = await makeConfig(deps, configured, { ...instance, devices });
   return withContainerSets(made, sets);
 }

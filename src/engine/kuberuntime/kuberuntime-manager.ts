@@ -173,7 +173,7 @@ export class KuberuntimeManager {
         if (kill) await killContainer(this.deps, pod, stop, recorder);
         await this.deps.podRemover.resetContainer(pod.metadata, { id: containerID, name });
       };
-      if (!(await this.recorded(results, 'resetContainer', name, reset))) return;
+      if (!(await this.recordResult(results, 'resetContainer', name, reset))) return;
     }
   }
 

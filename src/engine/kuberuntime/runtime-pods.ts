@@ -8,7 +8,7 @@ import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '.
 import { textLimits } from '../../text/text-limits.ts';
 import { configAnnotations, isSourceName } from '../../api/values/config-annotations.ts';
 import { quotaToMilliCPU, sharesToMilliCPU } from '../container-manager/cpu-conversion.ts';
-import { ContainerEnds } from '../container/container-ends.ts';
+import { ContainerExits } from '../container/container-exits.ts';
 import type { RuntimeContainer, RuntimePod } from '../container/runtime-pod.ts';
 import { criAnnotations, criLabels } from '../container/labels.ts';
 import type {
