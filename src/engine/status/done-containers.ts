@@ -35,7 +35,10 @@ export function computeDoneContainers(
     if (status?.state !== 'exited') return [];
     const known = before.find((one) => one.status.id === status.id);
     const isInit = isRegularInit(pod.spec, container.name);
-    return [{ container, done: known ?? { status, ...(isInit && { sandboxID }) } }];
+    // What the runtime enforced is no part of the record. It has bigints, which JSON cannot write.
+    const kept = { ...status };
+    delete kept.resources;
+    return [{ container, done: known ?? { status: kept, ...(isInit && { sandboxID }) } }];
   });
   const isDone = (container: Container, end: RuntimeContainerStatus): boolean =>
     isRegularInit(pod.spec, container.name)

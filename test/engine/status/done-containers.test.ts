@@ -80,6 +80,13 @@ describe('a done container that the runtime no longer has', () => {
     ]);
   });
 
+  test('is recorded without what the runtime enforced, so that the record can be written', () => {
+    const once = makePod({ spec: { restartPolicy: 'Never', containers: [job] } });
+    const status = { ...ended('job'), resources: { cpuLimitMilli: 100n } };
+    const podStatus = makePodStatus(once, { containerStatuses: [status] });
+    expect(computeDoneContainers(once, podStatus, [], false)).toEqual([{ status: ended('job') }]);
+  });
+
   test('makes way for a newer instance', () => {
     const podStatus = statusOf(pod, { setup: undefined, job: undefined });
     expect(withDoneContainers(podStatus, done)).toBe(podStatus);
