@@ -72,7 +72,7 @@ export function register(program: Command, deps: CommandDeps): void {
   addServiceOptions(program.command('install-service'), 'print the service file and change nothing')
     .description('Install a service that runs kubelet-ts at boot')
     .argument('[arguments...]', 'args of run, after -- (default: /etc/kubernetes/manifests)')
-    .option('--program <path>', 'program that the service runs', ownProgram())
+    .addOption(new Option('--program <path>', 'program that the service runs').default(ownProgram(), 'this program'))
     .showHelpAfterError('(put -- before the args of run: kubelet-ts install-service -- ARGS; see --help)')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: InstallFlags) => {

@@ -39,7 +39,7 @@ export class MessageCutter {
         this.bytesToSkip -= skipped;
         at += skipped;
       } else {
-        this.takeByte(part[at] ?? 0);
+        this.addByte(part[at] ?? 0);
         at += 1;
       }
     }
@@ -50,10 +50,10 @@ export class MessageCutter {
     if (this.varint.length > 0 || this.expects !== 'tag' || this.bytesToKeep > 0 || this.bytesToSkip > 0) {
       throw new Error('the message is not complete');
     }
-    return this.kept.take();
+    return this.kept.drain();
   }
 
-  private takeByte(byte: number): void {
+  private addByte(byte: number): void {
     this.varint.push(byte);
     if (this.varint.length > maxVarintBytes) throw new Error('the message has a number that is too long');
     if (byte >= 0x80) return;

@@ -66,7 +66,7 @@ async function release(link: string): Promise<void> {
 }
 
 /** Makes a link that names this process. Replaces an earlier one atomically. */
-export async function noteHolder(link: string): Promise<void> {
+export async function recordHolder(link: string): Promise<void> {
   const unnamed = `${link}.${process.pid}`;
   await rm(unnamed, { force: true });
   await symlink(await holderText(process.pid), unnamed);

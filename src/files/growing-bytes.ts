@@ -22,7 +22,7 @@ export class GrowingBytes {
   }
 
   /** All bytes so far. None are left here. */
-  take(): Buffer {
+  drain(): Buffer {
     const bytes = this.buffer.subarray(0, this.used);
     this.buffer = Buffer.alloc(0);
     this.used = 0;

@@ -58,25 +58,25 @@ export async function withAgent<T>(
   refuseForeignRootDir(options.rootDir);
   let built = (_kubelet: Kubelet): void => undefined;
   let waitsFor: UserError | undefined;
-  let noteLooked = (): void => undefined;
+  let resolveLooked = (): void => undefined;
   const looked = new Promise<void>((resolve) => {
-    noteLooked = resolve;
+    resolveLooked = resolve;
   });
   let reportServing = onServing;
-  const noteServing = (): void => {
-    noteLooked();
+  const markServing = (): void => {
+    resolveLooked();
     reportServing?.();
     reportServing = undefined;
   };
   const noteWaiting = async (problem: UserError): Promise<void> => {
     waitsFor = problem;
-    noteServing();
+    markServing();
     await onWaiting?.(problem);
   };
   let starts = (): string | undefined => undefined;
   const noteStarting: OnStarting = async (doing) => {
     starts = doing;
-    noteServing();
+    markServing();
     await onStarting?.(doing);
   };
   const metrics = new AgentMetrics(systemClock, { version: referenceVersion, featureGates: options.featureGates });
@@ -111,7 +111,7 @@ export async function withAgent<T>(
     metrics.follow(node.kubelet);
     try {
       built(node.kubelet);
-      noteServing();
+      markServing();
       return await use(node.kubelet, node.runtime, metrics);
     } finally {
       node.close();

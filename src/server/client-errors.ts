@@ -18,7 +18,7 @@ export function answerClientErrors(server: Server): void {
     response.once('close', () => answers.delete(response));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // A client would take later bytes for a part of an answer that was begun.
+    // A client would treat later bytes as part of an answer that was begun.
     const isAnswering = [...(unfinished.get(socket) ?? [])].some(({ headersSent }) => headersSent);
     if (socket.writable && !isAnswering) {
       const status = statuses[error.code ?? ''] ?? '400 Bad Request';

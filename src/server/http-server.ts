@@ -71,11 +71,12 @@ export function boundedServer(
   setMaxIdleHTTPParsers(maxIdleParsers);
   const server = createServer({ ...clientLimits, maxHeaderSize, noDelay: false }, listener);
   server.maxConnections = maxConnections;
-  // One request a connection: otherwise answers would pile up for a client that sends requests without reading.
+  // One request per connection, because otherwise answers would pile up for a client that sends requests without
+  // reading.
   server.maxRequestsPerSocket = 1;
   answerClientErrors(server);
   server.on('error', (error) => {
-    // Before the server listens, the caller gets the error.
+    // Until the server listens, the caller gets the error.
     if (server.listening) faults.record('server', error);
   });
   return server;

@@ -2,7 +2,7 @@ import { podKey } from '../api/values/pod-names.ts';
 import type { PodSnapshot } from '../engine/view/snapshot.ts';
 import { shellLine } from '../text/shell-word.ts';
 
-/** Effect of a command of the screen: only reads, changes something, stops something, or needs the terminal. */
+/** Effect of a command of the screen: it only reads, changes something, stops something, or needs the terminal. */
 type Effect = 'reads' | 'changes' | 'stops' | 'takes the terminal';
 
 const effects: Readonly<Record<string, Effect>> = {
@@ -43,7 +43,7 @@ const valueFlags = [
   ...['--to', '--timeout', '--for', '-l', '--selector', '-o', '--output'],
 ];
 
-/** The command line with the pod, unless it names one or chooses pods otherwise. */
+/** The command line with the pod, unless it names one or selects pods otherwise. */
 function withPod(words: readonly string[], { pod, container }: Selected): readonly string[] {
   const [verb = '', ...more] = words;
   const end = more.indexOf('--');
@@ -81,14 +81,15 @@ export function runningContainer({ pod }: Pick<PodSnapshot, 'pod'>): string | un
 export type CommandDecision =
   { type: 'shows' | 'asks' | 'takesTerminal'; words: readonly string[] } | { type: 'refuses'; message: string };
 
-/** Decides about a command line without the name of the program. */
+/** Decides what to do with a command line without the program name. */
 export function decideCommand(
   words: readonly string[],
   { isReadOnly, isConfirmed, ...selected }: { isReadOnly: boolean; isConfirmed: boolean } & Selected,
 ): CommandDecision {
   const [verb = ''] = words;
   const effect = Object.hasOwn(effects, verb) ? effects[verb] : undefined;
-  if (effect === undefined) return { type: 'refuses', message: `"${verb}" is no command of the screen; ? lists them` };
+  if (effect === undefined)
+    return { type: 'refuses', message: `"${verb}" is not a command of the screen; ? lists them` };
   if (isReadOnly && effect !== 'reads')
     return { type: 'refuses', message: `${verb} changes pods: the screen is read-only` };
   const whole = withPod(words, selected);
@@ -96,12 +97,12 @@ export function decideCommand(
   return { type: effect === 'takes the terminal' ? 'takesTerminal' : 'shows', words: whole };
 }
 
-/** The command line with flags after its verb, once. */
+/** The command line with flags after its verb, added only once. */
 export function withFlags(words: readonly string[], flags: readonly string[]): readonly string[] {
   return flags.every((flag) => words.includes(flag)) ? words : [words[0] ?? '', ...flags, ...words.slice(1)];
 }
 
-/** Splits a line into words. Quotes keep blanks. */
+/** Splits a line into args. Quotes keep spaces. */
 export function splitArgs(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, plain]) => double ?? single ?? plain ?? '',
@@ -111,7 +112,7 @@ export function splitArgs(line: string): string[] {
 /** The line as a user would type it in a shell. */
 export const commandText = (words: readonly string[]): string => shellLine(['kubelet-ts', ...words]);
 
-/** The name of a pod for a command line: a shorter one may mean other pods too, such as those of no agent. */
+/** The name of a pod for a command line: a shorter name may also match other pods, such as those without an agent. */
 export function podArgument({ pod: { metadata } }: Pick<PodSnapshot, 'pod'>): string {
   return podKey(metadata);
 }

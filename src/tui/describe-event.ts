@@ -62,7 +62,7 @@ function describePlegEvent(event: PlegEvent): EventText {
   return { pod: event.pod, title: event.type, detail: facts.join(' '), color: plegColor(event) };
 }
 
-/** As many digits as in crictl and docker. */
+/** As many digits as crictl and docker show. */
 const shortIdLength = 13;
 
 function plegColor(event: PlegEvent): Color {

@@ -13,7 +13,9 @@ import { isOfKind, podEventLine } from './event-lines.ts';
 import { type Line, type Span, textLine } from './line.ts';
 import { nextSyncText, pullBarText, workerText } from './pod-row.ts';
 
-/** All details of one pod: why it is not well, containers with their ends, events newest first, environment, mounts. */
+/**
+ * All details of one pod: why it is not well, containers with their exits, events newest first, environment, mounts.
+ */
 export function detailsLines(entry: PodSnapshot, { now, snapshot }: { now: number; snapshot: EngineSnapshot }): Line[] {
   const { pod, worker } = entry;
   return [

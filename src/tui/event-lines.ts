@@ -50,7 +50,7 @@ function titleSpan(title: string, color: Span['color']): Span {
 const eventKinds = ['news', 'all', 'pleg', 'recorded', 'workers'] as const;
 export type EventKind = (typeof eventKinds)[number];
 
-/** True if the pane shows the event with this filter. `news` leaves out what only the engine itself is about. */
+/** True if the pane shows the event with this filter. `news` leaves out events that concern only the engine itself. */
 export function isOfKind(event: KubeletEvent, kind: EventKind): boolean {
   if (kind === 'news') return isNews(event);
   const own = eventKindOf(event);
@@ -66,7 +66,7 @@ const newsTypes: readonly KubeletEvent['type'][] = [
   'PodRemoved',
 ];
 
-/** A container that starts or is removed is recorded too, in more words. */
+/** Starts and removals of containers are also recorded with more detail. */
 function isNews(event: KubeletEvent): boolean {
   if (event.type === 'ContainerDied') return event.containerName !== undefined;
   return newsTypes.includes(event.type);
@@ -89,7 +89,7 @@ export function eventKindOf(event: KubeletEvent): Exclude<EventKind, 'all' | 'ne
     case 'PodUpdated':
     case 'PodRemoved':
       return 'workers';
-    // The pods table shows these. Each pod's sync every minute is not news.
+    // The pods table shows these. A pod's sync every minute is not news.
     case 'SyncStarted':
     case 'SyncFinished':
     case 'PodStatusChanged':

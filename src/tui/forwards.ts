@@ -2,10 +2,10 @@ import { commandText } from './command-line.ts';
 import { type Line, textLine } from './line.ts';
 import { grownPage, type OutputPage } from './output-page.ts';
 
-/** Pages of commands that run: the one on the screen, and those of forwarded ports behind it. */
+/** Pages of commands that run: the one on the screen, and those of forwarded ports in the background. */
 export interface Pages {
   page: OutputPage | undefined;
-  /** Forwarded ports whose pages are closed. They end with the screen. */
+  /** Forwarded ports whose pages are closed. They stop with the screen. */
   forwards: readonly OutputPage[];
 }
 

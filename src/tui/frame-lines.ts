@@ -23,13 +23,13 @@ import {
 export interface Frame {
   columns: number;
   rows: number;
-  /** From top to bottom, `rows` rows in all. */
+  /** From top to bottom, `rows` rows in total. */
   sections: readonly FrameSection[];
 }
 
 export interface FrameSection {
   name: 'header' | 'pods' | 'events' | 'problems' | 'overlay' | 'footer';
-  /** With the sequences of their styles, at most `columns` wide. */
+  /** Including style sequences, at most `columns` wide. */
   rows: readonly string[];
 }
 

@@ -1,16 +1,16 @@
 import type { Clock } from '../clock.ts';
 
-/** Least milliseconds between two frames: after a key, and else. */
+/** Minimum milliseconds between two frames: after a key, and otherwise. */
 const keyBeatMs = 50;
 const beatMs = 200;
-/** Bytes that a slow link sends per millisecond. It has long buffers, which would fill with old frames. */
+/** Bytes that a slow link sends per millisecond. Its long buffers would fill with old frames. */
 const bytesPerMs = 10;
-/** Longest time that such a link may need for the frames of keys, in milliseconds. */
+/** Maximum milliseconds that a slow link may need for the frames of keys. */
 const mostBehindMs = 1500;
 
 /**
- * When the next frame is due. Frames that no key asked for wait until a slow link has sent those before. Frames of keys
- * wait only if it is far behind.
+ * When the next frame is due. Frames without a key press wait until a slow link has sent the previous ones. Frames of
+ * keys wait only if the link is far behind.
  */
 export class FramePace {
   private lastAt = -Infinity;

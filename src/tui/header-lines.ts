@@ -37,11 +37,11 @@ export function silenceLines(nodeName: string, { since, message, isStarting }: S
   const duration = humanDuration(now - since);
   const state: Span = isStarting
     ? { text: `${gap}STARTING for ${duration}`, color: 'yellow' }
-    : { text: `${gap}LOST for ${duration}, showing its last state: ${message}`, color: 'red' };
+    : { text: `${gap}LOST for ${duration}, showing the last known state: ${message}`, color: 'red' };
   return [{ spans: [{ text: `kubelet-ts ${nodeName}`, bold: true }, state] }];
 }
 
-/** In the place of pods: why the agent does not answer yet. Empty for one that has answered before. */
+/** In place of pods: why the agent does not answer yet. Empty for an agent that has answered before. */
 export function startingLines(silence: Silence | undefined, columns: number): Line[] {
   if (silence?.isStarting !== true) return [];
   return wrapped(printable(silence.message), columns - gap.length).map((row) => textLine(`${gap}${row}`));
@@ -63,7 +63,7 @@ function headerSpans(snapshot: EngineSnapshot, now: number): Span[] {
   ];
 }
 
-/** Pods that are done, and those that an operator stopped, are not expected to be Ready. */
+/** Completed pods, and pods that an operator stopped, are not expected to be Ready. */
 function podsSpan(pods: readonly PodSnapshot[]): Span {
   const statuses = pods.map(({ pod }) => pod.status);
   const completed = statuses.filter((status) => status?.phase === 'Succeeded').length;
@@ -88,7 +88,7 @@ function runtimeSpans(runtime: RuntimeSnapshot): Span[] {
     : [...spans, { text: `network: ${runtime.networkError}`, color: 'yellow' }];
 }
 
-/** Every agent takes applied manifests. Most have none. */
+/** Every agent accepts applied manifests. Most have none. */
 function isShown({ source, pods, problems }: SourceSnapshot): boolean {
   return source !== 'applied' || pods + problems.length > 0;
 }

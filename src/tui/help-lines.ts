@@ -5,7 +5,7 @@ import { type Layout, minimumSize } from './layout.ts';
 import { type Line, textLine } from './line.ts';
 import { type ViewState, visiblePods } from './view-state.ts';
 
-/** The bottom line: the filter during its input, else the most useful keys that fit. */
+/** The bottom line: the filter while it is typed, otherwise the most useful keys that fit. */
 export function statusLine(state: ViewState, layout: Layout): Line {
   if (state.editingFilter) {
     return { spans: [{ text: '/', bold: true }, { text: state.filter }, { text: '▏', color: 'cyan' }] };

@@ -10,7 +10,7 @@ interface InkSettings {
   onKey: (input: string, key: Key) => void;
 }
 
-/** The frames and the keyboard by ink. */
+/** The frames and the keyboard, provided by ink. */
 export interface InkScreen {
   /** Calls `onFrame` before it returns. */
   draw(frame: Frame): void;
@@ -22,14 +22,14 @@ export interface InkScreen {
 }
 
 /**
- * Begins to draw frames and to read keys. In its debug mode ink writes whole frames, here to `onFrame`. Its own writer
+ * Starts to draw frames and to read keys. In its debug mode, ink writes whole frames, here to `onFrame`. Its own writer
  * clears the terminal for each frame of full height, and draws nothing where `CI` is set.
  */
 export function mountInkScreen({ stdin, onFrame, onKey }: InkSettings): InkScreen {
   const empty: Frame = { columns: 1, rows: 1, sections: [] };
   let frame = empty;
   let isListening = false;
-  /** What was drawn last, by ink. */
+  /** What ink drew last. */
   let drawn = '';
   const output = new Writable({
     decodeStrings: false,
@@ -43,7 +43,7 @@ export function mountInkScreen({ stdin, onFrame, onKey }: InkSettings): InkScree
   });
   const stdout = Object.assign(output, { columns: frame.columns, rows: frame.rows });
   const ink = render(null, {
-    // ink only writes and reads the size.
+    // ink only writes, and reads the size.
     stdout: stdout as unknown as NodeJS.WriteStream,
     stdin,
     debug: true,
@@ -56,7 +56,7 @@ export function mountInkScreen({ stdin, onFrame, onKey }: InkSettings): InkScree
   };
   return {
     draw: (next) => {
-      // A whole frame of ink costs much more than this.
+      // A whole frame of ink is much more expensive than this.
       const isSame = sizeText(frame) === sizeText(next) && frameText(frame) === frameText(next);
       frame = next;
       if (isSame) {
@@ -109,8 +109,8 @@ function Section({ rows }: { rows: readonly string[] }): ReactNode {
 }
 
 /**
- * One row. The text replaces a blank, because ink caches the measure of every text in a `Text`. Ages and events make
- * new texts for as long as the node runs.
+ * One row. The text replaces a space, because ink caches the size of every text in a `Text`, and ages and events create
+ * new texts as long as the node runs.
  */
 const Row = memo(function Row({ text }: { text: string }): ReactNode {
   return <Transform transform={() => text}> </Transform>;

@@ -5,7 +5,7 @@ import { type Move, selectedPod, type ViewAction, type ViewState } from './view-
 /** The agent after the user leaves its screen: it keeps running, or it stops and its pods keep running. */
 export type Leaving = 'detach' | 'stop';
 
-/** Command of a key: a change of the view, leaving, or suspending as by ^Z. */
+/** Command of a key: a change of the view, leaving, or suspending as with ^Z. */
 export type KeyCommand =
   | ViewAction
   | { type: 'ran'; words: readonly string[]; isConfirmed: boolean }
@@ -22,7 +22,7 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['l L', 'its logs, followed across restarts; of the previous instance'],
   ['x d y', 'explain it; describe it; its YAML'],
   ['s f', 'a shell in it; forward a local port to it'],
-  ['F', 'forwarded ports: enter shows one, D ends it'],
+  ['F', 'forwarded ports: enter shows one, D stops it'],
   ['R S U T', 'restart it; stop it; start it ("up"); try it now'],
   [':', 'a command, such as :rollback; :q leaves, :po shows the pods'],
   ['tab', 'next pane: pods, events, problems'],
@@ -40,10 +40,10 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
 export const pageKeyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['/ n N', 'find a text; the next one; the one before'],
   ['&', 'only lines with the text, or all'],
-  ['w S', 'wrap long lines; save into a file of the current folder'],
+  ['w S', 'wrap long lines; save to a file in the current folder'],
   ['p t c', 'logs: previous instance, times, next container'],
   ['G', 'the end: follow new lines'],
-  ['esc', 'back; ends the command, but not a forwarded port'],
+  ['esc', 'back; stops the command, but not a forwarded port'],
 ];
 
 export type { Key };
@@ -58,7 +58,7 @@ const lateAnswer = /\]11;rgba?:[\da-f/]+/i;
 
 /** Splits an input into single keys, because fast or pasted keys arrive as one text. */
 export function splitKeys(input: string, key: Partial<Key>): KeyPress[] {
-  // An answer of the terminal about its color that came late.
+  // A late answer of the terminal about its color.
   const characters = Array.from(input.replace(lateAnswer, ''));
   if (characters.length < 2) {
     return [{ input: characters.join(''), key }];
@@ -100,7 +100,7 @@ export function computeKeyCommand(state: ViewState, { input, key }: KeyPress): K
   return namedKeyCommand(key) ?? letterCommand(state, input);
 }
 
-/** Other keys are ignored. A second ^C stops, as without a screen. */
+/** Ignores other keys. A second ^C stops the agent, as without a screen. */
 function leaveCommand(input: string, key: Partial<Key>): KeyCommand | undefined {
   if (key.escape || input === 'q') {
     return { type: 'closed' };
@@ -111,7 +111,7 @@ function leaveCommand(input: string, key: Partial<Key>): KeyCommand | undefined 
   return input === 'd' ? { type: 'left', leaving: 'detach' } : undefined;
 }
 
-/** An agent that was there before its screen keeps running. */
+/** An agent that was running before its screen keeps running. */
 function leave({ isAttached }: ViewState): KeyCommand {
   return isAttached ? { type: 'left', leaving: 'detach' } : { type: 'leaveAsked' };
 }

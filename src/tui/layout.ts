@@ -1,7 +1,7 @@
 /** Rows of each part of the screen, from top to bottom. The help line takes one more row. */
 export interface Layout {
   header: number;
-  /** Head and rows of the pods table. */
+  /** Header and rows of the pods table. */
   pods: number;
   /** Title and lines of the events pane. 0 if pods need its rows. */
   events: number;
@@ -32,6 +32,6 @@ export function computeLayout(options: {
   const podsWanted = 1 + Math.max(1, options.podCount);
   const pods = Math.max(2, Math.min(podsWanted, body - problems - eventsAtLeast));
   const rest = Math.max(0, body - problems - pods);
-  // A title alone shows nothing.
+  // A title without lines would show nothing.
   return { header: options.header, pods, events: rest < 2 ? 0 : rest, problems, body };
 }

@@ -21,7 +21,7 @@ export function textLine(text: string, style: Omit<Span, 'text'> = {}): Line {
   return { spans: [{ text, ...style }] };
 }
 
-/** The line as a state that is past. */
+/** The line in grey, for a past state. */
 export function greyLine(line: Line): Line {
   return { ...line, spans: line.spans.map(({ text }) => ({ text, color: 'gray' })) };
 }

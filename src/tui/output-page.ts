@@ -5,7 +5,7 @@ import type { Line } from './line.ts';
 
 /** Output of a command line on the screen. */
 export interface OutputPage {
-  /** Of its command, in order of the starts. */
+  /** Number of its command, in start order. */
   id: number;
   args: readonly string[];
   /** The newest lines. */
@@ -15,19 +15,19 @@ export interface OutputPage {
   /** Undefined while it runs. */
   exitCode: number | undefined;
   isWrapped: boolean;
-  /** Text to find. Empty for none. */
+  /** Text to search for. Empty for none. */
   search: string;
   /** True to show only lines with that text. */
   onlyMatching: boolean;
-  /** First row that is shown. `end` follows new lines. */
+  /** First visible row. `end` follows new lines. */
   top: number | 'end';
 }
 
-/** Lines that a page keeps, and characters of a line. */
+/** Maximum lines of a page, and characters of a line. */
 const maxLines = 5000;
 const maxLineLength = 4096;
 
-/** A page before the first output. That of a command that follows shows the end. */
+/** A page before the first output. The page of a command that follows shows the end. */
 export function openPage(id: number, words: readonly string[]): OutputPage {
   const top = words.includes('-f') || words.includes('-w') || words[0] === 'port-forward' ? 'end' : 0;
   return {
@@ -49,7 +49,7 @@ export function grownPage(page: OutputPage, text: string): OutputPage {
   const rest = (lines.pop() ?? '').slice(0, maxLineLength);
   const all = [...page.lines, ...lines.map((line) => line.slice(0, maxLineLength))];
   const dropped = Math.max(0, all.length - maxLines);
-  // Lines that are dropped must not move those that are shown.
+  // Dropped lines must not move the visible ones.
   const top = page.top === 'end' ? 'end' : Math.max(0, page.top - dropped);
   return { ...page, lines: all.slice(dropped), rest, top };
 }
@@ -87,7 +87,7 @@ function rowLine(row: string, search: string): Line {
   return { spans: [{ text: row, ...(search !== '' && isMatch(row, search) && { color: 'yellow', bold: true }) }] };
 }
 
-/** First row that is shown. */
+/** First visible row. */
 export function firstRow({ top }: OutputPage, count: number, height: number): number {
   const last = Math.max(0, count - height);
   return top === 'end' ? last : Math.min(top, last);

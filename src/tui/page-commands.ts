@@ -2,7 +2,7 @@ import { forwardCount, maxForwards, type Pages } from './forwards.ts';
 import type { RunningCommand, ScreenCommands } from './screen-commands.ts';
 import type { ViewAction } from './view-state.ts';
 
-/** Most characters of output of a command between two frames. Older ones are dropped. */
+/** Maximum characters of output of a command between two frames. Older ones are dropped. */
 const maxPendingOutput = 1024 * 1024;
 
 interface Deps {
@@ -24,7 +24,7 @@ export class PageCommands {
   start(words: readonly string[], pages: Pages): void {
     const { commands, onOutput, dispatch } = this.deps;
     if (words[0] === 'port-forward' && forwardCount(pages) >= maxForwards) {
-      dispatch({ type: 'messageShown', text: `a screen forwards ${maxForwards} ports at most: F lists them` });
+      dispatch({ type: 'messageShown', text: `a screen forwards at most ${maxForwards} ports: F lists them` });
       return;
     }
     this.lastID += 1;
@@ -43,14 +43,14 @@ export class PageCommands {
     });
   }
 
-  /** Puts the output so far on the pages. */
+  /** Adds the output so far to the pages. */
   flushOutput(): void {
     const pending = [...this.pending];
     this.pending.clear();
     for (const [id, text] of pending) this.deps.dispatch({ type: 'pageGrew', id, text });
   }
 
-  /** Ends all commands but those of these pages. */
+  /** Stops all commands except those of these pages. */
   endAllBut({ page, forwards }: Pages): void {
     const kept = new Set([page, ...forwards].map((each) => each?.id));
     for (const [id, running] of this.running) {

@@ -6,7 +6,7 @@ import { describeEvent } from './describe-event.ts';
 import { printable } from '../text/visible-text.ts';
 import { podReason } from './pod-reason.ts';
 
-/** Lines of events at a time. */
+/** Maximum number of event lines at a time. */
 const maxEventLines = 20;
 
 /** A pod in one line of text, for a screen reader. */
@@ -15,7 +15,7 @@ function podLine(entry: PodSnapshot, node: EngineSnapshot, now: number): string 
   return printable(`${stateOf(entry)}${reason === '' ? '' : `: ${reason}`}`);
 }
 
-/** Lines of pods that differ from those in `seen`, which is brought up to date. */
+/** Lines of pods that differ from those in `seen`, which it updates. */
 export function changedPodLines(seen: Map<string, string>, node: EngineSnapshot, now: number): string[] {
   const changed = node.pods.filter((entry) => seen.get(entry.pod.metadata.uid) !== stateOf(entry));
   const gone = [...seen].filter(([uid]) => !node.pods.some(({ pod }) => pod.metadata.uid === uid));
@@ -27,7 +27,7 @@ export function changedPodLines(seen: Map<string, string>, node: EngineSnapshot,
   ];
 }
 
-/** Lines of events, and the number of those that are left out. */
+/** Lines of events, and the number of omitted ones. */
 export function plainEventLines(events: readonly KubeletEvent[]): string[] {
   const lines = events.slice(-maxEventLines).map((event) => {
     const { pod, title, detail } = describeEvent(event);
@@ -35,7 +35,7 @@ export function plainEventLines(events: readonly KubeletEvent[]): string[] {
     return printable([time, pod === undefined ? '(node)' : podKey(pod), title, detail].join(' '));
   });
   const left = events.length - lines.length;
-  return left === 0 ? lines : [`${left} events are left out`, ...lines];
+  return left === 0 ? lines : [`${left} events were omitted`, ...lines];
 }
 
 function stateOf({ pod, worker }: PodSnapshot): string {

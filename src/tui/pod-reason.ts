@@ -3,7 +3,7 @@ import { explainPod } from '../engine/explain/explain-pod.ts';
 import { isWell } from '../engine/view/is-well.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
 
-/** Why a pod is not well, in one line as by `explain`. Empty for a pod that is. */
+/** Why a pod is not well, on one line, as `explain` reports it. Empty for a pod that is well. */
 export function podReason(entry: PodSnapshot, node: EngineSnapshot, now: number): string {
   if (isWell(entry, node)) return '';
   const { stage, cause, nextTryAt } = explainPod({ ...entry, node });

@@ -15,9 +15,9 @@ interface Column {
   minShare?: number;
   /** True to leave the column out while every cell is empty. */
   isOptional?: boolean;
-  /** True for what only the engine's own developers and a search for a fault need. */
+  /** True for columns that only help to debug the engine. */
   isInternal?: boolean;
-  /** Columns with the lowest number are kept first. A column without one stays. */
+  /** Columns with the lowest number are kept first. A column without a number always stays. */
   dropOrder?: number;
 }
 
@@ -38,7 +38,7 @@ const columnsInOrder: Column[] = [
 const selectedMark = '> ';
 const unselectedMark = '  ';
 
-/** From this width on, RESTARTS includes the time, and columns are two blanks apart. */
+/** From this width on, RESTARTS includes the time, and columns are two spaces apart. */
 const wideFrom = 110;
 
 interface TableOptions {
@@ -52,7 +52,7 @@ interface TableOptions {
   showsInternals: boolean;
 }
 
-/** The pods table: a head and at most `height - 1` rows around the selected pod. */
+/** The pods table: a header and at most `height - 1` rows around the selected pod. */
 export function podTable(pods: readonly PodSnapshot[], options: TableOptions): Line[] {
   const selectedIndex = pods.findIndex((entry) => entry.pod.metadata.uid === options.selectedUID);
   const visibleCount = Math.max(0, options.height - 1);
@@ -97,7 +97,7 @@ interface SizedColumn extends Column {
   leastWidth: number;
 }
 
-/** Chooses the columns that fit and their widths: first the minimum of each, then the rest from left to right. */
+/** Selects the columns that fit, and their widths: first the minimum of each, then the rest from left to right. */
 function computeColumns(
   rows: PodRow[],
   { width, gapWidth, isWide, showsInternals }: Space & Pick<TableOptions, 'showsInternals'>,

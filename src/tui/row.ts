@@ -1,19 +1,19 @@
 import { isNarrow } from '../text/display-width.ts';
 import { type Run, runsOf } from './runs.ts';
 
-/** One row of the terminal, without blanks at its end. */
+/** One row of the terminal, without trailing spaces. */
 export interface Row {
   runs: readonly Run[];
-  /** As the terminal takes it. Equal rows have equal texts. */
+  /** As sent to the terminal. Equal rows have equal texts. */
   text: string;
 }
 
 export const emptyRow: Row = { runs: [], text: '' };
 
-/** So many equal cells are written again, because to pass over them takes as many bytes. */
+/** This number of equal cells is written again, because skipping them takes as many bytes. */
 const shortGap = 7;
 
-/** The row of a text with sequences for bold, inverse and colors. Texts that look the same make equal rows. */
+/** The row of a text with sequences for bold, inverse and colors. Texts that look the same give equal rows. */
 export function rowOf(text: string): Row {
   const kept = withoutBlankEnd(runsOf(text));
   const texts = kept.map(({ text, style }) => (style === '' ? text : `${styleChange(style)}${text}${styleChange('')}`));
@@ -37,7 +37,7 @@ interface Cells {
   styles: readonly string[];
 }
 
-/** Returns undefined for a row with characters that terminals may show in another width. */
+/** Returns undefined for a row with characters that terminals may show with another width. */
 function cellsOf({ runs }: Row): Cells | undefined {
   const characters = runs.map(({ text }) => text).join('');
   if (!isNarrow(characters)) return undefined;

@@ -25,7 +25,7 @@ export function runsOf(line: string): Run[] {
   }, []);
 }
 
-/** The parameter of each, or an empty text. */
+/** The parameter of each attribute, or an empty text. */
 interface Style {
   bold: string;
   inverse: string;

@@ -4,9 +4,9 @@ export interface ScreenCommands {
   readonly flags: readonly string[];
   /** Starts a command in the background. `onOutput` is called with the text of stdout and stderr. */
   start(words: readonly string[], onOutput: (text: string) => void): RunningCommand;
-  /** Runs a command that uses the terminal. Resolves with its exit code, and with what it wrote to stderr last. */
+  /** Runs a command that uses the terminal. Resolves with its exit code, and with its last output on stderr. */
   onTerminal(words: readonly string[]): Promise<{ exitCode: number; message: string }>;
-  /** Writes a text into a new file. Resolves with its path. */
+  /** Writes text to a new file. Resolves with its path. */
   save(name: string, text: string): Promise<string>;
 }
 

@@ -6,7 +6,7 @@ import { errorMessage } from '../errors.ts';
 import { commandText, decideCommand, podArgument, runningContainer, withFlags } from './command-line.ts';
 import { frameOf } from './frame-lines.ts';
 import { FramePace } from './frame-pace.ts';
-import { HeldTerminal } from './held-terminal.ts';
+import { ScreenTerminal } from './screen-terminal.ts';
 import { awaitsAnswer, computeKeyCommand, type Key, type Leaving, splitKeys } from './key-bindings.ts';
 import { PageCommands } from './page-commands.ts';
 import type { ScreenCommands } from './screen-commands.ts';
@@ -17,11 +17,11 @@ import { initialViewState, maxEvents, reduce, selectedPod, type ViewAction, type
 
 /** A visible screen. */
 export interface Screen {
-  /** Shows a snapshot that came without an event. */
+  /** Shows a snapshot that arrived without an event. */
   refresh(): void;
   /** Restores the terminal at once. The engine keeps running. */
   unmount(): void;
-  /** True while a command has the terminal, whose keys signal this process too. */
+  /** True while a command uses the terminal, whose keys signal this process too. */
   readonly isLent: boolean;
   /**
    * Resolves when the terminal was restored: the user left, a signal came, or the terminal was lost. Rejects if the
@@ -39,15 +39,15 @@ export interface ScreenOptions {
   onLeave: (leaving: Leaving) => void;
   /** The agent's log file, shown to the user. */
   logFile?: string;
-  /** True if the agent was there before the screen. */
+  /** True if the agent was running before the screen. */
   isAttached?: boolean;
   isReadOnly?: boolean;
-  /** With `auto` the terminal is asked, and is dark until it answers. */
+  /** With `auto`, queries the terminal, and assumes dark until it answers. */
   theme?: Theme;
   /** True if this process may use the terminal. After `bg` in a shell the kernel stops a process that does. */
   isInForeground?: () => boolean;
   clock?: Clock;
-  /** The process whose end and signals restore the terminal. */
+  /** The process whose exit and signals restore the terminal. */
   guarded?: GuardedProcess;
 }
 
@@ -67,21 +67,21 @@ export function runScreen(options: ScreenOptions): Screen {
 
 /** Ages count in seconds. */
 const tickMs = 1000;
-/** So many keys of a person may arrive together, as on a slow link. A longer input is taken for a pasted text. */
+/** Maximum number of keys that a person may type at once, as on a slow link. Longer input counts as pasted text. */
 const maxKeysTogether = 2;
-/** Time between two samples of CPU and memory. */
+/** Milliseconds between two samples of CPU and memory. */
 const samplePeriodMs = 5000;
 
 /**
  * INVARIANTS:
- * - events, keys and resizes only change values and request a frame; `FramePace` says when it comes;
- * - the first frames come before ink, which takes longer to load than all before it;
+ * - events, keys and resizes only change values and request a frame; `FramePace` decides when it is drawn;
+ * - the first frames come before ink, which takes longer to load than everything before it;
  * - after `#close` nothing is drawn, no timer is pending, and the terminal is as it was;
  * - nothing is thrown into the engine or a timer: a failure closes the screen and rejects `exited`.
  */
 class LiveScreen implements Screen {
   readonly exited: Promise<void>;
-  private readonly terminal: HeldTerminal;
+  private readonly terminal: ScreenTerminal;
   private readonly commands: PageCommands;
   private readonly pace: FramePace;
   private readonly unsubscribe: () => void;
@@ -94,7 +94,7 @@ class LiveScreen implements Screen {
   private isStale = false;
   private isClosed = false;
   private cancelFrame: (() => void) | undefined;
-  /** When the requested frame comes. Monotonic. */
+  /** When the requested frame is due. Monotonic. */
   private frameDue = 0;
   private cancelTick: () => void;
   private cancelSample: () => void = ignore;
@@ -105,7 +105,7 @@ class LiveScreen implements Screen {
       this.resolveExited = resolve;
       this.rejectExited = reject;
     });
-    // A caller need not await `exited`, so its rejection must not end the process.
+    // A caller need not await `exited`, so its rejection must not stop the process.
     this.exited.catch(ignore);
     this.palette = paletteOf(theme === 'light' ? 'light' : 'dark', stdout);
     const silence = 'silence' in view ? view.silence() : undefined;
@@ -117,7 +117,7 @@ class LiveScreen implements Screen {
       isReadOnly,
     });
     this.pace = new FramePace(clock);
-    this.terminal = new HeldTerminal({
+    this.terminal = new ScreenTerminal({
       ...{ stdout, stdin, clock, guarded, isInForeground: options.isInForeground, onKey: this.onKey },
       onBack: () => {
         this.refresh();
@@ -205,7 +205,7 @@ class LiveScreen implements Screen {
   private readonly onKey = (input: string, key: Key): void => {
     const presses = splitKeys(input, key);
     for (const press of presses) {
-      // A pasted text must not answer a question, also not one that it opened.
+      // Pasted text must not answer a question, not even one that it opened.
       if (presses.length > maxKeysTogether && awaitsAnswer(this.state)) return;
       if (this.state.message !== '') this.dispatch({ type: 'messageShown', text: '' });
       const command = computeKeyCommand(this.state, press);
@@ -248,7 +248,7 @@ class LiveScreen implements Screen {
       stdout.write(`$ ${commandText(words)}\n`);
       return this.options.commands.onTerminal(words);
     });
-    // The reason first: the line is cut at the width of the screen.
+    // The reason comes first, because the line is cut at the width of the screen.
     const failed = `${message === '' ? `exit ${exitCode}` : message}: ${commandText(words)}`;
     this.dispatch({ type: 'messageShown', text: exitCode === 0 ? '' : failed });
   }
@@ -274,7 +274,7 @@ class LiveScreen implements Screen {
     this.requestFrame();
   };
 
-  /** An earlier frame takes the place of one that was requested. */
+  /** An earlier frame replaces the requested one. */
   private requestFrame({ isOfKey = true } = {}): void {
     if (this.isClosed) return;
     const { clock } = this.options;

@@ -9,13 +9,13 @@ export interface GuardedProcess {
 
 const fatalSignals = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** A key of a terminal sends these to a command that has the terminal, and to this process too. */
+/** A key of the terminal sends these signals to the command that uses it, and to this process too. */
 const keySignals: readonly string[] = ['SIGINT', 'SIGQUIT'];
 
 /**
- * Calls `leave` before the process ends in any way but SIGKILL: exit, uncaught exception or signal. A signal without
- * another handler then ends the process as usual. While the terminal is lent, the signals of its keys have no effect.
- * Returns a function that removes the guard. `leave` may be called after that.
+ * Calls `leave` before the process stops in any way except SIGKILL: exit, uncaught exception or signal. A signal
+ * without another handler then stops the process as usual. While the terminal is lent, signals from its keys have no
+ * effect. Returns a function that removes the guard. `leave` may be called after that.
  */
 export function guardTerminal(leave: () => void, guarded: GuardedProcess, isLent: () => boolean): () => void {
   const listeners: [event: string, listener: () => void][] = [

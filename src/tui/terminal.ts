@@ -14,13 +14,13 @@ export interface TerminalOutput {
 /** A terminal in use by the screen. */
 export interface Terminal {
   /**
-   * Shows a frame, a line a row. Writes only what changed. Returns the number of bytes. Node waits for a terminal to
-   * take them, so a slow one gets the next frame only then.
+   * Shows a frame, one line per row. Writes only what changed. Returns the number of bytes. Node waits until the
+   * terminal accepts them, so a slow one gets the next frame only then.
    */
   paint(frame: string): number;
-  /** Makes the next frame be written whole. */
+  /** Causes the next frame to be written as a whole. */
   invalidate(): void;
-  /** Restores the terminal. Synchronous. Further calls do nothing. */
+  /** Restores the terminal. Synchronous. More calls do nothing. */
   restore(): void;
 }
 
@@ -65,7 +65,7 @@ export function openTerminal(stdout: TerminalOutput): Terminal {
 }
 
 interface ShownRow {
-  /** As it came. */
+  /** As received. */
   line: string;
   row: Row;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** Colors for a dark or a light background. `auto` asks the terminal. */
+/** Colors for a dark or a light background. `auto` queries the terminal. */
 export const themes = ['auto', 'dark', 'light'] as const;
 export type Theme = (typeof themes)[number];
 
@@ -11,7 +11,7 @@ export type Palette = Readonly<Record<Color, string>>;
 
 /** Colors of the terminal's own palette. */
 const dark: Palette = { red: '31', green: '32', yellow: '33', blue: '34', magenta: '35', cyan: '36', gray: '90' };
-/** Dark ones of the 256, because yellow, cyan and green of most palettes are hard to read on white. */
+/** Dark ones of the 256 colors, because yellow, cyan and green of most palettes are hard to read on white. */
 const light: Palette = {
   red: '38;5;124',
   green: '38;5;22',
@@ -34,14 +34,14 @@ export function paletteOf(
   return terminal.hasColors(256) ? light : lightOfFew;
 }
 
-/** The theme by the variable COLORFGBG, such as `0;15`, which some terminals set. Returns undefined without it. */
+/** The theme from the variable COLORFGBG, such as `0;15`, which some terminals set. Returns undefined without it. */
 export function themeOfVariable(text: string | undefined): Exclude<Theme, 'auto'> | undefined {
   const background = /^\d+;(?:\w+;)?(\d+)$/.exec(text ?? '')?.[1];
   if (background === undefined) return undefined;
   return ['7', '9', '10', '11', '12', '13', '14', '15'].includes(background) ? 'light' : 'dark';
 }
 
-/** The request for the background color, then one that every terminal answers: its answer ends the wait. */
+/** The request for the background color, then a request that every terminal answers, which stops the wait. */
 const question = '\u001b]11;?\u001b\\\u001b[c';
 // eslint-disable-next-line no-control-regex -- answers of a terminal
 const colorAnswer = /\u001b\]11;rgba?:([\da-f]+)\/([\da-f]+)\/([\da-f]+)[^\u0007\u001b]*(?:\u0007|\u001b\\)/i;

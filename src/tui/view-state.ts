@@ -20,11 +20,11 @@ export interface ViewState {
   now: number;
   /** Set while the agent does not answer. The snapshot is its last one. */
   silence: Silence | undefined;
-  /** The agent's log file. Empty if it is not known. */
+  /** The agent's log file. Empty if unknown. */
   logFile: string;
-  /** True if the agent was there before the screen. Then leaving needs no question. */
+  /** True if the agent was running before the screen, so that leaving needs no question. */
   isAttached: boolean;
-  /** True if no key may change a pod. */
+  /** True if keys must not change pods. */
   isReadOnly: boolean;
   columns: number;
   rows: number;
@@ -40,13 +40,13 @@ export interface ViewState {
   overlay: 'none' | 'details' | 'help' | 'leave' | 'ask' | 'output' | 'forwards';
   /** Set with the overlay `output`. */
   page: OutputPage | undefined;
-  /** Forwarded ports whose pages are closed. They end with the screen. */
+  /** Forwarded ports whose pages are closed. They stop with the screen. */
   forwards: readonly OutputPage[];
   /** Index in the list of forwarded ports. */
   selectedForward: number;
-  /** The command line that the overlay `ask` asks about. */
+  /** The command line that the overlay `ask` wants confirmed. */
   unconfirmedArgs: readonly string[];
-  /** The line that is being typed: a command, or a text to find in the output. */
+  /** The line that is being typed: a command, or a text to search for in the output. */
   prompt: { kind: ':' | '/'; text: string } | undefined;
   /** One line for the user, until the next key. Empty for none. */
   message: string;
@@ -238,7 +238,7 @@ export function selectedPod(state: ViewState): PodSnapshot | undefined {
   return state.snapshot.pods.find((entry) => entry.pod.metadata.uid === state.selectedUID);
 }
 
-/** The header as this size of terminal shows it. */
+/** The header for this terminal size. */
 export function visibleHeader(state: ViewState): Line[] {
   const limit = state.rows < 16 ? 1 : headerLineLimit;
   return state.silence === undefined
@@ -294,7 +294,7 @@ function reducePage(state: ViewState, page: OutputPage, action: PageAction): Vie
   }
 }
 
-/** Moves to the next match, from the first row after a search that comes to the end. */
+/** Moves to the next match, starting over at the first row after the last match. */
 function search(state: ViewState, page: OutputPage, by: 1 | -1): ViewState {
   if (page.search === '') return state;
   const { count, height } = pageSize(state, page);
@@ -305,7 +305,7 @@ function search(state: ViewState, page: OutputPage, by: 1 | -1): ViewState {
     : { ...state, page: { ...page, top: next } };
 }
 
-/** Rows of the page, and rows that fit below its title. */
+/** The rows of the page, and the number of rows that fit below its title. */
 function pageSize(state: ViewState, page: OutputPage): { count: number; height: number } {
   return { count: pageRows(page, state.columns).length, height: (layoutOf(state)?.body ?? 1) - 1 };
 }
@@ -414,7 +414,7 @@ function moveSelection(state: ViewState, direction: Move, height: number): ViewS
   return next === undefined ? state : { ...state, selectedUID: next.pod.metadata.uid };
 }
 
-/** Scrolls from the newest event upwards. Scrolling up holds the events, so that they do not move. */
+/** Scrolls from the newest event upwards. Scrolling up freezes the events, so that they do not move. */
 function moveEvents(state: ViewState, direction: Move, height: number): ViewState {
   if (direction === 'last') {
     return withoutEventScroll(state);

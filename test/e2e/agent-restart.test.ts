@@ -89,9 +89,9 @@ test('a second agent on the same root-dir is refused', async () => {
     code: 1,
     stdout: '',
     stderr: [
-      `error: kubelet-ts runs already on this root-dir (pid ${agent.pid})`,
+      `error: kubelet-ts already runs on this root-dir (pid ${agent.pid})`,
       'hint: Show it: kubelet-ts ui. Add pods to it: kubelet-ts apply -f FILE. ' +
-        'Run a job next to it: kubelet-ts run-once --isolated FILE. Or give this one another --root-dir.',
+        'Run a job next to it: kubelet-ts run-once --isolated FILE. Or use another --root-dir.',
       '',
     ].join('\n'),
   });

@@ -76,7 +76,7 @@ test('an agent that does not start says why', async () => {
   const screen = await shell.until((text) => /^code \d+$/m.test(text));
   const said = /error:[^]*?^code \d+$/m.exec(screen)?.[0].split('\n') ?? [];
   expect([said[0], said[1]?.slice(0, 28), said.at(-1)]).toEqual([
-    `error: kubelet-ts runs already on this root-dir (pid ${agent.pid})`,
+    `error: kubelet-ts already runs on this root-dir (pid ${agent.pid})`,
     'hint: Show it: kubelet-ts ui',
     'code 1',
   ]);

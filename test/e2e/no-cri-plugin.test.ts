@@ -56,8 +56,8 @@ test('commands answer while containerd does not', async () => {
   });
   for await (const { filename } of changes) if (filename === 'kubelet-ts.sock.holder') break;
   const warning =
-    'warning: kubelet-ts starts: its containerd does not answer yet; the data is from the container runtime\n' +
-    'hint: Ask again in a moment; kubelet-ts wait waits for it.\n';
+    'warning: kubelet-ts is starting: its containerd does not answer yet; the data is from the container runtime\n' +
+    'hint: Try again in a moment, or wait for it: kubelet-ts wait POD\n';
   const folderOfIt = join(agent.rootDir, 'containerd');
   const absent =
     `error: no container runtime answers at unix://${folderOfIt}/containerd.sock\n` +

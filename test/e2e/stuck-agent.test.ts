@@ -67,7 +67,7 @@ test('a second agent is refused with the pid and the state of the first, and end
   expect({ code: third.code, stdout: third.stdout, errors: errorsIn(third.stderr) }).toEqual({
     code: 1,
     stdout: '',
-    errors: [`error: kubelet-ts runs already on this root-dir: kubelet-ts (pid ${agent.pid}, stopped) does not answer`],
+    errors: [`error: kubelet-ts already runs on this root-dir: kubelet-ts (pid ${agent.pid}, stopped) does not answer`],
   });
 });
 

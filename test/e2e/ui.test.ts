@@ -67,7 +67,7 @@ function colorsOf(shown: string): Set<string> {
 test('a screen that loses its agent to SIGKILL shows the last state in gray, and comes back with the next one', async () => {
   await terminal.untilColored((shown) => colorsOf(shown).has('36'));
   await agent.kill9();
-  const lost = await terminal.until((screen) => /^kubelet-ts edge1 {2}LOST for .*the agent has ended/.test(screen));
+  const lost = await terminal.until((screen) => /^kubelet-ts edge1 {2}LOST for .*the agent has exited/.test(screen));
   expect(lost).toMatch(/^> default +web-edge1 +1\/1 +Running/m);
   await terminal.untilColored((shown) => [...colorsOf(shown)].join() === '90');
   await agent.start();

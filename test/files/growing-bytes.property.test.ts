@@ -9,9 +9,9 @@ test('returns all parts in order, and keeps none', () => {
       const bytes = new GrowingBytes();
       for (const part of parts) bytes.add(part);
       const expected = Buffer.concat(parts);
-      expect([bytes.length, bytes.take(), bytes.length]).toEqual([expected.length, expected, 0]);
+      expect([bytes.length, bytes.drain(), bytes.length]).toEqual([expected.length, expected, 0]);
       bytes.add([7]);
-      expect(bytes.take()).toEqual(Buffer.from([7]));
+      expect(bytes.drain()).toEqual(Buffer.from([7]));
     }),
   );
 });

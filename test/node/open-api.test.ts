@@ -257,7 +257,7 @@ test('without client CA, tokens and policy the API is off, and the log says why'
   const api = await openAPI(options, { ...deps, setVerbosity: () => undefined });
   api.close();
   const because =
-    'no client could be let in: set authentication.x509.clientCAFile (--client-ca-file) or --token-auth-file';
+    'no client authentication is configured: set authentication.x509.clientCAFile (--client-ca-file) or --token-auth-file';
   expect(logged).toEqual([[{ because }, 'The HTTPS API is off']]);
 });
 

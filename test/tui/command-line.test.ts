@@ -28,13 +28,13 @@ test.each([
     'others are refused',
     ['down'],
     free,
-    { type: 'refuses', message: '"down" is no command of the screen; ? lists them' },
+    { type: 'refuses', message: '"down" is not a command of the screen; ? lists them' },
   ],
   [
     'names of objects are no commands',
     ['constructor'],
     free,
-    { type: 'refuses', message: '"constructor" is no command of the screen; ? lists them' },
+    { type: 'refuses', message: '"constructor" is not a command of the screen; ? lists them' },
   ],
 ] as const)('%s', (_title, words, settings, expected) => {
   expect(decideCommand(words, settings)).toEqual(expected);

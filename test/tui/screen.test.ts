@@ -221,13 +221,13 @@ describe('frames', () => {
   test('are grey while the agent does not answer, and come back with it', async () => {
     const { view, clock, stdout } = start(makeSnapshot([crashing]), { columns: 100, rows: 12 });
     const before = stdout.screen();
-    view.lost = { since: noon - 4000, message: 'the agent has ended' };
+    view.lost = { since: noon - 4000, message: 'the agent has exited' };
     await clock.advance(1000);
     const lost = stdout.screen();
     view.lost = undefined;
     await clock.advance(1000);
     expect([lost[0], lost[2], stdout.screen()[0]?.slice(0, 40)]).toEqual([
-      'kubelet-ts edge1  LOST for 5s, showing its last state: the agent has ended',
+      'kubelet-ts edge1  LOST for 5s, showing the last known state: the agent has exited',
       '> default   web  0/1   CrashLoopBackOff 3        60m exits with code 1; next try in 49s',
       before[0]?.slice(0, 40),
     ]);
@@ -604,7 +604,7 @@ describe('commands', () => {
     }
     expect([commands.started.length, stdout.screen().at(-1)]).toEqual([
       9,
-      'a screen forwards 9 ports at most: F lists them',
+      'a screen forwards at most 9 ports: F lists them',
     ]);
   });
 

@@ -70,7 +70,7 @@ async function readBounded(stream: Output, { maxOutputBytes, tooLong }: Bounds):
     if (output.length + chunk.length > maxOutputBytes) throw new Error(tooLong);
     output.add(chunk);
   }
-  return output.take();
+  return output.drain();
 }
 
 /** The last lines of a stream. */

@@ -218,7 +218,7 @@ async function firstBytes(answer: IncomingMessage): Promise<string> {
     // Leaving the loop closes the connection.
     if (body.length >= maxBodyBytes) break;
   }
-  return body.take().subarray(0, maxBodyBytes).toString('utf8');
+  return body.drain().subarray(0, maxBodyBytes).toString('utf8');
 }
 
 /** The limit of Go's client, which the kubelet uses. */

@@ -6,7 +6,7 @@ import { cgroupDrivers, qosCgroups } from '../../engine/container-manager/cgroup
 import { openCgroupManager } from '../../engine/container-manager/open-cgroup-manager.ts';
 import { removeTree } from '../../engine/host/remove-tree.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
-import { exclusively, noteHolder, parseHolder } from '../../files/exclusively.ts';
+import { exclusively, recordHolder, parseHolder } from '../../files/exclusively.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { isRunning } from '../../process/process-identity.ts';
@@ -131,7 +131,7 @@ async function claimAbandoned(runs: string): Promise<string[]> {
 }
 
 /** Makes this process the owner of a run. */
-const claim = (folder: string): Promise<void> => noteHolder(join(folder, holderLink));
+const claim = (folder: string): Promise<void> => recordHolder(join(folder, holderLink));
 
 /** Removes the pods and the folder of a run of this process. Returns the failure, if there is one. */
 async function removeRun(rootDir: string, node: RemovalOptions, logger: Logger): Promise<UnremovedRun | undefined> {

@@ -49,14 +49,14 @@ export async function readBody(
       }
       large ??= largeBodies.create();
       const kept = await large;
-      if (cheap.length > 0) await kept.append(cheap.take());
+      if (cheap.length > 0) await kept.append(cheap.drain());
       await kept.append(chunk);
     }
   };
   try {
     refuseFlood(Number(headers['content-length']), maxBytes);
     await pipeline(body, watch, unpacker(headers['content-encoding']), collect, { signal });
-    return (await (await large)?.whole()) ?? cheap.take();
+    return (await (await large)?.whole()) ?? cheap.drain();
   } catch (error) {
     body.destroy();
     // The error of an aborted pipeline lacks the reason.

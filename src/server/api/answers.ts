@@ -1,7 +1,7 @@
 import { ServerResponse } from 'node:http';
 import { textOrBytes } from './content-type.ts';
 
-/** A longer text is sent as bytes, because Node would keep both the text and its bytes. */
+/** Longer text is sent as bytes, because Node would keep both the text and its bytes. */
 const maxTextLength = 4096;
 
 const plainText = 'text/plain; charset=utf-8';
@@ -16,7 +16,7 @@ export function sendPlain(response: ServerResponse, status: number, text: string
   send(response, status, { 'content-type': textOrBytes(Buffer.from(text)) }, text);
 }
 
-/** Answers with JSON and a line end, if the kubelet ends this answer with one. */
+/** Answers with JSON and with a line end if the kubelet sends one. */
 export function sendJSON(response: ServerResponse, value: unknown, end: '' | '\n' = ''): void {
   send(response, 200, { 'content-type': 'application/json' }, `${JSON.stringify(value)}${end}`);
 }
@@ -29,10 +29,10 @@ export function send(
 ): void {
   // Node sends a short text and the head in one piece.
   const content = typeof body === 'string' && body.length > maxTextLength ? Buffer.from(body) : body;
-  // The length of a 304 would be that of the file. Go's net/http leaves it out.
+  // The length of a 304 would be that of the file. Go's net/http omits it.
   const length = status === 304 ? {} : { 'content-length': Buffer.byteLength(content) };
   const { connection, ...others } = headers;
-  // HTTP/2 has no such header, and Node would warn of it.
+  // HTTP/2 has no such header, and Node would print a warning.
   const ofConnection = connection !== undefined && response instanceof ServerResponse ? { connection } : {};
   response.writeHead(status, { ...ofConnection, ...others, ...length });
   response.end(response.req.method === 'HEAD' ? undefined : content);

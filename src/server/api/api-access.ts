@@ -13,17 +13,17 @@ export interface AccessOptions {
 }
 
 /**
- * Why the API is disabled. Returns undefined if it is served: a port that nobody or everybody may use is not opened.
+ * Why the API is disabled. Returns undefined if it is served: a port that no one or everyone may use is not opened.
  */
 export function closedBecause(options: AccessOptions): string | undefined {
   if (!options.enableServer) return 'enableServer is false';
   if (options.clientCAFile !== '' || options.tokenAuthFile !== '' || options.authorizationPolicyFile !== '') {
     return undefined;
   }
-  return 'no client could be let in: set authentication.x509.clientCAFile (--client-ca-file) or --token-auth-file';
+  return 'no client authentication is configured: set authentication.x509.clientCAFile (--client-ca-file) or --token-auth-file';
 }
 
-/** Groups that the API server of a cluster lets do everything. */
+/** Groups that may do everything on the API server of a cluster. */
 const administrators: PolicyRule = {
   users: [],
   groups: ['system:masters', 'kubeadm:cluster-admins'],

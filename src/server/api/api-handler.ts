@@ -8,7 +8,7 @@ import { goQuery } from './go-text.ts';
 import { type EarlyAnswer, targetOf } from './request-target.ts';
 import { findMount, findRoute, type Mount } from './route-table.ts';
 
-/** Which clients a server lets in. */
+/** Which clients a server accepts. */
 export interface Access {
   authentication: Authentication;
   authorization: Authorization;
@@ -22,7 +22,7 @@ interface Deps {
 }
 
 /**
- * Answers requests: finds the path, checks the client, and runs the handler. Unknown paths and redirects are answered
+ * Handles requests: finds the path, checks the client, and runs the handler. Unknown paths and redirects are answered
  * before the check. kubelet: server/server.go ServeHTTP, InstallAuthFilter
  */
 export function apiHandler({

@@ -23,9 +23,9 @@ import type { TLSLimits } from './tls-options.ts';
 const times = { headersTimeout: 5000, requestTimeout: 30_000, keepAliveTimeout: 90_000 };
 /** Limit on a handshake in milliseconds. */
 const handshakeTimeout = 5000;
-/** The handler looks for a host itself. */
+/** The handler checks the Host header itself. */
 const limitsOfHTTP1 = { connectionsCheckingInterval, maxHeaderSize: 32 * 1024, requireHostHeader: false };
-/** Closes connections of clients that are gone without a word. Streams may be silent. kubelet: Go's net ListenConfig */
+/** Closes connections of clients that disappeared silently. Streams may be silent. kubelet: Go's net ListenConfig */
 const keepAlive = { keepAlive: true, keepAliveInitialDelay: 15_000 };
 
 interface ServerRequest {
@@ -50,12 +50,12 @@ export interface SecureServer {
   server: Server;
   /** Applies another serving pair and other client CAs to later connections. */
   replace(pair: ServingPair, clientCA: string | undefined): void;
-  /** Ends it and all its connections. */
+  /** Stops the server and closes all its connections. */
   close(): void;
 }
 
 /**
- * Serves the API over HTTPS. Rejects with a `UserError` if the port is taken. kubelet: server/server.go
+ * Serves the API over HTTPS. Rejects with a `UserError` if the port is in use. kubelet: server/server.go
  * ListenAndServeKubeletServer
  */
 export async function serveSecure(request: SecureServerRequest): Promise<SecureServer> {
@@ -63,9 +63,9 @@ export async function serveSecure(request: SecureServerRequest): Promise<SecureS
   const context = (pair: ServingPair, clientCA: string | undefined): SecureContextOptions => ({
     ...pair,
     ...limits,
-    // Without its own CA, a server would trust those of the system.
+    // Without a client CA, a server would trust those of the system.
     ca: clientCA ?? [],
-    // A resumed session would spare the client the check of its certificate.
+    // A resumed session would skip the check of the client's certificate.
     ...(clientCA !== undefined && { secureOptions: constants.SSL_OP_NO_TICKET }),
   });
   const hasClientCA = request.clientCA !== undefined;
@@ -133,7 +133,7 @@ async function open(
     });
   });
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    // A broken connection ends the answer.
+    // A broken connection aborts the answer.
     socket.on('error', () => undefined);
     // Node does not go on with an answer that is unfinished now. Hardly any client asks so early.
     if (turns.isBusy(socket)) {
@@ -159,7 +159,7 @@ async function open(
   answerClientErrors(server);
   server.setTimeout(maxSilenceMs);
   server.on('error', (error) => {
-    // Before the server listens, the caller gets the error.
+    // Until the server listens, the caller gets the error.
     if (server.listening) faults.record('api', error);
   });
   try {

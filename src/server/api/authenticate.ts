@@ -5,7 +5,7 @@ import type { TokenUsers } from './token-file.ts';
 import type { User } from './user.ts';
 
 export interface Authentication {
-  /** True if clients may show a certificate, because a client CA was given. */
+  /** True if clients may present a certificate, because a client CA was given. */
   hasClientCA: boolean;
   tokens: TokenUsers;
   anonymous: boolean;
@@ -19,7 +19,7 @@ type Request = Pick<IncomingMessage, 'socket' | 'headers'> & { stream?: { sessio
 const anonymousUser: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /**
- * The user of a request: that of its client certificate, else that of its bearer token, else anonymous if allowed.
+ * The user of a request: from its client certificate, or else from its bearer token, or else anonymous if allowed.
  * Returns undefined for wrong or missing credentials. kubelet: cmd/kubelet/app/auth.go BuildAuthn
  */
 export function authenticate(
@@ -42,7 +42,7 @@ interface ShownCertificate {
   validTo: number;
 }
 
-/** By connection, because to read a certificate takes longer than to answer some requests. */
+/** Cached by connection, because reading a certificate takes longer than answering some requests. */
 const shownCertificates = new WeakMap<object, ShownCertificate>();
 
 /**

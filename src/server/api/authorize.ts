@@ -16,7 +16,7 @@ const verbs: Readonly<Record<string, string>> = {
 /** Empty for other methods. kubelet: server/auth.go GetRequestAttributes */
 export const verbOf = (method: string): string => verbs[method] ?? '';
 
-/** True if the user may do this to at least one of the parts of the node. */
+/** True if the user may do this to at least one of these subresources of the node. */
 export function isAllowed(
   authorization: Authorization,
   { user, verb, subresources }: { user: User; verb: string; subresources: readonly Subresource[] },

@@ -5,8 +5,8 @@ import { gzip } from 'node:zlib';
 import { PprofStacks } from './pprof-stacks.ts';
 
 /**
- * A profile of this process in the format of pprof, compressed. `profile` is of the CPU over this time, `heap` and
- * `allocs` of memory that was allocated in it and is still used. Others are empty: Node has no such thing. Rejects if
+ * A compressed profile of this process in pprof format. `profile` covers the CPU over this time, `heap` and `allocs`
+ * the memory that was allocated in it and is still used. Others are empty, because Node does not have them. Rejects if
  * the signal is aborted.
  */
 export async function captureProfile(name: string, periodMs: number, signal: AbortSignal): Promise<Buffer> {
@@ -52,7 +52,7 @@ function post<T>(session: Session, method: string): Promise<T> {
   });
 }
 
-/** Each sample stands for the time since the one before. */
+/** Each sample stands for the time since the previous one. */
 function cpuStacks({ nodes, samples = [], timeDeltas = [], startTime, endTime }: Profiler.Profile): PprofStacks {
   const stacks = new PprofStacks(
     [

@@ -18,7 +18,10 @@ interface Deps {
 /** gRPC refuses a deadline that is too far away. */
 const maxDeadlineMs = 366 * 86_400_000;
 
-/** Puts a container into an archive. kubelet: server/server.go checkpoint, kubelet.go CheckpointContainer */
+/**
+ * Writes a checkpoint of a container to an archive. kubelet: server/server.go checkpoint, kubelet.go
+ * CheckpointContainer
+ */
 export async function checkpointContainer(
   { engine, runtime, options, clock }: Deps,
   { response, params, query }: Call,

@@ -23,7 +23,7 @@ export function configzMount(configuration: KubeletConfiguration): Mount {
   };
 }
 
-/** The fields as Go writes them: empty ones are left out, durations and parts are not. */
+/** The fields as Go writes them: without empty ones, except for durations and nested objects. */
 function shownFields(object: string, value: object): object {
   const values = value as Readonly<Record<string, unknown>>;
   const shown = Object.entries(rows[object] ?? {}).flatMap(([name, { kind }]): [string, unknown][] => {
@@ -35,7 +35,7 @@ function shownFields(object: string, value: object): object {
   return Object.fromEntries(shown);
 }
 
-/** True for what Go's `omitempty` leaves out. Required fields do not have it. */
+/** True for values that Go's `omitempty` drops. Required fields do not have it. */
 function isEmpty(kind: string, value: unknown): boolean {
   if (/^([*!]|duration)/.test(kind) || kind === 'quantity' || kind in rows) return false;
   return isZero(value) || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);

@@ -96,7 +96,7 @@ const goMilliseconds = (seconds: bigint): number => Number(BigInt.asIntN(64, sec
 /** kubelet: apimachinery/pkg/conversion/queryparams Convert_Slice_string_To_bool */
 const boolean = (value: string | null): boolean => value !== null && value !== '0' && value.toLowerCase() !== 'false';
 
-/** One run of a container. */
+/** One instance of a container. */
 interface Instance {
   id: string;
   /** The id with its prefix such as `containerd://`. */
@@ -115,7 +115,7 @@ export function logInstance(pod: Pod, name: string, previous: boolean): Instance
   const running = state.running && instanceOf(containerID, true);
   const found = running ?? instanceOf(state.terminated?.containerID, false) ?? last;
   if (found !== undefined) return found;
-  // One that vanished has no id in its last state.
+  // A lost container has no id in its last state.
   if ((state.terminated ?? lastState.terminated) !== undefined) return { problem: `${where} is terminated` };
   return { problem: `${where} is waiting to start: ${waitingText(state.waiting?.reason ?? '')}` };
 }
@@ -169,7 +169,7 @@ interface LogRequest {
   instance: Instance;
 }
 
-/** Sends the status before the log is looked for, as the kubelet does. So the text of a failure follows the log. */
+/** Sends the status before finding the log, as the kubelet does, so that the text of a failure follows the log. */
 async function answerWithLog(deps: Deps, response: Call['response'], request: LogRequest): Promise<void> {
   const closed = new AbortController();
   response.once('close', () => {
@@ -177,7 +177,7 @@ async function answerWithLog(deps: Deps, response: Call['response'], request: Lo
   });
   const { clock } = deps;
   const client: Client = { response, closed: closed.signal, clock };
-  // A log may be silent for long.
+  // A log may be silent for a long time.
   response.setTimeout(0);
   response.writeHead(200);
   response.flushHeaders();
@@ -189,7 +189,7 @@ async function answerWithLog(deps: Deps, response: Call['response'], request: Lo
     response.write(await failureText(error));
   }
   response.end();
-  // Fails if the client is gone.
+  // Fails if the client has disconnected.
   if (!response.writableFinished) await untilEvent(client, 'finish').catch(() => undefined);
 }
 
@@ -198,12 +198,13 @@ async function readOptions(
   { options: asked, instance }: LogRequest,
   signal: AbortSignal,
 ): Promise<ReadLogsOptions> {
-  // A signal that is aborted already would not end what begins below.
+  // A signal that is already aborted would not stop what starts below.
   signal.throwIfAborted();
-  // Before the runtime is asked, because an end is reported only once. The status of a pod may be older than the end.
+  // Subscribes before the runtime is queried, because an exit is reported only once. The status of a pod may be older
+  // than the exit.
   const finished = asked.follow && instance.runs ? whenEnded(engine, instance.id, signal) : undefined;
   const { path, runs } = await instanceLog(runtime, instance, signal);
-  // The kubelet does so when it rotates logs: container_log_manager.go rotateLogs. Without it, the log is missing.
+  // The kubelet reopens it when it rotates logs: container_log_manager.go rotateLogs. Otherwise, the log is missing.
   if (runs && !(await pathExists(path))) {
     await runtime.reopenContainerLog({ containerId: instance.id }, { signal }).catch(() => undefined);
   }
@@ -221,7 +222,7 @@ async function readOptions(
   };
 }
 
-/** Where the log of an instance is, and whether it grows. kubelet: kuberuntime_container.go GetContainerLogs */
+/** The path of an instance's log, and whether it still grows. kubelet: kuberuntime_container.go GetContainerLogs */
 async function instanceLog(
   runtime: ApiRuntime,
   { id, containerID }: Instance,
@@ -254,7 +255,7 @@ async function missingText(path: string): Promise<string> {
   return `failed to try resolving symlinks in path ${goQuote(path)}: ${problem}`;
 }
 
-/** Aborted when the container ends. */
+/** Aborted when the container exits. */
 function whenEnded(engine: ApiEngine, id: string, closed: AbortSignal): AbortSignal {
   const ended = new AbortController();
   const unsubscribe = engine.subscribe((event) => {
@@ -269,7 +270,7 @@ function whenEnded(engine: ApiEngine, id: string, closed: AbortSignal): AbortSig
 
 interface Client {
   response: Call['response'];
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   closed: AbortSignal;
   clock: Pick<Clock, 'after'>;
 }

@@ -35,7 +35,7 @@ const types: Readonly<Record<string, string>> = {
 /** Bytes of the start of a file that its type is read from. */
 export const sniffedBytes = 512;
 
-/** The type of a file by its name, else text or bytes. kubelet: Go's net/http ServeContent */
+/** The type of a file by its name, otherwise text or bytes. kubelet: Go's net/http ServeContent */
 export function contentTypeOf(name: string, start: Buffer): string {
   return types[extname(name).toLowerCase()] ?? textOrBytes(start);
 }

@@ -6,7 +6,7 @@ import type { Call, Mount } from './route-table.ts';
 const path = '/debug/flags/v';
 const maxUint32 = 2 ** 32 - 1;
 const maxInt32 = 2 ** 31 - 1;
-/** A level is shorter. More of a body is not read. */
+/** A level is shorter. The rest of a longer body is not read. */
 const maxBytes = 4096;
 
 /** `PUT /debug/flags/v` sets the verbosity of the log. kubelet: server/server.go InstallDebugFlagsHandler */
@@ -27,7 +27,7 @@ async function setFlag(setVerbosity: (level: number) => void, { request, respons
   const { bytes, isWhole } = await readBodyStart(request, maxBytes);
   const text = bytes.toString();
   const problem = levelProblem(text, isWhole);
-  // The connection cannot go on behind a body whose end is not read.
+  // The connection cannot be reused after a body that was not read to its end.
   if (problem !== undefined) answer(400, problem, isWhole ? {} : { connection: 'close' });
   else {
     setVerbosity(Number(text));

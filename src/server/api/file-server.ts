@@ -10,7 +10,7 @@ import { contentTypeOf, sniffedBytes } from './content-type.ts';
 import { escapedPath } from './go-text.ts';
 import type { Call } from './route-table.ts';
 
-/** Names of one folder that are listed. */
+/** Maximum number of names listed per folder. */
 const maxNames = 10_000;
 const blockBytes = 64 * 1024;
 
@@ -69,7 +69,7 @@ async function serveFolder(path: string, stats: Stats, call: Pick<Call, 'request
     send(response, 304, {}, '');
     return;
   }
-  // They come sorted (libuv: src/unix/fs.c uv__fs_scandir_sort), so the first ones stay.
+  // They come sorted (libuv: src/unix/fs.c uv__fs_scandir_sort), so the first ones are kept.
   const entries = (await readdir(path, { withFileTypes: true })).slice(0, maxNames);
   const lines = entries
     .sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))
@@ -110,7 +110,7 @@ async function serveFile(
       'content-type': contentTypeOf(name, start.subarray(0, bytesRead)),
       ...(range && { 'content-range': `bytes ${first}-${last}/${size}` }),
     });
-    // Ends at the size that was promised, because a log grows meanwhile.
+    // Stops at the promised size, because a log grows meanwhile.
     await pipeline(bytesBetween(file, first, last), response);
   } finally {
     await file.close();

@@ -14,7 +14,7 @@ const connectTimeoutMs = 10_000;
 const refusalLimitMs = 10_000;
 
 interface Deps {
-  /** Milliseconds without a byte after which a stream is closed; 0 for no limit. */
+  /** Milliseconds without a byte until a stream is closed; 0 for no limit. */
   idleTimeoutMs: number;
   clock: Pick<Clock, 'after'>;
 }
@@ -28,8 +28,9 @@ const connectionHeaders = new Set(['connection', 'keep-alive', 'transfer-encodin
 export const upgrades = new WeakMap<ServerResponse, { socket: Socket; head: Buffer }>();
 
 /**
- * Asks the streaming server of the runtime for the same upgrade. If it agrees, passes its answer and then every byte in
- * both directions. If it refuses, passes its answer alone. kubelet: apimachinery/pkg/util/proxy UpgradeAwareHandler
+ * Requests the same upgrade from the streaming server of the runtime. If it agrees, passes on its answer and then every
+ * byte in both directions. If it refuses, passes on only its answer. kubelet: apimachinery/pkg/util/proxy
+ * UpgradeAwareHandler
  */
 export async function forward({ request, response }: Call, url: string, { idleTimeoutMs, clock }: Deps): Promise<void> {
   const target = targetOf(url);
@@ -73,7 +74,7 @@ function targetOf(url: string): URL {
   return new URL(url);
 }
 
-/** Resolves with a connection to the runtime. A certificate must be valid on this machine, as for the kubelet. */
+/** Resolves with a connection to the runtime. Its certificate must be trusted on this machine, as for the kubelet. */
 function connected({ protocol, hostname, port }: URL): Promise<Socket> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const isTLS = protocol === 'https:';
@@ -88,7 +89,7 @@ function connected({ protocol, hostname, port }: URL): Promise<Socket> {
       : connectPlain({ host, port: Number(port || 80) });
     socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error('i/o timeout')));
     socket.once('error', reject).once(isTLS ? 'secureConnect' : 'connect', () => {
-      // An error closes the connection, and that ends the stream.
+      // An error closes the connection, which stops the stream.
       socket.off('error', reject).on('error', () => undefined);
       socket.setTimeout(0);
       resolve(socket);
@@ -149,7 +150,7 @@ function headOf({ statusMessage = '', rawHeaders }: IncomingMessage): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** Passes on the answer of a runtime that refused. Bytes that the client sends later are dropped. */
+/** Passes on the answer of a runtime that refused. Drops bytes that the client sends later. */
 function refuse(
   message: IncomingMessage,
   { response, runtime, clock }: { response: ServerResponse; runtime: Socket; clock: Deps['clock'] },
@@ -176,7 +177,7 @@ function pipeBothDirections({ socket, runtime }: { socket: Socket; runtime: Sock
     });
   }
   runtime.once('close', () => {
-    // What the client has not read yet may stay for a limited time.
+    // Unread data of the client may stay only for a limited time.
     socket.setTimeout(maxSilenceMs, () => socket.destroy());
     socket.destroySoon();
   });

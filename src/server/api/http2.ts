@@ -3,22 +3,22 @@ import type { Server } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 
 interface Limits {
-  /** Requests at a time, over all connections. Further ones are refused, and clients send them again. */
+  /** Maximum concurrent requests over all connections. More are refused, and clients send them again. */
   maxRequests: number;
-  /** Time without a byte in a request, in milliseconds. */
+  /** Milliseconds without a byte in a request. */
   maxSilenceMs: number;
-  /** Time between two requests of a connection, in milliseconds. */
+  /** Milliseconds between two requests of a connection. */
   idleMs: number;
 }
 
 /** One connection has few requests at a time, and its unread answers are bounded by the window of the protocol. */
 const settings = { maxConcurrentStreams: 16, maxHeaderListSize: 32 * 1024, enablePush: false };
-/** Megabytes that one connection may take, and broken frames that end it. */
+/** Maximum megabytes per connection, and broken frames after which it is closed. */
 const sessionLimits = { maxSessionMemory: 1, maxSessionInvalidFrames: 10, maxSessionRejectedStreams: 20 };
 
 /**
- * Serves HTTP/2 next to HTTP/1.1 to clients that choose it in their handshake. The server gets their requests as events
- * of its own. The returned function ends all such connections.
+ * Serves HTTP/2 next to HTTP/1.1 to clients that choose it in their handshake. The server gets their requests as
+ * separate events. The returned function closes all such connections.
  */
 export function addHTTP2(server: Server, { maxRequests, maxSilenceMs, idleMs }: Limits): () => void {
   const http2 = createServer({ settings, ...sessionLimits });

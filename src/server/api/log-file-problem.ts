@@ -9,10 +9,10 @@ export interface LogFolder {
   shownRoot: string;
 }
 
-/** More links than the kernel follows: those of SecureJoin. */
+/** More links than the kernel follows: the limit of SecureJoin. */
 const maxLinks = 255;
 
-/** Words of Go for errors of the system. kubelet: Go's syscall errors */
+/** Go's messages for system errors. kubelet: Go's syscall errors */
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
   ENOTDIR: 'not a directory',
@@ -24,8 +24,8 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why a file of the system logs cannot be served, in the words of Go. Resolves with undefined if it can be. Links are
- * followed as if the folder were the root of the file system. kubelet: kubelet_server_journal.go nodeLogQuery.validate
+ * Why a file of the system logs cannot be served, as Go words it. Resolves with undefined if it can be. Follows links
+ * as if the folder were the root of the file system. kubelet: kubelet_server_journal.go nodeLogQuery.validate
  */
 export async function logFileProblem(file: string, { root, shownRoot }: LogFolder): Promise<string | undefined> {
   const followed = await followBelow(root, file);
@@ -45,7 +45,7 @@ interface Failure {
 }
 
 /**
- * The path in the folder that a path leads to: `..` ends at the folder, and parts that are missing stay. kubelet:
+ * The path in the folder that a path resolves to: `..` stops at the folder, and missing parts stay. kubelet:
  * github.com/cyphar/filepath-securejoin SecureJoin
  */
 async function followBelow(root: string, path: string): Promise<{ below: string } | Failure> {
@@ -67,7 +67,7 @@ async function followBelow(root: string, path: string): Promise<{ below: string 
 
 const namesOf = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
 
-/** Where a link leads. Resolves with undefined if the path is missing or not a link. */
+/** The target of a link. Resolves with undefined if the path is missing or not a link. */
 async function targetOf(root: string, path: string): Promise<string | Failure | undefined> {
   try {
     if (!(await lstat(join(root, path))).isSymbolicLink()) return undefined;

@@ -4,7 +4,7 @@ import { parseRfc3339Ms } from '../../api/values/time.ts';
 import { errorMessage } from '../../errors.ts';
 import { type LogFolder, logFileProblem } from './log-file-problem.ts';
 
-/** What a request for system logs asks. */
+/** A query for system logs. */
 export interface LogQuery {
   services: string[];
   /** Paths below the folder of the logs. */
@@ -23,7 +23,7 @@ const maxServiceLength = 256;
 const maxServices = 4;
 
 /**
- * The query of a request. Returns undefined if it has none. With `problems`, parts cannot be read. kubelet:
+ * The query of a request. Returns undefined if it has none. Returns `problems` for invalid parts. kubelet:
  * kubelet_server_journal.go newNodeLogQuery
  */
 export function parseLogQuery(query: URLSearchParams): LogQuery | { problems: string[] } | undefined {

@@ -1,2 +1,4 @@
-/** Time without a byte in either direction, in milliseconds. Then a client that does not take its answer is closed. */
+/**
+ * Milliseconds without a byte in either direction, after which a client that does not read its answer is disconnected.
+ */
 export const maxSilenceMs = 60_000;

@@ -28,8 +28,8 @@ function withProbeTimes({ conditions, ...status }: PodStatus): object {
 const withResources = (container: Container): Container => ({ ...container, resources: container.resources ?? {} });
 
 /**
- * Pods with a ready sandbox or running containers, newest first, and those containers alone, of every kind. All of it
- * is from the runtime, as are the names of the images. kubelet: kubelet.go GetRunningPods, kuberuntime_manager.go
+ * Pods with a ready sandbox or running containers, newest first, with only those containers, of every kind. All of it
+ * comes from the runtime, even the names of the images. kubelet: kubelet.go GetRunningPods, kuberuntime_manager.go
  * GetPods, container/runtime.go ToAPIPod
  */
 export async function runningPodList(runtime: Pick<ApiRuntime, 'listContainers' | 'listPodSandbox'>): Promise<object> {

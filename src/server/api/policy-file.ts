@@ -55,7 +55,7 @@ export function parsePolicy(text: string, path: string): PolicyRule[] {
   };
   const words = (node: ManifestNode | undefined, name: string, known?: readonly string[]): string[] =>
     list(node, name).map((item) => {
-      if (item.kind !== 'string') return refuse(item, `${name} must be texts`);
+      if (item.kind !== 'string') return refuse(item, `${name} must be strings`);
       if (known?.includes(item.value) === false) {
         refuse(item, `unknown ${name} ${JSON.stringify(item.value)}; known: ${known.join(', ')}`);
       }

@@ -6,13 +6,13 @@ import type { Call, Mount } from './route-table.ts';
 /** Profiles of Go programs. Those that Node does not have are empty. kubelet: Go's runtime/pprof */
 const names = ['allocs', 'block', 'goroutine', 'heap', 'mutex', 'threadcreate'];
 
-/** A profile takes less than the time in which the kubelet must have sent its answer. kubelet: server/server.go */
+/** Profiles must be shorter than the time in which the kubelet must have sent its answer. kubelet: server/server.go */
 const writeTimeoutSeconds = 4 * 3600;
 const defaultSeconds = { profile: 30, trace: 1, heap: 1 };
 
 /** `/debug/pprof/`: profiles of this process. kubelet: server/server.go InstallProfilingHandler, Go's net/http/pprof */
 export function pprofMount(): Mount {
-  /** V8 takes one profile at a time. */
+  /** V8 takes only one profile at a time. */
   const state = { isBusy: false };
   return {
     path: '/debug/pprof/',
@@ -24,7 +24,7 @@ export function pprofMount(): Mount {
 async function answer(state: { isBusy: boolean }, { response, query, rest }: Call): Promise<void> {
   const name = rest.join('/');
   if (name === 'cmdline') {
-    // Without the arguments, which can hold credentials.
+    // Without the args, which may contain credentials.
     sendText(response, process.argv.slice(0, 3).join('\0'));
   } else if (name === 'symbol') sendText(response, 'num_symbols: 0\n');
   else if (name === 'profile' || name === 'trace') {
@@ -36,8 +36,8 @@ async function answer(state: { isBusy: boolean }, { response, query, rest }: Cal
 }
 
 /**
- * Seconds of a profile or a trace. Another text than a positive number means the default. A profile takes whole seconds
- * alone. kubelet: Go's net/http/pprof Profile, Trace
+ * Seconds of a profile or a trace. Anything but a positive number means the default. A profile accepts only whole
+ * seconds. kubelet: Go's net/http/pprof Profile, Trace
  */
 export function cpuSeconds(name: 'profile' | 'trace', text: string): number {
   return (name === 'profile' ? positiveInteger(text) : positive(text)) ?? defaultSeconds[name];
@@ -60,7 +60,7 @@ async function answerNamed(
   else await sendProfile(state, name, seconds ?? defaultSeconds.heap, response);
 }
 
-/** The resources that keep the event loop running, in the place of goroutines. */
+/** The resources that keep the event loop running, in place of goroutines. */
 function resourcesText(name: string): string {
   if (name !== 'goroutine') return 'a text of this profile does not exist here';
   const counts = new Map<string, number>();
@@ -94,7 +94,7 @@ async function sendProfile(
     };
     send(response, 200, headers, bytes);
   } catch (error) {
-    // No fault: the client did not wait.
+    // Not a failure: the client did not wait.
     if (!gone.signal.aborted) throw error;
   } finally {
     state.isBusy = false;

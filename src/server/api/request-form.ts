@@ -3,7 +3,7 @@ import { Refusal } from './answers.ts';
 import { goQuery } from './go-text.ts';
 import { readBodyStart } from './request-body.ts';
 
-/** The kubelet reads 10 MB. A longer form is refused, because a part of a command must not run. */
+/** The kubelet reads 10 MB. A longer form is refused, because a truncated command must not run. */
 const maxFormBytes = 64 * 1024;
 const formType = 'application/x-www-form-urlencoded';
 const multipartType = 'multipart/form-data';
@@ -11,14 +11,14 @@ const multipartType = 'multipart/form-data';
 interface Form {
   /** Those of a body first, then those of the query, then those of a multipart body. */
   values: URLSearchParams;
-  /** True: a part was left out, because it has a semicolon or a bad escape. */
+  /** True if a part was dropped, because it has a semicolon or a bad escape. */
   isBroken: boolean;
 }
 
 /**
- * The values of a request: of its form, if it has one, and of its query. Rejects with a `Refusal` for a form that is
- * too long or does not come whole. The form of a request for an upgrade is not read, because Node hands its body to the
- * stream. kubelet: Go's net/http Request.ParseForm, or FormValue for `multipart`
+ * The values of a request: of its form, if any, and of its query. Rejects with a `Refusal` for a form that is too long
+ * or incomplete. Does not read the form of an upgrade request, because Node hands its body to the stream. kubelet: Go's
+ * net/http Request.ParseForm, or FormValue for `multipart`
  */
 export async function requestForm(
   request: IncomingMessage,
@@ -34,7 +34,7 @@ export async function requestForm(
   return { values, isBroken: isBroken(body) || isBroken(search) };
 }
 
-/** Names and texts of the parts that are no files. A broken body has none, as in Go. */
+/** Names and values of the parts that are not files. A broken body has none, as in Go. */
 async function partsOf(request: IncomingMessage, contentType: string): Promise<[string, string][]> {
   const body = await formBody(request);
   const response = new Response(body, { headers: { 'content-type': contentType } });

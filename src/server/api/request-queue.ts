@@ -1,29 +1,29 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests of one connection that may wait. Hardly any client sends a request before it has the answer before. */
+/** Maximum waiting requests per connection. Hardly any client sends a request before it has the previous answer. */
 const maxWaiting = 16;
 
 /** Handles a request, and returns its answer. */
 type Begin = () => ServerResponse;
 
 /**
- * Handles the requests of each connection one after another. The next one begins when the answer before it has been
- * sent. Node alone would begin all requests of one read at once: thousands of them. A connection with too many that
- * wait is closed. Nothing begins after the last answer of a connection. HTTP/2 has its own limit, so its requests begin
- * at once. kubelet: Go's net/http conn.serve
+ * Handles the requests of each connection one after another. The next one starts when the previous answer has been
+ * sent. Node itself would start all requests of one read at once: thousands of them. Closes a connection with too many
+ * waiting requests. Starts nothing after the last answer of a connection. HTTP/2 has a separate limit, so its requests
+ * start at once. kubelet: Go's net/http conn.serve
  */
 export class RequestQueue {
-  /** Requests that wait, for each connection with one that has begun. */
+  /** Waiting requests, for each connection that handles one. */
   private readonly waiting = new WeakMap<Socket, Begin[]>();
 
-  /** Calls `begin` at once or when its turn comes. Never calls it if no answer can be sent any more. */
+  /** Calls `begin` at once or when its turn comes. Never calls it if an answer can no longer be sent. */
   enqueue({ socket, httpVersionMajor }: IncomingMessage, begin: Begin): void {
     if (httpVersionMajor === 2) {
       begin();
       return;
     }
-    // No answer could be sent any more.
+    // An answer can no longer be sent.
     if (!socket.writable) return;
     const queue = this.waiting.get(socket);
     if (queue === undefined) {

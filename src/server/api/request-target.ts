@@ -9,7 +9,7 @@ interface Target {
 /** An answer of Go's server, which its handler never sees. */
 export interface EarlyAnswer {
   status: number;
-  /** Words after the number, if they are not those of the status. */
+  /** Text after the number, if it is not that of the status. */
   statusText?: string;
   text: string;
 }
@@ -32,7 +32,7 @@ export function targetOf(request: Pick<IncomingMessage, 'method' | 'url'>): Targ
   return { path, search: search === '?' ? '' : search };
 }
 
-/** Heads of HTTP/2 have one host, and are checked by Node. */
+/** HTTP/2 requests have one host, which Node checks. */
 function problemOf({
   httpVersionMajor,
   httpVersionMinor,

@@ -15,7 +15,7 @@ export interface Call {
 
 export type Handler = (call: Call) => unknown;
 
-/** A part of `nodes/…`. A client needs the right to any part that its path lists. */
+/** A part of `nodes/…`. A client needs permission for any one of the parts that its path lists. */
 export type Subresource =
   'proxy' | 'stats' | 'log' | 'metrics' | 'checkpoint' | 'configz' | 'healthz' | 'pods' | 'spec';
 
@@ -28,12 +28,12 @@ export interface Route {
   handle: Handler;
 }
 
-/** A path with its handlers. A path that ends in `/` stands for all below it. */
+/** A path with its handlers. A path that ends in `/` stands for everything below it. */
 export interface Mount {
   path: string;
   /** The fine-grained name, if there is one, and then the one that older policies know. */
   subresources: readonly Subresource[];
-  /** Takes every method. */
+  /** Accepts every method. */
   handle?: Handler;
   routes?: readonly Route[];
 }

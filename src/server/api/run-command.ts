@@ -11,8 +11,8 @@ import { rpcText } from '../../cri/rpc-text.ts';
 const maxMessageBytes = 16 * 1024 * 1024;
 
 /**
- * Runs the command of the query to its end, and answers with its whole output. A form is not read: a page in a browser
- * can send one, and must not choose the command. kubelet: server/server.go getRun
+ * Runs the command of the query to its end, and answers with its whole output. Does not read a form: a web page can
+ * send one, and must not choose the command. kubelet: server/server.go getRun
  */
 export async function runCommand(
   { engine, runtime }: { engine: ApiEngine; runtime: Pick<ApiRuntime, 'execSync'> },
@@ -29,7 +29,7 @@ export async function runCommand(
     sendPlain(response, 500, `container not found (${goQuote(container)})`);
     return;
   }
-  // The command takes as long as it takes.
+  // The command has no time limit.
   response.setTimeout(0);
   const command = query.get('cmd') ?? '';
   try {

@@ -13,15 +13,17 @@ export interface PartsRequest {
   clock: Pick<Clock, 'after'>;
 }
 
-/** Longest time that a client may take for an answer, because the figures stay in memory until their end. */
+/**
+ * Maximum milliseconds that a client may take for an answer, because the statistics stay in memory until it is sent.
+ */
 export const patienceMs = 60_000;
 /** For programs that scrape this machine. kubelet: client_golang promhttp, gzip.BestSpeed */
 const level = constants.Z_BEST_SPEED;
 
 /**
- * Answers with a body in parts. Takes each one when the client has taken the one before, so a long body is never in
- * memory as a whole. A body of one part has its length, as in the kubelet. Closes the connection of a client that takes
- * too long.
+ * Answers with a body in parts. Produces each part when the client has read the previous one, so a long body is never
+ * in memory as a whole. A body with one part has a length, as in the kubelet. Closes the connection of a client that
+ * takes too long.
  */
 export async function sendParts(
   response: ServerResponse,
@@ -45,11 +47,11 @@ export async function sendParts(
       const zip = isZipped ? createGzip({ level }) : undefined;
       const { signal } = late;
       const sent = zip === undefined ? finished(response, { signal }) : pipeline(zip, response, { signal });
-      // The client is gone, or is too slow.
+      // The client has disconnected, or is too slow.
       const ended = sent.catch(() => {
         response.destroy();
       });
-      // A write to a connection that was just destroyed has no end.
+      // A write to a connection that was just destroyed never finishes.
       await Promise.race([ended, writeAll(zip ?? response, [start, second.value], parts)]);
       await ended;
     }
@@ -59,7 +61,7 @@ export async function sendParts(
   }
 }
 
-/** Returns early if the stream ends before. */
+/** Returns early if the stream closes first. */
 async function writeAll(
   stream: Pick<Writable, 'write' | 'end'>,
   start: readonly Buffer[],
@@ -70,7 +72,7 @@ async function writeAll(
   stream.end();
 }
 
-/** Resolves when the stream does not need the bytes any more. */
+/** Resolves when the stream no longer needs the bytes. */
 function isWritten(stream: Pick<Writable, 'write'>, bytes: Buffer): Promise<boolean> {
   return new Promise((resolve) => {
     stream.write(bytes, (error) => {

@@ -37,7 +37,7 @@ export async function serveServiceLogs(
   });
   const body = serviceLogs(query, root, AbortSignal.any([gone.signal, AbortSignal.timeout(queryTimeoutMs)]));
   const late = AbortSignal.timeout(queryTimeoutMs + patienceMs);
-  // Fails if the client is gone, or is too slow.
+  // Fails if the client has disconnected or is too slow.
   await pipeline(isZipped ? zipped(body) : body, response, { signal: late }).catch(() => undefined);
 }
 
@@ -69,7 +69,7 @@ async function* serviceLogs(query: LogQuery, root: string, signal: AbortSignal):
 }
 
 /**
- * Units in the journal, a line each. Empty without a journal. kubelet: kubelet_server_journal_linux.go
+ * Units in the journal, one per line. Empty without a journal. kubelet: kubelet_server_journal_linux.go
  * checkForNativeLogger
  */
 async function journalUnits(signal: AbortSignal): Promise<string> {
@@ -153,7 +153,7 @@ async function* contentOf(file: FileHandle, signal: AbortSignal): Body {
   try {
     const { size } = await file.stat();
     if (size === 0) return;
-    // Ends at the size of now, because a log grows meanwhile.
+    // Stops at the current size, because a log grows meanwhile.
     const content = file.createReadStream({ end: size - 1, autoClose: false });
     for await (const bytes of content as AsyncIterable<Buffer>) {
       if (signal.aborted) throw new Error('context deadline exceeded');

@@ -26,12 +26,12 @@ const maxBytes = 1024 * 1024;
 const hourMs = 3600_000;
 const dayMs = 24 * hourMs;
 const lifeMs = 365 * dayMs;
-/** A pair of our own is made anew this long before it expires. */
+/** A generated pair is renewed this long before it expires. */
 const renewBeforeMs = 30 * dayMs;
 
 /**
- * Reads the user's serving pair, or our own, which is made if it is missing, damaged or about to expire. Rejects with a
- * `UserError` for a pair of the user that cannot be used, and for one of our own that cannot be read now. kubelet:
+ * Reads the user's serving pair, or the generated one, which is created if it is missing, damaged or about to expire.
+ * Rejects with a `UserError` for an unusable pair of the user, and for a generated one that cannot be read. kubelet:
  * cmd/kubelet/app/server.go InitializeTLS
  */
 export async function servingPair(files: ServingFiles, clock: Pick<Clock, 'now'>): Promise<ServingPair> {
@@ -51,7 +51,7 @@ export async function servingPair(files: ServingFiles, clock: Pick<Clock, 'now'>
   if (kept !== undefined && !shouldRenew(kept.cert, clock.now())) return kept;
   const made = await makeServingPair(files.nodeName, clock.now());
   await makeFolder(certDir, 0o755);
-  // A crash between the two leaves a key that does not fit, and the next start makes another pair.
+  // A crash between the two leaves a key that does not match, and the next start generates another pair.
   await writeFileAtomic(paths.key, made.key, 0o600);
   await writeFileAtomic(paths.cert, made.cert, 0o644);
   return made;

@@ -8,7 +8,7 @@ import { requestForm } from './request-form.ts';
 import type { Call } from './route-table.ts';
 import { sendParts } from './send-parts.ts';
 
-/** Clients share figures of this age, as with /metrics. The kubelet's are up to 10 s old. */
+/** Clients share statistics of this age, as with /metrics. The kubelet's are up to 10 s old. */
 const maxAgeMs = 1000;
 /** Time between two samples while there is no CPU usage yet. */
 const windowMs = 500;
@@ -29,7 +29,7 @@ export async function answerSummary(
   try {
     summary = await engine.summary({ maxAgeMs, cpuAndMemoryOnly });
     if (summary.node.cpu !== undefined && summary.node.cpu.usageNanoCores === undefined) {
-      // There was no sample for two minutes. A client that asks seldom gets the usage of this moment.
+      // There was no sample for two minutes. A client that asks rarely gets the current usage.
       await clock.sleep(windowMs);
       summary = await engine.summary({ maxAgeMs: windowMs, cpuAndMemoryOnly });
     }
@@ -42,9 +42,9 @@ export async function answerSummary(
 }
 
 /**
- * The summary as the kubelet writes it: times in whole seconds, and no pods without a running container. A sample that
- * is shared may hold more figures than CPU and memory. Comes in parts, pod by pod, because a text of all pods is
- * garbage that V8 collects with all else. kubelet: stats/cri_stats_provider.go listPodStatsPartiallyFromCRI,
+ * The summary as the kubelet writes it: times in whole seconds, and no pods without a running container. A shared
+ * sample may contain more than CPU and memory. Yields one part per pod, because one text of all pods would be garbage
+ * that V8 collects with everything else. kubelet: stats/cri_stats_provider.go listPodStatsPartiallyFromCRI,
  * server/stats/summary.go GetCPUAndMemoryStats
  */
 export function* summaryParts({ node, pods }: Summary, cpuAndMemoryOnly: boolean): Generator<Buffer, void> {

@@ -16,7 +16,7 @@ import type { Call } from './route-table.ts';
 interface Deps {
   engine: ApiEngine;
   runtime: ApiRuntime;
-  /** Milliseconds without a byte after which a stream is closed; 0 for no limit. */
+  /** Milliseconds without a byte until a stream is closed; 0 for no limit. */
   idleTimeoutMs: number;
   clock: Pick<Clock, 'after'>;
 }

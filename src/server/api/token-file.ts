@@ -5,7 +5,7 @@ import type { User } from './user.ts';
 
 const maxBytes = 1024 * 1024;
 
-/** The users of a token file. Keeps no token, only their hashes, so that a lookup takes the same time for all. */
+/** The users of a token file. Keeps no token, only their hashes, so that every lookup takes the same time. */
 export class TokenUsers {
   private readonly byHash: ReadonlyMap<string, User>;
 

@@ -6,7 +6,7 @@ import type { ControlCall } from './control-route.ts';
 /** Longest text of a client in the log, in characters: more than a path of the longest names. */
 const maxTextLength = 500;
 
-/** Logs each request that is not a read, when it has ended. */
+/** Logs each request that is not a read, once it is finished. */
 export class ActionLog {
   private readonly unwritten = new Set<Promise<void>>();
 
@@ -21,7 +21,7 @@ export class ActionLog {
     this.unwritten.add(flushed);
   }
 
-  /** Resolves when all requests so far are in the log. All must have ended. */
+  /** Resolves when all requests so far are in the log. All must be finished. */
   async written(): Promise<void> {
     await Promise.all(this.unwritten);
   }

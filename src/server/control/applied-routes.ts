@@ -55,9 +55,9 @@ interface Prepared {
 
 async function prepared(context: ControlContext, call: ControlCall): Promise<Prepared> {
   const { applied } = context;
-  if (applied === undefined) throw new ControlRefusal(409, 'this kubelet-ts takes no manifests: it is run-once');
+  if (applied === undefined) throw new ControlRefusal(409, 'this kubelet-ts does not accept manifests: it is run-once');
   const engine = await context.engineFor(call);
-  // Just after a start, files may not be read yet.
+  // Right after a start, files may not be read yet.
   await unlessRefused(() => engine.settled());
   const dryRun = call.query.has('dryRun');
   const declarerOf = (key: string): string | undefined => engine.declarerOf(key);
@@ -101,7 +101,7 @@ function currentRevision(engine: ControlledEngine, pod: { namespace: string; nam
 /** Throws a `ControlRefusal` for an error of the disk too. */
 function unlessRefusedOrFull<T>(work: () => Promise<T>): Promise<T> {
   return unlessRefused(work).catch((error: unknown) => {
-    if (isSystemError(error)) throw new ControlRefusal(409, `the manifests cannot be kept: ${errorMessage(error)}`);
+    if (isSystemError(error)) throw new ControlRefusal(409, `the manifests cannot be saved: ${errorMessage(error)}`);
     throw error;
   });
 }

@@ -11,15 +11,18 @@ interface Deps {
   clock: Pick<Clock, 'monotonic' | 'after'>;
 }
 
-/** Milliseconds between two lines without an event, because some changes emit none. It also shows a live agent. */
+/**
+ * Milliseconds between two lines without an event, because some changes emit none. It also shows that the agent is
+ * alive.
+ */
 export const beatMs = 2000;
-/** Least milliseconds between two lines. */
+/** Minimum milliseconds between two lines. */
 const shortestPauseMs = 100;
 /** Pause after a beat, in multiples of its duration: all readers together take a fiftieth of a core. */
 const pausePerBeat = 49;
 /**
- * Longest pause in milliseconds, because a beat seems to take as long as the process was stopped in it. After beats of
- * more than 0.2 s the share is larger.
+ * Maximum pause in milliseconds, because a beat seems to take as long as the process was stopped in it. After beats of
+ * more than 0.2 s, the share is larger.
  */
 const longestPauseMs = 10_000;
 /** Limit on events of a line. A reader that missed more gets the whole snapshot again. */
@@ -33,8 +36,8 @@ interface Known {
 }
 
 /**
- * Sends snapshots as changes. One look at the engine serves all readers. A reader that does not keep up is skipped
- * until it has read its last line. Then it gets all changes in one line. Costs nothing without readers.
+ * Sends snapshots as changes. One snapshot of the engine serves all readers. A slow reader is skipped until it has read
+ * its last line; then it gets all changes in one line. Costs nothing without readers.
  */
 export class ChangeFeed {
   private readonly readers = new Map<ServerResponse, Known>();
@@ -105,7 +108,7 @@ export class ChangeFeed {
   };
 
   private sendTo(readers: [ServerResponse, Known][], snapshot: EngineSnapshot): void {
-    // Readers that keep up know the same, so their line is made once.
+    // Readers that keep up have the same state, so their line is created once.
     const lines = new Map<EngineSnapshot, Buffer>();
     for (const [response, known] of readers) {
       const line = lines.get(known.snapshot) ?? bytesOf(this.lineFor(known, snapshot));

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { RequestRefused } from '../../errors.ts';
 import { sendText } from '../http-server.ts';
 
-/** A refused request: one sentence, and possibly the way out. */
+/** A refused request: one sentence, and possibly a hint. */
 export class ControlRefusal extends Error {
   override readonly name = 'ControlRefusal';
 
@@ -40,8 +40,8 @@ export function sendJSON(response: ServerResponse, value: unknown): void {
 const bytesOfJSON = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
 /**
- * The same bytes, for an object with long arrays: each element is a text of its own. V8 takes a text of more than
- * 128 KB for old from the start, so that dozens of them a second would keep it collecting its whole heap.
+ * Like `bytesOfJSON`, for an object with long arrays: each element becomes a separate text. V8 treats text of more than
+ * 128 KB as old from the start, so dozens of them a second would make it collect its whole heap all the time.
  */
 export function bytesOfLongJSON(value: object): Buffer {
   return Buffer.concat(Array.from(partsOfJSON(value), (text) => Buffer.from(text)));

@@ -1,7 +1,7 @@
 import { readlink } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 import { hasCode, UserError } from '../../errors.ts';
-import { noteHolder, parseHolder } from '../../files/exclusively.ts';
+import { recordHolder, parseHolder } from '../../files/exclusively.ts';
 import { needsRoot } from '../../process/needs-root.ts';
 import { refuseForeignSocket } from '../../files/own-paths.ts';
 import { describeState, isRunning, type ProcessIdentity, ProgressWatch } from '../../process/process-identity.ts';
@@ -26,7 +26,9 @@ export const defaultMaxBodyBytes = 256 * 1024 * 1024;
 const defaultMaxLineLength = 4 * 1024 * 1024;
 
 export interface Call extends Omit<Request, 'clientName'> {
-  /** Makes the caller patient: it waits while the agent is too busy to answer. Called at each look that finds it so. */
+  /**
+   * Makes the caller patient: it waits while the agent is too busy to answer. Called at each check that finds it busy.
+   */
   onBusy?: ((agent: ProcessIdentity) => void) | undefined;
   timings?: Timings;
   maxBodyBytes?: number;
@@ -34,9 +36,9 @@ export interface Call extends Omit<Request, 'clientName'> {
 }
 
 /**
- * Asks the agent behind a socket. Resolves to the body, or to undefined if no agent runs. Waits as long as the agent
- * works on the answer. Rejects with an `AgentSilentError` if the agent is stuck or its answer is incomplete, and with a
- * `UserError` if the agent refuses or another user may listen on the socket.
+ * Sends a request to the agent behind a socket. Resolves to the body. Resolves to undefined if no agent runs. Waits as
+ * long as the agent works on the answer. Rejects with an `AgentSilentError` if the agent is stuck or its answer is
+ * incomplete, and with a `UserError` if the agent refuses or another user may listen on the socket.
  */
 export async function call(asked: Call): Promise<string | undefined> {
   const exchange = startTrusted(asked);
@@ -51,8 +53,8 @@ export async function call(asked: Call): Promise<string | undefined> {
 }
 
 /**
- * Yields the lines of an endless answer, until the agent ends or the signal is aborted. Yields none if no agent runs.
- * Rejects as `call`.
+ * Yields the lines of an endless answer, until the agent exits or the signal is aborted. Yields none if no agent runs.
+ * Rejects like `call`.
  */
 export async function* stream(asked: Call, signal: AbortSignal): AsyncGenerator<string, void> {
   const exchange = startTrusted(asked);
@@ -74,7 +76,7 @@ export async function* stream(asked: Call, signal: AbortSignal): AsyncGenerator<
   }
 }
 
-/** Resolves when the agent that serves this socket has ended, at once if none runs. */
+/** Resolves when the agent that serves this socket has exited; at once if none runs. */
 export async function untilGone(asked: Call): Promise<void> {
   const exchange = startTrusted(asked);
   try {
@@ -96,7 +98,7 @@ async function untilClosed(exchange: Exchange): Promise<void> {
   }
 }
 
-/** Throws a `UserError` if another user may listen on the socket: requests have secrets, and answers are acted on. */
+/** Throws a `UserError` if another user may listen on the socket: requests contain secrets, and answers are trusted. */
 function startTrusted(asked: Call): Exchange {
   refuseForeignSocket(asked.socketPath);
   return start(asked);
@@ -106,7 +108,7 @@ function start({ socketPath, method, path, body }: Call): Exchange {
   return new Exchange({ socketPath, method, path, body, clientName: clientName() });
 }
 
-/** Runs `work` while the agent keeps answering identity requests. Ends the exchange if the agent is stuck. */
+/** Runs `work` while the agent keeps answering identity requests. Aborts the exchange if the agent is stuck. */
 async function whileAgentResponds<T>(asked: Call, exchange: Exchange, work: () => Promise<T>): Promise<T> {
   const watch = new AgentWatch(asked, (error) => {
     exchange.destroy(error);
@@ -147,10 +149,10 @@ class AgentWatch {
   }
 
   private later(): NodeJS.Timeout {
-    return setTimeout(() => void this.look(), this.timings.pingAfterMs).unref();
+    return setTimeout(() => void this.check(), this.timings.pingAfterMs).unref();
   }
 
-  private async look(): Promise<void> {
+  private async check(): Promise<void> {
     const { socketPath } = this.asked;
     const agent = await readAgentProcess(socketPath);
     this.progress ??= agent && new ProgressWatch(agent);
@@ -159,7 +161,7 @@ class AgentWatch {
     const ping = start({ socketPath, method: 'GET', path: '/v1/agent' });
     this.ping = ping;
     const late = new Error('no answer in time');
-    // On a busy machine this process may be late, not the agent: an answer that has come is read before.
+    // On a busy machine this process may be late, not the agent: an answer that has arrived is read first.
     const giveUp = (): void =>
       void setImmediate(() => {
         ping.destroy(late);
@@ -167,7 +169,7 @@ class AgentWatch {
     this.timer = setTimeout(giveUp, this.timings.answerMs - this.timings.pingAfterMs);
     try {
       const status = await statusOf({ socketPath }, ping);
-      // If the agent has ended, so has the connection of the work.
+      // If the agent has exited, the connection of the work is closed too.
       this.busySinceMs = undefined;
       if (!this.isOver && status !== undefined) this.timer = this.later();
     } catch (error) {
@@ -179,7 +181,7 @@ class AgentWatch {
     }
   }
 
-  /** The agent has not said who it is. It may be stuck, or busy on a busy machine. */
+  /** The agent has not sent its identity. It may be stuck, or busy on a busy machine. */
   private async late(agent: ProcessIdentity | undefined): Promise<void> {
     const { socketPath, onBusy } = this.asked;
     const isBusy = (await this.progress?.hasProgressed()) === true;
@@ -222,7 +224,7 @@ async function answered(asked: Call, status: number, exchange: Exchange): Promis
   throw await AgentSilentError.of(asked.socketPath, { what: `answers with status ${status}` });
 }
 
-/** The refusal in an answer: a sentence, and in a second line its hint. */
+/** The refusal in an answer: a sentence, and its hint on a second line. */
 function refusalOf(body: string): UserError {
   const [message = '', hint = ''] = body.trim().split('\n');
   return new UserError(message, hint === '' ? {} : { hint });
@@ -235,7 +237,7 @@ function clientName(): string {
   return `pid ${process.pid} uid ${process.getuid?.() ?? 'unknown'}${because}`;
 }
 
-/** Returns undefined if the agent ended before the body was complete. */
+/** Returns undefined if the agent exited before the body was complete. */
 async function wholeBody(
   { socketPath, timings = defaultTimings, maxBodyBytes = defaultMaxBodyBytes, onBusy }: Call,
   exchange: Exchange,
@@ -279,7 +281,7 @@ async function* linesOf(
     length += first.length;
     const rest = others.pop();
     if (rest !== undefined) {
-      // Joined once, because a long line comes in many parts.
+      // Joined once, because a long line arrives in many parts.
       yield parts.join('');
       yield* others;
       parts = [rest];
@@ -289,7 +291,7 @@ async function* linesOf(
   }
 }
 
-/** True if the agent ended during the request or the answer. */
+/** True if the agent exited during the request or the answer. */
 function isConnectionLost(error: unknown): boolean {
   return hasCode(error, 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE');
 }
@@ -297,7 +299,7 @@ function isConnectionLost(error: unknown): boolean {
 /** The agent runs but cannot report its pods yet. */
 export class AgentStartingError extends UserError {
   constructor(doing: string) {
-    super(`kubelet-ts starts: ${doing}`, { hint: 'Ask again in a moment; kubelet-ts wait waits for it.' });
+    super(`kubelet-ts is starting: ${doing}`, { hint: 'Try again in a moment, or wait for it: kubelet-ts wait POD' });
   }
 }
 
@@ -312,8 +314,8 @@ export class AgentSilentError extends UserError {
   }
 
   /**
-   * Makes the error for the agent behind this socket. `what` is what the agent does instead of answering. `isBusy`: it
-   * makes progress, so the hint does not end it.
+   * Creates the error for the agent behind this socket. `what` is what the agent does instead of answering. `isBusy`
+   * means that it makes progress, so the hint does not stop it.
    */
   static async of(
     socketPath: string,
@@ -323,14 +325,14 @@ export class AgentSilentError extends UserError {
     if (agent === undefined) {
       return new AgentSilentError(
         `kubelet-ts ${what} on ${socketPath}`,
-        'Look for its process (`ps -e`), and end it.',
+        'Find its process with ps -e, and stop it.',
         undefined,
       );
     }
     const { pid } = agent;
-    const state = (await describeState(agent)) ?? 'gone';
+    const state = (await describeState(agent)) ?? 'exited';
     if (isBusy) {
-      const hint = `It works, but slowly. Ask again in a moment, or see what it does: top -H -p ${pid}`;
+      const hint = `It works, but slowly. Try again in a moment, or see what it does: top -H -p ${pid}`;
       return new AgentSilentError(`kubelet-ts (pid ${pid}, busy) ${what}`, hint, agent);
     }
     const advice = state.startsWith('stopped') ? `Continue it: kill -CONT ${pid}. Or end` : 'End';
@@ -344,7 +346,7 @@ export class AgentSilentError extends UserError {
 
 /** Records next to the control socket that this process is the agent, for clients that get no answer. */
 export async function recordAgentProcess(socketPath: string): Promise<void> {
-  await noteHolder(holderPath(socketPath));
+  await recordHolder(holderPath(socketPath));
 }
 
 /** The last recorded agent process, if it still runs. */

@@ -15,7 +15,7 @@ import type { ProcessIdentity } from '../../process/process-identity.ts';
 import type { ChangeLine } from './change-feed.ts';
 import { AgentSilentError, type Call, call, defaultMaxBodyBytes, stream, untilGone } from './control-call.ts';
 
-/** Milliseconds between two looks for an agent where the kernel has no watch left. */
+/** Milliseconds between two checks for an agent where the kernel has no watch left. */
 const unwatchedPeriodMs = 500;
 
 /** The socket of an agent, for a command that waits while the agent is too busy to answer. */
@@ -113,7 +113,7 @@ async function refuseHidden(path: string): Promise<void> {
   });
 }
 
-/** Yields at each change of a folder, or periodically if it is missing or the kernel has no watch left. */
+/** Yields at each change of a folder, or periodically if it is missing or the kernel has no more watches. */
 async function* folderChanges(folder: string, signal: AbortSignal): AsyncGenerator<void, never> {
   try {
     const changes = watch(folder, { signal })[Symbol.asyncIterator]();
@@ -143,8 +143,8 @@ export async function operate(
 }
 
 /**
- * Asks the agent to add an ephemeral container to a running pod. Resolves with its name once it is on disk, or with
- * undefined if no agent runs. Rejects with a `UserError` if the agent refuses.
+ * Requests that the agent adds an ephemeral container to a running pod. Resolves with its name once it is on disk.
+ * Resolves with undefined if no agent runs. Rejects with a `UserError` if the agent refuses.
  */
 export async function addEphemeralContainer(
   path: AgentSocket,
@@ -157,7 +157,10 @@ export async function addEphemeralContainer(
   return (await requestJSON<{ name: string }>(path, url, 'POST', options))?.name;
 }
 
-/** Asks the agent to stop and remove an ephemeral container. Resolves with its sentence, and rejects as above. */
+/**
+ * Requests that the agent stops and removes an ephemeral container. Resolves with its sentence. Rejects like
+ * `addEphemeralContainer`.
+ */
 export async function removeEphemeralContainer(
   path: AgentSocket,
   pod: PodName,
@@ -173,8 +176,8 @@ export async function fetchRevisions(path: AgentSocket, pod: PodName): Promise<R
 }
 
 /**
- * Asks the agent to apply a manifest text. Resolves with what it did, or with undefined if no agent runs. Rejects with
- * a `UserError` if the agent refuses; then nothing was applied.
+ * Requests that the agent applies a manifest text. Resolves with its results. Resolves with undefined if no agent runs.
+ * Rejects with a `UserError` if the agent refuses; then nothing was applied.
  */
 export async function applyManifests(
   path: AgentSocket,
@@ -185,7 +188,10 @@ export async function applyManifests(
   return (await requestJSON<{ objects: AppliedResult[] }>(path, url, 'PUT', body))?.objects;
 }
 
-/** Asks the agent to delete an applied object. Resolves with undefined if no agent runs, and rejects as above. */
+/**
+ * Requests that the agent deletes an applied object. Resolves with undefined if no agent runs. Rejects like
+ * `applyManifests`.
+ */
 export async function deleteApplied(
   path: AgentSocket,
   { kind, namespace, name }: AppliedObject,
@@ -199,18 +205,18 @@ function podPath({ namespace, name }: PodName): string {
   return `/v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 }
 
-/** Asks the agent to stop; its pods keep running. Returns false if no agent runs. */
+/** Requests that the agent stops; its pods keep running. Returns false if no agent runs. */
 export async function requestShutdown(path: AgentSocket): Promise<boolean> {
   return (await call({ ...addressed(path), method: 'POST', path: '/v1/shutdown' })) !== undefined;
 }
 
-/** Resolves when the agent that serves this socket has ended, which also ends its event stream. */
+/** Resolves when the agent that serves this socket has exited, which also closes its event stream. */
 export async function waitForEnd(path: AgentSocket): Promise<void> {
   await untilGone({ ...addressed(path), method: 'GET', path: '/v1/events' });
 }
 
 /**
- * Yields every event of the agent from now on, until it ends or the signal is aborted. Yields none if no agent runs.
+ * Yields every event of the agent from now on, until it exits or the signal is aborted. Yields none if no agent runs.
  */
 export async function* followEvents(path: AgentSocket, signal: AbortSignal): AsyncGenerator<KubeletEvent, void> {
   for await (const line of stream({ ...addressed(path), method: 'GET', path: '/v1/events' }, signal)) {
@@ -219,8 +225,8 @@ export async function* followEvents(path: AgentSocket, signal: AbortSignal): Asy
 }
 
 /**
- * Yields the snapshot of the agent, then its changes, until it ends or the signal is aborted. Yields none if no agent
- * runs. An agent that waits for its runtime or starts refuses, unless the client waits.
+ * Yields the snapshot of the agent, then its changes, until it exits or the signal is aborted. Yields none if no agent
+ * runs. An agent that is starting or waits for its runtime refuses, unless the client waits.
  */
 export async function* followChanges(
   path: string,

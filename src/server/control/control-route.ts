@@ -23,7 +23,7 @@ export interface ControlCall {
   /** Parts of the path that the key of the route names, decoded. */
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
-  /** Aborted when the connection closes, so that nobody waits for the answer. */
+  /** Aborted when the connection closes, so that no one waits for the answer. */
   signal: AbortSignal;
 }
 
@@ -39,7 +39,7 @@ export interface ControlContext {
   engineFor: (call: ControlCall) => Promise<ControlledEngine>;
   /** The engine, once it is built. */
   view: Promise<ControlledEngine>;
-  /** Manifests that operators apply; undefined if this agent takes none. */
+  /** Manifests that operators apply; undefined if this agent accepts none. */
   applied?: Pick<AppliedManifests, 'apply' | 'delete' | 'list'> | undefined;
   /** Texts for Prometheus. */
   metrics: Pick<AgentMetrics, 'text'>;

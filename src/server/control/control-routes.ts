@@ -14,7 +14,8 @@ type RoutesPart = (context: ControlContext) => ControlRoutes;
 const allParts: readonly RoutesPart[] = [agentRoutes, stateRoutes, eventRoutes, podRoutes, appliedRoutes];
 
 /**
- * The routes as the server takes them. Answers a `ControlRefusal` of a route, and logs each request that is not a read.
+ * The routes as the server expects them. Answers a `ControlRefusal` of a route, and logs each request that is not a
+ * read.
  */
 export function controlRoutes(
   context: ControlContext,
@@ -29,7 +30,7 @@ export function controlRoutes(
         const query = new URL(request.url ?? '', 'http://localhost').searchParams;
         const closed = new AbortController();
         response.once('close', () => {
-          closed.abort(new Error('the client has left'));
+          closed.abort(new Error('the client has disconnected'));
         });
         const { signal } = closed;
         const call = { request, response, params, query, signal };

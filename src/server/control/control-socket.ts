@@ -21,14 +21,14 @@ import { controlRoutes } from './control-routes.ts';
 import { type ControlGroup, listenForGroup, removeGroupSocket } from './group-socket.ts';
 import { unnamedSocketPath } from './socket-paths.ts';
 
-/** For each of the two sockets. A client that does not read holds one answer in our memory. */
+/** For each of the two sockets. A client that does not read keeps one answer in our memory. */
 export const maxConnections = 64;
 
 /** The sockets of an agent. */
 export interface ControlSocket {
   /** The one behind root's socket. */
   server: Server;
-  /** Ends all connections. Resolves when all requests are in the log. */
+  /** Closes all connections. Resolves when all requests are in the log. */
   close: () => Promise<void>;
 }
 
@@ -37,7 +37,7 @@ interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' |
   shared?: { path: string; group: ControlGroup | undefined };
   /** Aborted if the socket is no longer needed. */
   signal?: AbortSignal;
-  /** Resolves once the agent has looked for its runtime, so that the two below are known. Defaults to now. */
+  /** Resolves once the agent has looked up its runtime, so that the two below are known. Defaults to now. */
   looked?: Promise<void>;
   /** The unbounded wait before the engine can be built, if there is one. */
   waitsFor: () => string | undefined;
@@ -106,7 +106,7 @@ export async function serveControlSocket(
   }
 }
 
-/** A separate server, so that members of the group cannot use up the connections of root. */
+/** A separate server, so that members of the group cannot exhaust root's connections. */
 async function serveGroup(
   shared: ControlSocketDeps['shared'],
   newServer: (group: ControlGroup) => Server,
@@ -148,22 +148,22 @@ function socketOf(
 function refuseLongPath(path: string): void {
   const bytes = Buffer.byteLength(path);
   if (bytes <= maxSocketPathBytes) return;
-  const limit = `${path} has ${bytes} bytes, and the kernel takes ${maxSocketPathBytes}`;
+  const limit = `${path} has ${bytes} bytes, but the kernel accepts ${maxSocketPathBytes}`;
   throw new UserError(`the path of the control socket is too long: ${limit}`, { hint: 'Choose a shorter --root-dir.' });
 }
 
 async function refuseSecondAgent(path: string): Promise<void> {
   const other = await fetchAgent(path).catch((error: unknown) => {
     if (!(error instanceof AgentSilentError)) throw error;
-    throw new UserError(`kubelet-ts runs already on this root-dir: ${error.message}`, {
+    throw new UserError(`kubelet-ts already runs on this root-dir: ${error.message}`, {
       ...(error.hint !== undefined && { hint: error.hint }),
       cause: error,
     });
   });
   if (other === undefined) return;
-  throw new UserError(`kubelet-ts runs already on this root-dir (pid ${other.pid})`, {
+  throw new UserError(`kubelet-ts already runs on this root-dir (pid ${other.pid})`, {
     hint:
       'Show it: kubelet-ts ui. Add pods to it: kubelet-ts apply -f FILE. ' +
-      'Run a job next to it: kubelet-ts run-once --isolated FILE. Or give this one another --root-dir.',
+      'Run a job next to it: kubelet-ts run-once --isolated FILE. Or use another --root-dir.',
   });
 }

@@ -5,7 +5,7 @@ import type { EngineView } from '../../engine/view/snapshot.ts';
 /** Limit on unread bytes of one reader of events. */
 const maxUnreadBytes = 1024 * 1024;
 
-/** Sends each event to all readers, as one line of JSON that is made once. Costs nothing without readers. */
+/** Sends each event to all readers, as one line of JSON that is created once. Costs nothing without readers. */
 export class EventFeed {
   private readonly readers = new Set<ServerResponse>();
   private unsubscribe = (): void => undefined;
@@ -24,7 +24,7 @@ export class EventFeed {
     const line = Buffer.from(`${JSON.stringify(event)}\n`);
     for (const response of this.readers) {
       response.write(line);
-      // Disconnects a slow reader to bound our memory. It may connect again and fetch the snapshot.
+      // Disconnects a slow reader to bound our memory. It may reconnect and fetch the snapshot.
       if (response.writableLength > maxUnreadBytes) response.destroy();
     }
   };

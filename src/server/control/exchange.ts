@@ -27,7 +27,7 @@ export class Exchange {
         reject(this.reason ?? new Error('the connection was closed'));
       });
     });
-    // An error must not end the process, even if nothing reads.
+    // An error must not stop the process, even if nothing reads.
     this.response.catch(() => undefined);
     this.request.end(body);
   }
@@ -50,7 +50,7 @@ export class Exchange {
   /** Destroys the exchange if no byte arrives for this long. */
   setTimeout(ms: number): void {
     this.request.setTimeout(ms, () => {
-      this.destroy(new Error('no further data arrived'));
+      this.destroy(new Error('no more data arrived'));
     });
   }
 

@@ -15,8 +15,8 @@ export interface ControlGroup {
 }
 
 /**
- * Listens on a socket that this user and the group may open. Its folder has nothing else but the name of this process.
- * Rejects with a `UserError` if the folder, or the one above it, is a link or belongs to another user.
+ * Listens on a socket that this user and the group may open. Its folder contains only the socket and the name of this
+ * process. Rejects with a `UserError` if the folder, or the one above it, is a link or belongs to another user.
  */
 export async function listenForGroup(server: Server, path: string, { name, gid }: ControlGroup): Promise<void> {
   const uid = process.getuid?.() ?? 0;
@@ -26,7 +26,7 @@ export async function listenForGroup(server: Server, path: string, { name, gid }
     await claimFolder(dirname(folder), { mode: 0o755, uid, gid: process.getgid?.() ?? 0 });
     await claimFolder(folder, { mode: 0o750, uid, gid });
     await rm(unnamed, { force: true });
-    // The group cannot open the socket before its mode is set, because it is made without a permission to write.
+    // The group cannot open the socket before its mode is set, because it is created without write permission.
     await listening(server, { path: unnamed });
     await chown(unnamed, uid, gid);
     await chmod(unnamed, 0o660);
@@ -34,14 +34,14 @@ export async function listenForGroup(server: Server, path: string, { name, gid }
     await rename(unnamed, path);
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    throw new UserError(`the control socket for the group ${name} cannot be made: ${errorMessage(error)}`, {
-      hint: 'Mend that, or start without --control-group.',
+    throw new UserError(`the control socket for the group ${name} cannot be created: ${errorMessage(error)}`, {
+      hint: 'Fix that, or start without --control-group.',
       cause: error,
     });
   }
 }
 
-/** Removes the socket and its folder, also those that a killed agent left. */
+/** Removes the socket and its folder, even those that a killed agent left. */
 export function removeGroupSocket(path: string): void {
   try {
     rmSync(dirname(path), { recursive: true, force: true });
@@ -50,7 +50,7 @@ export function removeGroupSocket(path: string): void {
   }
 }
 
-/** Makes a folder if it is missing, and sets its group and mode. */
+/** Creates a folder if it is missing, and sets its group and mode. */
 async function claimFolder(
   path: string,
   { mode, uid, gid }: { mode: number; uid: number; gid: number },
@@ -62,7 +62,7 @@ async function claimFolder(
     const { uid: owner } = await folder.stat();
     if (owner !== uid) {
       throw new UserError(`${path} belongs to user ${owner}, so it cannot hold the control socket of a group`, {
-        hint: 'Remove it. The next start makes it.',
+        hint: 'Remove it. The next start creates it.',
       });
     }
     await folder.chown(uid, gid);

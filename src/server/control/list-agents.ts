@@ -20,7 +20,7 @@ export async function listAgents(): Promise<ListedAgent[]> {
   const namespaces = new Set<string>();
   const agents = new Map<number, ListedAgent>();
   for (const pid of await listPIDs()) {
-    // The process ended, or belongs to another user.
+    // The process exited, or belongs to another user.
     const namespace = await readlink(`/proc/${pid}/ns/net`).catch(() => undefined);
     if (namespace === undefined || namespaces.has(namespace)) continue;
     namespaces.add(namespace);

@@ -1,6 +1,8 @@
 import { UserError } from '../../errors.ts';
 
-/** The error of a command that needs an agent. `consequence` ends its sentence, and `orElse` is one more way out. */
+/**
+ * The error of a command that needs an agent. `consequence` completes its sentence, and `orElse` is an additional hint.
+ */
 export function noAgent(
   rootDir: string,
   { consequence, orElse, cause }: { consequence?: string; orElse?: string; cause?: unknown } = {},

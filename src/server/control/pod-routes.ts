@@ -19,7 +19,7 @@ export function podRoutes(context: ControlContext): ControlRoutes {
       const revisions = await unlessRefused(() => engine.pastRevisions(podOf(call)));
       sendJSON(call.response, revisions);
     },
-    // Before the actions, because the first route that fits is taken.
+    // Comes before the actions, because the first matching route wins.
     'POST /v1/pods/{namespace}/{name}/ephemeralcontainers': async (call) => {
       const { container, removesAtEnd = false } = await readOptions(call.request);
       if (typeof container !== 'object' || container === null)
@@ -40,7 +40,7 @@ export function podRoutes(context: ControlContext): ControlRoutes {
       if (action === undefined) throw new ControlRefusal(404, `there is no action ${call.params['action'] ?? ''}`);
       const { container, to } = await readOptions(call.request);
       if (container !== undefined && typeof container !== 'string')
-        throw new ControlRefusal(400, 'container must be a text');
+        throw new ControlRefusal(400, 'container must be a string');
       if (to !== undefined && typeof to !== 'number') throw new ControlRefusal(400, 'to must be a number');
       const engine = await settledEngine(context, call);
       const request = {
@@ -54,7 +54,7 @@ export function podRoutes(context: ControlContext): ControlRoutes {
   };
 }
 
-/** The engine, once it knows the manifests that are on disk now: just after a start it does not. */
+/** The engine, once it knows the manifests that are currently on disk, which it does not right after a start. */
 async function settledEngine(context: ControlContext, call: ControlCall): Promise<ControlledEngine> {
   const engine = await context.engineFor(call);
   await unlessRefused(() => engine.settled());

@@ -15,7 +15,7 @@ export async function readWholeBody(request: IncomingMessage, maxBytes: number):
       throw new ControlRefusal(413, `the request is longer than ${maxBytes} bytes`);
     body.add(chunk);
   }
-  return body.take();
+  return body.drain();
 }
 
 /** The options in the body of a request; without a body none. Throws a `ControlRefusal` if it is not a JSON object. */

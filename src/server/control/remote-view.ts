@@ -11,16 +11,15 @@ interface Deps {
   clock: Clock;
 }
 
-/** Time without a line after which the agent is asked if it still answers. */
+/** Milliseconds without a line after which the agent is checked. */
 const quietMs = beatMs + 1000;
 const reconnectMs = 1000;
 /** Several readers share a sample that is at most this old, in milliseconds. */
 const maxSampleAgeMs = 4000;
 
 /**
- * The engine of an agent in another process, over its control socket. The snapshot is kept up to date by a stream of
- * changes; it includes all events delivered before. An agent that ends or is stuck is looked for until it answers
- * again.
+ * The engine of an agent in another process, over its control socket. A stream of changes keeps the snapshot up to
+ * date; it includes all events delivered before. If the agent exits or is stuck, reconnects until it answers again.
  */
 export class RemoteView implements RemoteEngineView {
   private readonly closed = new AbortController();
@@ -30,8 +29,8 @@ export class RemoteView implements RemoteEngineView {
   private currentSilence: Silence | undefined;
 
   /**
-   * Resolves with the first snapshot, or with undefined if no agent runs. Rejects with a `UserError` while the agent
-   * starts or waits for its runtime, unless `waits` is true, and if it is stuck.
+   * Resolves with the first snapshot. Resolves with undefined if no agent runs. Rejects with a `UserError` if the agent
+   * is stuck and, unless `waits` is true, while it starts or waits for its runtime.
    */
   static async open(deps: Deps, { waits = false } = {}): Promise<RemoteView | undefined> {
     const over = new AbortController();
@@ -80,7 +79,7 @@ export class RemoteView implements RemoteEngineView {
     this.closed.abort();
   }
 
-  /** Reads changes until closed, and connects again after each loss of the connection. */
+  /** Reads changes until closed, and reconnects each time the connection is lost. */
   private async follow(lines: AsyncGenerator<ChangeLine, void>, over: AbortController): Promise<void> {
     const { socketPath, clock } = this.deps;
     const { signal } = this.closed;
@@ -112,11 +111,11 @@ export class RemoteView implements RemoteEngineView {
     try {
       for await (const line of lines) {
         expectLine();
-        this.take(line);
+        this.apply(line);
       }
-      if (!over.signal.aborted) this.noteSilence('the agent has ended');
+      if (!over.signal.aborted) this.recordSilence('the agent has exited');
     } catch (error) {
-      this.noteSilence(errorMessage(error));
+      this.recordSilence(errorMessage(error));
     } finally {
       cancelCheck();
       end();
@@ -124,7 +123,7 @@ export class RemoteView implements RemoteEngineView {
     }
   }
 
-  private take(line: ChangeLine): void {
+  private apply(line: ChangeLine): void {
     this.latest = 'whole' in line ? line.whole : applyChange(this.latest, line);
     this.answeredAt = this.deps.clock.now();
     this.currentSilence = undefined;
@@ -132,18 +131,18 @@ export class RemoteView implements RemoteEngineView {
     for (const event of events) for (const listener of this.listeners) listener(event);
   }
 
-  /** Checks why the agent sends nothing. One that still answers is only busy. */
+  /** Checks why the agent sends nothing. An agent that still answers is only busy. */
   private async check(): Promise<void> {
     const askedAt = this.answeredAt;
     const message = await fetchAgent(this.deps.socketPath).then(
-      (agent) => (agent === undefined ? 'the agent has ended' : undefined),
+      (agent) => (agent === undefined ? 'the agent has exited' : undefined),
       errorMessage,
     );
     const isStill = askedAt === this.answeredAt && !this.closed.signal.aborted;
-    if (message !== undefined && isStill) this.noteSilence(message);
+    if (message !== undefined && isStill) this.recordSilence(message);
   }
 
-  private noteSilence(message: string): void {
+  private recordSilence(message: string): void {
     this.currentSilence = { since: this.answeredAt, message };
   }
 }

@@ -3,8 +3,8 @@ import { unlessAborted } from '../../flow/unless-aborted.ts';
 import { type AgentSocket, fetchSnapshot, followEvents } from './control-client.ts';
 
 /**
- * Yields the snapshot of the agent at once, and again after each of its events. The first one has the manifests now on
- * disk. Ends with the agent, or once the signal is aborted.
+ * Yields the snapshot of the agent at once, and again after each of its events. The first one includes the manifests
+ * that are currently on disk. Stops when the agent exits or the signal is aborted.
  */
 export async function* snapshotsAtEvents(
   socket: AgentSocket,

@@ -17,8 +17,8 @@ export function groupSocketPath(rootDir: string): string {
 }
 
 /**
- * Path of a socket of an agent until its rights are set. The kernel keeps it in its list of sockets. It is shorter than
- * the final path, because the kernel bounds it too, and Node cuts a longer one.
+ * Path of a socket of an agent until its permissions are set. The kernel keeps it in its list of sockets. It is shorter
+ * than the final path, because the kernel bounds it too, and Node truncates a longer one.
  */
 export function unnamedSocketPath(path: string, pid = process.pid): string {
   return join(dirname(path), `sock.${pid}`);
@@ -44,8 +44,8 @@ interface User {
 const thisUser: User = { isRoot: process.getuid?.() === 0, mayOpen };
 
 /**
- * Path of the control socket that this user uses: root's, or that of the group if this user may open it alone. A user
- * that may open neither gets root's, whose error names root.
+ * Path of the control socket that this user uses: root's, or that of the group if this user may open only that one. A
+ * user that may open neither gets root's, whose error mentions root.
  */
 export function controlSocketPath(rootDir: string, user: User = thisUser): string {
   const own = rootSocketPath(rootDir);

@@ -15,7 +15,7 @@ const snapshotPauses = { pausePerRun: 5, maxPauseMs: 200 };
  * - `GET /v1/metrics`: for Prometheus, with `path` that of another page, such as `/metrics/resource`.
  */
 export function stateRoutes(context: ControlContext): ControlRoutes {
-  // Of a node with many pods each one takes megabytes, and tens of milliseconds.
+  // On a node with many pods, each one takes megabytes and tens of milliseconds.
   const snapshot = singleFlight(async () => bytesOfLongJSON({ pid: process.pid, ...(await context.view).snapshot() }), {
     clock: systemClock,
     ...snapshotPauses,

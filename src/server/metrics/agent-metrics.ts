@@ -36,12 +36,12 @@ const processStart: Family = {
   samples: [{ labels: {}, value: performance.timeOrigin / 1000 }],
 };
 
-/** Scrapes share figures of this age. kubelet: cadvisor's housekeeping interval of 10 s, less the usual scrape */
+/** Scrapes share samples of this age. kubelet: cadvisor's housekeeping interval of 10 s, less the usual scrape */
 const maxAgeMs = 1000;
 /** kubelet: cadvisor manager/manager.go updateMachineInfoInterval */
 const maxMachineAgeMs = 300_000;
 
-/** The engine as the metrics see it. */
+/** The parts of the engine that the metrics use. */
 export type MeasuredEngine = Pick<EngineView, 'subscribe'> &
   Pick<StatsProvider, 'summary' | 'cgroups' | 'diskUsage'> & { activity(): EngineActivity };
 
@@ -83,7 +83,7 @@ export class AgentMetrics {
     return Buffer.concat(Array.from(await this.parts(path), (part) => Buffer.from(part)));
   }
 
-  /** The same page in parts. Each one is overwritten when the second one after it is taken. */
+  /** The same page in parts. Each part is overwritten when the second part after it is requested. */
   async parts(path: MetricsPath): Promise<Generator<Buffer, void>> {
     return textParts(await this.families(path), this.labelTexts);
   }
@@ -125,7 +125,7 @@ export class AgentMetrics {
     return this.engine === undefined ? [] : engineGauges(this.engine.activity(), disks);
   }
 
-  /** Returns undefined if nothing can be measured now. */
+  /** Returns undefined if nothing can be measured. */
   private async summary(cpuAndMemoryOnly: boolean): Promise<Summary | undefined> {
     return this.engine?.summary({ maxAgeMs, cpuAndMemoryOnly }).catch(() => undefined);
   }
@@ -138,7 +138,7 @@ export class AgentMetrics {
   }
 }
 
-/** What a metric says about the program, and not about its work. */
+/** Metrics about the program itself, not about its work. */
 interface BuildFacts {
   /** The version of the reference kubelet, such as `v1.36.3`. */
   version: string;

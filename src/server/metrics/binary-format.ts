@@ -8,12 +8,13 @@ const types: Readonly<Record<Family['type'], MetricType>> = {
   histogram: 'HISTOGRAM',
 };
 
-/** Bytes of a part at least, but for the last one. */
+/** Minimum bytes of a part, except for the last one. */
 const partBytes = 16 * 1024;
 
 /**
- * The families in Prometheus' binary format: each one behind its length. One without series is left out, as in the
- * text. A family is not read before the parts ahead of it are taken. client_golang: expfmt/encode.go FmtProtoDelim
+ * The families in Prometheus' binary format, each preceded by its length. Omits families without series, as the text
+ * format does. Reads a family only after the previous parts were consumed. client_golang: expfmt/encode.go
+ * FmtProtoDelim
  */
 export function* binaryParts(families: Iterable<Family | LongFamily>): Generator<Buffer, void> {
   let texts: Uint8Array[] = [];

@@ -8,8 +8,8 @@ import type { MachineFacts } from './machine.ts';
 import { memoized } from './memoized.ts';
 
 /**
- * Metrics of /metrics/cadvisor: those that the statistics have. `pods` are those that are known now, for the ids and
- * images of containers. kubelet: cadvisor metrics/prometheus.go, prometheus_machine.go
+ * Metrics of /metrics/cadvisor, as far as the statistics have them. `pods` are the current pods, for the ids and images
+ * of containers. kubelet: cadvisor metrics/prometheus.go, prometheus_machine.go
  */
 export function cadvisorFamilies(
   summary: Summary,
@@ -27,7 +27,7 @@ export function cadvisorFamilies(
     each: (emit) => {
       for (const usage of usages) {
         read(usage, (value, time = '', further) => {
-          // Figures of a runtime may have no time.
+          // Statistics of a runtime may have no time.
           if (value !== undefined) emit(usage.labels, further, value, time === '' ? undefined : instantOf(time));
         });
       }

@@ -80,7 +80,7 @@ function withCgroup(cgroup: MeasuredCgroup | undefined, labels: Usage['labels'])
   return cgroup === undefined ? { labels } : { labels: { ...labels, id: cgroup.path }, cgroup };
 }
 
-/** A row that no summary has. */
+/** A row that is in no summary. */
 function rowOf(cgroup: MeasuredCgroup, labels: Usage['labels']): Usage {
   const { usage, startTime = '', processes } = cgroup;
   return { ...withCgroup(cgroup, labels), ...usage, startTime, ...(processes !== undefined && { processes }) };

@@ -161,7 +161,7 @@ const memory =
   ({ details }) =>
     details.memory[figure];
 
-/** Nothing is throttled without a quota. */
+/** Without a quota, nothing is throttled. */
 const limited =
   (read: (cpu: CgroupDetails['cpu']) => number | undefined): Reader =>
   ({ details }) =>

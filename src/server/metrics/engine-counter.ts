@@ -37,7 +37,7 @@ const counters: Readonly<Record<keyof CounterLabels, string>> = {
     'The number of admission requests where resources have to be aligned.',
 };
 
-/** Counters with labels. They show nothing before their first event. */
+/** Counters with labels. They have no series before their first event. */
 const labelled: ReadonlySet<string> = new Set<keyof CounterLabels>([
   'kubelet_admission_rejections_total',
   'kubelet_device_plugin_registration_total',

@@ -98,7 +98,7 @@ export class EngineCounts extends EngineCounter implements Meter {
     this.startedContainersErrors.add({ container_type: type, code });
   }
 
-  /** Counts an event of the engine. */
+  /** Counts an engine event. */
   readonly happened = (event: KubeletEvent): void => {
     if (event.type === 'PodAdded') {
       // It still terminates.

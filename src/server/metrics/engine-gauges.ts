@@ -10,7 +10,7 @@ import type { PodWorkerState } from '../../engine/view/pod-worker-state.ts';
 import type { Family, Sample } from './family.ts';
 import { Distribution, exponentialBuckets } from './tally.ts';
 
-/** The state of the engine now, for /metrics. Every pod is static. kubelet: metrics/metrics.go */
+/** The current state of the engine, for /metrics. Every pod is static. kubelet: metrics/metrics.go */
 export function engineGauges(activity: EngineActivity, { logs, claims }: DiskUsage): Family[] {
   const { nodeName, pods, lastRelistAt } = activity;
   const declared = pods.filter(({ isDeclared }) => isDeclared);

@@ -8,7 +8,7 @@ export interface Family {
   samples: Iterable<Sample>;
 }
 
-/** A metric that calls out its hundreds of series, because an object for each would cost garbage collection. */
+/** A metric that emits its hundreds of series, because an object for each would cost garbage collection. */
 export type LongFamily = Omit<Family, 'samples'> & { each: (emit: Emit) => void };
 
 /** Receives the parts of a sample. */
@@ -20,7 +20,7 @@ export type Emit = (
   metricName?: string,
 ) => void;
 
-/** Calls out the samples of a family. */
+/** Emits the samples of a family. */
 export function eachSample(family: Family | LongFamily, emit: Emit): void {
   if ('each' in family) family.each(emit);
   else
@@ -44,8 +44,8 @@ export interface Sample {
 export type LabelTexts = WeakMap<Sample['labels'], string>;
 
 /**
- * The families in Prometheus' text format 0.0.4. One without series is left out, as in the kubelet. A page of thousands
- * of series comes in parts. A family is not read before the parts ahead of it are taken.
+ * The families in Prometheus' text format 0.0.4. Omits families without series, as the kubelet does. A page with
+ * thousands of series comes in parts. Reads a family only after the previous parts were consumed.
  */
 export function* textParts(
   families: Iterable<Family | LongFamily>,

@@ -16,7 +16,7 @@ export class HealthSLIs {
     this.checks.set(name, { isOk, success: success + (isOk ? 1 : 0), error: error + (isOk ? 0 : 1) });
   }
 
-  /** Forgets all results. */
+  /** Deletes all results. */
   reset(): void {
     this.checks.clear();
   }

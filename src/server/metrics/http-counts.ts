@@ -41,7 +41,7 @@ export class HTTPCounts {
 
   constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
 
-  /** Counts a request that begins. The returned function is called once when its answer has ended. */
+  /** Counts a request that starts. Call the returned function once, when its answer is finished. */
   began(
     { method = '', url = '' }: Pick<IncomingMessage, 'method' | 'url'>,
     { type, paths }: CountedServer,

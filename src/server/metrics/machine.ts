@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { cpus, release, totalmem } from 'node:os';
 
-/** The machine as the metrics name it. A text that cannot be read is empty. kubelet: cadvisor machine.Info */
+/** The machine as the metrics name it. An unreadable value is empty. kubelet: cadvisor machine.Info */
 export interface MachineFacts {
   cores: number;
   physicalCores: number;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Family, Sample } from './family.ts';
 
-/** The longest timer of Node. The library would wake the process up so often, also while nobody scrapes. */
+/** The longest timer of Node. Otherwise the library would wake the process at its period, even if nobody scrapes. */
 const neverMs = 2 ** 31 - 1;
 
 /** A family as the library has it. */

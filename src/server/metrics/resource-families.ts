@@ -63,7 +63,7 @@ const cpuSeconds: Figure = ({ cpu }, labels) => one(labels, cpu?.usageCoreNanoSe
 const workingSet: Figure = ({ memory }, labels) => one(labels, memory?.workingSetBytes, memory?.time);
 const swapUsage: Figure = ({ swap }, labels) => one(labels, swap?.swapUsageBytes, swap?.time);
 
-/** Empty if the figure is not known. */
+/** Empty if the value is unknown. */
 function one(labels: Sample['labels'], value: number | undefined, time = '', unit = 1): Sample[] {
   return value === undefined ? [] : [{ labels, value: value / unit, at: Date.parse(time) }];
 }

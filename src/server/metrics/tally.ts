@@ -2,7 +2,7 @@ import type { Sample } from './family.ts';
 
 type Labels = Sample['labels'];
 
-/** Counts events by labels. Small enough to run in every agent, even if nobody scrapes it. */
+/** Counts events by labels. Small enough to run in every agent, even if it is never scraped. */
 export class Tally {
   private readonly counts = new Map<string, { labels: Labels; value: number }>();
 

@@ -8,9 +8,9 @@ test('of an agent that loads images a command says so, and goes on with the runt
   const starting = new AgentStartingError('loading image archive app.tar, 45% 135.0/300.0 MB');
   expect(await agentAnswer('/nowhere', stderr, () => Promise.reject(starting))).toBe('silent');
   expect(stderr.read()).toBe(
-    'warning: kubelet-ts starts: loading image archive app.tar, 45% 135.0/300.0 MB; ' +
+    'warning: kubelet-ts is starting: loading image archive app.tar, 45% 135.0/300.0 MB; ' +
       'the data is from the container runtime\n' +
-      'hint: Ask again in a moment; kubelet-ts wait waits for it.\n',
+      'hint: Try again in a moment, or wait for it: kubelet-ts wait POD\n',
   );
 });
 

@@ -18,7 +18,7 @@ test('the line mode prints pods, then changes, and runs what is typed', async ()
   view.emit(makeDied(1));
   view.current = makeSnapshot([]);
   await clock.advance(1000);
-  view.lost = { since: noon, message: 'the agent has ended' };
+  view.lost = { since: noon, message: 'the agent has exited' };
   await clock.advance(1000);
   stdin.end('restart web\ny\nexec web\nq\n');
   await ended;
@@ -27,7 +27,7 @@ test('the line mode prints pods, then changes, and runs what is typed', async ()
 default/web Running, ready 1/1, restarts 0
 12:00:00 default/web ContainerDied main 0123456789abc exit 1
 default/web is gone
-LOST: the agent has ended
+LOST: the agent has exited
 Type y to run: kubelet-ts restart --root-dir /k web
 $ kubelet-ts restart --root-dir /k web
 In a shell: kubelet-ts exec --root-dir /k web
@@ -49,6 +49,6 @@ test('the line mode prints the newest 20 events of a second, and an empty line e
   await ended;
   stdout.end();
   const lines = (await text(stdout)).split('\n');
-  expect(lines.slice(1, 3)).toEqual(['5 events are left out', '12:00:00 default/web Pulled image 5']);
+  expect(lines.slice(1, 3)).toEqual(['5 events were omitted', '12:00:00 default/web Pulled image 5']);
   expect(lines.filter((line) => line.includes(' Pulled '))).toHaveLength(20);
 });

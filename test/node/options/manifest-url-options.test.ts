@@ -153,12 +153,12 @@ const begins =
 
 test.each([
   ['ftp://me:s3cret@box.example/pods.yaml?key=s3cret', 'ftp://… is not a URL of manifests', begins],
-  ['box.example/pods.yaml', 'must begin with the scheme of a URL', begins],
+  ['box.example/pods.yaml', 'must start with the scheme of a URL', begins],
   ['https://me:s3/cret@box.example/a', 'https://… is not a URL of manifests', 'Its form is https://HOST/PATH.'],
   ['oci://registry.example', 'oci://… is not a URL of manifests', 'Its form is oci://REGISTRY/REPOSITORY:TAG.'],
   ['ec2://x', 'ec2://… is not a URL of manifests', 'Its form is ec2://.'],
   ['gce:x', 'gce:… is not a URL of manifests', 'Its form is gce://KEY.'],
-  ['me:s3cret@box.example/pods.yaml', 'must begin with the scheme of a URL', begins],
+  ['me:s3cret@box.example/pods.yaml', 'must start with the scheme of a URL', begins],
   ['gce://a b', 'gce://… is not a URL of manifests', 'Its form is gce://KEY.'],
   ['nocloud://host/x', 'nocloud://… is not a URL of manifests', 'Its form is nocloud:///FOLDER.'],
   [

@@ -22,7 +22,8 @@ test('no port opens before a client CA, tokens or a policy are given', () => {
     policy: closedBecause({ ...none, authorizationPolicyFile: '/p.yaml' }),
     off: closedBecause({ ...none, clientCAFile: '/ca.crt', enableServer: false }),
   }).toEqual({
-    nothing: 'no client could be let in: set authentication.x509.clientCAFile (--client-ca-file) or --token-auth-file',
+    nothing:
+      'no client authentication is configured: set authentication.x509.clientCAFile (--client-ca-file) or --token-auth-file',
     clientCA: undefined,
     tokens: undefined,
     policy: undefined,

@@ -192,7 +192,7 @@ describe('an agent that does not say who it is', () => {
   });
 
   const advice = (pid: number): string =>
-    `It works, but slowly. Ask again in a moment, or see what it does: top -H -p ${pid}`;
+    `It works, but slowly. Try again in a moment, or see what it does: top -H -p ${pid}`;
 
   test.each<[string, object]>([
     ['by a caller that can work without it', {}],

@@ -274,7 +274,7 @@ describe('the socket', () => {
 
   test('refuses a second agent while the first is still starting', async () => {
     await serve(new Promise(() => undefined));
-    await expect(serve()).rejects.toThrow('runs already');
+    await expect(serve()).rejects.toThrow('already runs');
   });
 
   test('is there at once after an agent that was killed while it took the name', async () => {
@@ -291,7 +291,7 @@ describe('the socket', () => {
     await expect(serve()).rejects.toMatchObject({
       name: 'UserError',
       message: expect.stringMatching(
-        /^kubelet-ts runs already on this root-dir: kubelet-ts \(pid \d+, stopped\) does not answer$/,
+        /^kubelet-ts already runs on this root-dir: kubelet-ts \(pid \d+, stopped\) does not answer$/,
       ) as string,
       hint: expect.stringMatching(/^Continue it: kill -CONT \d+\./) as string,
     });
@@ -352,7 +352,7 @@ describe('the socket', () => {
     await mkdir(join(path, '..'));
     await writeFile(join(path, '../control'), '');
     shared = { path: join(path, '../control/default/kubelet-ts.sock'), group: { name: 'ops', gid: 12_345 } };
-    await expect(serve()).rejects.toThrow('the control socket for the group ops cannot be made: ');
+    await expect(serve()).rejects.toThrow('the control socket for the group ops cannot be created: ');
     expect(await fetchAgent(path)).toBeUndefined();
   });
 
@@ -390,7 +390,7 @@ describe('the socket', () => {
     path = await pathOf(108);
     await expect(serve()).rejects.toMatchObject({
       name: 'UserError',
-      message: `the path of the control socket is too long: ${path} has 108 bytes, and the kernel takes 107`,
+      message: `the path of the control socket is too long: ${path} has 108 bytes, but the kernel accepts 107`,
       hint: 'Choose a shorter --root-dir.',
     });
     expect(await readdir(join(path, '../..'))).toEqual([]);
@@ -400,7 +400,7 @@ describe('the socket', () => {
     shared = { path: await pathOf(108), group: { name: 'ops', gid: 12_345 } };
     await expect(serve()).rejects.toMatchObject({
       name: 'UserError',
-      message: `the path of the control socket is too long: ${shared.path} has 108 bytes, and the kernel takes 107`,
+      message: `the path of the control socket is too long: ${shared.path} has 108 bytes, but the kernel accepts 107`,
     });
     expect([await readdir(join(path, '../..')), await readdir(join(shared.path, '../..'))]).toEqual([[], []]);
   });
@@ -509,7 +509,7 @@ test('an agent that starts says what it does, except to those who wait', async (
   });
   starts = 'loading image archive app.tar';
   await serve(later);
-  const message = 'kubelet-ts starts: loading image archive app.tar';
+  const message = 'kubelet-ts is starting: loading image archive app.tar';
   await expect(fetchSnapshot(path)).rejects.toMatchObject({ name: 'UserError', message });
   const waiting = fetchSnapshot(path, { waits: true });
   built(view);

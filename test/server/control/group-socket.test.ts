@@ -71,8 +71,8 @@ test.each(['control', 'default'])('refuses a link in the place of the folder %s'
   await symlink(target, name === 'control' ? folders : folder);
   await expect(listen()).rejects.toMatchObject({
     name: 'UserError',
-    message: expect.stringMatching(/^the control socket for the group ops cannot be made: /) as string,
-    hint: 'Mend that, or start without --control-group.',
+    message: expect.stringMatching(/^the control socket for the group ops cannot be created: /) as string,
+    hint: 'Fix that, or start without --control-group.',
   });
   expect(await rightsOf(target)).toEqual({ mode: '700', uid: 0, gid: 0 });
 });

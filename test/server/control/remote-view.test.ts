@@ -135,7 +135,7 @@ test('says since when there is no agent, until the next one answers', async () =
   expect(view.silence()).toBeUndefined();
   await end();
   await until(() => view.silence() !== undefined);
-  expect(view.silence()).toEqual({ since: expect.any(Number) as number, message: 'the agent has ended' });
+  expect(view.silence()).toEqual({ since: expect.any(Number) as number, message: 'the agent has exited' });
   await serve();
   await until(() => view.silence() === undefined);
 });

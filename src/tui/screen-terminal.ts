@@ -14,25 +14,25 @@ interface Deps {
   onKey: (input: string, key: Key) => void;
   /** Called when the terminal is back. Its content is lost. */
   onBack: () => void;
-  /** Called when the process or the terminal ends. */
+  /** Called when the process exits or the terminal is lost. */
   onEnd: () => void;
 }
 
-/** Time between two looks for the foreground, because a shell need not report it. */
+/** Milliseconds between two checks for the foreground, because a shell need not report it. */
 const foregroundPeriodMs = 200;
 
 /**
- * The terminal and the keyboard, which the screen has or lends to a command or the shell.
+ * The terminal and the keyboard, which the screen uses or lends to a command or the shell.
  *
  * INVARIANTS:
- * - while it is lent, nothing is written, no key is read, and the signals of its keys have no effect;
- * - after `close` the terminal is as it was, and no timer is pending.
+ * - while it is lent, nothing is written, no key is read, and signals from its keys have no effect;
+ * - after `close` the terminal is restored, and no timer is pending.
  */
-export class HeldTerminal {
+export class ScreenTerminal {
   private terminal: Terminal;
   /** Undefined until ink is loaded. */
   private ink: InkScreen | undefined;
-  /** Bytes of the frame that is painted now. */
+  /** Bytes of the frame being painted. */
   private written = 0;
   private readonly removeGuard: () => void;
   private isHeld = true;
@@ -43,7 +43,7 @@ export class HeldTerminal {
   constructor(private readonly deps: Deps) {
     const { stdout, stdin, guarded, onEnd } = deps;
     this.terminal = openTerminal(stdout);
-    // These listeners stay, because a write to a lost terminal fails later and must not end the process.
+    // These listeners stay, because a write to a lost terminal fails later and must not stop the process.
     stdout.on('error', onEnd);
     stdin.on('error', onEnd);
     this.removeGuard = guardTerminal(onEnd, guarded, () => this.isLent);
@@ -55,7 +55,7 @@ export class HeldTerminal {
     this.setRaw(true);
   }
 
-  /** Draws and reads keys by ink until closed. Rejects if ink fails. */
+  /** Draws and reads keys with ink until closed. Rejects if ink fails. */
   async mount(mountInkScreen: MountInkScreen): Promise<void> {
     const { stdin, onKey } = this.deps;
     if (this.isClosed) return;
@@ -64,7 +64,7 @@ export class HeldTerminal {
     await this.ink.exited;
   }
 
-  /** Shows a frame. Returns its bytes: none while the terminal is lent. */
+  /** Shows a frame. Returns its number of bytes, which is 0 while the terminal is lent. */
   paint(frame: Frame): number {
     if (!this.isHeld) return 0;
     this.written = 0;
@@ -77,7 +77,7 @@ export class HeldTerminal {
     if (this.isHeld) this.written += this.terminal.paint(text);
   };
 
-  /** Makes the next frame be written whole. */
+  /** Causes the next frame to be written as a whole. */
   invalidate(): void {
     this.terminal.invalidate();
   }
@@ -110,7 +110,7 @@ export class HeldTerminal {
     this.isClosed = true;
     this.cancelWait();
     this.terminal.restore();
-    // ink does this too, but too late for a process that is exiting.
+    // ink does this too, but too late for an exiting process.
     this.setRaw(false);
     this.ink?.unmount();
     this.removeGuard();
@@ -128,8 +128,8 @@ export class HeldTerminal {
   }
 
   /**
-   * After any stop of this process, because a shell used the terminal meanwhile. In the background it only waits. There
-   * a shell could miss that the kernel stopped it, and `fg` would not continue it.
+   * Called after any stop of this process, because a shell used the terminal meanwhile. In the background it only
+   * waits: there, a shell could miss that the kernel stopped the process, and `fg` would not continue it.
    */
   private readonly onContinue = (): void => {
     const { stdout, clock, isInForeground, onBack } = this.deps;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HeldTerminal } from '../../src/tui/held-terminal.ts';
+import { ScreenTerminal } from '../../src/tui/screen-terminal.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeProcess, FakeStdin, FakeStdout } from './fake-terminal.ts';
 
@@ -10,7 +10,7 @@ test('a frame is there at once, and is drawn by ink as soon as it is loaded', ()
   const stdout = new FakeStdout(40, 1);
   const stdin = new FakeStdin().asReadStream();
   const hooks = { onKey: ignore, onBack: ignore, onEnd: ignore, isInForeground: () => true };
-  const terminal = new HeldTerminal({
+  const terminal = new ScreenTerminal({
     ...{ stdout, stdin, ...hooks, clock: new FakeClock(), guarded: new FakeProcess() },
   });
   terminal.paint(frame('no ink yet'));
