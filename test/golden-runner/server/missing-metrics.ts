@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** Metrics of the kubelet that the agent does not have, and why. */
 export interface MissingMetrics {
@@ -8,7 +9,7 @@ export interface MissingMetrics {
 
 /** The list of docs/reference/api.md: names, which may end in `*`, with the reason after a colon. */
 export function missingMetrics(): MissingMetrics[] {
-  const page = readFileSync(new URL('../../../docs/reference/api.md', import.meta.url), 'utf8');
+  const page = readFileSync(join(process.cwd(), 'docs/reference/api.md'), 'utf8');
   const [, section = ''] = page.split('\n### Missing metrics\n');
   const [list = ''] = section.split(/^#/m);
   return list.split(/^- /m).flatMap((item) => {
