@@ -67,7 +67,7 @@ function progressOfInitContainer(
   { state, lastState }: Partial<ContainerStatus> = {},
 ): Progress[] {
   const ended = state?.terminated ?? (state?.waiting && !state.running ? lastState?.terminated : undefined);
-  if (state?.running || !ended) return ['pendingInit'];
+  if (state?.running || !ended || ended.reason === reasons.restartingAllContainers) return ['pendingInit'];
   return ended.exitCode === 0 || restartsAfterExit(container, spec, ended.exitCode) ? [] : ['failedInit'];
 }
 
