@@ -27,9 +27,9 @@ export interface AgentRequest {
   logger: Logger;
   /** Receives failures of the agent itself, including uncaught errors. */
   faults: Faults;
-  /** Aborted by a shutdown request. Also ends the start. */
-  stopping: AbortController;
   /** Aborted by a shutdown request. Also stops the start. */
+  stopping: AbortController;
+  /** Called before waiting for a runtime named by the user. Without it, a missing runtime is an error. */
   onWaiting?: RuntimeWait['onWaiting'];
   /** Called before a slow step of the start. */
   onStarting?: OnStarting;

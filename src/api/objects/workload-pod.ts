@@ -46,13 +46,16 @@ export function workloadPod(workload: Workload): RawPod {
   };
 }
 
-/** The name of the workload. A StatefulSet's pod has its ordinal too, which programs read from their host name. */
+/** The workload's name. A StatefulSet's pod also has its ordinal, which programs read from their host name. */
 function podNameOf({ kind, metadata, spec }: Workload): string | undefined {
   const { name } = metadata ?? {};
   return kind === 'StatefulSet' && name !== undefined ? `${name}-${spec?.ordinals?.start ?? 0}` : name;
 }
 
-/** The workload's name. A StatefulSet's pod also has its ordinal, which programs read from their host name. */
+/**
+ * Name of the claim that a StatefulSet's pod gets for a template. It contains the pod's name without the node, because a
+ * node with another name must find the data again.
+ */
 export function claimNameOf(workload: Workload, template: RawClaim): string {
   return `${template.metadata?.name ?? ''}-${podNameOf(workload) ?? ''}`;
 }
