@@ -35,6 +35,7 @@ interface ValidateFlags extends NodeFlags {
   defaulted: boolean;
   cri: boolean;
   strict: boolean;
+  portable: boolean;
   kustomize?: string[];
 }
 type Output = 'text' | 'json' | 'yaml';
@@ -54,6 +55,7 @@ export function register(program: Command, deps: CommandDeps): void {
         .default(false)
         .conflicts('defaulted'),
     )
+    .option('--portable', 'warn of what a Kubernetes kubelet refuses in static pods, such as Secrets', false)
     .option('--strict', 'treat warnings as errors', false)
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: ValidateFlags) => {
@@ -75,9 +77,10 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
     stdin,
     kustomizations,
     allPositions: true,
+    isPortable: flags.portable,
     withNotes: true,
   });
-  const remote = await Promise.all(urls.map((url) => readURL(options, url)));
+  const remote = await Promise.all(urls.map((url) => readURL(options, url, flags.portable)));
   const update = withNodeClasses(joined([files, ...remote]), options.runtimeClasses);
   const absent = options.offline
     ? await (await import('./validate/absent-images.ts')).absentImages(update, () => deps.connect(options))
@@ -126,9 +129,9 @@ async function checkedOptions(flags: NodeFlags): Promise<NodeOptions> {
   }
 }
 
-async function readURL(options: NodeOptions, url: string): Promise<SourceUpdate> {
+async function readURL(options: NodeOptions, url: string, isPortable: boolean): Promise<SourceUpdate> {
   const { readManifestURL } = await import('../node/sources/read-manifest-url.ts');
-  return readManifestURL(remoteManifest(options, url));
+  return readManifestURL({ ...remoteManifest(options, url), isPortable });
 }
 
 async function objectsToPrint(
@@ -172,5 +175,6 @@ Examples:
   kubelet-ts validate pods/                 reports each problem with file, line, field and fix
   kubelet-ts validate --strict -o json -    reads stdin, reports as JSON, treats warnings as errors
   kubelet-ts validate -k overlays/edge      builds a kustomization and checks its pods
+  kubelet-ts validate --portable --strict pods/  fails if a Kubernetes kubelet would refuse a pod
   kubelet-ts validate --defaulted web.yaml  prints the pod with all defaults, as YAML
   kubelet-ts validate --cri web.yaml        prints the requests to the container runtime`;

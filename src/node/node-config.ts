@@ -118,17 +118,25 @@ function imageSettings(options: NodeOptions): ImageSettings {
   };
 }
 
-/** kubelet: apis/config/validation/validation_linux.go validateKubeletOSConfiguration */
-function refuseCgroupVersion({ failCgroupV1, singleProcessOOMKill }: NodeOptions, { cgroupVersion }: Machine): void {
-  if (cgroupVersion !== 1) return;
+function refuseCgroupVersion(options: NodeOptions, machine: Machine): void {
+  const problem = cgroupVersionProblem(options, machine);
+  if (problem) throw new UserError(problem.message, { hint: problem.hint });
+}
+
+/** A setting that refuses cgroup v1. kubelet: apis/config/validation/validation_linux.go validateKubeletOSConfiguration */
+export function cgroupVersionProblem(
+  { failCgroupV1, singleProcessOOMKill }: Pick<NodeOptions, 'failCgroupV1' | 'singleProcessOOMKill'>,
+  { cgroupVersion }: Pick<Machine, 'cgroupVersion'>,
+): { field: string; message: string; hint: string } | undefined {
+  if (cgroupVersion !== 1) return undefined;
+  const boot = 'Boot it with cgroup v2 (systemd.unified_cgroup_hierarchy=1)';
   if (failCgroupV1) {
-    throw new UserError('this machine has cgroup v1 and failCgroupV1 is set', {
-      hint: 'Boot it with cgroup v2 (systemd.unified_cgroup_hierarchy=1), or leave out failCgroupV1.',
-    });
+    const message = 'this machine has cgroup v1 and failCgroupV1 is set';
+    return { field: 'failCgroupV1', message, hint: `${boot}, or leave out failCgroupV1.` };
   }
-  if (singleProcessOOMKill === false) {
-    throw new UserError('singleProcessOOMKill: false needs cgroup v2, and this machine has cgroup v1');
-  }
+  if (singleProcessOOMKill !== false) return undefined;
+  const message = 'singleProcessOOMKill: false needs cgroup v2, and this machine has cgroup v1';
+  return { field: 'singleProcessOOMKill', message, hint: `${boot}, or leave singleProcessOOMKill out.` };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ConfigurationCase } from './configuration-case.ts';
 import type { LogRotationCase } from './log-rotation-case.ts';
 import type { ManifestCase } from './manifest-case.ts';
 import type { ServerFile } from './server/server-file.ts';
@@ -10,6 +11,7 @@ import type { StartCase } from './start-case.ts';
 export type GoldenFile = { path: string } & (
   | { kind: 'table'; table: string; cases: TableCase[] }
   | { kind: 'manifests'; cases: ManifestCase[] }
+  | { kind: 'configurations'; cases: ConfigurationCase[] }
   | { kind: 'log rotation'; cases: LogRotationCase[] }
   | { kind: 'starts'; cases: StartCase[] }
   | { kind: 'server'; replay: () => ReturnType<ServerFile['replay']> }
@@ -44,7 +46,8 @@ function readGoldenFile(path: string): GoldenFile | undefined {
     return isListOf(content, isStartWithLogFlags) ? { path, kind: 'starts', cases: content } : undefined;
   }
   const cases = lines.split('\n').map(parse);
-  return cases.every(isManifestCase) ? { path, kind: 'manifests', cases } : undefined;
+  if (cases.every(isManifestCase)) return { path, kind: 'manifests', cases };
+  return cases.every(isConfigurationCase) ? { path, kind: 'configurations', cases } : undefined;
 }
 
 function parse(text: string): unknown {
@@ -76,6 +79,14 @@ function isStartWithLogFlags(value: unknown): value is StartCase {
 }
 
 function isManifestCase(value: unknown): value is ManifestCase {
+  return isExpectation(value) && ('manifest' in value || 'manifestBase64' in value);
+}
+
+function isConfigurationCase(value: unknown): value is ConfigurationCase {
+  return isExpectation(value);
+}
+
+function isExpectation(value: unknown): value is { name: string; expect: Record<string, unknown> } {
   return isObject(value) && typeof value['name'] === 'string' && isObject(value['expect']);
 }
 

@@ -1,5 +1,6 @@
 import { toStaticPod } from '../../src/api/objects/static-pod.ts';
 import type { Container, Pod, RawPod } from '../../src/api/types.ts';
+import { staticPodReferences } from '../../src/api/validation/static-pod-references.ts';
 import { validatePod } from '../../src/api/validation/validate-pod.ts';
 import { configAnnotations } from '../../src/api/values/config-annotations.ts';
 import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
@@ -31,6 +32,7 @@ interface Recorded {
   parsed: boolean;
   accepted: boolean;
   fieldErrors: { field: string; type: string }[];
+  refusedReference?: string;
   pod?: Pod;
   qosClass?: string;
   requests?: Record<string, string>;
@@ -54,12 +56,15 @@ export function replayManifest(manifestCase: ManifestCase): { expected: JsonObje
   } as const;
   const { pod: raw } = decodeManifest(bytes, options.origin);
   const { pod, problems } = loadPod(bytes, options);
-  const fieldErrors = raw?.metadata?.name ? validatePod(toStaticPod(raw, options)) : [];
+  const named = raw?.metadata?.name ? toStaticPod(raw, options) : undefined;
+  const fieldErrors = named ? validatePod(named) : [];
+  const [reference] = named && fieldErrors.length === 0 ? staticPodReferences(named) : [];
   const { expect } = manifestCase;
   return {
     expected: {
       ...verdict(expect),
       fieldErrors: asSet(expect.fieldErrors),
+      refusedReference: expect.refusedReference,
       ...(expect.accepted ? { pod: comparable(expect.pod ?? {}, raw), ...recordedRuntime(expect) } : {}),
     },
     actual: {
@@ -67,6 +72,7 @@ export function replayManifest(manifestCase: ManifestCase): { expected: JsonObje
       accepted: pod !== undefined,
       saysWhy: problems.some(({ severity }) => severity === 'error'),
       fieldErrors: asSet(fieldErrors.map(({ field, type }) => ({ field, type: typeNames[type] ?? type }))),
+      refusedReference: reference?.kind,
       ...(pod && expect.accepted ? { pod: comparable(pod, raw), ...heldPod(pod) } : {}),
     },
   };
@@ -88,6 +94,7 @@ const typeNames: Readonly<Record<string, string>> = {
   'Not found': 'FieldValueNotFound',
   'Required value': 'FieldValueRequired',
   'Too long': 'FieldValueTooLong',
+  'Too many': 'FieldValueTooMany',
   'Unsupported value': 'FieldValueNotSupported',
 };
 
@@ -142,6 +149,8 @@ function admission(pod: Pod): JsonObject {
 function containerRuntime(pod: Pod, container: Container): JsonObject {
   const oomScoreAdj = containerOOMScoreAdj(pod, container, memoryCapacityBytes);
   const nodeIPs = ['192.0.2.10'];
+  // The volumes of the recording were empty, and a missing file is an error.
+  if (container.env?.some(({ valueFrom }) => valueFrom?.fileKeyRef)) return { envError: true, oomScoreAdj };
   try {
     const envs = makeEnvironment(pod, container, {
       envFiles: new Map(),

@@ -1,3 +1,5 @@
+import { dirname } from 'node:path';
+import { replayConfiguration } from './configuration-case.ts';
 import type { Recording } from './deliberate-differences.ts';
 import { recordedDifferences } from './differences.ts';
 import type { GoldenFile, TableCase } from './golden-file.ts';
@@ -13,6 +15,14 @@ export function replayOf(file: GoldenFile): { cases: ReplayedCase[]; end?: () =>
   switch (file.kind) {
     case 'manifests':
       return { cases: file.cases.map((one) => comparingCase(one.name, one, () => replayManifest(one))) };
+    case 'configurations':
+      return {
+        cases: file.cases.map((one) =>
+          comparingCase(one.name, { table: 'config', in: one, out: null }, () =>
+            replayConfiguration(one, dirname(file.path)),
+          ),
+        ),
+      };
     case 'log rotation':
       return { cases: file.cases.map((one) => comparingCase(one.name, inNoTable(one), () => replayLogRotation(one))) };
     case 'starts':

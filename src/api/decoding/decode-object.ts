@@ -6,6 +6,7 @@ import { parseDuration } from '../values/duration.ts';
 import { parseQuantity } from '../values/quantity.ts';
 import { isRfc3339Time } from '../values/time.ts';
 import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-schema.ts';
+import { releaseOfField } from './newer-fields.ts';
 import { hintForUnknownField } from './unknown-field-hint.ts';
 import { hintForWrongType } from './wrong-type-hint.ts';
 
@@ -78,7 +79,7 @@ class Decoder {
       if (!known) {
         const readAs = field === '' ? typeFieldMeant(entry.key, node.entries) : undefined;
         if (readAs !== undefined && fields.has(readAs)) this.readInAnyCase(entry, readAs);
-        else this.unknownField(field, entry);
+        else this.unknownField(name, field, entry);
       } else if (entry.value.kind === 'null' && known.kind.type !== 'any') {
         Reflect.deleteProperty(values, entry.key);
       } else {
@@ -204,13 +205,26 @@ class Decoder {
     this.add({ field: key, start: keyStart, message, hint: `Write "${name}".`, severity: 'warning' });
   }
 
-  private unknownField(objectPath: string, { key, keyStart }: ManifestEntry): void {
+  private unknownField(objectName: string, objectPath: string, { key, keyStart }: ManifestEntry): void {
     if (this.bySeverity.warning.length === maxFindings) {
       this.notShown++;
       return;
     }
+    const field = objectPath === '' ? key : `${objectPath}.${key}`;
+    const release = releaseOfField(objectName, key);
+    if (release !== undefined) {
+      const message = `"${key}" is a field since Kubernetes ${release}, not built here: it is ignored`;
+      this.add({
+        field,
+        start: keyStart,
+        message,
+        hint: 'Remove it, or accept that it has no effect.',
+        severity: 'warning',
+      });
+      return;
+    }
     this.add({
-      field: objectPath === '' ? key : `${objectPath}.${key}`,
+      field,
       start: keyStart,
       message: `Unknown field "${excerpt(key)}" is ignored`,
       hint: hintForUnknownField(this.schema, this.rootName, objectPath, key),

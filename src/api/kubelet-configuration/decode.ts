@@ -23,24 +23,32 @@ const hint = `A configuration starts with "apiVersion: ${apiVersion}" and "kind:
 
 /**
  * Decodes a configuration file or drop-in, YAML or JSON. Unknown fields and repeated keys are warnings, because the
- * kubelet falls back to a lenient decoder for them. Keeps null values.
+ * kubelet falls back to a lenient decoder for them. In a drop-in a repeated key is an error. Keeps null values.
  *
  * kubelet: kubeletconfig/util/codec/codec.go DecodeKubeletConfiguration, DecodeKubeletConfigurationIntoJSON
  */
-export function decodeKubeletConfiguration(bytes: Uint8Array | string, origin: string): DecodedConfiguration {
+export function decodeKubeletConfiguration(
+  bytes: Uint8Array | string,
+  origin: string,
+  { isDropIn = false }: { isDropIn?: boolean | undefined } = {},
+): DecodedConfiguration {
   const reading = readManifest(bytes, origin);
   if ('problem' in reading) return { problems: [reading.problem] };
   const { document } = reading;
   const object: ManifestObject = { document, node: document.root, path: '' };
   const typeProblem = checkType(object);
   if (typeProblem) return { problems: [typeProblem], document };
+  const repeated = notesOf(document);
+  if (isDropIn && repeated.length > 0) return { problems: repeated.map(asError), document };
   const { value, problems } = decodeManifestObject(configurationObject, object, configurationSchema);
-  const all = [...notesOf(document), ...repeatedKeys(document), ...problems];
+  const all = [...repeated, ...problems];
   // The decoder's schema and this type are derived from one table.
   return value === undefined
     ? { problems: all, document }
     : { given: withNulls(value, document.root), problems: all, document };
 }
+
+const asError = (problem: ManifestProblem): ManifestProblem => ({ ...problem, severity: 'error' });
 
 function checkType(object: ManifestObject): ManifestProblem | undefined {
   if (object.node.kind !== 'object') {
@@ -53,27 +61,6 @@ function checkType(object: ManifestObject): ManifestProblem | undefined {
     problemOf(object, { field, message: `${field} "${read.type[field]}" is not supported`, hint, severity: 'error' });
   if (read.type.kind !== kind) return refuse('kind');
   return read.type.apiVersion === apiVersion ? undefined : refuse('apiVersion');
-}
-
-/** Only for JSON: the YAML reader reports repeated keys itself. */
-function repeatedKeys(document: ManifestDocument): ManifestProblem[] {
-  const noted = new Set(document.notes.map(({ start }) => start));
-  return repeatedKeysIn(document.root)
-    .filter(({ keyStart }) => !noted.has(keyStart))
-    .map(({ key, keyStart }) => ({
-      origin: document.origin,
-      ...document.positionAt(keyStart),
-      message: `Key "${key}" is written more than once; the last one counts`,
-      hint: 'Remove the others.',
-      severity: 'warning',
-    }));
-}
-
-function repeatedKeysIn(node: ManifestNode): { key: string; keyStart: number }[] {
-  if (node.kind === 'list') return node.items.flatMap(repeatedKeysIn);
-  if (node.kind !== 'object') return [];
-  const own = node.entries.filter(({ key }, index) => node.entries.findIndex((other) => other.key === key) < index);
-  return [...own, ...node.entries.flatMap(({ value }) => repeatedKeysIn(value))];
 }
 
 /** Restores the nulls that the decoder drops: in a drop-in, null removes the value of an earlier file. */

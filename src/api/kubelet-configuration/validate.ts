@@ -243,6 +243,7 @@ function validateContainerLogMaxSize(errors: ConfigurationErrors, size: string):
 
 function validateLogging(errors: ConfigurationErrors, { logging }: KubeletConfiguration, gates: FeatureGates): void {
   errors.addUnlessOneOf('logging.format', logging.format, ['text', 'json']);
+  if (logging.flushFrequency < 0) errors.add('logging.flushFrequency', 'must not be negative');
   if (logging.format !== 'text' && logging.vmodule.length > 0) {
     errors.add('logging.vmodule', 'is only for the format "text"');
   }

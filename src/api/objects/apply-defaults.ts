@@ -2,7 +2,8 @@ import type * as core from 'kubernetes-types/core/v1.js';
 import { canonicalObject } from './canonical-form.ts';
 import { defaultImagePullPolicy } from '../values/image-name.ts';
 import { defaultFeatureGates, type FeatureGates } from '../values/feature-gates.ts';
-import { podLevelRequests } from '../values/resource-totals.ts';
+import { hasPodLevelResources } from '../values/pod-level-resources.ts';
+import { podLevelLimits, podLevelRequests } from '../values/resource-totals.ts';
 import { formatQuantity, roundUpToMilli, toQuantity } from '../values/quantity.ts';
 import type { RawPod, ResourceList } from '../types.ts';
 import { initAndRegularContainers } from '../values/containers.ts';
@@ -50,14 +51,17 @@ function setSpecDefaults(spec: core.PodSpec, gates: FeatureGates): void {
     if (container.resources) container.resources = defaultResources(container.resources, true);
   }
   for (const container of spec.ephemeralContainers ?? []) setEphemeralContainerDefaults(container);
-  if (gates.PodLevelResources) setPodLevelRequests(spec);
+  if (gates.PodLevelResources) setPodLevelResources(spec);
 }
 
 /**
- * A pod with pod-level limits gets pod-level requests: the sum of its containers' requests. kubelet: defaults.go
- * defaultPodRequests
+ * A pod with pod-level resources gets the huge pages of its containers as limits. With limits it gets requests: those
+ * of its containers, else its limits. kubelet: defaults.go defaultHugePagePodLimits, defaultPodRequests
  */
-function setPodLevelRequests(spec: core.PodSpec): void {
+function setPodLevelResources(spec: core.PodSpec): void {
+  if (!hasPodLevelResources(spec)) return;
+  const limits = podLevelLimits(spec);
+  if (Object.keys(limits).length > 0) spec.resources = { ...spec.resources, limits };
   if (Object.keys(spec.resources?.limits ?? {}).length === 0) return;
   const requests = podLevelRequests(spec);
   if (Object.keys(requests).length > 0) spec.resources = { ...spec.resources, requests };
@@ -75,6 +79,7 @@ function setContainerDefaults(container: core.Container | core.EphemeralContaine
   container.terminationMessagePolicy ??= 'File';
   for (const { valueFrom } of container.env ?? []) {
     if (valueFrom?.fieldRef) valueFrom.fieldRef.apiVersion ??= 'v1';
+    if (valueFrom?.fileKeyRef) valueFrom.fileKeyRef.optional ??= false;
   }
   for (const port of container.ports ?? []) {
     port.protocol ??= 'TCP';

@@ -12,6 +12,7 @@ import { independentErrors } from '../decoding/independent-errors.ts';
 import { doubtfulFields } from '../validation/doubtful-fields.ts';
 import { helmHookProblems, isOtherHook } from '../validation/helm-hooks.ts';
 import { unsafeTexts } from '../validation/unsafe-texts.ts';
+import { staticPodReferences } from '../validation/static-pod-references.ts';
 import { type FieldError, validatePod } from '../validation/validate-pod.ts';
 import { objectReferences } from '../values/config-object-references.ts';
 import { dependsOn, dependsOnField, type DependsOnPosition, validateDependsOn } from '../values/depends-on.ts';
@@ -68,7 +69,7 @@ export function errorsOfPartialPod(
   const named = isNameless ? { ...raw, metadata: { ...raw.metadata, name: 'unnamed' } } : raw;
   const broken = isNameless ? [...brokenFields, 'metadata.name'] : brokenFields;
   const pod = toStaticPod(named, options);
-  const own = independentErrors(validatePod(pod), broken);
+  const own = independentErrors(validatePod(pod, options.featureGates), broken);
   const hasNoName = isNameless && !brokenFields.some((field) => /^metadata(\.name)?$/.test(field));
   return [...(hasNoName ? [noName] : []), ...errorProblems(own, named, pod)];
 }
@@ -116,13 +117,14 @@ export function toValidPod(
   const crowded = tooManyContainers(raw);
   if (crowded !== undefined) return { problems: [locate(crowded)] };
   const pod = toStaticPod(raw, options);
-  const broken = validatePod(pod);
+  const broken = validatePod(pod, options.featureGates);
   const errors = broken.length > 0 ? broken : refusedByLoader(pod);
   if (errors.length === 0) {
     const warnings = [
       ...unsupportedFields(pod, options.featureGates),
       ...doubtfulFields(raw, options),
       ...helmHookProblems(raw.metadata?.annotations),
+      ...(options.isPortable === true ? refusedByKubelets(pod) : []),
     ];
     const problems = firstProblems(warnings, (problem) => problem).map(locate);
     if (isOtherHook(raw.metadata?.annotations)) return { problems };
@@ -135,6 +137,16 @@ export function toValidPod(
     };
   }
   return { problems: errorProblems(errors, raw, pod).map(locate) };
+}
+
+/** Warns of each reference that a kubelet refuses in a static pod. */
+function refusedByKubelets(pod: Pod): FieldProblem[] {
+  return staticPodReferences(pod).map(({ field, kind }) => ({
+    field,
+    message: `kubelets since Kubernetes 1.34 refuse this pod: static pods may not reference ${kind}`,
+    hint: 'kubelet-ts supports it. For other kubelets, write the value itself into the pod or use a hostPath.',
+    severity: 'warning',
+  }));
 }
 
 /**

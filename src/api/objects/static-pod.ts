@@ -21,6 +21,8 @@ export interface StaticPodNode {
   rootDir?: string | undefined;
   /** True to also return the positions of names, and those where pods name ConfigMaps, Secrets and claims. */
   allPositions?: boolean | undefined;
+  /** True to warn of references that a kubelet refuses in static pods. */
+  isPortable?: boolean | undefined;
 }
 
 /** The facts besides the manifest that define a static pod of this node. */

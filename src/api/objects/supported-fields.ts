@@ -27,6 +27,7 @@ type Row = readonly [path: string, reason: string, gate?: FeatureGateName];
 const podFields: readonly Row[] = [
   ['resourceClaims', 'resource claims need an API server'],
   ['resources', 'ignored without the feature gate PodLevelResources', 'PodLevelResources'],
+  ['volumes[].projected.sources[].podCertificate', 'needs an API server: the pod will not start'],
   ['volumes[].projected.sources[].serviceAccountToken', 'needs an API server: the pod will not start'],
   ...Object.entries(unmountableVolumes).map(([kind, reason]): Row => [
     `volumes[].${kind}`,
@@ -35,7 +36,10 @@ const podFields: readonly Row[] = [
 ];
 
 /** One row for each field of a container or an init container. */
-const containerFields: readonly Row[] = [['volumeDevices[]', notCarriedOut]];
+const containerFields: readonly Row[] = [
+  ['lifecycle.stopSignal', 'ignored: the feature gate ContainerStopSignals is not built yet'],
+  ['volumeDevices[]', notCarriedOut],
+];
 
 /** The rows as steps from the spec to the field. */
 const unsupportedPaths = [

@@ -8,7 +8,9 @@ import { validateProbesAndHooks } from './validate-handlers.ts';
 import { validateMounts } from './validate-mounts.ts';
 import { validateResources } from './validate-resources.ts';
 import { validateContainerSecurity } from './validate-security.ts';
-import { validateVolumes, type PodVolumes } from './validate-volumes.ts';
+import type { PodVolumes } from './pod-volumes.ts';
+import { validateRestartPolicy } from './validate-restart-policy.ts';
+import { validateVolumes } from './validate-volumes.ts';
 
 /** All containers of a pod. kubelet: validation.go validate{,Init,Ephemeral}Containers */
 export function validateAllContainers(errors: FieldErrors, spec: core.PodSpec, volumes: PodVolumes): void {
@@ -39,6 +41,7 @@ function contextOf(spec: core.PodSpec, volumes: PodVolumes): Context {
     hostUsers: spec.hostUsers ?? true,
     restartPolicy: spec.restartPolicy ?? '',
     graceSeconds: spec.terminationGracePeriodSeconds ?? 0,
+    osName: spec.os?.name,
   };
 }
 
@@ -48,6 +51,7 @@ interface Context {
   hostUsers: boolean;
   restartPolicy: string;
   graceSeconds: number;
+  osName: string | undefined;
 }
 
 function validateContainers(errors: FieldErrors, spec: core.PodSpec, context: Context): void {
@@ -61,10 +65,9 @@ function validateContainers(errors: FieldErrors, spec: core.PodSpec, context: Co
     validateCommon(errors, field, container, context);
     if (names.has(container.name)) errors.duplicate(`${field}.name`, container.name);
     names.add(container.name);
-    validateProbesAndHooks(errors, field, container, context.graceSeconds);
-    if (container.restartPolicy !== undefined) {
-      errors.forbidden(`${field}.restartPolicy`, 'may only be set for init containers');
-    }
+    validateProbesAndHooks(errors, field, container, context);
+    validateRestartPolicy(errors, field, container);
+    validateResizePolicy(errors, `${field}.resizePolicy`, container.resizePolicy, context.restartPolicy);
     validateHostPorts(errors, `${field}.ports`, container.ports ?? [], hostPorts);
     if (spec.hostNetwork) validateHostNetworkPorts(errors, `${field}.ports`, container.ports ?? []);
   }
@@ -75,22 +78,18 @@ function validateInitContainers(errors: FieldErrors, spec: core.PodSpec, context
   for (const [index, container] of (spec.initContainers ?? []).entries()) {
     const field = `spec.initContainers[${index}]`;
     validateCommon(errors, field, container, context);
-    if (container.restartPolicy !== undefined) {
-      errors.unsupportedUnless(`${field}.restartPolicy`, container.restartPolicy, ['Always']);
-    }
+    validateRestartPolicy(errors, field, container);
+    validateInitResizePolicy(errors, `${field}.resizePolicy`, container, context.restartPolicy);
     if (names.has(container.name)) errors.duplicate(`${field}.name`, container.name);
     else if (container.name !== '') names.add(container.name);
     // Init containers do not run at the same time, so each is compared only with itself. The path is that of the first.
     validateHostPorts(errors, 'spec.initContainers[0].ports', container.ports ?? [], new Set());
     if (isSidecar(container)) {
-      validateProbesAndHooks(errors, field, container, context.graceSeconds);
+      validateProbesAndHooks(errors, field, container, context);
     } else {
       for (const name of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
         if (container[name]) errors.forbidden(`${field}.${name}`, 'needs an init container with restartPolicy Always');
       }
-    }
-    if (container.resizePolicy) {
-      errors.invalid(`${field}.resizePolicy`, container.resizePolicy, 'cannot be set for init containers');
     }
   }
 }
@@ -104,6 +103,7 @@ const forbiddenInEphemeral = [
   'resizePolicy',
   'resources',
   'restartPolicy',
+  'restartPolicyRules',
   'startupProbe',
 ] as const;
 
@@ -150,11 +150,10 @@ function validateCommon(
     'FallbackToLogsOnError',
   ]);
   validatePorts(errors, `${field}.ports`, container.ports ?? []);
-  validateEnvironment(errors, field, container);
+  validateEnvironment(errors, field, container, context.volumes);
   validateMounts(errors, field, container, context.volumes);
   errors.requiredOneOf(`${field}.imagePullPolicy`, container.imagePullPolicy, ['Always', 'IfNotPresent', 'Never']);
   validateResources(errors, `${field}.resources`, container.resources ?? {}, context.claimNames);
-  validateResizePolicy(errors, `${field}.resizePolicy`, container.resizePolicy ?? [], context.restartPolicy);
   validateContainerSecurity(errors, `${field}.securityContext`, container.securityContext, context.hostUsers);
 }
 
@@ -200,8 +199,8 @@ function validateHostNetworkPorts(errors: FieldErrors, field: string, ports: rea
 function validateResizePolicy(
   errors: FieldErrors,
   field: string,
-  policies: readonly core.ContainerResizePolicy[],
-  podRestartPolicy: string,
+  policies: readonly core.ContainerResizePolicy[] = [],
+  podRestartPolicy = '',
 ): void {
   const names = new Set<string>();
   for (const [index, { resourceName, restartPolicy }] of policies.entries()) {
@@ -212,5 +211,20 @@ function validateResizePolicy(
     if (podRestartPolicy === 'Never' && restartPolicy !== 'NotRequired') {
       errors.invalid(field, restartPolicy, 'must be NotRequired when restartPolicy is Never');
     }
+  }
+}
+
+/** An init container that ends is never restarted for a resize. kubelet: validation.go validateInitContainers */
+function validateInitResizePolicy(
+  errors: FieldErrors,
+  field: string,
+  container: core.Container,
+  podRestartPolicy: string,
+): void {
+  validateResizePolicy(errors, field, container.resizePolicy, podRestartPolicy);
+  if (isSidecar(container)) return;
+  for (const [index, { restartPolicy }] of (container.resizePolicy ?? []).entries()) {
+    if (restartPolicy !== 'RestartContainer') continue;
+    errors.invalid(`${field}[${index}].restartPolicy`, restartPolicy, 'is for sidecars and regular containers only');
   }
 }

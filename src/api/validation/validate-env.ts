@@ -5,20 +5,30 @@ import type { FieldErrors } from '../values/field-errors.ts';
 import {
   checkAnnotationKey,
   checkConfigMapKey,
+  checkDNS1123Label,
   checkDNS1123Subdomain,
   checkDNS1123SubdomainPrefix,
-  checkEnvVarName,
+  checkRelaxedEnvVarName,
   checkQualifiedName,
 } from '../values/names.ts';
-import { validateFileMode, validateFilePath } from './paths.ts';
+import { validateFileMode, validateFilePath, validateNoBacksteps } from './paths.ts';
+import type { PodVolumes } from './pod-volumes.ts';
 
 /** Environment of a container. kubelet: validation.go ValidateEnv, ValidateEnvFrom */
-export function validateEnvironment(errors: FieldErrors, field: string, container: core.Container): void {
+export function validateEnvironment(
+  errors: FieldErrors,
+  field: string,
+  container: core.Container,
+  volumes: PodVolumes,
+): void {
   for (const [index, envVar] of (container.env ?? []).entries()) {
     const path = `${field}.env[${index}]`;
     if (envVar.name === '') errors.required(`${path}.name`);
-    else errors.invalidIf(`${path}.name`, envVar.name, checkEnvVarName(envVar.name));
-    if (envVar.valueFrom) validateValueFrom(errors, `${path}.valueFrom`, envVar.valueFrom, envVar.value ?? '');
+    else errors.invalidIf(`${path}.name`, envVar.name, checkRelaxedEnvVarName(envVar.name));
+    if (!envVar.valueFrom) continue;
+    validateValueFrom(errors, `${path}.valueFrom`, envVar.valueFrom, envVar.value ?? '');
+    const { fileKeyRef } = envVar.valueFrom;
+    if (fileKeyRef) validateFileKeyRef(errors, `${path}.valueFrom.fileKeyRef`, fileKeyRef, volumes);
   }
   for (const [index, source] of (container.envFrom ?? []).entries()) {
     validateEnvFrom(errors, `${field}.envFrom`, index, source);
@@ -34,12 +44,31 @@ function validateValueFrom(errors: FieldErrors, field: string, source: core.EnvV
 
   const sources = Object.keys(source).length;
   if (sources === 0) {
-    errors.invalid(field, '', 'needs one of fieldRef, resourceFieldRef, configMapKeyRef and secretKeyRef');
+    errors.invalid(field, '', 'needs one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef and fileKeyRef');
   } else if (value !== '') {
     errors.invalid(field, '', 'cannot be set with value');
   } else if (sources > 1) {
     errors.invalid(field, '', 'may have only one source');
   }
+}
+
+/** kubelet: validation.go validateFileKeyRef */
+function validateFileKeyRef(
+  errors: FieldErrors,
+  field: string,
+  { key, path, volumeName }: core.FileKeySelector,
+  { valid, broken }: PodVolumes,
+): void {
+  const nameField = `${field}.volumeName`;
+  if (volumeName === '') errors.required(nameField);
+  else errors.invalidIf(nameField, volumeName, checkDNS1123Label(volumeName));
+  const volume = valid.get(volumeName);
+  if (!volume) errors.notFound(nameField, volumeName, broken.has(volumeName) ? [] : valid.keys());
+  else if (!volume.emptyDir) errors.invalid(nameField, volumeName, 'must be an emptyDir volume');
+  if (path === '') errors.required(`${field}.path`);
+  else validateNoBacksteps(errors, `${field}.path`, path);
+  if (key === '') errors.required(`${field}.key`);
+  else errors.invalidIf(`${field}.key`, key, checkRelaxedEnvVarName(key));
 }
 
 function validateKeyRef(
@@ -54,7 +83,7 @@ function validateKeyRef(
 
 function validateEnvFrom(errors: FieldErrors, field: string, index: number, source: core.EnvFromSource): void {
   const { configMapRef, prefix = '', secretRef } = source;
-  if (prefix !== '') errors.invalidIf(`${field}[${index}].prefix`, prefix, checkEnvVarName(prefix));
+  if (prefix !== '') errors.invalidIf(`${field}[${index}].prefix`, prefix, checkRelaxedEnvVarName(prefix));
   for (const [kind, ref] of Object.entries({ configMapRef, secretRef })) {
     if (!ref) continue;
     const path = `${field}[${index}].${kind}.name`;

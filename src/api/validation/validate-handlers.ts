@@ -8,7 +8,7 @@ export function validateProbesAndHooks(
   errors: FieldErrors,
   field: string,
   container: core.Container,
-  graceSeconds: number,
+  { graceSeconds, osName }: { graceSeconds: number; osName: string | undefined },
 ): void {
   for (const name of ['livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
     const probe = container[name];
@@ -29,6 +29,33 @@ export function validateProbesAndHooks(
     const hook = container.lifecycle?.[name];
     if (hook) validateHandler(errors, `${field}.lifecycle.${name}`, hook, graceSeconds);
   }
+  validateStopSignal(errors, `${field}.lifecycle.stopSignal`, container.lifecycle?.stopSignal, osName);
+}
+
+const numbered = (name: string, last: number): string[] => Array.from({ length: last }, (_, at) => `${name}${at + 1}`);
+
+const stopSignals: Readonly<Record<string, readonly string[]>> = {
+  linux: [
+    ...'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS'.split(
+      ' ',
+    ),
+    ...'TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX'.split(' '),
+    ...numbered('RTMIN+', 15),
+    ...numbered('RTMAX-', 14),
+  ].map((name) => `SIG${name}`),
+  windows: ['SIGKILL', 'SIGTERM'],
+};
+
+/** kubelet: validation.go validateStopSignal */
+function validateStopSignal(
+  errors: FieldErrors,
+  field: string,
+  signal: string | undefined,
+  osName: string | undefined,
+): void {
+  if (signal === undefined) return;
+  if (osName === undefined) errors.forbidden(field, 'needs spec.os.name');
+  else errors.unsupportedUnless(field, signal, stopSignals[osName] ?? []);
 }
 
 const counts = [
@@ -73,8 +100,8 @@ const handlerRules: ByKind<Handler, [FieldErrors, field: string, graceSeconds: n
     validatePort(errors, `${field}.port`, port);
   },
   sleep: ({ seconds }, errors, field, graceSeconds) => {
-    if (seconds >= 1 && seconds <= graceSeconds) return;
-    errors.invalid(field, seconds, `must be between 1 and ${graceSeconds}, the grace period`);
+    if (seconds >= 0 && seconds <= graceSeconds) return;
+    errors.invalid(field, seconds, `must be between 0 and ${graceSeconds}, the grace period`);
   },
 };
 

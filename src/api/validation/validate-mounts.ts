@@ -1,7 +1,7 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import type { FieldErrors } from '../values/field-errors.ts';
 import { hasBackstep, validateDescendingPath } from './paths.ts';
-import type { PodVolumes } from './validate-volumes.ts';
+import type { PodVolumes } from './pod-volumes.ts';
 
 /** Mounts and raw devices of a container. kubelet: validation.go ValidateVolumeMounts, ValidateVolumeDevices */
 export function validateMounts(
@@ -34,10 +34,6 @@ function validateVolumeMounts(
     mountPaths.add(mountPath);
     if (devices.has(name)) errors.invalid(`${path}.name`, name, 'is in volumeDevices as well');
     if (devicePaths.has(mountPath)) errors.invalid(`${path}.mountPath`, mountPath, 'is in volumeDevices as well');
-    if (volumes.valid.get(name)?.image) {
-      if (subPath !== '') errors.invalid(`${path}.subPath`, subPath, 'cannot be used with an image volume');
-      if (subPathExpr !== '') errors.invalid(`${path}.subPathExpr`, subPathExpr, 'cannot be used with an image volume');
-    }
     // These errors of the API server lack the index.
     validateDescendingPath(errors, `${field}.subPath`, subPath);
     validateDescendingPath(errors, `${field}.subPathExpr`, subPathExpr);

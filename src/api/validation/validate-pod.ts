@@ -1,10 +1,13 @@
 import type { Pod, PodSpec } from '../types.ts';
+import { defaultFeatureGates, type FeatureGates } from '../values/feature-gates.ts';
 import { type FieldError, FieldErrors } from '../values/field-errors.ts';
 import { checkDNS1123Label, checkDNS1123Subdomain, checkQualifiedName, maxInt32 } from '../values/names.ts';
 import { validateAllContainers } from './validate-containers.ts';
 import { validateDNS } from './validate-dns.ts';
 import { validateMetadata } from './validate-metadata.ts';
 import { validateOS } from './validate-os.ts';
+import { forbidDisabledFields } from './disabled-fields.ts';
+import { validatePodResources } from './validate-pod-resources.ts';
 import { validateResources } from './validate-resources.ts';
 import { validateScheduling } from './validate-scheduling.ts';
 import { validatePodSecurity, validateProfileAnnotations } from './validate-security.ts';
@@ -16,18 +19,21 @@ export type { FieldError } from '../values/field-errors.ts';
  * Returns every rule of the Pod API that a static pod breaks, with the field paths of the API server. The pod must have
  * its defaults and its static identity.
  *
- * kubelet: pkg/apis/core/validation/validation.go ValidatePodCreate with no option set
+ * kubelet: pkg/apis/core/validation/validation.go ValidatePodCreate with the options that the gates give
  */
-export function validatePod(pod: Pod): FieldError[] {
+export function validatePod(pod: Pod, gates: FeatureGates = defaultFeatureGates): FieldError[] {
   const errors = new FieldErrors();
   const { spec } = pod;
   validateMetadata(errors, pod);
   const volumes = validateVolumes(errors, spec, pod.metadata.name);
   validateResourceClaims(errors, spec);
   validateAllContainers(errors, spec, volumes);
+  validatePodResources(errors, spec);
+  forbidDisabledFields(errors, spec, gates);
   errors.requiredOneOf('spec.restartPolicy', spec.restartPolicy, ['Always', 'OnFailure', 'Never']);
   validateNames(errors, spec);
-  validateDNS(errors, spec);
+  validateHostnameOverride(errors, spec);
+  validateDNS(errors, spec, gates);
   validateScheduling(errors, spec);
   validatePodSecurity(errors, spec);
   validateDeadline(errors, spec);
@@ -59,6 +65,18 @@ function validateNames(errors: FieldErrors, spec: PodSpec): void {
     const value = spec[name as keyof typeof namedObjects];
     if (value !== undefined) errors.invalidNameUnless(`spec.${name}`, value, check);
   }
+}
+
+const maxHostnameLength = 64;
+
+function validateHostnameOverride(errors: FieldErrors, spec: PodSpec): void {
+  const { hostnameOverride: name } = spec;
+  if (name === undefined) return;
+  const field = 'spec.hostnameOverride';
+  if (spec.setHostnameAsFQDN) errors.forbidden(field, 'cannot be combined with setHostnameAsFQDN');
+  if (spec.hostNetwork) errors.forbidden(field, 'cannot be combined with hostNetwork');
+  if (name.length > maxHostnameLength) errors.tooLong(field, `must be at most ${maxHostnameLength} characters`);
+  errors.invalidNameUnless(field, name, checkDNS1123Subdomain);
 }
 
 function validateDeadline(errors: FieldErrors, { activeDeadlineSeconds }: PodSpec): void {

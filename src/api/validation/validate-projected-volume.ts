@@ -1,6 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import type { FieldErrors } from '../values/field-errors.ts';
-import { checkDNS1123Subdomain } from '../values/names.ts';
+import { checkDNS1123Subdomain, checkQualifiedName } from '../values/names.ts';
 import { validateLabelSelector } from './labels.ts';
 import { validateFileMode, validateFilePath } from './paths.ts';
 import { validateDownwardFile } from './validate-env.ts';
@@ -43,6 +43,9 @@ function validateProjection(
     validateTrustBundle(errors, `${field}.clusterTrustBundle`, source.clusterTrustBundle);
     claimPath(source.clusterTrustBundle.path);
   }
+  if (source.podCertificate) {
+    validatePodCertificate(errors, `${field}.podCertificate`, source.podCertificate, claimPath);
+  }
   if (Object.keys(source).length > 1) errors.forbidden(field, 'may not specify more than one kind of source');
 }
 
@@ -79,6 +82,39 @@ function validateTrustBundle(errors: FieldErrors, field: string, bundle: core.Cl
   }
   if (path === '') errors.required(`${field}.path`);
   validateFilePath(errors, `${field}.path`, path);
+}
+
+const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
+const minCertificateSeconds = 3600;
+const maxCertificateSeconds = 91 * 86_400;
+const certificatePaths = ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const;
+
+/** kubelet: validation.go validateProjectionSources */
+function validatePodCertificate(
+  errors: FieldErrors,
+  field: string,
+  certificate: core.PodCertificateProjection,
+  claimPath: (path: string) => void,
+): void {
+  const { keyType = '', maxExpirationSeconds: seconds, signerName = '', userAnnotations = {} } = certificate;
+  validateSignerName(errors, `${field}.signerName`, signerName);
+  errors.unsupportedUnless(`${field}.keyType`, keyType, keyTypes);
+  if (seconds !== undefined && (seconds < minCertificateSeconds || seconds > maxCertificateSeconds)) {
+    const range = `between ${minCertificateSeconds} and ${maxCertificateSeconds}`;
+    errors.invalid(`${field}.maxExpirationSeconds`, seconds, `must be ${range}`);
+  }
+  const written = certificatePaths.filter((name) => (certificate[name] ?? '') !== '');
+  if (written.length === 0) errors.required(field, `needs one of ${certificatePaths.join(', ')}`);
+  for (const name of written) {
+    const path = certificate[name] ?? '';
+    validateFilePath(errors, `${field}.${name}`, path);
+    claimPath(path);
+  }
+  for (const key of Object.keys(userAnnotations)) {
+    const message =
+      checkQualifiedName(key) ?? (key.includes('/') ? undefined : 'must have a domain, as in example.com/a');
+    errors.invalidIf(`${field}.userAnnotations`, key, message);
+  }
 }
 
 function validateSignerName(errors: FieldErrors, field: string, signerName: string): void {

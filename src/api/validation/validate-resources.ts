@@ -12,11 +12,16 @@ export function validateResources(
   field: string,
   resources: core.ResourceRequirements,
   claimNames: ReadonlySet<string>,
+  checkName: NameRule = validateResourceName,
 ): void {
   const limits: ResourceList = resources.limits ?? {};
   const requests: ResourceList = resources.requests ?? {};
-  for (const [name, limit] of Object.entries(limits)) validateAmount(errors, `${field}.limits[${name}]`, name, limit);
+  for (const [name, limit] of Object.entries(limits)) {
+    checkName(errors, `${field}.limits[${name}]`, name);
+    validateAmount(errors, `${field}.limits[${name}]`, name, limit);
+  }
   for (const [name, request] of Object.entries(requests)) {
+    checkName(errors, `${field}.requests[${name}]`, name);
     validateAmount(errors, `${field}.requests[${name}]`, name, request);
     validateAgainstLimit(errors, field, name, request, limits[name]);
   }
@@ -27,10 +32,16 @@ export function validateResources(
   validateClaims(errors, `${field}.claims`, resources.claims ?? [], claimNames);
 }
 
+/** Adds an error if the resource is not allowed. */
+type NameRule = (errors: FieldErrors, field: string, name: string) => void;
+
+function validateResourceName(errors: FieldErrors, field: string, name: string): void {
+  errors.invalidIf(field, name, checkResourceName(name));
+}
+
 const hugePagesPrefix = 'hugepages-';
 
 function validateAmount(errors: FieldErrors, field: string, name: string, text: string): void {
-  errors.invalidIf(field, name, checkResourceName(name));
   const quantity = toQuantity(text);
   if (quantity.nanos < 0n) errors.invalid(field, text, 'must not be negative');
   if (isExtended(name) && quantityMilliValue(quantity) % 1000n !== 0n)

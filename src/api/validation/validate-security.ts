@@ -36,7 +36,8 @@ export function validatePodSecurity(errors: FieldErrors, spec: core.PodSpec): vo
 const policies = {
   fsGroupChangePolicy: ['Always', 'OnRootMismatch'],
   supplementalGroupsPolicy: ['Merge', 'Strict'],
-  seLinuxChangePolicy: ['MountOption', 'Recursive'],
+  // MountOption needs the gate SELinuxMount, which is off.
+  seLinuxChangePolicy: ['Recursive'],
 } as const;
 
 /** Security context of a container. kubelet: validation.go ValidateSecurityContext */
@@ -184,6 +185,9 @@ function validateHostUsers(errors: FieldErrors, spec: core.PodSpec): void {
   // These two paths have capital letters in the API server's errors as well.
   if (spec.hostPID) errors.forbidden('spec.HostPID', message);
   if (spec.hostIPC) errors.forbidden('spec.HostIPC', message);
+  for (const { container, field } of eachContainer(spec)) {
+    if (container.volumeDevices?.length) errors.forbidden(`${field}.volumeDevices`, message);
+  }
 }
 
 const maxCredentialSpecBytes = 64 * 1024;

@@ -4,19 +4,12 @@ import { FieldErrors } from '../values/field-errors.ts';
 import { checkDNS1123Label, checkDNS1123Subdomain } from '../values/names.ts';
 import { toQuantity } from '../values/quantity.ts';
 import { validateDriverName } from './driver-name.ts';
+import type { PodVolumes } from './pod-volumes.ts';
 import { validateDescendingPath, validateFileMode, validateNoBacksteps } from './paths.ts';
 import { validateClaimTemplate } from './validate-claim-template.ts';
 import { validateDownwardFile } from './validate-env.ts';
 import { legacyVolumeRules, type VolumeRule } from './validate-legacy-volumes.ts';
 import { validateKeysToPaths, validateProjectedVolume } from './validate-projected-volume.ts';
-
-/** The volumes of a pod. */
-export interface PodVolumes {
-  /** Those that a container may mount, by name. */
-  valid: ReadonlyMap<string, core.Volume>;
-  /** Names of volumes that are declared with errors. */
-  broken: ReadonlySet<string>;
-}
 
 /** kubelet: validation.go ValidateVolumes */
 export function validateVolumes(errors: FieldErrors, spec: core.PodSpec, podName: string): PodVolumes {

@@ -418,10 +418,16 @@ const gatesWithEffect: readonly FeatureGateName[] = [
   'AllBeta',
   'CPUManagerPolicyAlphaOptions',
   'CPUManagerPolicyBetaOptions',
+  'ContainerRestartRules',
   'CustomCPUCFSQuotaPeriod',
+  'EnvFiles',
+  'HostnameOverride',
+  'InPlacePodVerticalScalingInitContainers',
   'KubeletCrashLoopBackOffMax',
+  'KubeletEnsureSecretPulledImages',
   'PodLevelResources',
-  'TopologyManagerPolicyBetaOptions',
+  'RestartAllContainersOnContainerExits',
+  'StrictIPCIDRValidation',
 ];
 
 /** Named after the gate that `set` sets, because only that gate has a line in a file. */

@@ -4,7 +4,14 @@ import { nearestValidName, type NameCheck } from './names.ts';
 
 /** Kinds of broken rules, in the terms of the API server. */
 export type FieldErrorType =
-  'Duplicate value' | 'Forbidden' | 'Invalid value' | 'Not found' | 'Required value' | 'Too long' | 'Unsupported value';
+  | 'Duplicate value'
+  | 'Forbidden'
+  | 'Invalid value'
+  | 'Not found'
+  | 'Required value'
+  | 'Too long'
+  | 'Too many'
+  | 'Unsupported value';
 
 /** One broken rule of the Pod API. */
 export interface FieldError {
@@ -55,6 +62,10 @@ export class FieldErrors {
 
   tooLong(field: string, message: string): void {
     this.add(field, 'Too long', message);
+  }
+
+  tooMany(field: string, count: number, max: number): void {
+    this.add(field, 'Too many', `${count}: must have at most ${max} items`);
   }
 
   /** Adds an unsupported value unless the value is allowed. */

@@ -56,6 +56,10 @@ export const checkEnvVarName: NameCheck = (value) =>
     'must consist of letters, digits, "_", "-" and ".", and not start with a digit',
   ) ?? checkNoChangeOfDirectory(value);
 
+/** Names of variables in pods. kubelet: apimachinery/pkg/util/validation/validation.go IsRelaxedEnvVarName */
+export const checkRelaxedEnvVarName: NameCheck = (value) =>
+  unless(/^[ -<>-~]+$/.test(value), 'must consist of printable ASCII characters other than "="');
+
 /** Key of a ConfigMap or a Secret. */
 export const checkConfigMapKey: NameCheck = (value) =>
   tooLong(value, 253) ??
@@ -86,6 +90,25 @@ export const checkSysctlName: NameCheck = (value) =>
 /** A user or a group. */
 export const checkID = (value: number): string | undefined =>
   unless(value >= 0 && value <= maxInt32, `must be between 0 and ${maxInt32}`);
+
+/** A DNS search domain may have "_" in its labels, and may be only a dot. kubelet: validation.go ValidateDNS1123SubdomainWithUnderScore */
+export const checkSearchDomain: NameCheck = (value) => {
+  if (value === '.') return undefined;
+  const domain = value.endsWith('.') ? value.slice(0, -1) : value;
+  return (
+    tooLong(domain, maxSubdomainLength) ??
+    unless(
+      /^_?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:\._?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*$/.test(domain),
+      'must consist of lower case letters, digits, "-", "_" and ".", and each part start and end with a letter or digit but for one leading "_"',
+    )
+  );
+};
+
+/** An address that all programs read alike. kubelet: apimachinery/pkg/util/validation/ip.go IsValidIPForLegacyField */
+export const checkStrictIP: NameCheck = (value) =>
+  checkIP(value) ??
+  unless(!/(^|[.:])0[0-9]+(\.|$)/.test(value), 'must not have leading zeros') ??
+  unless(!isMappedIPv4(value), 'must not be an IPv4 address in IPv6 form');
 
 /** An IPv4 address, leading zeros allowed, or an IPv6 address without a zone. kubelet: utils/net ParseIPSloppy */
 export const checkIP: NameCheck = (value) =>
@@ -136,6 +159,11 @@ const encoder = new TextEncoder();
 
 function checkNoChangeOfDirectory(value: string): string | undefined {
   return unless(value !== '.' && !value.startsWith('..'), 'must not be "." or start with ".."');
+}
+
+/** True for `::ffff:…` with the bytes of an IPv4 address, in any spelling. */
+function isMappedIPv4(value: string): boolean {
+  return isValidIPv6(value) && new URL(`http://[${value}]`).hostname.startsWith('[::ffff:');
 }
 
 function isIPv4(value: string): boolean {

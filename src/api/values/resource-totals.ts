@@ -43,17 +43,21 @@ export function podLimits(pod: Pick<Pod, 'spec'>): ResourceTotals {
   return limits;
 }
 
+/** The pod-level limits: as written, else the huge pages of its containers. kubelet: defaults.go defaultHugePagePodLimits */
+export function podLevelLimits(spec: core.PodSpec): ResourceList {
+  const ofContainers = Object.entries(toResourceList(containerTotals(spec, 'limits')));
+  const hugePages = ofContainers.filter(([name]) => name.startsWith('hugepages-'));
+  return { ...Object.fromEntries(hugePages), ...spec.resources?.limits };
+}
+
 /**
  * The pod-level requests: as written, else those of its containers, else its limit. kubelet:
  * pkg/apis/core/v1/defaults.go defaultPodRequests
  */
 export function podLevelRequests(spec: core.PodSpec): ResourceList {
-  const ofContainers = toResourceList(containerTotals(spec, 'requests'));
-  const inherited = (['cpu', 'memory'] as const).flatMap((name) => {
-    const amount = ofContainers[name] ?? spec.resources?.limits?.[name];
-    return amount === undefined ? [] : [[name, amount] as const];
-  });
-  return { ...Object.fromEntries(inherited), ...spec.resources?.requests };
+  const ofContainers = Object.entries(toResourceList(containerTotals(spec, 'requests')));
+  const shared = ofContainers.filter(([name]) => name === 'cpu' || name === 'memory');
+  return { ...spec.resources?.limits, ...Object.fromEntries(shared), ...spec.resources?.requests };
 }
 
 /** Totals as canonical texts, as in `resources` of a container. */

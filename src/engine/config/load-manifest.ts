@@ -8,10 +8,10 @@ import type { ManifestProblem } from '../view/events.ts';
 export function loadManifest(
   bytes: Uint8Array,
   origin: string,
-  { nodeName, featureGates, cronJobs, rootDir, allPositions: allPositions }: StaticPodNode,
+  { nodeName, featureGates, cronJobs, rootDir, allPositions, isPortable }: StaticPodNode,
   source: SourceName = 'file',
 ): Manifests {
-  const node = { nodeName, featureGates, cronJobs, rootDir, allPositions };
+  const node = { nodeName, featureGates, cronJobs, rootDir, allPositions, isPortable };
   return loadManifests(bytes, { origin, ...node, source, hash: podUIDHash });
 }
 

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { decodeKubeletConfiguration } from '../../api/kubelet-configuration/decode.ts';
 import type { FeatureGates } from '../../api/values/feature-gates.ts';
 import {
@@ -37,7 +37,19 @@ export interface NodeConfiguration {
 export const newPathGuard = (): PathGuard => new PathGuard({ maxHung: 1 });
 
 /** A configuration file that is wrong or cannot be read. */
-export class BrokenConfiguration extends UserError {}
+export class BrokenConfiguration extends UserError {
+  /** All problems, warnings too. Empty if a file cannot be read. */
+  readonly problems: readonly ManifestProblem[];
+
+  constructor(message: string, { problems = [], ...options }: RefusalOptions = {}) {
+    super(message, options);
+    this.problems = problems;
+  }
+}
+
+type RefusalOptions = NonNullable<ConstructorParameters<typeof UserError>[1]> & {
+  problems?: readonly ManifestProblem[];
+};
 
 /**
  * Reads the file of --config and the drop-ins of --config-dir and applies the flags over them. Throws a `UserError`
@@ -54,7 +66,7 @@ export async function readConfiguration(
   const file = !config ? undefined : await readLayer(resolve(config), { paths, problems });
   const dropIns: ConfigurationLayer[] = [];
   for (const path of !configDir ? [] : await dropInPaths(resolve(configDir), paths)) {
-    const layer = await readLayer(path, { paths, problems });
+    const layer = await readLayer(path, { paths, problems, isDropIn: true });
     if (layer) dropIns.push(layer);
   }
   refuseErrors(problems, true);
@@ -77,10 +89,14 @@ interface Reading {
   /** Gives up on a file system that does not answer. */
   paths: PathGuard;
   problems: ManifestProblem[];
+  isDropIn?: boolean;
 }
 
-async function readLayer(path: string, { paths, problems }: Reading): Promise<ConfigurationLayer | undefined> {
-  const decoded = decodeKubeletConfiguration(await readBytes(path, paths), path);
+async function readLayer(
+  path: string,
+  { paths, problems, isDropIn }: Reading,
+): Promise<ConfigurationLayer | undefined> {
+  const decoded = decodeKubeletConfiguration(await readBytes(path, paths), path, { isDropIn });
   problems.push(...decoded.problems);
   const { given, document } = decoded;
   return given && document && documentLayer(given, document);
@@ -128,7 +144,7 @@ function refuseErrors(problems: readonly ManifestProblem[], hasFile: boolean): v
   if (errors.length === 0) return;
   const message = `the configuration is invalid\n${problems.map(problemText).join('\n')}`;
   const isOfFile = hasFile && errors.some(({ origin }) => !origin.startsWith('--'));
-  throw isOfFile ? new BrokenConfiguration(message) : new UserError(message);
+  throw isOfFile ? new BrokenConfiguration(message, { problems }) : new UserError(message);
 }
 
 /**
@@ -156,4 +172,5 @@ const pathFields = [
   'volumePluginDir',
 ] as const;
 
-const resolvePath = (path: string, folder: string): string => (path === '' ? path : resolve(folder, path));
+const resolvePath = (path: string, folder: string): string =>
+  path === '' || isAbsolute(path) ? path : resolve(folder, path);

@@ -183,7 +183,7 @@ const takes: Readonly<Record<string, Hostile[]>> = {
   'spec.containers[0].volumeMounts[0].subPath': ['slash', 'bidi', 'half a character', 'empty'],
   'spec.containers[0].ports[0].name': ['empty'],
   // Programs take names of any length.
-  'spec.containers[0].env[0].name': ['long'],
+  'spec.containers[0].env[0].name': ['parent', 'way out', 'slash', 'root', 'long'],
   'spec.containers[0].env[0].value': [
     'line break',
     'carriage return',

@@ -6,6 +6,7 @@ import { explained } from '../../../errors.ts';
 /** The gates that cpuManagerPolicyOptions need. */
 export type OptionGates = Pick<FeatureGates, 'CPUManagerPolicyAlphaOptions' | 'CPUManagerPolicyBetaOptions'>;
 
+/** Of a kubelet 1.36. A stable option needs no gate. kubelet: cpumanager/policy_options.go */
 const stages = {
   'align-by-socket': 'Alpha',
   'distribute-cpus-across-cores': 'Alpha',

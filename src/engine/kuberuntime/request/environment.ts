@@ -1,5 +1,6 @@
 import type { EnvFromSource, EnvVarSource } from 'kubernetes-types/core/v1.js';
 import type { ConfigData, ConfigObjectLookup } from '../../../api/values/config-object.ts';
+import { podLevelAmounts } from '../../../api/values/pod-level-resources.ts';
 import { expand } from '../../../api/values/expand.ts';
 import type { Container, EnvVar, Pod } from '../../../api/types.ts';
 import { UserError } from '../../../errors.ts';
@@ -72,7 +73,11 @@ function sourceValue(
 ): string | undefined {
   const where = `env "${name}" of container "${container.name}"`;
   if (fieldRef) return podFieldValue(pod, fieldRef.fieldPath, sources, where);
-  if (resourceFieldRef) return containerResourceValue(pod, container, resourceFieldRef, sources, where);
+  if (resourceFieldRef) {
+    // A container without a limit has the pod's limit. In a volume it has the node's amount.
+    const allocatable = { ...sources.allocatable, ...podLevelAmounts(pod.spec, 'limits') };
+    return containerResourceValue(pod, container, resourceFieldRef, { allocatable }, where);
+  }
   if (configMapKeyRef) return keyValue('ConfigMap', pod, configMapKeyRef, sources);
   if (secretKeyRef) return keyValue('Secret', pod, secretKeyRef, sources);
   if (fileKeyRef) return fileValue(fileKeyRef, sources);
