@@ -11,7 +11,7 @@ const only = names('SIEGE_ONLY');
 /** Other tests of root's need inotify, too. */
 const without = isLong ? names('SIEGE_WITHOUT') : ['used-up-inotify'];
 
-/** A flood may hold all connections of a server for 7 s: see docs/reference/api.md, Health. */
+/** A flood may hold all connections of a server for 7 s: see docs/reference/api.md, The HTTPS API. */
 const limits = { ms: 10_000, psMs: 5000, peakMB: 256 };
 /** On a machine so busy that a bare Node takes seconds, a command may take three times that more. */
 const nodeTimes = 3;
