@@ -28,8 +28,8 @@ export interface RuntimeWait {
 }
 
 /**
- * Chooses the runtime by the flags and the machine (docs/use/images.md). Without `wait`, a runtime named by the user must
- * answer.
+ * Chooses the runtime by the flags and the machine (docs/use/images.md). Without `wait`, a runtime named by the user
+ * must answer.
  */
 export async function findRuntimeEndpoint(options: {
   rootDir: string;

@@ -123,7 +123,7 @@ function refuseCgroupVersion(options: NodeOptions, machine: Machine): void {
   if (problem) throw new UserError(problem.message, { hint: problem.hint });
 }
 
-/** A setting that refuses cgroup v1. kubelet: apis/config/validation/validation_linux.go validateKubeletOSConfiguration */
+/** A setting that refuses cgroup v1. kubelet: validation_linux.go validateKubeletOSConfiguration */
 export function cgroupVersionProblem(
   { failCgroupV1, singleProcessOOMKill }: Pick<NodeOptions, 'failCgroupV1' | 'singleProcessOOMKill'>,
   { cgroupVersion }: Pick<Machine, 'cgroupVersion'>,

@@ -45,8 +45,8 @@ const maxPods = 5;
 const appliedNames = ['a0', 'a1'];
 
 /**
- * Changes manifests, crashes containers, and kills what runs them in the middle of it. kubelet-ts is running again at the
- * end.
+ * Changes manifests, crashes containers, and kills what runs them in the middle of it. kubelet-ts is running again at
+ * the end.
  */
 export async function runChaosRound(world: ChaosWorld, random: SeededRandom): Promise<ChaosRound> {
   const round = new Round(world, random);

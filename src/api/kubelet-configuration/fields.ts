@@ -26,7 +26,7 @@ const memoryQoS = 'the gate MemoryQoS is not built yet';
 
 /**
  * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.36, and ours: controlGroup,
- * evictionPolicy and runtimeClasses. The types, the decoder, the defaults and docs/reference/configuration.md are derived
+ * evictionPolicy and runtimeClasses. The types, the decoder, the defaults and docs/reference/configuration.md come
  * from this table. When a field takes effect, give its row a `does`: that also shows its flag. kubelet:
  * k8s.io/kubelet/config/v1beta1 types.go, defaults.go
  */

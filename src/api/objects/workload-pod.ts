@@ -53,8 +53,8 @@ function podNameOf({ kind, metadata, spec }: Workload): string | undefined {
 }
 
 /**
- * Name of the claim that a StatefulSet's pod gets for a template. It contains the pod's name without the node, because a
- * node with another name must find the data again.
+ * Name of the claim that a StatefulSet's pod gets for a template. It contains the pod's name without the node, because
+ * a node with another name must find the data again.
  */
 export function claimNameOf(workload: Workload, template: RawClaim): string {
   return `${template.metadata?.name ?? ''}-${podNameOf(workload) ?? ''}`;

@@ -91,7 +91,10 @@ export const checkSysctlName: NameCheck = (value) =>
 export const checkID = (value: number): string | undefined =>
   unless(value >= 0 && value <= maxInt32, `must be between 0 and ${maxInt32}`);
 
-/** A DNS search domain may have "_" in its labels, and may be only a dot. kubelet: validation.go ValidateDNS1123SubdomainWithUnderScore */
+/**
+ * A DNS search domain may have "_" in its labels, and may be only a dot. kubelet: validation.go
+ * ValidateDNS1123SubdomainWithUnderScore
+ */
 export const checkSearchDomain: NameCheck = (value) => {
   if (value === '.') return undefined;
   const domain = value.endsWith('.') ? value.slice(0, -1) : value;

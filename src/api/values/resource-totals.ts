@@ -43,7 +43,10 @@ export function podLimits(pod: Pick<Pod, 'spec'>): ResourceTotals {
   return limits;
 }
 
-/** The pod-level limits: as written, else the huge pages of its containers. kubelet: defaults.go defaultHugePagePodLimits */
+/**
+ * The pod-level limits: as written, else the huge pages of its containers. kubelet: defaults.go
+ * defaultHugePagePodLimits
+ */
 export function podLevelLimits(spec: core.PodSpec): ResourceList {
   const ofContainers = Object.entries(toResourceList(containerTotals(spec, 'limits')));
   const hugePages = ofContainers.filter(([name]) => name.startsWith('hugepages-'));

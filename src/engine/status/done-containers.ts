@@ -56,8 +56,8 @@ export function isPodDone({ spec }: Pod, done: readonly DoneContainer[]): boolea
 }
 
 /**
- * The status with the done containers that the runtime no longer has, so that they do not start again. It may still have
- * earlier instances, such as one that was created and never started.
+ * The status with the done containers that the runtime no longer has, so that they do not start again. The runtime may
+ * still have earlier instances, such as one that was created and never started.
  */
 export function withDoneContainers(podStatus: RuntimePodStatus, done: readonly DoneContainer[]): RuntimePodStatus {
   const [newest] = podStatus.sandboxStatuses;

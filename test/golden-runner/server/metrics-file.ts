@@ -41,7 +41,7 @@ spec:
 `,
 };
 
-/** Every recorded family of metrics is there with its type, help and labels, or docs/reference/api.md says why it is not. */
+/** Each recorded metric exists with its type, help and labels, or docs/reference/api.md says why it does not. */
 export const metricsFile: ServerFile = serverFile<MetricsFile>(['setup', 'endpoints'], replay);
 
 function replay({ endpoints }: MetricsFile): ReturnType<ServerFile['replay']> {

@@ -237,7 +237,8 @@ const extensions: readonly string[] = ['.yaml', '.yml', '.json'];
 
 /**
  * Why a file in a manifest folder is not read. Returns undefined if it is read. The kubelet reads every file that does
- * not begin with a dot, so a backup competes with its manifest. Here only manifests are read (docs/internals/architecture.md).
+ * not begin with a dot, so a backup competes with its manifest. Here only manifests are read
+ * (docs/internals/architecture.md).
  */
 export function ignoredBecause(path: string): string | undefined {
   const name = basename(path);
