@@ -130,11 +130,10 @@ test('a plugin that another one replaced is disconnected, and its later lists do
   expect([old, next].map(({ calls }) => calls.filter((call) => call === 'allocate').length)).toEqual([0, 1]);
 });
 
-test('the status of a container follows the health of its devices, with the feature gate', async () => {
+test('the status of a container follows the health of its devices', async () => {
   const world = await World.make();
   const plugin = goodPlugin(healthy('d0', 'd1'));
-  const gates = { ...defaultFeatureGates, ResourceHealthStatus: true };
-  const { engine, source } = await boot(world, { 'a.example/dev': plugin }, gates);
+  const { engine, source } = await boot(world, { 'a.example/dev': plugin });
   source.set(podWith('app', 'a.example/dev'), podWith('plain'));
   await world.until(() => engine.isReady('app-edge1') && engine.isReady('plain-edge1'));
   const seen: unknown[] = [];
@@ -160,7 +159,8 @@ test('the status of a container follows the health of its devices, with the feat
 
 test('without the feature gate the status of a container has no devices', async () => {
   const world = await World.make();
-  const { engine, source } = await boot(world, { 'a.example/dev': goodPlugin(healthy('d0')) });
+  const gates = { ...defaultFeatureGates, ResourceHealthStatus: false };
+  const { engine, source } = await boot(world, { 'a.example/dev': goodPlugin(healthy('d0')) }, gates);
   source.set(podWith('app', 'a.example/dev'));
   await world.until(() => engine.isReady('app-edge1'));
   expect(engine.pod('app-edge1')?.pod.status?.containerStatuses?.[0]).not.toHaveProperty('allocatedResourcesStatus');

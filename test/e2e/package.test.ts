@@ -44,7 +44,7 @@ test('called as kubelet it is one: kubeadm finds the version, and no command is 
   const kubelet = join(folder, 'prefix/bin/kubelet');
   // kubeadm: preflight/utils.go GetKubeletVersion
   const ofKubeadm = /^\s*Kubernetes v((0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*))([-0-9a-zA-Z_.+]*)?\s*$/;
-  expect(ofKubeadm.exec((await execa(kubelet, ['--version'])).stdout)?.[1]).toMatch(/^1\.32\.\d+$/);
+  expect(ofKubeadm.exec((await execa(kubelet, ['--version'])).stdout)?.[1]).toMatch(/^1\.36\.\d+$/);
   const link = join(folder, 'kubelet');
   await symlink(join(folder, 'prefix/bin/kubelet-ts'), link);
   const flags = ['--network-plugin=cni', '--container-runtime=remote', '--v=2'];

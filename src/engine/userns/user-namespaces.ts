@@ -21,6 +21,15 @@ const fileName = 'userns';
 /** Far more than two ranges need. */
 const maxFileBytes = 16 * 1024;
 
+/** The user namespace of a pod that uses the ids of the node. */
+export const nodeUserNamespace: UserNamespace = { mode: 'NODE', uids: [], gids: [] };
+
+/** The user namespace of a pod whose ids begin at `hostID` on the node. */
+export function podUserNamespace(hostID = firstHostID): UserNamespace {
+  const mapping = [{ hostId: hostID, containerId: 0, length: userNamespaceLength }];
+  return { mode: 'POD', uids: mapping, gids: mapping };
+}
+
 interface Deps {
   podDirs: PodDirs;
   /** True if the runtime reports support for its default handler. */
@@ -48,13 +57,12 @@ export class UserNamespaces {
 
   /** The user namespace of a pod, whose folder must exist. Rejects with a `UserError` if the pod cannot have one. */
   async getOrCreate({ metadata: { uid }, spec }: Pick<Pod, 'metadata' | 'spec'>): Promise<UserNamespace> {
-    if (spec.hostUsers !== false) return { mode: 'NODE', uids: [], gids: [] };
+    if (spec.hostUsers !== false) return nodeUserNamespace;
     if (!this.deps.isSupported()) {
       throw new UserError('spec.hostUsers: the container runtime does not support user namespaces');
     }
     const hostID = await this.allocations(async () => (await this.stored(uid)) ?? (await this.allocate(uid)));
-    const mapping = [{ hostId: hostID, containerId: 0, length: userNamespaceLength }];
-    return { mode: 'POD', uids: mapping, gids: mapping };
+    return podUserNamespace(hostID);
   }
 
   private async allocate(uid: string): Promise<number> {

@@ -16,6 +16,7 @@ import { podSandboxConfig } from '../../engine/kuberuntime/pod-sandbox-config.ts
 import type { NodeConfig } from '../../engine/config/node-config.ts';
 import { VolumeClaims } from '../../engine/persistent-volumes/volume-claims.ts';
 import { VolumeManager } from '../../engine/volumes/volume-manager.ts';
+import { nodeUserNamespace, podUserNamespace, type UserNamespace } from '../../engine/userns/user-namespaces.ts';
 import { PathGuard } from '../../engine/host/path-guard.ts';
 import { UserError } from '../../errors.ts';
 
@@ -46,7 +47,9 @@ const sandboxConfigAbove = '<config of RunPodSandbox>';
 
 /** Computes all requests up to the start of the containers, as the engine does. Creates and writes nothing. */
 export async function previewPod(pod: Pod, deps: PreviewDeps): Promise<PodPreview> {
-  const sandbox = await orRefused(() => podSandboxConfig(pod, 0, deps.node));
+  const sandbox = await orRefused(() =>
+    podSandboxConfig(pod, 0, deps.node, undefined, { userNamespace: userNamespaceOf(pod, deps.node) }),
+  );
   const { metadata, spec } = pod;
   const containers = initAndRegularContainers(spec);
   const requests = await Promise.all(
@@ -140,8 +143,15 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
     envs,
     mounts,
     node: node.containerNode,
+    security: { userNamespace: userNamespaceOf(pod, node) },
   });
   return { podSandboxId: '<id of the sandbox>', config, sandboxConfig: sandboxConfigAbove };
+}
+
+/** A pod with ids of its own is assumed to get the first range. */
+function userNamespaceOf({ spec }: Pod, { featureGates }: NodeConfig): UserNamespace | undefined {
+  if (!featureGates.UserNamespacesSupport) return undefined;
+  return spec.hostUsers === false ? podUserNamespace() : nodeUserNamespace;
 }
 
 /** Init containers write the files later, so each key stands for its value. */
