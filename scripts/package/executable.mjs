@@ -40,8 +40,8 @@ export async function makeExecutable(output) {
     await execa(node, ['--experimental-sea-config', file('config.json')]);
     await execa('strip', ['-o', file('kubelet-ts'), node]);
     // A process of its own, because it warns about sections of Node that it does not change.
-    const postject = join(root, 'node_modules/.bin/postject');
-    await execa(postject, [file('kubelet-ts'), 'NODE_SEA_BLOB', file('blob'), '--sentinel-fuse', sentinelFuse]);
+    const injected = [file('kubelet-ts'), 'NODE_SEA_BLOB', file('blob')];
+    await execa('postject', [...injected, '--sentinel-fuse', sentinelFuse], { preferLocal: true, localDir: root });
     await mkdir(dirname(output), { recursive: true });
     await execa('install', ['-m', '0755', file('kubelet-ts'), `${output}.${process.pid}`]);
     await rename(`${output}.${process.pid}`, output);

@@ -11,7 +11,7 @@ import { BrokenBody, httpGet } from '../network/http-get.ts';
 import { type HTTPProbeRequest, httpProbeRequest } from '../network/http-action-request.ts';
 
 /** With the kubelet version that kubelet-ts follows. */
-const userAgent = 'kube-lifecycle/1.32';
+const userAgent = 'kube-lifecycle/1.36';
 
 export interface HookDeps {
   runtime: RuntimeService;

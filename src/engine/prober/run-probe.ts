@@ -13,7 +13,7 @@ import { tcpConnect } from '../network/tcp-connect.ts';
 import { httpProbeRequest, resolveContainerPort } from '../network/http-action-request.ts';
 
 /** With the kubelet version that kubelet-ts follows. */
-const userAgent = 'kube-probe/1.32';
+const userAgent = 'kube-probe/1.36';
 /** Address used for pods on the host network. */
 const thisMachine = '127.0.0.1';
 

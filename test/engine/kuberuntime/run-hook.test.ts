@@ -37,7 +37,7 @@ async function failingServer(): Promise<{ port: number; requests: string[] }> {
 test('any answer of a server is a success', async () => {
   const { port, requests } = await failingServer();
   await run({ httpGet: { port, path: '/stop' } });
-  expect(requests).toEqual(['/stop kube-lifecycle/1.32 anonymous']);
+  expect(requests).toEqual(['/stop kube-lifecycle/1.36 anonymous']);
 });
 
 test('an answer whose body is cut off is a success, as in the kubelet, which does not need the body', async () => {
@@ -54,7 +54,7 @@ test('a server that is asked by HTTPS and speaks HTTP is asked again so, without
   const { port, requests } = await failingServer();
   const httpHeaders = [{ name: 'Authorization', value: 'Bearer secret' }];
   await run({ httpGet: { port, scheme: 'HTTPS', path: '/stop', httpHeaders } });
-  expect(requests).toEqual(['/stop kube-lifecycle/1.32 anonymous']);
+  expect(requests).toEqual(['/stop kube-lifecycle/1.36 anonymous']);
 });
 
 test('a command that fails is an error with 2 KiB of its output', async () => {

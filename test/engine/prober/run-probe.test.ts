@@ -99,7 +99,7 @@ describe('an HTTP probe', () => {
       [
         '/a%20b?c=d',
         [
-          ...['X-A', '1', 'X-A', '2', 'Host', 'me.example', 'User-Agent', 'kube-probe/1.32', 'Accept', '*/*'],
+          ...['X-A', '1', 'X-A', '2', 'Host', 'me.example', 'User-Agent', 'kube-probe/1.36', 'Accept', '*/*'],
           ...['Connection', 'close'],
         ],
       ],
@@ -241,7 +241,7 @@ describe('an HTTP probe', () => {
       output: '',
     });
     const headers = [
-      ...['X-A: žluť ☃ é', 'Host: xn--bcher-kva.example:81', 'User-Agent: kube-probe/1.32', 'Accept: */*'],
+      ...['X-A: žluť ☃ é', 'Host: xn--bcher-kva.example:81', 'User-Agent: kube-probe/1.36', 'Accept: */*'],
       ...['Connection: close', '', ''],
     ];
     expect(requests.map((request) => request.split('\r\n'))).toEqual([
@@ -383,7 +383,7 @@ describe('a gRPC probe', () => {
       seen.push({ agent: agent.toString().split(' ')[0], authority: call.getHost() });
     });
     await outcomeOf({ grpc: { port }, timeoutSeconds: 30 });
-    expect(seen).toEqual([{ agent: 'kube-probe/1.32', authority: `127.0.0.1:${port}` }]);
+    expect(seen).toEqual([{ agent: 'kube-probe/1.36', authority: `127.0.0.1:${port}` }]);
   });
 
   test('that nobody answers fails', async () => {
