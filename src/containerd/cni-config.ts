@@ -5,7 +5,7 @@ import { searchFolders } from './find-containerd.ts';
 import { computeFreeSubnet, formatSubnet, parseRoutes, parseSubnet, type Subnet } from './cni-subnet.ts';
 import { subnetOf, SubnetClaims } from './subnet-claims.ts';
 import { systemClock } from '../clock.ts';
-import { exclusively } from '../files/exclusively.ts';
+import { withFileLock } from '../files/file-lock.ts';
 import type { Logger } from '../logger.ts';
 import { pathExists } from '../files/path-exists.ts';
 import { writeFileAtomic } from '../files/write-file-atomic.ts';
@@ -80,7 +80,7 @@ async function writeBridgeConfig(
 ): Promise<string | undefined> {
   const file = join(confDir, confFileName);
   const claims = new SubnetClaims(claimsDir);
-  return exclusively(join(claimsDir, 'lock'), systemClock, async () => {
+  return withFileLock(join(claimsDir, 'lock'), systemClock, async () => {
     // An earlier subnet stays, because pods have addresses in it. The bridge's own route does not conflict.
     const subnet = (await subnetOf(file)) ?? (await freeSubnet(hostRoutes, await claims.ofOthers(file)));
     if (subnet === undefined) return undefined;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { systemClock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
-import { exclusively } from '../files/exclusively.ts';
+import { withFileLock } from '../files/file-lock.ts';
 import { findProgram, searchFolders } from './find-containerd.ts';
 import { subnetOf, SubnetClaims } from './subnet-claims.ts';
 
@@ -40,7 +40,7 @@ export async function allowForwarding({ file, claimsDir, programFolders }: Forwa
   const iptables = await findIptables(programFolders);
   if (iptables === undefined) return undefined;
   try {
-    await exclusively(join(claimsDir, 'lock'), systemClock, async () => {
+    await withFileLock(join(claimsDir, 'lock'), systemClock, async () => {
       await execa(`${iptables}-restore`, ['-w', lockSeconds, '--noflush'], { input: rules });
       if (!(await hasJump(iptables))) await execa(iptables, words('-A'));
     });
@@ -54,7 +54,7 @@ export async function allowForwarding({ file, claimsDir, programFolders }: Forwa
 export async function disallowForwarding({ file, claimsDir, programFolders }: ForwardRules): Promise<void> {
   const iptables = await findIptables(programFolders);
   if (iptables === undefined || (await new SubnetClaims(claimsDir).ofOthers(file)).length > 0) return;
-  await exclusively(join(claimsDir, 'lock'), systemClock, async () => {
+  await withFileLock(join(claimsDir, 'lock'), systemClock, async () => {
     if (!(await hasJump(iptables))) return;
     await execa(iptables, words('-D'));
     await execa(iptables, ['-w', lockSeconds, '-F', forwardChain]);

@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { exclusively } from '../files/exclusively.ts';
+import { withFileLock } from '../files/file-lock.ts';
 import { identify, isRunning, type ProcessIdentity, signalProcess } from '../process/process-identity.ts';
 import { type ContainerdEnd, describeExit } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
@@ -87,7 +87,7 @@ export class LinuxContainerdHost implements ContainerdHost {
    * and then finds it.
    */
   private unlessOneRuns<T>(work: () => Promise<T>): Promise<T | undefined> {
-    return exclusively(this.paths.launchLock, this.clock, async () =>
+    return withFileLock(this.paths.launchLock, this.clock, async () =>
       (await this.find()) === undefined ? work() : undefined,
     );
   }

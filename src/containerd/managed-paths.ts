@@ -15,7 +15,7 @@ export interface ManagedPaths {
   readonly endpoint: string;
   readonly logFile: string;
   readonly pidFile: string;
-  /** Folder of the lock for starting containerd (`exclusively`). */
+  /** Folder of the lock for starting containerd (`withFileLock`). */
   readonly launchLock: string;
   /** Settings of registries: mirrors and certificates, one folder each. */
   readonly registryHosts: string;

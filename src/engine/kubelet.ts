@@ -320,7 +320,7 @@ export class Kubelet
   /** Waits for syncs in flight. Those that take longer are cut as by a kill, and done again by the next start. */
   private async finishSyncs(): Promise<void> {
     const syncs = this.parts.workers.drain(new Error('kubelet-ts is stopping'));
-    const settled = Promise.allSettled([syncs, this.parts.remains.settled()]);
+    const settled = Promise.allSettled([syncs, this.parts.garbage.settled()]);
     await withTimeout(this.deps.clock, stopTimeoutMs, settled).catch(() => undefined);
   }
 }

@@ -14,7 +14,7 @@ import { workersEnded } from './pod-workers/workers-ended.ts';
 
 type Parts = Pick<
   KubeletParts,
-  'config' | 'podManager' | 'undeclaredPods' | 'workers' | 'inputs' | 'events' | 'remains'
+  'config' | 'podManager' | 'undeclaredPods' | 'workers' | 'inputs' | 'events' | 'garbage'
 >;
 
 /** Delay before the removal of a pod's remains is tried again. */
@@ -60,9 +60,9 @@ async function removePods(
   removals: readonly PodUpdate[],
   limits: RenewedLimits,
 ): Promise<UnremovedPod[]> {
-  const { workers, inputs, events, remains } = parts;
+  const { workers, inputs, events, garbage } = parts;
   const uids = new Set(pods.map(({ metadata }) => metadata.uid));
-  const removedBefore = new Set([...uids].filter((uid) => remains.hasRemoved(uid)));
+  const removedBefore = new Set([...uids].filter((uid) => garbage.hasRemoved(uid)));
   const unfinished = [...uids].filter((uid) => workers.snapshot(uid).state !== 'finished');
   const ended = workersEnded(events, unfinished);
   for (const removal of removals) {
@@ -89,7 +89,7 @@ interface Removal {
 
 /** Removes a pod after its worker `ended`. Resolves with undefined if nothing of it remains. */
 async function untilRemoved(
-  { workers, remains }: Parts,
+  { workers, garbage }: Parts,
   clock: Clock,
   { pod, ended, removedBefore, limits }: Removal,
 ): Promise<UnremovedPod | undefined> {
@@ -100,8 +100,8 @@ async function untilRemoved(
   try {
     await limits.within(timeoutMs, Promise.resolve(ended));
     // A pod that had finished earlier still has its remains. Others were removed by their workers.
-    const isGone = remains.hasRemoved(uid) && !removedBefore.has(uid);
-    if (!isGone) await removeRemains(remains, clock, uid, () => limits.endOf(startedAtMonotonic, timeoutMs));
+    const isGone = garbage.hasRemoved(uid) && !removedBefore.has(uid);
+    if (!isGone) await removeRemains(garbage, clock, uid, () => limits.endOf(startedAtMonotonic, timeoutMs));
     return undefined;
   } catch (error) {
     const { lastSyncError } = workers.snapshot(uid);
@@ -111,7 +111,7 @@ async function untilRemoved(
 
 /** Tries until `untilMonotonic`. */
 async function removeRemains(
-  remains: Parts['remains'],
+  garbage: Parts['garbage'],
   clock: Clock,
   uid: string,
   untilMonotonic: () => number,
@@ -119,7 +119,7 @@ async function removeRemains(
   for (;;) {
     const leftMs = Math.max(removalRetryMs, untilMonotonic() - clock.monotonic());
     try {
-      await withTimeout(clock, leftMs, remains.removeUnworked(uid));
+      await withTimeout(clock, leftMs, garbage.removeUnworked(uid));
       return;
     } catch (error) {
       if (leftMs <= removalRetryMs) throw error;

@@ -64,7 +64,7 @@ test('nothing in the engine names pods that came and went', async () => {
   const names = new RegExp(['gone-', ...pods.map(({ metadata }) => metadata.uid)].join('|'));
   expect(collections(mentions(engine.kubelet, [world.runtime, world.clock], names))).toEqual({
     // The newest 1,000 UIDs of removed pods are kept on purpose.
-    'kubelet.parts.remains.removed': pods.length,
+    'kubelet.parts.garbage.removed': pods.length,
   });
 });
 

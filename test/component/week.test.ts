@@ -54,10 +54,10 @@ test('a week of churn, pressure and rotation leaves memory, handles, timers and 
     // In each of oomWatcher.reported.
     '*.kills',
     '*.signs',
+    'garbage.removed',
     'history.ends',
     'history.events',
     'oomWatcher.reported',
-    'remains.removed',
   ]);
   expect(grown.every(([, size]) => size < 1000)).toBe(true);
 });

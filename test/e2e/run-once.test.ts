@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { waitForPath } from '../../src/containerd/wait-for-path.ts';
-import { exclusively } from '../../src/files/exclusively.ts';
+import { withFileLock } from '../../src/files/file-lock.ts';
 import { WebServer } from '../fakes/web-server.ts';
 import { Agent } from './agent.ts';
 import { inTurn } from './containerd-releases.ts';
@@ -314,7 +314,7 @@ describe.concurrent('failures and their ends', () => {
     test('a signal ends a run that waits for its root-dir', inTurn, async () => {
       const report = join(node.agent.rootDir, 'waits.xml');
       const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'exit 0')] });
-      await exclusively(join(node.agent.rootDir, 'runs', '.lock'), systemClock, async () => {
+      await withFileLock(join(node.agent.rootDir, 'runs', '.lock'), systemClock, async () => {
         const flags = ['--isolated', '--junit', report];
         const run = node.agent.spawn(['run-once', ...flags, '-'], { input: JSON.stringify(job) });
         await waitForPath(report, new AbortController().signal);

@@ -1,7 +1,7 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { exclusively } from '../../files/exclusively.ts';
+import { withFileLock } from '../../files/file-lock.ts';
 import { Semaphore } from '../../flow/semaphore.ts';
 import { ifPresent } from '../../files/if-present.ts';
 import type { Logger } from '../../logger.ts';
@@ -59,21 +59,21 @@ export class AppliedFolder {
 
   /** Makes the folder, and carries out a change that a crash cut short. Rejects with the error of the file system. */
   open(): Promise<void> {
-    return this.exclusively(() => Promise.resolve());
+    return this.withLock(() => Promise.resolve());
   }
 
   /**
    * Runs `work` while nobody else changes the folder. Rejects with the error of the file system, and with the signal's
    * reason if it is aborted before the work begins.
    */
-  exclusively<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  withLock<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const finishAndWork = async (): Promise<T> => {
       await this.finish();
       return work();
     };
     return this.turns.run(async () => {
       await makeFolder(this.path, 0o700);
-      return exclusively(this.lock, this.deps.clock, finishAndWork, signal && { signal });
+      return withFileLock(this.lock, this.deps.clock, finishAndWork, signal && { signal });
     }, signal);
   }
 
@@ -94,7 +94,7 @@ export class AppliedFolder {
     return kept;
   }
 
-  /** Carries out a change, within `exclusively`. Rejects with the error of the file system. */
+  /** Carries out a change, within `withLock`. Rejects with the error of the file system. */
   async change(files: FolderChange): Promise<void> {
     if (files.size === 0) return;
     // One file is atomic by itself.

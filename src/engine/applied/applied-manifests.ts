@@ -67,7 +67,7 @@ export class AppliedManifests {
     refuseBroken(bytes, this.deps);
     const objects = objectTexts(bytes, requestOrigin, namespace);
     for (const object of objects) this.refuseForeign(object, declarerOf);
-    return this.folder.exclusively(async () => {
+    return this.folder.withLock(async () => {
       const results: AppliedResult[] = [];
       const change = new Map<string, string>();
       for (const { text, ...object } of sortedForPods(objects)) {
@@ -84,7 +84,7 @@ export class AppliedManifests {
 
   /** Deletes an applied object. A pod may have its name on the node. */
   async delete(object: AppliedObject, { declarerOf, dryRun, signal }: ChangeOptions): Promise<AppliedResult> {
-    return this.folder.exclusively(async () => {
+    return this.folder.withLock(async () => {
       for (const meant of this.meanings(object)) {
         const name = appliedFileName(meant);
         if ((await this.folder.read(name)) === undefined) continue;
@@ -97,7 +97,7 @@ export class AppliedManifests {
 
   /** All applied objects, in the order of their files. Omits files that were damaged, which their source reports. */
   async list(): Promise<KeptObject[]> {
-    const files = await this.folder.exclusively(() => this.folder.readAll());
+    const files = await this.folder.withLock(() => this.folder.readAll());
     return files.flatMap(({ path: file, text, modifiedAt }) => {
       const object = objectOfText(text);
       const sha256 = createHash('sha256').update(text).digest('hex');

@@ -16,8 +16,19 @@ type Earlier = PodState & RuntimeWatch & Workers & Pick<PodSyncing, 'statuses'> 
 /** Makes the parts that free the disk: of unused images, dead containers and old logs. */
 export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { areSourcesSeen: () => boolean }) {
   const { clock, emit, foreignPods, logger, meter, node, runtime, wallClock } = base;
-  const { cache, histories, news, pleg, podDirs, podManager, podRemover, remains, runtimePods, statuses, workers } =
-    earlier;
+  const {
+    cache,
+    histories,
+    podRefresher,
+    pleg,
+    podDirs,
+    podManager,
+    podRemover,
+    garbage,
+    runtimePods,
+    statuses,
+    workers,
+  } = earlier;
   const gcLogger = logger.child({ component: 'gc' });
   const runningContainers = (): { id: string; name: string; podUID: string }[] =>
     pleg
@@ -54,9 +65,9 @@ export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { are
     }),
     areSourcesSeen: engine.areSourcesSeen,
     hasEnded: (uid) => workers.has(uid) && workers.shouldPodRuntimeBeRemoved(uid),
-    isBeingRemoved: (uid) => remains.removalOf(uid) !== undefined,
+    isBeingRemoved: (uid) => garbage.removalOf(uid) !== undefined,
     onPodChanged: (uid) => {
-      void news.relist(uid);
+      void podRefresher.relist(uid);
     },
     keepEnd: async (uid, containerID) => {
       const pod = podManager.get(uid);

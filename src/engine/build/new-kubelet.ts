@@ -60,10 +60,10 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const resources: NodeResources = newNodeResources(base, state, {
     activePods: () => workers.activePods(),
     sourcesReady: () => handlers.hasSeenAllSources,
-    onDevices: (news) => {
+    onDevices: (change) => {
       lifecycle.starter.note('devices');
       // An answer to one pod makes no room for others, or two refused pods would be tried by turns without end.
-      if (news === 'change') lifecycle.starter.note('room');
+      if (change === 'change') lifecycle.starter.note('room');
     },
     onFreedDevices: (podUIDs) => {
       lifecycle.starter.retry(podUIDs);
@@ -78,11 +78,11 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     {
       restarting: (pod) => operations.restarting(pod),
       onPodChanged: (uid) => {
-        working.news.changed(uid);
+        working.podRefresher.changed(uid);
       },
       isPodGone: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
       keepsVolumes,
-      remains: () => working.remains,
+      garbage: () => working.garbage,
       workers: () => working.workers,
     },
   );
@@ -92,7 +92,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     { ...state, ...sources, ...runtime, ...resources, ...volumes, ...syncing, podRemover },
     { reservedPods: () => lifecycle.starter.reservedPods() },
   );
-  const { workers, news } = working;
+  const { workers, podRefresher } = working;
 
   const stats = deps.newStats({
     deps,
@@ -128,7 +128,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     declarers: (pod) => config.declarers(pod),
     isTerminating: (uid) => workers.isPodTerminationRequested(uid) && !workers.isPodKnownTerminated(uid),
     podStatus: (uid) => cache.get(uid),
-    lookAtPod: (uid) => news.relist(uid),
+    lookAtPod: (uid) => podRefresher.relist(uid),
     runtimeWaitsBecause: () => runtimeState.waitsBecause(),
     isWellAsDeclared: (pod) => isReadyOrDone(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
     hasEnded: (uid) => statusManager.get(uid)?.reason !== reasons.stopped && workers.snapshot(uid).state === 'finished',
@@ -193,7 +193,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     sourceIds: config.sourceIds,
     runtimePods: () => pleg.pods(),
     runtimePod: (uid) => pleg.runtimePod(uid),
-    relistPod: (uid) => news.relist(uid),
+    relistPod: (uid) => podRefresher.relist(uid),
     isNameDeclared,
     leaveOrphans: deps.leaveOrphans,
   });

@@ -4,7 +4,7 @@ import type { NodeConditions } from '../eviction/node-conditions.ts';
 import { isPodRunning } from '../container/runtime-pod.ts';
 import { revisionOf } from '../in-place/identify-pod.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
-import { admissionNews } from '../pod-start/admission-news.ts';
+import { admissionChange } from '../pod-start/admission-change.ts';
 import { NodeShutdown } from '../lifecycle/node-shutdown.ts';
 import { shutdownSeconds } from '../lifecycle/node-shutdown-groups.ts';
 import { runsOnUntilThen } from '../view/reasons.ts';
@@ -88,8 +88,8 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isS
     starter.note('room');
   });
   events.subscribe((event) => {
-    const podNews = admissionNews(event);
-    if (podNews !== undefined) starter.note(podNews);
+    const change = admissionChange(event);
+    if (change !== undefined) starter.note(change);
   });
   const shutdownLogger = logger.child({ component: 'node-shutdown' });
   const nodeShutdown: NodeShutdown = new NodeShutdown({

@@ -1,5 +1,5 @@
 import { BackOff } from '../../flow/back-off.ts';
-import type { PodRemains } from '../gc/pod-remains.ts';
+import type { PodGarbage } from '../gc/pod-garbage.ts';
 import { contentStore, contentStoreProgress } from '../images/content-store.ts';
 import { ImageManager } from '../images/image-manager.ts';
 import { layerIngests } from '../images/layer-ingests.ts';
@@ -32,12 +32,12 @@ interface Engine extends Pick<
   ConstructorParameters<typeof KubeletPodSyncer>[0],
   'restarting' | 'onPodChanged' | 'isPodGone' | 'keepsVolumes'
 > {
-  remains: () => PodRemains;
+  garbage: () => PodGarbage;
   workers: () => PodWorkers;
 }
 
 /** Makes the parts that carry out one sync of a pod: images, probes, containers. */
-export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, workers, ...engine }: Engine) {
+export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, workers, ...engine }: Engine) {
   const { clock, emit, events, inputs, logger, meter, node, runtime, secrets, wallClock } = base;
   const { configObjects, containerManager, devices, podDirs, runtimePods, runtimeState } = earlier;
   const { statusManager, statusRecords, appliedRevisions } = earlier;
@@ -144,7 +144,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, wor
     getPodStatus: (uid) => runtimePods.getPodStatus(uid),
     removePod: async (uid) => {
       await Promise.all([statusRecords.release(uid), appliedRevisions.release(uid)]);
-      await remains().removePod(uid);
+      await garbage().removePod(uid);
     },
   });
   return { prober, pullWatch, imageManager, reasonCache, backOff, serviceNames, statuses, syncer };

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/types.ts';
-import { PodRemains } from '../gc/pod-remains.ts';
+import { PodGarbage } from '../gc/pod-garbage.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import { pullAhead } from '../kuberuntime/pull-ahead.ts';
 import type { PodRemover } from '../kuberuntime/pod-remover.ts';
@@ -9,7 +9,7 @@ import type { PodState } from './new-pod-state.ts';
 import type { RuntimeWatch } from './new-runtime-watch.ts';
 import type { Sources } from './new-sources.ts';
 import type { Volumes } from './new-volumes.ts';
-import { PodNews } from '../pleg/pod-news.ts';
+import { PodRefresher } from '../pleg/pod-refresher.ts';
 import { InPlaceUpdates } from '../pod-start/in-place-updates.ts';
 import { RevisionPrepuller } from '../pod-start/revision-prepuller.ts';
 import { PodWorkers } from '../pod-workers/pod-workers.ts';
@@ -24,7 +24,7 @@ interface Engine {
   reservedPods: () => Pod[];
 }
 
-/** Makes the workers of pods, and the parts that decide what a worker does next: news, updates, remains. */
+/** Makes the workers of pods, and the parts that decide what a worker does next: changes, updates, garbage. */
 export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPods }: Engine) {
   const { clock, emit, events, faults, foreignPods, inputs, logger, meter, node, random, stopped, wallClock } = base;
   const { appliedRevisions, cache, ephemeral, evictionRecords, histories, pleg, podDirs, podManager, runtimePods } =
@@ -33,7 +33,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
   const syncSoon = (podUID: string): void => {
     inputs.push({ type: 'sync', podUID });
   };
-  const remains: PodRemains = new PodRemains({
+  const garbage: PodGarbage = new PodGarbage({
     runtimePods,
     foreignPods,
     listedPods: () => pleg.pods(),
@@ -54,10 +54,10 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
       workers.updatePod({ type: 'kill', runningPod });
     },
     onOrphans: () => {
-      earlier.housekeeping.stir();
+      earlier.housekeeping.scheduleSoon();
     },
     onPodChanged: (uid) => {
-      void news.relist(uid);
+      void podRefresher.relist(uid);
     },
     onPodRemoved: (uid, pod) => {
       // Their files went with the folder. If the pod starts over, they are written again.
@@ -69,11 +69,11 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
       volumeManager.wakeWaitingPods();
     },
   });
-  const news = new PodNews({ pleg, cache, remains, events, clock, stopped });
+  const podRefresher = new PodRefresher({ pleg, cache, garbage, events, clock, stopped });
   const workers: PodWorkers = new PodWorkers({
     syncFrequencyMs: node.syncFrequencyMs,
     syncer,
-    getNewerThan: (uid, newerThan, signal) => news.getNewerThan(uid, newerThan, signal),
+    getNewerThan: (uid, newerThan, signal) => podRefresher.getNewerThan(uid, newerThan, signal),
     getCached: (uid) => cache.get(uid),
     dueInMs: (uid) => {
       const pod = podManager.get(uid);
@@ -111,5 +111,5 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     prepuller,
     emit,
   });
-  return { remains, news, workers, prepuller, inPlaceUpdates };
+  return { garbage, podRefresher, workers, prepuller, inPlaceUpdates };
 }

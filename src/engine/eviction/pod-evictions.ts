@@ -61,7 +61,7 @@ export class PodEvictions {
   }
 
   /** Called for a pod that an operator starts. An eviction by an earlier agent then only makes it start afresh. */
-  pardon({ metadata: { uid } }: Pod): void {
+  clearEviction({ metadata: { uid } }: Pod): void {
     if (this.deps.records.take(uid) !== undefined) this.note(uid, -Infinity);
   }
 

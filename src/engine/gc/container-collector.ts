@@ -48,7 +48,7 @@ interface Deps {
 }
 
 /**
- * Removes older sandboxes of pods, and dead containers that were not removed at their end. PodRemains removes whole
+ * Removes older sandboxes of pods, and dead containers that were not removed at their end. PodGarbage removes whole
  * pods. kubelet: kuberuntime/kuberuntime_gc.go containerGC
  */
 export class ContainerCollector {
@@ -143,7 +143,7 @@ export class ContainerCollector {
       policy,
       nowMonotonic: clock.monotonic(),
       allSourcesReady: this.deps.areSourcesSeen(),
-      // PodRemains removes whole pods, so only the log folders of pods that the runtime does not have are left.
+      // PodGarbage removes whole pods, so only the log folders of pods that the runtime does not have are left.
       shouldPodContentBeRemoved: (uid) => !present.has(uid),
       shouldPodRuntimeBeRemoved: hasEnded,
       containers: pods.flatMap(({ uid: podUID, containers }) =>

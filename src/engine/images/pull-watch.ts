@@ -2,7 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import { podRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../view/event-bus.ts';
-import type { PullFigures, PullSnapshot } from '../view/snapshot.ts';
+import type { PullProgress, PullSnapshot } from '../view/snapshot.ts';
 import { fileTimeLagMs } from './content-store.ts';
 import type { LayerIngest, ReadLayerIngests } from './layer-ingests.ts';
 
@@ -18,7 +18,7 @@ interface ImagePull {
   /** Milliseconds since the epoch. */
   startedAt: number;
   layers: PulledLayers;
-  figures?: PullFigures;
+  figures?: PullProgress;
 }
 
 /** Polled, because the runtime sends no progress events. */
@@ -90,10 +90,10 @@ export class PullWatch {
       return;
     }
     pull.layers = nextLayers(pull.layers, ingests, pull.startedAt);
-    this.note(image, pull, computePullFigures(pull.layers));
+    this.note(image, pull, computePullProgress(pull.layers));
   }
 
-  private note(image: string, pull: ImagePull, figures: PullFigures | undefined): void {
+  private note(image: string, pull: ImagePull, figures: PullProgress | undefined): void {
     const { receivedBytes, totalBytes } = pull.figures ?? {};
     if (figures === undefined || (figures.receivedBytes === receivedBytes && figures.totalBytes === totalBytes)) return;
     pull.figures = figures;
@@ -118,7 +118,7 @@ export function nextLayers(layers: PulledLayers, ingests: readonly LayerIngest[]
 }
 
 /** Returns undefined while no layer was begun. */
-export function computePullFigures(layers: PulledLayers): PullFigures | undefined {
+export function computePullProgress(layers: PulledLayers): PullProgress | undefined {
   if (layers.size === 0) return undefined;
   const all = [...layers.values()];
   const receivedBytes = all.reduce((sum, layer) => sum + layer.receivedBytes, 0);

@@ -5,7 +5,7 @@ import type { Admission } from '../lifecycle/admit-pod.ts';
 import { awaitedPodsText, type StartOrder } from '../lifecycle/start-order.ts';
 import { reasons } from '../view/reasons.ts';
 import type { AwaitedPods, Rejection, WaitingUpdate } from '../view/snapshot.ts';
-import type { AdmissionNews } from './admission-news.ts';
+import type { AdmissionChange } from './admission-change.ts';
 
 /**
  * What a pod waits for before it may start. `retryOn` names the change that ends the wait.
@@ -32,7 +32,7 @@ export type PodWait =
 export type RetryOn = PodWait['retryOn'];
 
 /** The waits that each change ends, most urgent first. */
-export const endedBy: Readonly<Record<AdmissionNews, readonly RetryOn[]>> = {
+export const endedBy: Readonly<Record<AdmissionChange, readonly RetryOn[]>> = {
   node: ['node'],
   devices: ['allocation'],
   room: ['victims', 'podEnd', 'deviceChange'],

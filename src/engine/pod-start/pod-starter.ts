@@ -9,7 +9,7 @@ import { podEventRecorder } from '../view/event-recorder.ts';
 import type { Meter } from '../view/meter.ts';
 import { reasons, runsOnUntilThen } from '../view/reasons.ts';
 import type { AwaitedPods, Rejection } from '../view/snapshot.ts';
-import type { AdmissionNews } from './admission-news.ts';
+import type { AdmissionChange } from './admission-change.ts';
 import { computePodStart, endedBy, type PodWait, type RetryOn, waitsForChange } from './compute-pod-start.ts';
 import { dropPull, type PodEntry } from './pod-entry.ts';
 import type { PodReplacements } from './pod-replacements.ts';
@@ -57,7 +57,7 @@ type Resources = Pick<PodResources, 'admit' | 'readmit'>;
  */
 export class PodStarter {
   /** News since the last `takeDue`. */
-  private readonly news = new Set<AdmissionNews>();
+  private readonly news = new Set<AdmissionChange>();
 
   constructor(private readonly deps: Deps) {}
 
@@ -124,7 +124,7 @@ export class PodStarter {
   }
 
   /** Records a change, and retries the admission of the pods that wait for it. */
-  note(news: AdmissionNews): void {
+  note(news: AdmissionChange): void {
     if (this.news.has(news) || !this.deps.podManager.entriesWith('wait').some(({ wait }) => waitsForChange(wait)))
       return;
     this.news.add(news);

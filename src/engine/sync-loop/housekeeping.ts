@@ -32,7 +32,7 @@ export class Housekeeping {
 
   start(): void {
     this.unsubscribe = this.deps.events.subscribe((event) => {
-      if (!isRoutine(event)) this.stir();
+      if (!isRoutine(event)) this.scheduleSoon();
     });
     this.wait();
   }
@@ -50,7 +50,7 @@ export class Housekeeping {
   }
 
   /** Schedules the next clean-up within two seconds, even without an event. */
-  stir(): void {
+  scheduleSoon(): void {
     if (!this.isCalm) return;
     this.isCalm = false;
     this.wait();

@@ -5,7 +5,7 @@ import type { BackOff } from '../../flow/back-off.ts';
 import type { PodUpdate, SourceId } from '../config/pod-config.ts';
 import type { EventBus } from '../view/event-bus.ts';
 import type { PodEvictions } from '../eviction/pod-evictions.ts';
-import type { PodRemains } from '../gc/pod-remains.ts';
+import type { PodGarbage } from '../gc/pod-garbage.ts';
 import { sourceOf, type SourceName } from '../../api/values/config-annotations.ts';
 import type { ContainerEnd } from '../view/events.ts';
 import type { Housekeeping } from './housekeeping.ts';
@@ -47,7 +47,7 @@ interface Deps {
   imageManager: Pick<ImageManager, 'forgetFailures'>;
   serviceNames: Pick<ServiceNames, 'update'>;
   evictions: PodEvictions;
-  remains: PodRemains;
+  garbage: PodGarbage;
   undeclaredRecords: Pick<UndeclaredRecords, 'note' | 'declared'>;
   undeclaredPods: UndeclaredPods;
   /** Ids of all sources. */
@@ -194,7 +194,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
       worthSyncing ||= type !== 'ContainerRemoved';
       if (type === 'ContainerDied' && container !== undefined) died.add(container.name);
     }
-    for (const containerName of died) this.deps.remains.removeSurplus(status, containerName);
+    for (const containerName of died) this.deps.garbage.removeSurplus(status, containerName);
     if (worthSyncing) this.handlePodSync(status.uid);
   }
 
@@ -218,7 +218,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
 
   /** Stops the containers of a stopped pod, or starts it again. A pod that can complete starts clean. */
   handleOperation(operation: 'stop' | 'start', podUID: string): void {
-    const { podManager, workers, remains, housekeeping, evictions, statusRecords, syncer } = this.deps;
+    const { podManager, workers, garbage, housekeeping, evictions, statusRecords, syncer } = this.deps;
     const entry = podManager.entry(podUID);
     if (entry === undefined) return;
     const { pod } = entry;
@@ -230,11 +230,11 @@ export class SyncHandlers implements SyncHandler, StartActions {
     // If an earlier agent stopped the pod, it has no worker.
     const hasEnded = !workers.has(podUID) || workers.snapshot(podUID).state === 'finished';
     const beginsAnew = statusRecords.of(podUID)?.runsAnew === true;
-    evictions.pardon(pod);
+    evictions.clearEviction(pod);
     // A stop by the operator does not count as a crash.
     syncer.retry(podUID);
     if (beginsAnew) this.reportRunAnew(pod);
-    if (hasEnded && beginsAnew) remains.startFreshRemoval(podUID);
+    if (hasEnded && beginsAnew) garbage.startFreshRemoval(podUID);
     // A worker with a pending restart would remove the pod's data when the pod terminates.
     if (!hasEnded && !beginsAnew) entry.startsAgain = true;
     else if (workers.has(podUID)) workers.updatePod({ type: 'create', pod });
@@ -255,11 +255,11 @@ export class SyncHandlers implements SyncHandler, StartActions {
   /** kubelet: kubelet_pods.go HandlePodCleanups */
   handlePodCleanups(): void {
     this.deps.housekeeping.taken();
-    const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, remains, starter } =
+    const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, garbage, starter } =
       this.deps;
     const isUpdateDue = this.deps.operations.review();
     if (this.hasSeenAllSources) this.keepUndeclared();
-    for (const uid of this.deps.undeclaredPods.takeConfirmed()) {
+    for (const uid of this.deps.undeclaredPods.drainConfirmed()) {
       const pod = podManager.get(uid);
       if (pod !== undefined) this.replacements.retire(pod, sourceOf(pod));
     }
@@ -278,7 +278,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
     }
     evictions.gc();
     for (const pod of evictions.takeDue()) {
-      remains.startFreshRemoval(pod.metadata.uid);
+      garbage.startFreshRemoval(pod.metadata.uid);
       workers.updatePod({ type: 'create', pod });
     }
 
@@ -308,7 +308,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
       this.replacements.isRunningOn(uid) ||
       this.isLeft(uid) ||
       kept.has(uid);
-    remains.startOrphanCleanUp(isSpared);
+    garbage.startOrphanCleanUp(isSpared);
     // A finished pod may have freed resources.
     this.deps.inPlaceUpdates.proceed();
     backOff.gc();
@@ -317,7 +317,8 @@ export class SyncHandlers implements SyncHandler, StartActions {
     const isPodDue = podManager.pods().some((pod) => !workers.has(pod.metadata.uid)) || evictions.areWaiting;
     const isEnding = [...working.values()].some(({ orphan }) => orphan);
     const isInPlaceDue = this.deps.inPlaceUpdates.pods().length > 0;
-    if (isUpdateDue || isPodDue || isEnding || isInPlaceDue || !this.hasSeenAllSources) this.deps.housekeeping.stir();
+    if (isUpdateDue || isPodDue || isEnding || isInPlaceDue || !this.hasSeenAllSources)
+      this.deps.housekeeping.scheduleSoon();
   }
 
   private isLeft(uid: string): boolean {
@@ -347,7 +348,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
   }
 
   launch(pod: Pod): void {
-    const { workers, statusManager, statusRecords, evictions, remains } = this.deps;
+    const { workers, statusManager, statusRecords, evictions, garbage } = this.deps;
     const { uid } = pod.metadata;
     const runsAnew = !workers.has(uid) && statusRecords.of(uid)?.runsAnew === true;
     if (runsAnew) this.beginAnew(pod);
@@ -355,7 +356,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
       // Start the status over, because the pod was not admitted before or its last run under this UID has finished.
       statusManager.forget(uid);
       // The pod restarts before its back-off is over, so its data and eviction record still exist.
-      if (evictions.startsAfresh(uid) || runsAnew) remains.startFreshRemoval(uid);
+      if (evictions.startsAfresh(uid) || runsAnew) garbage.startFreshRemoval(uid);
     }
     workers.updatePod({ type: 'create', pod });
     evictions.resume(pod);
@@ -393,8 +394,8 @@ export class SyncHandlers implements SyncHandler, StartActions {
   }
 
   private beginAnew(pod: Pod): void {
-    this.deps.evictions.pardon(pod);
-    if (this.deps.remains.removalOf(pod.metadata.uid) === undefined) this.reportRunAnew(pod);
+    this.deps.evictions.clearEviction(pod);
+    if (this.deps.garbage.removalOf(pod.metadata.uid) === undefined) this.reportRunAnew(pod);
   }
 
   private reportRunAnew(pod: Pod): void {
@@ -415,7 +416,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
   }
 
   private removePod(pod: Pod, source: SourceName): void {
-    const { podManager, workers, remains, starter, events, undeclaredPods, undeclaredRecords } = this.deps;
+    const { podManager, workers, garbage, starter, events, undeclaredPods, undeclaredRecords } = this.deps;
     const { uid } = pod.metadata;
     podManager.removePod(uid);
     starter.removed(uid);
@@ -428,7 +429,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
     if (workers.snapshot(uid).state !== 'finished') return;
     // A finished pod has no worker that removes its containers and data.
     this.deps.syncer.reportKeptClaims(pod);
-    remains.startRemoval(uid);
+    garbage.startRemoval(uid);
   }
 }
 

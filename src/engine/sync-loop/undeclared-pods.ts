@@ -88,7 +88,7 @@ export class UndeclaredPods {
   }
 
   /** Returns and removes the UIDs of kept pods whose stop is confirmed. */
-  takeConfirmed(): string[] {
+  drainConfirmed(): string[] {
     if (this.decided === undefined || this.decided.size === 0 || !this.deps.isConfirmed()) return [];
     const confirmed = [...this.decided];
     this.decided.clear();

@@ -138,14 +138,14 @@ export interface Rejection {
 }
 
 /** Progress of an image in compressed bytes, over the layers that were begun. */
-export interface PullFigures {
+export interface PullProgress {
   receivedBytes: number;
   /** Absent if the registry did not report it. */
   totalBytes?: number;
 }
 
 /** A pull under way and its progress. */
-export interface PullSnapshot extends PullFigures {
+export interface PullSnapshot extends PullProgress {
   container: string;
   image: string;
 }

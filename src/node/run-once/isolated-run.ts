@@ -6,7 +6,7 @@ import { cgroupDrivers, qosCgroups } from '../../engine/container-manager/cgroup
 import { openCgroupManager } from '../../engine/container-manager/open-cgroup-manager.ts';
 import { removeTree } from '../../engine/host/remove-tree.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
-import { exclusively, recordHolder, parseHolder } from '../../files/exclusively.ts';
+import { withFileLock, recordHolder, parseHolder } from '../../files/file-lock.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { isRunning } from '../../process/process-identity.ts';
@@ -55,7 +55,7 @@ export interface RunsLeft {
 export async function removeAbandonedRuns(node: RemovalOptions, logger: Logger): Promise<RunsLeft> {
   const runs = runsFolder(node);
   if ((await runsIn(runs)).length === 0) return { removed: [], live: [], failed: [] };
-  const abandoned = await exclusively(lockOf(runs), systemClock, () => claimAbandoned(runs));
+  const abandoned = await withFileLock(lockOf(runs), systemClock, () => claimAbandoned(runs));
   const removals = await Promise.all(abandoned.map((folder) => removeRun(folder, node, logger)));
   const failed = removals.flatMap((failure) => failure ?? []);
   const hasFailed = (name: string): boolean => failed.some((failure) => failure.name === name);
@@ -80,7 +80,7 @@ export async function openIsolatedRun(node: NodeOptions, logger: Logger, signal:
     await claim(rootDir);
     return dead;
   };
-  const abandoned = await exclusively(lockOf(runs), systemClock, open, { signal });
+  const abandoned = await withFileLock(lockOf(runs), systemClock, open, { signal });
   const remove = async (folder: string): Promise<void> => {
     const failure = await removeRun(folder, node, logger);
     if (failure === undefined) return;
@@ -155,7 +155,7 @@ async function removeRun(rootDir: string, node: RemovalOptions, logger: Logger):
       await cgroups.removeIfEmpty(qosCgroups(cgroupRoot).root.slice(0, -1));
     }
     // Under the lock, because the link to this process may be removed first. A run without it counts as abandoned.
-    await exclusively(lockOf(dirname(rootDir)), systemClock, () => removeTree(rootDir));
+    await withFileLock(lockOf(dirname(rootDir)), systemClock, () => removeTree(rootDir));
     return undefined;
   } catch (error) {
     return { name: basename(rootDir), reason: errorMessage(error), mayRun };

@@ -1,7 +1,7 @@
 import { readlink } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 import { hasCode, UserError } from '../../errors.ts';
-import { recordHolder, parseHolder } from '../../files/exclusively.ts';
+import { recordHolder, parseHolder } from '../../files/file-lock.ts';
 import { needsRoot } from '../../process/needs-root.ts';
 import { refuseForeignSocket } from '../../files/own-paths.ts';
 import { describeState, isRunning, type ProcessIdentity, ProgressWatch } from '../../process/process-identity.ts';

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
-import { exclusively } from '../../files/exclusively.ts';
+import { withFileLock } from '../../files/file-lock.ts';
 import type { Faults } from '../../flow/faults.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { Logger } from '../../logger.ts';
@@ -92,7 +92,7 @@ export async function serveControlSocket(
       await recordAgentProcess(path);
       await rename(unnamed, path);
     };
-    await exclusively(join(dirname(path), 'start.lock'), systemClock, takeName, { signal });
+    await withFileLock(join(dirname(path), 'start.lock'), systemClock, takeName, { signal });
     const groupServers = await serveGroup(shared, (group) =>
       httpServer(controlRoutes(context, { actions, logger: logger.child({ group: group.name }) }), {
         faults,

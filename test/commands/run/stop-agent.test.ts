@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
 import { stopAgent } from '../../../src/commands/run/stop-agent.ts';
-import { holderText } from '../../../src/files/exclusively.ts';
+import { holderText } from '../../../src/files/file-lock.ts';
 import { readStat } from '../../../src/process/process-identity.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LayerIngest } from '../../../src/engine/images/layer-ingests.ts';
-import { computePullFigures, nextLayers } from '../../../src/engine/images/pull-watch.ts';
-import type { PullFigures } from '../../../src/engine/view/snapshot.ts';
+import { computePullProgress, nextLayers } from '../../../src/engine/images/pull-watch.ts';
+import type { PullProgress } from '../../../src/engine/view/snapshot.ts';
 
 const startedAt = 1000;
 const layer = (ref: string, receivedBytes: number, more: Partial<LayerIngest> = {}): LayerIngest => ({
@@ -12,7 +12,7 @@ const layer = (ref: string, receivedBytes: number, more: Partial<LayerIngest> = 
   ...more,
 });
 
-test.each<[title: string, looks: LayerIngest[][], expected: PullFigures | undefined]>([
+test.each<[title: string, looks: LayerIngest[][], expected: PullProgress | undefined]>([
   ['is unknown while no layer was begun', [[]], undefined],
   ['is what has come of all layers', [[layer('a', 4), layer('b', 1)]], { receivedBytes: 5, totalBytes: 20 }],
   [
@@ -41,5 +41,5 @@ test.each<[title: string, looks: LayerIngest[][], expected: PullFigures | undefi
     (known, look) => nextLayers(known, look, startedAt),
     new Map(),
   );
-  expect(computePullFigures(layers)).toEqual(expected);
+  expect(computePullProgress(layers)).toEqual(expected);
 });

@@ -4,7 +4,7 @@ import type { Pod } from '../../../src/api/types.ts';
 import { EventBus } from '../../../src/engine/view/event-bus.ts';
 import { type AdmissionNode, admitPod } from '../../../src/engine/lifecycle/admit-pod.ts';
 import { computeStartOrder } from '../../../src/engine/lifecycle/start-order.ts';
-import { admissionNews } from '../../../src/engine/pod-start/admission-news.ts';
+import { admissionChange } from '../../../src/engine/pod-start/admission-change.ts';
 import { PodManager } from '../../../src/engine/pod-start/pod-manager.ts';
 import { PodStarter } from '../../../src/engine/pod-start/pod-starter.ts';
 import { podRef } from '../../../src/api/values/pod-names.ts';
@@ -70,7 +70,7 @@ export class AdmissionModel {
       },
     });
     this.#events.subscribe((event) => {
-      const news = admissionNews(event);
+      const news = admissionChange(event);
       if (news !== undefined) this.#starter.note(news);
       if (event.type === 'Recorded' && event.reason === 'Preempting') this.preempted.push(event.pod?.uid ?? '');
     });

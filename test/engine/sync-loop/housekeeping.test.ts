@@ -54,7 +54,7 @@ test('a clean-up comes within 2 s after an event, but not after a sync of a pod 
 test('work that waits for a time has the next clean-up come within 2 s', async () => {
   const { clock, housekeeping, cleanUps } = start();
   await clock.advance(2000);
-  housekeeping.stir();
+  housekeeping.scheduleSoon();
   await clock.advance(4000);
   expect(cleanUps).toEqual([2, 4]);
 });
@@ -62,7 +62,7 @@ test('work that waits for a time has the next clean-up come within 2 s', async (
 test('a request comes at once, in place of the clean-up that was due', async () => {
   const { clock, housekeeping, cleanUps } = start();
   await clock.advance(2000);
-  housekeeping.stir();
+  housekeeping.scheduleSoon();
   await clock.advance(1000);
   housekeeping.request();
   await clock.advance(8000);

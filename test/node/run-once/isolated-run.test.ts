@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { exclusively } from '../../../src/files/exclusively.ts';
+import { withFileLock } from '../../../src/files/file-lock.ts';
 import { addNodeOptions } from '../../../src/node/options/node-flags.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../../../src/node/options/node-options.ts';
 import { openIsolatedRun, removeAbandonedRuns } from '../../../src/node/run-once/isolated-run.ts';
@@ -33,7 +33,7 @@ const runsLeft = async ({ rootDir }: NodeOptions): Promise<string[]> =>
 
 /** Calls `use` while no run of this node can begin or end. */
 const whileLocked = <T>({ rootDir }: NodeOptions, use: () => Promise<T>): Promise<T> =>
-  exclusively(join(rootDir, 'runs', '.lock'), systemClock, use);
+  withFileLock(join(rootDir, 'runs', '.lock'), systemClock, use);
 
 test('a run has a root-dir, a cgroup and names of its own, and the runtime and the images of the node', async () => {
   const node = await newNode();

@@ -6,7 +6,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { call, recordAgentProcess, stream, untilGone } from '../../../src/server/control/control-call.ts';
-import { holderText } from '../../../src/files/exclusively.ts';
+import { holderText } from '../../../src/files/file-lock.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A twentieth of what commands give an agent. */

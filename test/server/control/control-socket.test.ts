@@ -31,7 +31,7 @@ import {
   requestShutdown,
   waitForEnd,
 } from '../../../src/server/control/control-client.ts';
-import { holderText } from '../../../src/files/exclusively.ts';
+import { holderText } from '../../../src/files/file-lock.ts';
 import type { ControlledEngine } from '../../../src/server/control/control-route.ts';
 import type { ControlGroup } from '../../../src/server/control/group-socket.ts';
 import type { Logger } from '../../../src/logger.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PodRemains } from '../../../src/engine/gc/pod-remains.ts';
+import { PodGarbage } from '../../../src/engine/gc/pod-garbage.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 
@@ -8,7 +8,7 @@ test('a cgroup of a removed pod that the runtime made late is removed, too', asy
   const cgroups = new Set(['u1', 'u2']);
   const known = new Set<string>();
   let cleanUp: Promise<unknown> = Promise.resolve();
-  const remains = new PodRemains({
+  const garbage = new PodGarbage({
     listedPods: () => [],
     podDirs: { podUIDs: () => Promise.resolve([]), removePodDir: () => Promise.resolve() },
     podRemover: { removePod: () => Promise.resolve() },
@@ -33,15 +33,15 @@ test('a cgroup of a removed pod that the runtime made late is removed, too', asy
     },
     clock,
     logger: silentLogger,
-  } as unknown as ConstructorParameters<typeof PodRemains>[0]);
+  } as unknown as ConstructorParameters<typeof PodGarbage>[0]);
   const afterCleanUp = async (): Promise<string[]> => {
-    remains.startOrphanCleanUp(() => false);
+    garbage.startOrphanCleanUp(() => false);
     await cleanUp;
-    await remains.settled();
+    await garbage.settled();
     return [...cgroups];
   };
-  await remains.removeUnworked('u1');
-  await remains.removeUnworked('u2');
+  await garbage.removeUnworked('u1');
+  await garbage.removeUnworked('u2');
   cgroups.add('u1').add('u2').add('of another agent');
   known.add('u2');
   expect(await afterCleanUp()).toEqual(['u2', 'of another agent']);
@@ -57,7 +57,7 @@ test('a pod whose manifest comes while the folders are read is no orphan', async
   const running = { uid: 'u1', namespace: 'default', name: 'web', sandboxes: [], containers: [container] };
   let orphans = 0;
   let cleanUp: Promise<unknown> = Promise.resolve();
-  const remains = new PodRemains({
+  const garbage = new PodGarbage({
     listedPods: () => [running],
     podDirs: {
       podUIDs: () => {
@@ -78,8 +78,8 @@ test('a pod whose manifest comes while the folders are read is no orphan', async
     },
     clock: new FakeClock(),
     logger: { ...silentLogger, warn: (...words: unknown[]) => warnings.push(words) },
-  } as unknown as ConstructorParameters<typeof PodRemains>[0]);
-  remains.startOrphanCleanUp(() => false);
+  } as unknown as ConstructorParameters<typeof PodGarbage>[0]);
+  garbage.startOrphanCleanUp(() => false);
   await cleanUp;
   expect({ warnings, orphans }).toEqual({ warnings: [], orphans: 0 });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { identify } from '../../src/process/process-identity.ts';
-import { exclusively, holderText } from '../../src/files/exclusively.ts';
+import { withFileLock, holderText } from '../../src/files/file-lock.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -18,7 +18,7 @@ test('of many that come at once one works at a time, and each has its turn', asy
   let atWork = 0;
   const most: number[] = [];
   const turns = Array.from({ length: 20 }, (_, turn) =>
-    exclusively(folder, systemClock, async () => {
+    withFileLock(folder, systemClock, async () => {
       most.push(++atWork);
       await readdir(folder);
       atWork -= 1;
@@ -41,7 +41,7 @@ test('a lock that another process holds for long is looked at four times a secon
       return waits.length < 9 ? Promise.resolve() : Promise.reject(new Error('enough'));
     },
   });
-  await expect(exclusively(folder, clock, () => Promise.resolve())).rejects.toThrow('enough');
+  await expect(withFileLock(folder, clock, () => Promise.resolve())).rejects.toThrow('enough');
   expect(waits).toEqual([5, 10, 20, 40, 80, 160, 250, 250, 250]);
 });
 
@@ -49,7 +49,7 @@ test('a lock of a process that is gone is taken at once', async () => {
   const folder = await lockFolder();
   await mkdir(folder);
   await symlink(`${String(process.pid)} 1`, join(folder, '7'));
-  expect(await exclusively(folder, systemClock, () => readlink(join(folder, '8')))).toBe(
+  expect(await withFileLock(folder, systemClock, () => readlink(join(folder, '8')))).toBe(
     `${String(process.pid)} ${(await identify(process.pid))?.startTicks ?? ''}`,
   );
   expect(await readdir(folder)).toEqual(['8']);
@@ -62,7 +62,7 @@ test.each(['', 'garbage', '-1 1', '1 -1', '0 0', `${'9'.repeat(400)} 1`, '../../
     await mkdir(folder);
     if (holder === '') await writeFile(join(folder, '7'), 'a copy of a link');
     else await symlink(holder, join(folder, '7'));
-    expect(await exclusively(folder, systemClock, () => readdir(folder))).toEqual(['8']);
+    expect(await withFileLock(folder, systemClock, () => readdir(folder))).toEqual(['8']);
   },
 );
 
@@ -73,10 +73,10 @@ test('a lock that cannot be marked as free is free for the next one, and the wor
     await mkdir(join(inTheWay, 'full'), { recursive: true });
     return 'done';
   };
-  expect(await exclusively(folder, systemClock, work)).toBe('done');
+  expect(await withFileLock(folder, systemClock, work)).toBe('done');
   expect(await readdir(folder)).toEqual(['1.free']);
-  expect(await exclusively(folder, systemClock, () => Promise.resolve('next'))).toBe('next');
-  const broken = exclusively(folder, systemClock, () => Promise.reject(new Error('the work failed')));
+  expect(await withFileLock(folder, systemClock, () => Promise.resolve('next'))).toBe('next');
+  const broken = withFileLock(folder, systemClock, () => Promise.reject(new Error('the work failed')));
   await expect(broken).rejects.toThrow('the work failed');
 });
 
@@ -84,7 +84,7 @@ test('names that no lock has are passed over', async () => {
   const folder = await lockFolder();
   await mkdir(folder);
   for (const name of ['9'.repeat(30), '1e9', '-4', '٣', '\x1b[2J']) await writeFile(join(folder, name), '');
-  expect(await exclusively(folder, systemClock, () => readlink(join(folder, '1')))).not.toBe('');
+  expect(await withFileLock(folder, systemClock, () => readlink(join(folder, '1')))).not.toBe('');
 });
 
 test.each([
@@ -104,7 +104,7 @@ test.each([
   await symlink(await holderText(pid), join(folder, number));
   let seconds = 0;
   const hasty = { ...systemClock, monotonic: () => (seconds += 1000) };
-  await expect(exclusively(folder, hasty, () => Promise.resolve())).rejects.toMatchObject({
+  await expect(withFileLock(folder, hasty, () => Promise.resolve())).rejects.toMatchObject({
     message: `kubelet-ts (pid ${pid}, stopped) holds the lock ${folder}`,
     hint: `Continue it: kill -CONT ${pid}. Or end it: kill -KILL ${pid}.`,
   });
@@ -117,12 +117,12 @@ test('who waits for the lock and does not want it any more gives up', async () =
   const left = new Promise<void>((resolve) => (leave = resolve));
   let first = Promise.resolve();
   await new Promise<void>((entered) => {
-    first = exclusively(folder, systemClock, () => {
+    first = withFileLock(folder, systemClock, () => {
       entered();
       return left;
     });
   });
-  const second = exclusively(folder, systemClock, () => Promise.resolve(), { signal: stopping.signal });
+  const second = withFileLock(folder, systemClock, () => Promise.resolve(), { signal: stopping.signal });
   stopping.abort(new Error('SIGTERM'));
   await expect(second).rejects.toThrow('SIGTERM');
   leave();
@@ -132,6 +132,6 @@ test('who waits for the lock and does not want it any more gives up', async () =
 test('what fails gives the lock back', async () => {
   const folder = await lockFolder();
   const failure = new Error('no');
-  await expect(exclusively(folder, new FakeClock(), () => Promise.reject(failure))).rejects.toBe(failure);
-  expect(await exclusively(folder, new FakeClock(), () => Promise.resolve('next'))).toBe('next');
+  await expect(withFileLock(folder, new FakeClock(), () => Promise.reject(failure))).rejects.toBe(failure);
+  expect(await withFileLock(folder, new FakeClock(), () => Promise.resolve('next'))).toBe('next');
 });

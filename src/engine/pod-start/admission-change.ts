@@ -5,13 +5,13 @@ import type { KubeletEvent } from '../view/events.ts';
  * changed. `order`: a pod became Ready or completed, or the declared pods changed. `node`: the node takes pods again.
  * `devices`: plugins have allocated, or devices changed.
  */
-export type AdmissionNews = 'room' | 'order' | 'node' | 'devices';
+export type AdmissionChange = 'room' | 'order' | 'node' | 'devices';
 
 /** A pod in one of these states takes no room. */
 const endStates: ReadonlySet<string> = new Set(['terminated', 'finished', 'removed']);
 
 /** The news in an event. Returns undefined if there is none. */
-export function admissionNews(event: KubeletEvent): AdmissionNews | undefined {
+export function admissionChange(event: KubeletEvent): AdmissionChange | undefined {
   if (event.type === 'WorkerStateChanged') return endStates.has(event.state) ? 'room' : undefined;
   if (event.type === 'PodStatusChanged') return event.ready || event.phase === 'Succeeded' ? 'order' : undefined;
   return event.type === 'PodAdded' || event.type === 'PodUpdated' || event.type === 'PodRemoved' ? 'order' : undefined;

@@ -5,7 +5,7 @@ import { EventBus } from '../../../src/engine/view/event-bus.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { GenericPleg } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';
-import { PodNews } from '../../../src/engine/pleg/pod-news.ts';
+import { PodRefresher } from '../../../src/engine/pleg/pod-refresher.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
@@ -20,7 +20,7 @@ let fakeClock: FakeClock;
 let clock: Clock;
 let runtime: FakeRuntime;
 let events: EventBus;
-let news: PodNews;
+let news: PodRefresher;
 let removal: Promise<unknown> | undefined;
 /** When the last sync ended. */
 let syncEnd: number;
@@ -35,8 +35,8 @@ beforeEach(async () => {
   const pleg = new GenericPleg({ runtime: runtimePods, cache, clock, logger: silentLogger, onEvents: () => undefined });
   events = new EventBus({ clock, outgoing: plainOutgoing, faults: silentFaults() });
   removal = undefined;
-  const remains = { removalOf: () => removal, finishFreshRemoval: () => Promise.resolve(false) };
-  news = new PodNews({ pleg, cache, remains, events, clock, stopped: signal });
+  const garbage = { removalOf: () => removal, finishFreshRemoval: () => Promise.resolve(false) };
+  news = new PodRefresher({ pleg, cache, garbage, events, clock, stopped: signal });
   await startRuntimePod(runtime, 'a');
   await fakeClock.advance(1);
 });

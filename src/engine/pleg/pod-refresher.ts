@@ -9,7 +9,7 @@ interface Deps {
   pleg: GenericPleg;
   cache: PodCache;
   /** Running removals of finished pods. What they remove does not count as the new pod. */
-  remains: {
+  garbage: {
     removalOf(uid: string): Promise<unknown> | undefined;
     /** Resolves with true if a removal was done for a pod that cannot start before it. */
     finishFreshRemoval(uid: string): Promise<boolean>;
@@ -33,7 +33,7 @@ interface PodSyncs {
 /**
  * Relists single pods between full relists: after the agent changed a pod, and for callers that would otherwise wait.
  */
-export class PodNews {
+export class PodRefresher {
   /** By pod UID. */
   private readonly syncs = new Map<string, PodSyncs>();
 
@@ -59,14 +59,14 @@ export class PodNews {
    * start is enough. The kubelet always requires a read after the end: pod_workers.go podWorkerLoop
    */
   async getNewerThan(uid: string, lastSyncEndMonotonic: number, signal: AbortSignal): Promise<RuntimePodStatus> {
-    const { cache, clock, remains } = this.deps;
+    const { cache, clock, garbage } = this.deps;
     let newerThanMonotonic = Math.min(lastSyncEndMonotonic, this.syncs.get(uid)?.unchangedSinceMonotonic ?? Infinity);
-    for (let removal = remains.removalOf(uid); removal !== undefined; removal = remains.removalOf(uid)) {
+    for (let removal = garbage.removalOf(uid); removal !== undefined; removal = garbage.removalOf(uid)) {
       // The pod was declared again during its removal. Its old containers must not count as the new pod.
       await unlessAborted(removal, signal);
       newerThanMonotonic = clock.monotonic();
     }
-    if (await unlessAborted(remains.finishFreshRemoval(uid), signal)) newerThanMonotonic = clock.monotonic();
+    if (await unlessAborted(garbage.finishFreshRemoval(uid), signal)) newerThanMonotonic = clock.monotonic();
     const status = cache.getNewerThan(uid, newerThanMonotonic, signal);
     if (!cache.hasNewerThan(uid, newerThanMonotonic)) void this.relist(uid);
     return status;

@@ -61,7 +61,7 @@ interface Deps {
  * INVARIANTS: only our pods are touched: those with a folder below the root-dir, and those that we or an earlier agent
  * removed. The folder is removed last, so that remains are found again. One removal of a pod runs at a time.
  */
-export class PodRemains {
+export class PodGarbage {
   /** By UID. */
   private readonly removals = new Map<string, Promise<void>>();
   /** UIDs of pods whose removal before a fresh start has not succeeded yet. */

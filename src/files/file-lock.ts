@@ -26,10 +26,10 @@ const patienceMs = 1500;
 const free = 'free';
 
 /**
- * Runs `work` exclusively for a folder, across all processes. Callers of one process queue before it. Rejects with a
- * `UserError` if a stopped process holds the lock, and with the signal's reason if it is aborted first.
+ * Runs `work` while no other process holds the lock of this folder. Callers of one process queue for it. Rejects with
+ * a `UserError` if a stopped process holds the lock, and with the signal's reason if it is aborted first.
  */
-export async function exclusively<T>(
+export async function withFileLock<T>(
   folder: string,
   clock: Clock,
   work: () => Promise<T>,
