@@ -8,7 +8,7 @@ import { UserError } from '../../../errors.ts';
  */
 export function envFileValue(text: string, key: string): string | undefined {
   for (let rest = text; rest !== '';) {
-    const entry = nextEntry(rest);
+    const entry = nextEntry(rest, text);
     if (entry.key === key) return entry.value === '' ? undefined : entry.value;
     rest = entry.rest;
   }
@@ -22,23 +22,27 @@ interface Entry {
   rest: string;
 }
 
-function nextEntry(text: string): Entry {
+/** `text` is the rest of the file `whole`. Takes linear time, because a pod may write anything into the file. */
+function nextEntry(text: string, whole: string): Entry {
   const skipped = /^[ \t\r\v\f]*(?:#[^\n]*)?(?:\n|$)/.exec(text);
   if (skipped) return { value: '', rest: text.slice(skipped[0].length) };
-  const [start, key] = /^[ \t\r\v\f]*([^=\n]*[^=\s])=/.exec(text) ?? [];
-  if (start === undefined || key === undefined) throw badLine(text, "a line must read NAME='value'");
+  const [start = ''] = /^[^=\n]*=/.exec(text) ?? [];
+  const key = start.slice(0, -1).replace(/^[ \t\r\v\f]+/, '');
+  if (!/\S$/.test(key)) throw badLine(text, whole, "it must read NAME='value'");
   const rest = text.slice(start.length);
   // The kubelet takes a blank after "=" for an empty value and skips the line.
   const blank = /^(?:$|\s[^\n]*\n?)/.exec(rest);
   if (blank) return { value: '', rest: rest.startsWith('\n') ? rest.slice(1) : rest.slice(blank[0].length) };
   const quoted = /^'([^']*)'[ \t\r\v\f]*(?:#[^\n]*)?(?:\n|$)/.exec(rest);
-  if (quoted === null) throw badLine(text, 'a value must be in single quotes, with nothing but a comment after it');
+  if (quoted === null)
+    throw badLine(text, whole, 'the value must be in single quotes, with nothing but a comment after it');
   return { key, value: quoted[1] ?? '', rest: rest.slice(quoted[0].length) };
 }
 
-function badLine(text: string, problem: string): UserError {
-  const [line = ''] = text.split('\n', 1);
-  return new UserError(`invalid environment file: ${problem}: ${line.slice(0, 40)}`, {
+/** Shows nothing of the line, which may be a secret. */
+function badLine(text: string, whole: string, problem: string): UserError {
+  const line = whole.slice(0, whole.length - text.length).split('\n').length;
+  return new UserError(`invalid environment file: line ${line}: ${problem}`, {
     hint: "Write one variable a line, such as NAME='value'.",
   });
 }
