@@ -77,10 +77,11 @@ function completedPod(uid: string, runtimeName: string, known: Checkpoint): Pod[
 function shapeOf({ initContainers = [], containers, ...spec }: PodSpec, isPresent: boolean): PodSpec {
   const { restartPolicy, readinessGates, activeDeadlineSeconds } = spec;
   const shapes = (list: readonly Container[]): Container[] =>
-    list.map(({ name, image, restartPolicy: policy }) => ({
+    list.map(({ name, image, restartPolicy: policy, restartPolicyRules }) => ({
       name,
       ...(image !== undefined && { image }),
       ...(policy !== undefined && { restartPolicy: policy }),
+      ...(restartPolicyRules !== undefined && { restartPolicyRules }),
     }));
   return {
     ...(initContainers.length > 0 && { initContainers: shapes(initContainers) }),

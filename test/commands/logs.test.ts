@@ -221,6 +221,11 @@ test.each<[Partial<LogsFlags>, object]>([
 });
 
 describe('whether an agent starts a container again', () => {
+  const ruled: Pod['spec']['containers'][number] = {
+    name: 'app',
+    restartPolicy: 'Never',
+    restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }],
+  };
   const podWith = (changes: Partial<Pod['spec']>, status: Pod['status'] = {}): Pod => ({
     metadata: { name: 'web', namespace: 'default', uid: 'u' },
     spec: {
@@ -239,6 +244,10 @@ describe('whether an agent starts a container again', () => {
     ['an init container that succeeded', podWith({}), 'setup', 0, false],
     ['an init container that failed', podWith({}), 'setup', 1, true],
     ['a sidecar', podWith({ restartPolicy: 'Never' }), 'proxy', 0, true],
+    ['with its own policy Never', podWith({ containers: [{ name: 'app', restartPolicy: 'Never' }] }), 'app', 1, false],
+    ['with a rule for its exit code', podWith({ restartPolicy: 'Never', containers: [ruled] }), 'app', 42, true],
+    ['with a rule for another exit code', podWith({ restartPolicy: 'Never', containers: [ruled] }), 'app', 1, false],
+    ['an ephemeral container', podWith({ ephemeralContainers: [{ name: 'debug' }] }), 'debug', 1, false],
     ['of a pod that failed', podWith({}, { phase: 'Failed' }), 'app', 1, false],
   ])('%s', (_title, pod, name, exitCode, expected) => {
     expect(willRestart(pod, name, exitCode)).toBe(expected);

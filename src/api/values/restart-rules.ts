@@ -1,4 +1,5 @@
 import type { Container, PodSpec } from '../types.ts';
+import { isSidecar } from './sidecars.ts';
 
 type RestartRule = NonNullable<Container['restartPolicyRules']>[number];
 
@@ -17,12 +18,26 @@ export function restartsAfterExit(
   return policy !== 'Never';
 }
 
+/** Like `restartsAfterExit`, also for init containers: one that succeeded is done, and sidecars always restart. */
+export function startsAgain(container: Container, spec: PodSpec, exitCode: number): boolean {
+  const isInit = spec.initContainers?.some(({ name }) => name === container.name) === true;
+  if (isInit && isSidecar(container)) return true;
+  if (isInit && exitCode === 0) return restartsAllAfterExit(container, exitCode);
+  return restartsAfterExit(container, spec, exitCode);
+}
+
 /**
  * True if the container starts again after a failed probe. Rules do not count, because it still runs. kubelet:
  * kuberuntime_manager.go computePodActions
  */
 export function restartsAfterProbe({ restartPolicy }: Container, spec: Pick<PodSpec, 'restartPolicy'>): boolean {
   return (restartPolicy ?? spec.restartPolicy) !== 'Never';
+}
+
+/** True if some exit starts the container again. kubelet: pkg/api/v1/pod/util.go IsContainerRestartable */
+export function mayRestart(container: Container, spec: PodSpec): boolean {
+  const { restartPolicyRules = [] } = container;
+  return restartPolicyRules.length > 0 || restartsAfterProbe(container, spec) || mayRestartAll(spec);
 }
 
 /** True if this exit restarts every container of the pod. kubelet: pkg/api/v1/pod/util.go */

@@ -3,7 +3,8 @@ import { systemClock } from '../../clock.ts';
 import { isNotFound } from '../../cri/errors.ts';
 import { newestFirst } from '../../cri/newest-first.ts';
 import { criLabels } from '../../engine/container/labels.ts';
-import { isSidecar } from '../../api/values/sidecars.ts';
+import { initAndRegularContainers } from '../../api/values/containers.ts';
+import { startsAgain } from '../../api/values/restart-rules.ts';
 import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import type { OpenPod } from './open-pod.ts';
 
@@ -50,11 +51,6 @@ async function hasFinished({ runtime, pod, declaredPod }: OpenPod, containerName
 export function willRestart(pod: Pod | undefined, containerName: string, exitCode: number): boolean {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return false;
   if (isPodPhaseTerminal(pod.status?.phase)) return false;
-  const { restartPolicy = 'Always' } = pod.spec;
-  if (pod.spec.ephemeralContainers?.some(({ name }) => name === containerName) === true) return false;
-  const init = (pod.spec.initContainers ?? []).find(({ name }) => name === containerName);
-  if (init !== undefined && isSidecar(init)) return true;
-  if (restartPolicy === 'Never') return false;
-  // A regular init container is done once it succeeded, under every policy.
-  return exitCode !== 0 || (restartPolicy === 'Always' && init === undefined);
+  const container = initAndRegularContainers(pod.spec).find(({ name }) => name === containerName);
+  return container !== undefined && startsAgain(container, pod.spec, exitCode);
 }

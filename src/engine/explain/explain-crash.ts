@@ -1,4 +1,5 @@
 import type { ContainerStateTerminated } from 'kubernetes-types/core/v1.js';
+import { startsAgain } from '../../api/values/restart-rules.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Evidence, Finding } from './explanation.ts';
@@ -46,22 +47,20 @@ function isCrashing(subject: Subject, part: Part): boolean {
   const { waiting, running, terminated } = status.state ?? {};
   if (waiting?.reason === reasons.crashLoopBackOff) return true;
   if (terminated !== undefined) {
-    return startsAgain(subject, part, terminated) && (terminated.exitCode !== 0 || status.restartCount > 0);
+    return (
+      startsAgain(container, subject.pod.spec, terminated.exitCode) &&
+      (terminated.exitCode !== 0 || status.restartCount > 0)
+    );
   }
   const end = status.lastState?.terminated;
   if (end === undefined || running === undefined || (isInit && !isSidecar(container))) return false;
   // Between two crashes it runs for a moment.
   const isYoung = status.restartCount >= steadyRestarts && !status.ready;
   // A container that a probe had killed starts again by any policy but Never.
-  return isYoung && (startsAgain(subject, part, end) || killedByProbe(subject, part, end) !== undefined);
-}
-
-/** True if the policy starts a container again after this end. */
-function startsAgain({ pod }: Subject, { container, isInit }: Part, { exitCode }: ContainerStateTerminated): boolean {
-  if (isSidecar(container)) return true;
-  const { restartPolicy = 'Always' } = pod.spec;
-  // An init container that succeeded is done.
-  return exitCode === 0 ? restartPolicy === 'Always' && !isInit : restartPolicy !== 'Never';
+  return (
+    isYoung &&
+    (startsAgain(container, subject.pod.spec, end.exitCode) || killedByProbe(subject, part, end) !== undefined)
+  );
 }
 
 function lastEnd({ status }: Part): ContainerStateTerminated | undefined {

@@ -1,3 +1,4 @@
+import { startsAgain } from '../../api/values/restart-rules.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { reasons } from '../view/reasons.ts';
 import { retryTexts } from '../view/retry-texts.ts';
@@ -28,8 +29,11 @@ export function explainEnd(subject: Subject): Finding | undefined {
 
 /** A container that failed for good, while others of its pod run on. */
 export function explainFailedContainer(subject: Subject): Finding | undefined {
-  const part = failedPart(subject);
-  if (part === undefined || subject.pod.spec.restartPolicy !== 'Never') return undefined;
+  const { spec } = subject.pod;
+  const part = failedParts(subject).find(
+    ({ container, status }) => !startsAgain(container, spec, status?.state?.terminated?.exitCode ?? 0),
+  );
+  if (part === undefined) return undefined;
   const { cause, ways } = failure(subject, part);
   const evidence = [...endEvidence(part), ...logEvidence(subject, part)];
   return { stage: 'finished', container: part.container.name, cause, evidence, ways };
@@ -75,7 +79,7 @@ function failed(subject: Subject): Finding {
     const isDeadline = reason === 'DeadlineExceeded';
     return finished(subject, `${reason}: ${message}`, isDeadline ? ['Raise spec.activeDeadlineSeconds.'] : []);
   }
-  const part = failedPart(subject);
+  const [part] = failedParts(subject);
   const { cause, ways } = failure(subject, part);
   const finding = finished(subject, cause, ways);
   if (part === undefined) return finding;
@@ -83,17 +87,18 @@ function failed(subject: Subject): Finding {
   return { ...finding, container: part.container.name, evidence };
 }
 
-/** The first container that failed, other than sidecars, which are killed when the others have ended. */
-function failedPart({ pod }: Subject): Part | undefined {
-  return partsOf(pod).find(
-    ({ container, status }) => !isSidecar(container) && (status?.state?.terminated?.exitCode ?? 0) !== 0,
+/** The containers that failed, other than sidecars, which are killed when the others have ended. */
+function failedParts({ pod }: Subject): Part[] {
+  return partsOf(pod).filter(
+    ({ container, isInit, status }) =>
+      !(isInit && isSidecar(container)) && (status?.state?.terminated?.exitCode ?? 0) !== 0,
   );
 }
 
 function failure(subject: Subject, part: Part | undefined): Pick<Finding, 'cause' | 'ways'> {
   const name = part?.container.name ?? '';
   const { exitCode = 1, reason = '' } = part?.status?.state?.terminated ?? {};
-  const policy = subject.pod.spec.restartPolicy ?? 'Always';
+  const policy = part?.container.restartPolicy ?? subject.pod.spec.restartPolicy ?? 'Always';
   return {
     cause: `${name} failed with exit code ${exitCode} (${reason}), and restartPolicy ${policy} does not start it again`,
     ways: [`Read its output: ${logsCommand(subject, name)}`, runAgain(subject)],

@@ -52,7 +52,7 @@ const initialResults: Record<ProbeType, ProbeResult> = {
 
 /** The next step of a worker on a tick, before its probe. kubelet: prober/worker.go doProbe */
 export function nextProbeStep(
-  { type, probe, restartPolicy }: { type: ProbeType; probe: Probe; restartPolicy: string | undefined },
+  { type, probe, mayRestart }: { type: ProbeType; probe: Probe; mayRestart: boolean },
   before: ProbeState,
   { phase, container, deleting }: ProbeView,
 ): ProbeStep {
@@ -67,7 +67,7 @@ export function nextProbeStep(
     : { state };
   if (state.onHold) return { ...known, next: 'wait' };
   if (container.state !== 'running') {
-    const isOver = container.state === 'terminated' && restartPolicy === 'Never';
+    const isOver = container.state === 'terminated' && !mayRestart;
     return { ...known, publish: 'failure', next: isOver ? 'end' : 'wait' };
   }
   if (deleting && type !== 'readiness') return { ...known, publish: 'success', next: 'end' };

@@ -7,7 +7,8 @@ import type { ProbeResult, ProbeType } from '../container/probe-results.ts';
 interface Deps {
   type: ProbeType;
   probe: Probe;
-  restartPolicy: string | undefined;
+  /** False if the container never starts again after its end. */
+  mayRestart: boolean;
   /** State of an earlier worker to continue from. */
   resumed?: ProbeState;
   /** The worker's current view of its container. */

@@ -2,6 +2,7 @@ import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/types
 import type { Emit } from '../view/event-bus.ts';
 import type { Meter } from '../view/meter.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
+import { mayRestart } from '../../api/values/restart-rules.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import { initialProbeState, nextProbeStep, type ProbedContainer, type ProbeView } from './next-probe-step.ts';
@@ -141,8 +142,8 @@ export class ProberManager {
     const key = keyOf(type, container.name);
     if (probe === undefined || this.workers.get(uid)?.has(key) === true) return;
     // Create no worker for a probe that is permanently done, because its result would cause another sync each time.
-    const { restartPolicy } = pod.spec;
-    const first = nextProbeStep({ type, probe, restartPolicy }, initialProbeState, this.view(pod, container.name));
+    const restarts = { mayRestart: mayRestart(container, pod.spec) };
+    const first = nextProbeStep({ type, probe, ...restarts }, initialProbeState, this.view(pod, container.name));
     if (first.next === 'end') return;
     const periodMs = (probe.periodSeconds ?? 10) * 1000;
     const recorder = podEventRecorder(emit, pod);
@@ -153,7 +154,7 @@ export class ProberManager {
       ...(results.has(id) && { resumed: { ...initialProbeState, containerID: id, onHold: type === 'startup' } }),
       type,
       probe,
-      restartPolicy,
+      ...restarts,
       view: () => this.view(pod, container.name),
       probeContainer: (containerID, signal) => {
         const podIP = this.deps.getStatus(uid)?.podIP ?? '';

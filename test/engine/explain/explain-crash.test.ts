@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ContainerStatus } from '../../../src/api/types.ts';
+import type { Container, ContainerStatus } from '../../../src/api/types.ts';
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
 import { reasons } from '../../../src/engine/view/reasons.ts';
 import { makeAPIContainerStatus, makeContainer, makePod, NOW } from '../../builders/pods.ts';
@@ -17,9 +17,14 @@ const ended = (exitCode: number) => ({ exitCode, reason: exitCode === 0 ? 'Compl
 type Policy = 'Always' | 'OnFailure' | 'Never';
 
 /** The explanation of a running pod with a container `task` of this status, beside one that is well. */
-function explainedBeside(restartPolicy: Policy, status: Partial<ContainerStatus>, kind: 'regular' | 'sidecar') {
+function explainedBeside(
+  restartPolicy: Policy,
+  status: Partial<ContainerStatus>,
+  kind: 'regular' | 'sidecar',
+  own: Partial<Container> = {},
+) {
   const isSidecar = kind === 'sidecar';
-  const task = makeContainer({ name: 'task', ...(isSidecar && { restartPolicy: 'Always' }) });
+  const task = makeContainer({ name: 'task', ...(isSidecar && { restartPolicy: 'Always' }), ...own });
   const taskStatus = makeAPIContainerStatus({ name: 'task', ...status });
   const web = makeAPIContainerStatus({ ready: true, started: true });
   const pod = makePod({
@@ -57,6 +62,21 @@ describe('an ended container beside a running one is a crash if its policy start
   ])('%s, exit code %i, %i restarts, %s', (policy, exitCode, restartCount, kind, stage, cause) => {
     const status = { restartCount, state: { terminated: ended(exitCode) } };
     expect(explainedBeside(policy, status, kind)).toMatchObject({ stage, cause });
+  });
+});
+
+describe("a container's own policy and rules decide:", () => {
+  const restartPolicyRules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }];
+  test.each<[Policy, own: Partial<Container>, exitCode: number, stage: string, cause: string]>([
+    ['Always', { restartPolicy: 'Never' }, 1, 'finished', failedForGood],
+    ['Never', { restartPolicy: 'Always' }, 1, 'back-off', 'task: exits with code 1'],
+    ['Never', { restartPolicy: 'Always' }, 0, 'back-off', again],
+    ['Always', { restartPolicy: 'OnFailure' }, 0, 'running', 'it runs and is Ready'],
+    ['Never', { restartPolicy: 'Never', restartPolicyRules }, 42, 'back-off', 'task: exits with code 42'],
+    ['Never', { restartPolicy: 'Never', restartPolicyRules }, 1, 'finished', failedForGood],
+  ])('pod %s, container %j, exit code %i', (policy, own, exitCode, stage, cause) => {
+    const status = { restartCount: 1, state: { terminated: ended(exitCode) } };
+    expect(explainedBeside(policy, status, 'regular', own)).toMatchObject({ stage, cause });
   });
 });
 

@@ -12,7 +12,7 @@ async function probedAt(probe: { initialDelaySeconds?: number; periodSeconds: nu
   const worker = new ProbeWorker({
     type: 'liveness',
     probe,
-    restartPolicy: 'Always',
+    mayRestart: true,
     view: () => {
       const isRunning = clock.now() >= startedAt;
       return {
@@ -58,7 +58,7 @@ test('what a probe finds after its worker was stopped is told to nobody', async 
   const worker = new ProbeWorker({
     type: 'liveness',
     probe: { failureThreshold: 1 },
-    restartPolicy: 'Always',
+    mayRestart: true,
     view: () => ({
       phase: 'Running',
       container: { id: 'c1', state: 'running', runningSeconds: 1, started: true },
@@ -87,7 +87,7 @@ async function beginnings(periodMs: number, durationsMs: readonly number[]): Pro
   const worker = new ProbeWorker({
     type: 'liveness',
     probe: { periodSeconds: periodMs / 1000 },
-    restartPolicy: 'Always',
+    mayRestart: true,
     view: () => ({
       phase: 'Running',
       container: { id: 'c1', state: 'running', runningSeconds: 1, started: true },

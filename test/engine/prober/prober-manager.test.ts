@@ -61,3 +61,32 @@ test.each(['Never', 'OnFailure'])(
     prober.removePod('u1');
   },
 );
+
+test('a container that a rule starts again keeps its readiness probe, so it is not ready at once', async () => {
+  const clock = new FakeClock();
+  const at = new Date(clock.now()).toISOString();
+  let state: ContainerState = { running: { startedAt: at } };
+  const prober = new ProberManager({
+    clock,
+    wallClock: new WallClockHistory(clock),
+    runtime: new FakeRuntime({ clock }),
+    getStatus: () => ({
+      phase: 'Running',
+      containerStatuses: [
+        { name: 'app', state, containerID: 'fake://c1', ready: true, restartCount: 0, image: '', imageID: '' },
+      ],
+    }),
+    onChange: () => undefined,
+    checkHealth: () => Promise.reject(new Error('no gRPC probe is run')),
+    emit: () => undefined,
+    random: () => 0,
+  });
+  const restartPolicyRules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }];
+  const app = makeContainer({ name: 'app', readinessProbe: probe, restartPolicy: 'Never', restartPolicyRules });
+  prober.addPod({ ...pod, spec: { ...pod.spec, containers: [app] } });
+  await clock.advance(0);
+  state = { terminated: { exitCode: 42, startedAt: at, finishedAt: at } };
+  await clock.advance(5000);
+  expect(prober.workersOf('u1').readiness).toEqual(new Set(['app']));
+  prober.removePod('u1');
+});

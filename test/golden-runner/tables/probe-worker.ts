@@ -31,7 +31,7 @@ export const probeWorker = tableAdapter<In>('probe-worker', ({ probeType: type, 
   for (const step of steps) {
     deleting ||= step.deleting ?? false;
     const view = { phase: step.noStatus === true ? undefined : step.phase, container: step.container, deleting };
-    const before = nextProbeStep({ type, probe, restartPolicy }, state, view);
+    const before = nextProbeStep({ type, probe, mayRestart: restartPolicy !== 'Never' }, state, view);
     state = before.state;
     if (before.forget !== undefined) results.delete(before.forget);
     if (before.publish !== undefined) results.set(state.containerID, before.publish);
