@@ -35,7 +35,7 @@ import type { StatsProvider } from '../stats/stats-provider.ts';
 export interface KubeletDeps {
   /** Limited to the pods of this root-dir. */
   runtime: RuntimeService;
-  /** Pods of other owners in the same runtime. */
+  /** Pods in the same runtime that belong to others. */
   foreignPods: ForeignPods;
   imageService: ImageService;
   /** Event streams of the runtime, best first. */
@@ -43,50 +43,50 @@ export interface KubeletDeps {
   sources: readonly PodSource[];
   node: NodeConfig;
   cgroups: CgroupManager;
-  /** Makes the managers of CPUs and memory nodes. Undefined if nothing is allocated to pods. */
+  /** Creates the CPU manager and the memory manager. Undefined if nothing is allocated to pods. */
   podResources?: ((engine: EngineOfManagers) => PodResources) | undefined;
   /** Top folder of the cgroups. Undefined on cgroup v1. */
   unifiedCgroups: string | undefined;
-  /** Opens the kernel's log at its oldest message. Throws if this machine does not show it. */
+  /** Opens the kernel's log at its oldest message. Throws if this machine does not let us read it. */
   openKernelLog: () => KernelLog;
-  /** Where usage is measured. */
+  /** Reads usage from this machine. */
   statsHost: StatsHost;
-  /** Undefined if shutdowns of the machine are only noticed by SIGTERM, or not at all. */
+  /** Undefined if only SIGTERM announces a shutdown of the machine, or nothing does. */
   logind: Logind | undefined;
   /** The runtime's endpoint and why it was chosen, for the snapshot. */
   endpoint: { endpoint: string; because: string; managed?: boolean; named?: boolean };
-  /** True: pods of an earlier agent are left alone, except those of the same name as a declared one. */
+  /** If true, pods of an earlier agent keep running, unless a declared pod has the same name. */
   leaveOrphans: boolean;
-  /** True: pods that no manifest declares are stopped, even if these are all pods. */
+  /** If true, pods that no manifest declares are stopped, even if that stops every pod. */
   prunes: boolean;
   /** The node's registry credentials for a repository. Never rejects. */
   nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
-  /** Secret values, hidden in every text that leaves the engine. The engine adds the values that it learns. */
+  /** Secret values, redacted in every text that leaves the engine. The engine adds the values that it learns. */
   secrets: SecretValues;
-  /** Images that stay while unused. */
+  /** Images that are kept even while no pod uses them. */
   keptImages: readonly string[];
   /** Connects to plugins. Undefined: the node has none. */
   plugins?: Plugins | undefined;
-  /** Makes the statistics of the node and its pods. */
+  /** Creates the statistics of the node and its pods. */
   newStats: (sources: StatsSources) => StatsProvider;
-  /** Number of the device with the file system at a path. */
+  /** Returns the number of the device that holds the file system at a path. */
   deviceOf: (path: string) => Promise<bigint>;
-  /** Size and free space of the file system at a path. */
+  /** Returns the size and free space of the file system at a path. */
   readFilesystem: (path: string) => Promise<FilesystemSize>;
   readTerminationMessage: ReadTerminationMessage;
   /** Checks the health of a gRPC server, for probes. */
   checkHealth: CheckHealth;
-  /** Receives figures for the metrics. */
+  /** Receives values for the metrics. */
   meter?: Meter | undefined;
   clock: Clock;
   /** Counts faults of the agent itself. */
   faults: Faults;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform number in [0, 1). */
   random: () => number;
   logger: Logger;
 }
 
-/** The parts of an engine that its statistics use. */
+/** The parts of an engine that its statistics read. */
 export interface StatsSources {
   deps: Pick<KubeletDeps, 'clock' | 'imageService' | 'logger' | 'meter' | 'node' | 'random' | 'runtime' | 'statsHost'>;
   /** Statuses of all pods in the runtime. */
@@ -99,7 +99,7 @@ export interface StatsSources {
 
 /** Dependencies of every component, with the queue of the sync loop and the outputs of the engine. */
 export interface KubeletBase extends KubeletDeps {
-  /** Aborted when the engine ends. */
+  /** Aborted when the engine stops. */
   stopped: AbortSignal;
   outgoing: OutgoingText;
   events: EventBus;

@@ -13,7 +13,7 @@ export type Collectors = ReturnType<typeof newCollectors>;
 
 type Earlier = PodState & RuntimeWatch & Workers & Pick<PodSyncing, 'statuses'> & { podRemover: PodRemover };
 
-/** Makes the parts that free the disk: of unused images, dead containers and old logs. */
+/** Creates the components that free disk space: they remove unused images, dead containers and old logs. */
 export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { areSourcesSeen: () => boolean }) {
   const { clock, emit, foreignPods, logger, meter, node, runtime, wallClock } = base;
   const {
@@ -74,7 +74,7 @@ export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { are
       if (pod === undefined) return engine.areSourcesSeen();
       const podStatus = cache.get(uid);
       const known = podStatus.containerStatuses.find(({ id }) => id === containerID);
-      // A container that never started did nothing that must be known.
+      // A container that never started did nothing worth keeping.
       if (known?.state === 'created') return true;
       return known?.state === 'exited' && statuses.saveDone(pod, podStatus);
     },

@@ -33,7 +33,7 @@ interface Engine {
   onRelieved: () => void;
 }
 
-/** Makes the parts that watch the node's resources, and evict pods when they run short. */
+/** Creates the components that watch the node's resources, and evict pods when they run short. */
 export function newEviction(base: KubeletBase, earlier: Earlier, { onRelieved }: Engine) {
   const { clock, emit, events, meter, node, wallClock } = base;
   const { containerCollector, imageCollector, podManager, statusManager, volumeManager, workers } = earlier;
@@ -95,7 +95,7 @@ export function newEviction(base: KubeletBase, earlier: Earlier, { onRelieved }:
   return { conditions, evictions, memoryWatch, diskWatch, evictionLoop };
 }
 
-/** Makes the watch of memory that wakes eviction. It reads nothing before it runs. */
+/** Creates the memory watch that wakes eviction. It reads nothing until it runs. */
 function newMemoryWatch({ clock, node, statsHost }: KubeletBase): ThresholdWatch {
   const reader = new UsageReader({ host: statsHost, clock });
   const podsCgroup = podsCgroupOf(node);

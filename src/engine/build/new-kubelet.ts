@@ -28,8 +28,8 @@ import { reasons } from '../view/reasons.ts';
 import { WallClockStore } from '../host/wall-clock-store.ts';
 
 /**
- * Makes and connects all components of the engine, one neighbourhood after the other. A builder gets the components
- * before it, and functions that reach the later ones. None of them acts yet. `stopped` ends their work. kubelet:
+ * Creates and connects all components of the engine, one group after the other. A builder receives the components built
+ * before it, and functions that reach the later ones. No component acts yet. `stopped` ends their work. kubelet:
  * kubelet.go NewMainKubelet
  */
 export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
@@ -62,7 +62,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     sourcesReady: () => handlers.hasSeenAllSources,
     onDevices: (change) => {
       lifecycle.starter.note('devices');
-      // An answer to one pod makes no room for others, or two refused pods would be tried by turns without end.
+      // Refusing one pod makes no room for others. Otherwise two refused pods would be retried in turn forever.
       if (change === 'change') lifecycle.starter.note('room');
     },
     onFreedDevices: (podUIDs) => {

@@ -32,7 +32,7 @@ interface Engine {
   isStopped: (pod: Pod) => boolean;
 }
 
-/** Makes the parts that decide for the whole node which pods may start, and when all must end. */
+/** Creates the components that decide for the whole node which pods may start, and when all must stop. */
 export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isStopped }: Engine) {
   const { clock, emit, events, foreignPods, inputs, logger, meter, node } = base;
   const { conditions, config, housekeeping, pleg, podManager, statusManager, workers } = earlier;
@@ -50,7 +50,7 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isS
       prepuller.start(entry, pod, { onResults });
     },
     isStopped,
-    // An earlier agent was asked to run it anew, and did not remove everything of its last run.
+    // An earlier agent was asked to rerun the pod, and did not finish removing its last run.
     mustRunAnew: ({ metadata: { uid } }) => !workers.has(uid) && statusRecords.of(uid)?.runsAnew === true,
     isDone: (pod) => statuses.isDone(pod),
     node: () => ({
@@ -69,7 +69,7 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isS
     isTerminating: (uid) => workers.isPodTerminationRequested(uid),
     killPod: (pod) => {
       workers.updatePod({ type: 'kill', pod, killPodOptions: { evict: true } });
-      // The pod starts again when there is room.
+      // The pod starts again once there is room.
       workers.updatePod({ type: 'create', pod });
     },
     podResources: earlier.podResources,
@@ -99,7 +99,7 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isS
     statusManager,
     events,
     onCancelled: (stopped) => {
-      // Pods with restartPolicy Never stay ended.
+      // Pods with restartPolicy Never do not start again.
       for (const pod of stopped) {
         if (pod.spec.restartPolicy !== 'Never') workers.updatePod({ type: 'create', pod });
       }
@@ -121,7 +121,7 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isS
   return { starter, nodeShutdown, shutdownWatch };
 }
 
-/** The status of a pod that waits for its images shows that its earlier revision still runs. */
+/** Adds to the status of a pod that waits for its images that its earlier revision still runs. */
 function runningOn(result: SyncResult): SyncResult {
   return result.error === undefined ? result : { ...result, message: `${result.message ?? ''}; ${runsOnUntilThen}` };
 }

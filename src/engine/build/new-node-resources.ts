@@ -17,7 +17,7 @@ interface Engine {
   onFreedDevices: (podUIDs: readonly string[]) => void;
 }
 
-/** Makes the parts that give pods their share of the node: cgroups, devices, CPUs and memory nodes. */
+/** Creates the components that give pods their share of the node: cgroups, devices, CPUs and memory nodes. */
 export function newNodeResources(base: KubeletBase, { podDirs, statusManager }: PodState, engine: Engine) {
   const { clock, emit, events, faults, inputs, logger, meter, node, runtime } = base;
   const { activePods, sourcesReady } = engine;

@@ -13,7 +13,7 @@ interface Engine extends Pick<NodeResources, 'devices' | 'podResources'> {
   csiDrivers: CSIDrivers | undefined;
 }
 
-/** Makes the sockets at which plugins register and monitoring agents ask. A node without plugins has none. */
+/** Creates the sockets where plugins register and monitoring agents query. A node without plugins has none. */
 export function newPluginSockets(base: KubeletBase, { podManager, devices, podResources, csiDrivers }: Engine) {
   const { clock, faults, logger, node, plugins } = base;
   if (plugins === undefined) return { pluginManager: undefined, podResourcesSocket: undefined };
@@ -37,7 +37,7 @@ export function newPluginSockets(base: KubeletBase, { podManager, devices, podRe
   });
   let server: UnixServer | undefined;
   const podResourcesSocket = {
-    /** Rejects with the error of the system. */
+    /** Rejects with the system error. */
     start: async (): Promise<void> => {
       server = await plugins.servePodResources(join(node.rootDir, 'pod-resources', 'kubelet.sock'), lister);
     },

@@ -21,7 +21,9 @@ interface Engine {
   workerState: (uid: string) => PodWorkerState;
 }
 
-/** Makes the parts that know pods and decide nothing: the declared pods, their statuses, their records on disk. */
+/**
+ * Creates the components that know pods and decide nothing: the declared pods, their statuses, their records on disk.
+ */
 export function newPodState({ clock, emit, events, inputs, logger, node, outgoing }: KubeletBase, engine: Engine) {
   const podManager = new PodManager();
   const podDirs = new PodDirs(node);

@@ -36,7 +36,7 @@ interface Engine extends Pick<
   workers: () => PodWorkers;
 }
 
-/** Makes the parts that carry out one sync of a pod: images, probes, containers. */
+/** Creates the components that perform one sync of a pod: images, probes, containers. */
 export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, workers, ...engine }: Engine) {
   const { clock, emit, events, inputs, logger, meter, node, runtime, secrets, wallClock } = base;
   const { configObjects, containerManager, devices, podDirs, runtimePods, runtimeState } = earlier;

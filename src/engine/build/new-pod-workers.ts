@@ -20,11 +20,11 @@ export type Workers = ReturnType<typeof newPodWorkers>;
 type Earlier = PodState & Sources & RuntimeWatch & Volumes & NodeResources & PodSyncing & { podRemover: PodRemover };
 
 interface Engine {
-  /** Pods for which others were ended. They have not started yet. */
+  /** Pods that have not started yet, and for which others were stopped. */
   reservedPods: () => Pod[];
 }
 
-/** Makes the workers of pods, and the parts that decide what a worker does next: changes, updates, garbage. */
+/** Creates the pod workers, and the components that decide what a worker does next: changes, updates, garbage. */
 export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPods }: Engine) {
   const { clock, emit, events, faults, foreignPods, inputs, logger, meter, node, random, stopped, wallClock } = base;
   const { appliedRevisions, cache, ephemeral, evictionRecords, histories, pleg, podDirs, podManager, runtimePods } =
@@ -60,7 +60,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
       void podRefresher.relist(uid);
     },
     onPodRemoved: (uid, pod) => {
-      // Their files went with the folder. If the pod starts over, they are written again.
+      // Their files were removed with the folder. If the pod starts over, they are written again.
       statusRecords.startOver(uid);
       appliedRevisions.forget(uid);
       ephemeral.forget(uid);

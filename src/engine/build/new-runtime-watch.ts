@@ -15,7 +15,7 @@ import { RuntimeState } from '../sync-loop/runtime-state.ts';
 
 export type RuntimeWatch = ReturnType<typeof newRuntimeWatch>;
 
-/** Makes the parts that notice changes of the runtime and its containers. They change nothing there. */
+/** Creates the components that notice changes in the runtime and its containers. They only read. */
 export function newRuntimeWatch(base: KubeletBase, { podManager }: { podManager: PodManager }) {
   const { clock, emit, events, inputs, logger, meter, node, outgoing, runtime, stopped } = base;
   const plegLogger = logger.child({ component: 'pleg' });
@@ -23,7 +23,7 @@ export function newRuntimeWatch(base: KubeletBase, { podManager }: { podManager:
   const ends = new ContainerExits();
   const runtimePods = new RuntimePods({
     runtime,
-    // Hides secrets here, before the status cuts the message, possibly within a value.
+    // Redacts secrets here, before the status truncates the message, possibly in the middle of a secret.
     readTerminationMessage: async (status) =>
       outgoing.text(await base.readTerminationMessage(status), maxTerminationMessageBytes),
     ends,

@@ -12,7 +12,7 @@ interface Engine extends Required<Pick<ConstructorParameters<typeof ConfigReader
   knownRevisions: (pod: Pod, previous: Pod | undefined) => KnownPod[];
 }
 
-/** Makes the parts that put manifests and times into the queue of the sync loop. */
+/** Creates the components that put manifests and times into the queue of the sync loop. */
 export function newSources(base: KubeletBase, { revisionToRun, knownRevisions }: Engine) {
   const { clock, emit, events, faults, inputs, node, secrets, wallClock } = base;
   const configObjects = new ConfigObjects();

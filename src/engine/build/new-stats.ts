@@ -13,7 +13,7 @@ import type { StatsProvider } from '../stats/stats-provider.ts';
 import { statsPods } from '../stats/stats-pods.ts';
 import type { MeasuredVolume } from '../volumes/measured-volume.ts';
 
-/** Makes the statistics of the node and its pods. Nothing is measured yet. */
+/** Creates the statistics of the node and its pods. Nothing is measured yet. */
 export function newStats({ deps, podStatuses, podOf, volumeManager, podDirs }: StatsSources): StatsProvider {
   const { clock, imageService, node, random, runtime, statsHost } = deps;
   const { nodeName, rootDir, podLogsDir, cgroupRoot, volumeStatsAggPeriodMs } = node;

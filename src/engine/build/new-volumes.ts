@@ -18,7 +18,7 @@ import { VolumeManager } from '../volumes/volume-manager.ts';
 
 export type Volumes = ReturnType<typeof newVolumes>;
 
-/** Makes the parts that mount volumes: those of this machine, claims, and those of CSI drivers. */
+/** Creates the components that mount volumes: local ones, claims, and volumes of CSI drivers. */
 export function newVolumes(base: KubeletBase, state: PodState, sources: Sources) {
   const { clock, faults, logger, node } = base;
   const { podManager, podDirs } = state;
@@ -71,14 +71,14 @@ interface CSIDeps {
   node: Pick<NodeConfig, 'rootDir' | 'nodeName'>;
   podDirs: PodDirs;
   configObjects: ConfigObjects;
-  /** Called when a driver can be used. */
+  /** Called when a driver becomes available. */
   onRegistered: () => void;
   faults: Pick<Faults, 'watch'>;
   paths: PathGuard;
   logger: Logger;
 }
 
-/** Makes the registry of CSI drivers, and the part that mounts their volumes. */
+/** Creates the registry of CSI drivers, and the component that mounts their volumes. */
 export function newCSI(deps: CSIDeps): { drivers: CSIDrivers; volumes: CSIVolumes } {
   const { connect, node, podDirs, configObjects, onRegistered, faults, paths, logger } = deps;
   const drivers: CSIDrivers = new CSIDrivers({

@@ -31,9 +31,9 @@ interface Replacement {
 }
 
 /**
- * The ConfigMaps, Secrets, Services, classes and objects about storage that all sources declare now. If two sources
- * declare one object, the first one owns it until it no longer declares it. An immutable object keeps its first content
- * until its source removes it. After that it can be declared with other content.
+ * The ConfigMaps, Secrets, Services, classes and storage objects that all sources declare now. If two sources declare
+ * one object, the first one owns it until it no longer declares it. An immutable object keeps its first content until
+ * its source removes it. After that it can be declared with other content.
  */
 export class ConfigObjects implements ConfigObjectLookup, NodeClassLookup, StorageLookup {
   private readonly bySource = new Map<string, ReadonlyMap<string, ConfigObject>>();
@@ -77,7 +77,7 @@ export class ConfigObjects implements ConfigObjectLookup, NodeClassLookup, Stora
     return found?.kind === 'CSIDriver' ? found : undefined;
   }
 
-  /** Replaces the objects of a source with its new complete list. `source` is any unique text. */
+  /** Replaces the objects of a source with its new complete list. `source` is any unique string. */
   replace(source: string, objects: readonly ConfigObject[]): Replacement {
     const before = this.bySource.get(source);
     const after = new Map(objects.map((object) => [configObjectKey(object), object]));

@@ -5,9 +5,9 @@ import { type ClassPosition, type ClassProblem, resolveClasses } from '../../api
 import type { ManifestProblem } from '../view/events.ts';
 
 /**
- * Gives declared pods the values of their classes. As in an API server, a pod keeps the values that it once got, so a
- * class that changes or goes leaves its pods alone. A pod without its class is declared as it is; `problemOf` says why
- * it must not start.
+ * Gives declared pods the values of their classes. As with an API server, a pod keeps the values that it got first, so
+ * changing or removing a class does not affect its pods. A pod whose class is missing stays as declared, and
+ * `problemOf` says why it must not start.
  */
 export class PodClasses {
   /** By UID. */
@@ -16,7 +16,7 @@ export class PodClasses {
 
   constructor(private readonly classes: NodeClassLookup) {}
 
-  /** The pod with the values of its classes. Returns the same object for the same pod. */
+  /** Returns the pod with the values of its classes. Returns the same object for the same pod. */
   resolve(declared: Pod): Pod {
     const { uid } = declared.metadata;
     const known = this.resolved.get(uid);
@@ -33,12 +33,14 @@ export class PodClasses {
     return result.pod === declared ? declared : this.keep(declared, result.pod);
   }
 
-  /** Why the pod of this declared UID must not start. Returns undefined if it may. */
+  /** Returns why the pod with this declared UID must not start. Returns undefined if it may start. */
   problemOf(uid: string): ClassProblem | undefined {
     return this.problems.get(uid);
   }
 
-  /** The problem of a pod with its place in the manifest. `where` is the source, for a pod without a known place. */
+  /**
+   * Returns the problem of a pod with its position in the manifest, or with the source `where` if no position is known.
+   */
   placedProblem({ metadata: { uid } }: Pod, places: readonly ClassPosition[], where: string): ManifestProblem[] {
     const problem = this.problems.get(uid);
     if (problem === undefined) return [];
@@ -48,7 +50,7 @@ export class PodClasses {
     return [{ ...place, field, message, hint, severity: 'error' }];
   }
 
-  /** Forgets all pods but those of these UIDs. */
+  /** Drops all pods except those with these UIDs. */
   retain(uids: ReadonlySet<string>): void {
     for (const uid of [...this.resolved.keys(), ...this.problems.keys()]) if (!uids.has(uid)) this.forget(uid);
   }

@@ -24,17 +24,17 @@ import type { PodSource, SourceUpdate } from './pod-source.ts';
 
 interface Deps {
   sources: readonly PodSource[];
-  /** Takes the ConfigMaps, Secrets and classes that the sources declare. */
+  /** Receives the ConfigMaps, Secrets and classes that the sources declare. */
   configObjects: ConfigObjects;
-  /** Takes the values of the Secrets that sources declare. */
+  /** Receives the values of the Secrets that sources declare. */
   secrets: SecretValues;
   featureGates: FeatureGates;
   faults: Pick<Faults, 'keepRunning'>;
   clock: Clock;
   emit: Emit;
-  /** The revision to run of a declared pod. `from`: where it is declared. */
+  /** Returns the revision of a declared pod to run. `from` is where the pod is declared. */
   revisionToRun?: (declared: { pod: Pod; isDerivedUID: boolean }, from: string) => { pod: Pod; isDerivedUID: boolean };
-  /** Chooses the UID of a pod whose manifest sets none. */
+  /** Chooses the UID of a pod if its manifest sets none. */
   identify: Identify;
   /** Receives the changes of pods, in the order in which they must be handled. */
   onUpdate: (update: PodUpdate) => void;
@@ -49,7 +49,7 @@ interface Read {
   readonly id: SourceId;
   readonly source: PodSource;
   readonly snapshot: SourceSnapshot;
-  /** The pods of its last list; undefined before the first one. */
+  /** The pods of its last list; undefined before the first list. */
   declared: readonly Pod[] | undefined;
   /** Keys of its objects, by `claimedKeys`. */
   keys: ReadonlySet<string>;
@@ -61,20 +61,20 @@ interface Read {
   problems: ManifestProblem[];
   /** Refused changes of immutable objects. */
   immutable: ManifestProblem[];
-  /** Where its pods name their classes. */
+  /** The positions where its pods name their classes. */
   classPositions: readonly ClassPosition[];
   /** The revisions to run of the pods that it owns. */
   run: Pod[];
   /** Pods that must not start, because of their class. */
   unclassed: ManifestProblem[];
-  /** Pods that another source declared first. */
+  /** Pods that it declares too, but another source declared first. */
   taken: ManifestProblem[];
 }
 
 /**
  * Runs the sources, merges their lists and keeps their problems. If two sources declare one pod, the first one owns it
- * until it no longer declares it. So no source takes a pod from another. In the kubelet both own the pod, and it stops
- * when either source drops it. kubelet: config/config.go
+ * until it no longer declares it. This way no source takes a pod from another. In the kubelet both own the pod, and it
+ * stops when either source drops it. kubelet: config/config.go
  */
 export class ConfigReader {
   /** In the order of the sources. */
@@ -121,30 +121,32 @@ export class ConfigReader {
   }
 
   /**
-   * Resolves once `onUpdate` received everything that the sources declared at the time of the call. Does not wait for
+   * Resolves once `onUpdate` received everything that the sources declared when this was called. Does not wait for
    * sources without `settle`.
    */
   async settled(): Promise<void> {
     await Promise.all(this.deps.sources.map(async (source) => source.settle?.()));
   }
 
-  /** The updates of a configuration without any pod. They are not handed to `onUpdate`. */
+  /** Returns the updates that an empty configuration would cause. `onUpdate` does not receive them. */
   declareNothing(): PodUpdate[] {
     const now = this.deps.clock.now();
     return this.sourceIds.flatMap((source) => this.podConfig.merge(source, [], now).updates);
   }
 
-  /** Chooses the revisions of all pods again. */
+  /** Chooses the revision of every pod again. */
   redeclare(): void {
     for (const read of this.reads) if (read.declared !== undefined) this.merge(read);
   }
 
-  /** The sources whose last list has a pod of this name. */
+  /** Returns the sources whose last list has a pod of this name. */
   declarers(pod: PodName): string[] {
     return this.reads.filter(({ declared }) => hasPod(declared, pod)).map(({ source }) => source.where);
   }
 
-  /** The file or URL that declares the pod of this name, and its version if there is one. Undefined if none does. */
+  /**
+   * Returns the file or URL that declares the pod of this name, with its version if it has one. Undefined if none does.
+   */
   declarer({ namespace, name }: PodName): Declarer | undefined {
     const key = `Pod/${namespace}/${name}`;
     const read = this.claims.owner(key);
@@ -153,23 +155,26 @@ export class ConfigReader {
     return { where: read.source.fileOf?.(key) ?? where, ...(version !== undefined && { version }) };
   }
 
-  /** The file or URL that declares an object, by `claimedKeys`. Returns undefined if none does. */
+  /** Returns the file or URL that declares an object, found by its `claimedKeys`. Undefined if none does. */
   declarerOf(key: string): string | undefined {
     const read = this.reads.find(({ keys }) => keys.has(key));
     return read?.source.fileOf?.(key) ?? read?.source.where;
   }
 
-  /** True if the last list of some source has a pod with this full name. */
+  /** True if the last list of any source has a pod with this full name. */
   declares(fullName: string): boolean {
     return this.podConfig.declares(fullName);
   }
 
-  /** True if the last list of some source is empty on purpose. */
+  /** True if the last list of any source is empty on purpose. */
   declaresNothing(): boolean {
     return this.reads.some((read) => read.declaresNothing);
   }
 
-  /** Why a pod must not start with its class. Returns undefined if it may. `revision` is the UID of its manifest. */
+  /**
+   * Returns why a pod must not start with its class. Returns undefined if it may start. `revision` is the UID of its
+   * manifest.
+   */
   classProblemOf(revision: string): ClassProblem | undefined {
     return this.podClasses.problemOf(revision);
   }
@@ -202,7 +207,8 @@ export class ConfigReader {
       ),
     );
     const isClassChanged = changed.some((key) => key.startsWith('RuntimeClass/') || key.startsWith('PriorityClass/'));
-    // A pod that this source dropped may now belong to another source. A class may be that of other sources' pods.
+    // A pod that this source dropped may now belong to another source. Pods of other sources may use a class of this
+    // one.
     const lacking = this.reads.filter(
       (other) => other !== read && other.declared !== undefined && (isClassChanged || other.taken.length > 0),
     );
@@ -272,14 +278,14 @@ export class ConfigReader {
     }
   }
 
-  /** Emits an event of the declared pod of this name. Its UID may be from an earlier revision. */
+  /** Emits an event for the declared pod of this name. Its UID may be from an earlier revision. */
   private record(eventType: 'Normal' | 'Warning', reason: string, message: string, pod: PodRef): void {
     const uid = this.podConfig.uidOf(podFullName(pod)) ?? pod.uid;
     this.deps.emit({ type: 'Recorded', eventType, reason, message, pod: { ...pod, uid } });
   }
 }
 
-/** The pods of last good manifests by UID, with the origin of their manifest. */
+/** Returns by UID the pods that run from a last good manifest, with the origin of that manifest. */
 function lastGoodPods(problems: readonly ManifestProblem[]): Map<string, { pod: PodRef; origin: string }> {
   return new Map(
     problems.flatMap(({ origin, lastGoodPods: pods = [] }) => pods.map((pod) => [pod.uid, { pod, origin }] as const)),

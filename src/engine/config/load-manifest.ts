@@ -4,7 +4,7 @@ import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { ManifestProblem } from '../view/events.ts';
 
-/** Decodes the bytes of a file or URL. `origin` is the absolute path, or the URL as it is shown. */
+/** Decodes the bytes of a file or URL. `origin` is the absolute path, or the URL in the form that is shown. */
 export function loadManifest(
   bytes: Uint8Array,
   origin: string,
@@ -20,7 +20,10 @@ export function isGood({ problems }: Pick<Manifests, 'problems'>): boolean {
   return !problems.some(({ severity }) => severity === 'error');
 }
 
-/** A declared name or UID that belongs to another owner. `key` is one of `claimedKeys`, `places` may have its place. */
+/**
+ * Returns the problem of a declared name or UID that belongs to another owner. `key` is one of `claimedKeys`; `places`
+ * may have its position.
+ */
 export function declaredAlready(
   origin: string,
   key: string,

@@ -22,20 +22,23 @@ export interface NodeConfig extends CgroupSettings, RuntimeSettings {
   /** Longest wait before a container restarts, in milliseconds. kubelet: crashLoopBackOff.maxContainerRestartPeriod */
   maxContainerRestartPeriodMs: number;
   images: ImageSettings;
-  /** Ended containers that stay. */
+  /** Which exited containers are kept. */
   containerGC: ContainerGCPolicy;
   containerLogs: ContainerLogSettings;
-  /** Time for pods to end in a shutdown of the node. */
+  /** Time for pods to stop when the node shuts down. */
   shutdown: ShutdownSettings;
   eviction: EvictionConfig;
-  /** True: memory near an eviction threshold is read more often. */
+  /** If true, memory near an eviction threshold is read more often. */
   kernelMemcgNotification: boolean;
   /** True if limits of local storage are enforced. */
   localStorageCapacityIsolation: boolean;
-  /** Shortest time between two looks at the volumes of a pod. Not positive: never. kubelet: volumeStatsAggPeriod */
+  /**
+   * Shortest time between two measurements of a pod's volumes. Zero or negative: never measured. kubelet:
+   * volumeStatsAggPeriod
+   */
   volumeStatsAggPeriodMs: number;
   inPlace: InPlacePolicy;
-  /** Classes of pods besides those of manifests. */
+  /** RuntimeClasses in addition to those that manifests declare. */
   runtimeClasses: readonly RuntimeClass[];
   /** Capacity of the node. kubelet: node.status.capacity */
   capacity: ResourceList;

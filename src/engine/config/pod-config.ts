@@ -24,8 +24,8 @@ export interface PodUpdate {
 /**
  * Turns the complete lists of the sources (SETs) into single changes. kubelet: config/config.go podStorage
  *
- * INVARIANTS: each source has its own entries, so one UID in two sources is two entries. Outgoing pods are copies, and
- * entries change in place. Sources never change a pod that they passed here, so the same object is an unchanged pod.
+ * INVARIANTS: each source has its own entries, so one UID in two sources is two entries. Entries change in place, and
+ * updates carry copies. Sources never change a pod that they passed here, so the same object means an unchanged pod.
  */
 export class PodConfig {
   private readonly sources = new Map<string, Map<string, Entry>>();
@@ -35,15 +35,15 @@ export class PodConfig {
     return this.uidOf(fullName) !== undefined;
   }
 
-  /** UID under which the pod of this full name is declared. Returns undefined if it is not. */
+  /** Returns the UID under which the pod of this full name is declared. Returns undefined if none is. */
   uidOf(fullName: string): string | undefined {
     const entries = [...this.sources.values()].flatMap((pods) => [...pods.values()]);
     return entries.find(({ merged }) => podFullName(merged.metadata) === fullName)?.merged.metadata.uid;
   }
 
   /**
-   * Merges the complete list of a source. Returns its changes in the order for the sync loop. `duplicates` are the pods
-   * that repeat a full name of the list. `identify` is asked about new and changed pods.
+   * Merges the complete list of a source. Returns its changes in the order in which the sync loop must handle them.
+   * `duplicates` are the pods that repeat a full name of the list. `identify` is called for new and changed pods.
    */
   merge(
     { id, source }: SourceId,
@@ -55,7 +55,7 @@ export class PodConfig {
     const entries = [...(known?.values() ?? [])];
     const unchanged = new Map(entries.map((entry) => [entry.declared, entry.merged]));
     const named = new Map(entries.map(({ merged }) => [podFullName(merged.metadata), merged]));
-    // In one list the first pod of a full name wins. kubelet: config/config.go filterInvalidPods
+    // Within a list the first pod of a full name wins. kubelet: config/config.go filterInvalidPods
     const unique = new Map([...incoming].reverse().map((pod) => [podFullName(pod.metadata), pod]));
     const isFirst = (pod: Pod): boolean => unique.get(podFullName(pod.metadata)) === pod;
     const next = new Map<string, Entry>();
@@ -111,7 +111,7 @@ function updateInPlace(existing: Pod, incoming: Pod): PodOperation | undefined {
   return incoming.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
 }
 
-/** Annotations that the kubelet writes. A change of them is no change of the pod. */
+/** Annotations that the kubelet writes. If only they change, the pod is unchanged. */
 const localAnnotations: readonly string[] = [
   configAnnotations.source,
   configAnnotations.mirror,
@@ -152,7 +152,7 @@ function assignOrDelete<T extends object, K extends keyof T>(target: T, key: K, 
   else target[key] = value;
 }
 
-/** RFC 3339 with nine digits, as the kubelet stamps `config.seen`; a JavaScript clock has three of them. */
+/** RFC 3339 with nine digits, as the kubelet stamps `config.seen`; a JavaScript clock knows only three. */
 function rfc3339Nano(now: number): string {
   return new Date(now).toISOString().replace('Z', '000000Z');
 }

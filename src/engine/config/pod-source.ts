@@ -16,18 +16,21 @@ export interface SourceUpdate {
   /** ConfigMaps, Secrets and classes; absent: none. */
   configObjects?: ConfigObject[];
   problems: ManifestProblem[];
-  /** Where manifests declare the dependencies of their pods; absent if there are none, or if they are unknown. */
+  /**
+   * The positions where manifests declare dependencies of their pods. Absent if there are none, or if the positions are
+   * unknown.
+   */
   dependsOnPositions?: DependsOnPosition[];
-  /** Where pods name their classes. Absent if no pod does, or if the places are unknown. */
+  /** The positions where pods name their classes. Absent if no pod does, or if the positions are unknown. */
   classPositions?: ClassPosition[];
   /**
-   * UIDs that are derived from the content of a manifest. A pod with such a UID may keep an earlier one. Absent if
-   * there are none.
+   * UIDs that are derived from the content of a manifest. Such a pod may keep its earlier UID. Absent if there are
+   * none.
    */
   derivedUIDs?: string[];
-  /** True if an empty list says on purpose that no pod is to run. Absent otherwise. */
+  /** True if an empty list means on purpose that no pod should run. Absent otherwise. */
   declaresNothing?: boolean;
-  /** Kinds of the objects that have errors. Absent unless all places are wanted. */
+  /** Kinds of the objects that have errors. Absent unless all positions were requested. */
   broken?: NonNullable<Manifests['broken']>;
 }
 
@@ -38,17 +41,19 @@ export interface PodSource {
   readonly where: string;
   /**
    * Calls `onUpdate` with a list at once and after every change, until the signal is aborted. Calls `onProblems` if
-   * there are problems and no new list. In that case the pods stay.
+   * there are problems and no new list. Then the pods stay.
    */
   run(
     sink: { onUpdate: (update: SourceUpdate) => void; onProblems: (problems: ManifestProblem[]) => void },
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * Resolves once `onUpdate` received everything that was declared at the time of the call. Sources that only poll have
-   * no such method.
+   * Resolves once `onUpdate` received everything that was declared when this was called. Sources that only poll do not
+   * have this method.
    */
   settle?(): Promise<void>;
-  /** The file whose object with this key counts, by `claimedKeys`. Absent if the source is no set of files. */
+  /**
+   * Returns the file that owns the object with this key, one of `claimedKeys`. Absent unless the source reads files.
+   */
   fileOf?(key: string): string | undefined;
 }

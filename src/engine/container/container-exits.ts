@@ -1,7 +1,7 @@
 import type { ContainerStatus } from '../../cri/types.ts';
 import type { RuntimeContainerState } from './runtime-pod-status.ts';
 
-/** How a container ended, as the CRI reports it. */
+/** How a container exited, as the CRI reports it. */
 export interface ContainerEndNews {
   exitCode: number;
   /** Milliseconds since the epoch. */
@@ -10,16 +10,16 @@ export interface ContainerEndNews {
 }
 
 /**
- * Ends of containers that an event reported before the runtime's own listing did. All other facts about a container
- * come from the runtime.
+ * Container exits that an event reported before the runtime's own listing did. Everything else about a container comes
+ * from the runtime.
  *
- * INVARIANT: a container that ended never runs again. So a noted end stays true for every later answer.
+ * INVARIANT: a container that exited never runs again, so a recorded exit stays true for every later answer.
  */
 export class ContainerExits {
-  /** By container id. `isConfirmed`: the runtime reported the end itself. */
+  /** By container id. `isConfirmed`: the runtime itself reported the exit. */
   private readonly ends = new Map<string, { end: ContainerEndNews; isConfirmed: boolean }>();
 
-  /** Ids of the ended containers that were not forgotten yet. */
+  /** Returns the ids of the exited containers that were not dropped yet. */
   ids(): string[] {
     return [...this.ends.keys()];
   }
@@ -28,22 +28,22 @@ export class ContainerExits {
     this.ends.set(id, { end, isConfirmed: this.ends.get(id)?.isConfirmed ?? false });
   }
 
-  /** True while only an event reported the end. */
+  /** True while only an event has reported the exit. */
   isUnconfirmed(id: string): boolean {
     return this.ends.get(id)?.isConfirmed === false;
   }
 
-  /** Forgets containers that the runtime no longer has. */
+  /** Drops containers that the runtime no longer has. */
   drop(ids: Iterable<string>): void {
     for (const id of ids) this.ends.delete(id);
   }
 
-  /** State of a container that was listed as `listed`. Returns `exited` if its end is noted. */
+  /** Returns the state of a container that the runtime listed as `listed`: `exited` if its exit is recorded. */
   stateOf(id: string, listed: RuntimeContainerState): RuntimeContainerState {
     return listed === 'running' && this.ends.has(id) ? 'exited' : listed;
   }
 
-  /** The runtime's status of a container, with its noted end if the status is older than the end. */
+  /** Returns the runtime's status of a container, with its recorded exit if the status is older than the exit. */
   complete(status: ContainerStatus): ContainerStatus {
     const noted = this.ends.get(status.id);
     if (noted === undefined) return status;
@@ -57,7 +57,7 @@ export class ContainerExits {
       state: 'CONTAINER_EXITED',
       exitCode,
       finishedAt: BigInt(finishedAt) * 1_000_000n,
-      // Set on a running container that ran out of memory earlier.
+      // The runtime sets a reason on a running container that ran out of memory earlier.
       reason: status.reason === '' ? reason : status.reason,
     };
   }

@@ -1,12 +1,12 @@
 import type { Container } from '../../api/types.ts';
 import { fnv1a32 } from '../../api/values/fnv-1a.ts';
 
-/** Each sync and each snapshot of a pod compares the hashes of its containers. */
+/** Cached, because each sync and each snapshot of a pod compares the hashes of its containers. */
 const known = new WeakMap<Container, { name: string; image: string; hash: number }>();
 
 /**
- * Hash of a container's identity: its name and image. A change of any other field never restarts it. kubelet:
- * container/helpers.go HashContainer
+ * Returns the hash of a container's identity: its name and image. Changing any other field never restarts the
+ * container. kubelet: container/helpers.go HashContainer
  */
 export function containerHash(container: Container): number {
   const { name, image = '' } = container;
@@ -23,7 +23,7 @@ function hashOf(name: string, image: string): number {
   return fnv1a32(`([]uint8)[${json.join(' ')}]`);
 }
 
-/** The hash as the annotation `io.kubernetes.container.hash` holds it. */
+/** Returns the hash in the form of the annotation `io.kubernetes.container.hash`. */
 export function containerHashHex(container: Container): string {
   return containerHash(container).toString(16);
 }
@@ -36,7 +36,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\u2029': '\\u2029',
 };
 
-/** JSON exactly as Go writes it, for texts that are hashed or compared. Keys keep their order. */
+/** Returns JSON exactly as Go writes it, for strings that are hashed or compared. Keys keep their order. */
 export function goJSON(value: unknown): string {
   return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (character) => escapes[character] ?? character);
 }

@@ -4,7 +4,7 @@
 export class ContainerStartError extends Error {
   override readonly name = 'ContainerStartError';
   readonly reason: string;
-  /** End of the back-off that delays the start, in monotonic milliseconds. Undefined if a start was tried. */
+  /** End of the back-off that delays the start, in monotonic milliseconds. Undefined if the start was attempted. */
   readonly retryAtMonotonic: number | undefined;
 
   constructor(reason: string, message: string, options: { retryAtMonotonic?: number; cause?: unknown } = {}) {

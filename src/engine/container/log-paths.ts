@@ -10,9 +10,9 @@ interface LoggedPod {
 export const containerLogLinksDir = '/var/log/containers';
 
 const logSuffix = '.log';
-/** Longest file name of the common file systems, in bytes. */
+/** Longest file name that common file systems allow, in bytes. */
 const maxFileNameLength = 255;
-/** The kubelet looks up no container by fewer characters of its id. */
+/** The kubelet never looks up a container by fewer characters of its id. */
 const minContainerIDLength = 6;
 
 /** `<podLogsDir>/<namespace>_<name>_<uid>`. kubelet: kuberuntime/helpers.go BuildPodLogsDirectory */
@@ -20,7 +20,7 @@ export function podLogsDirectory(podLogsDir: string, pod: LoggedPod): string {
   return posix.join(podLogsDir, podLogsName(pod));
 }
 
-/** Name of the folder of a pod's logs. */
+/** Returns the name of a pod's log folder. */
 export function podLogsName({ namespace, name, uid }: LoggedPod): string {
   return `${namespace}_${name}_${uid}`;
 }
@@ -30,14 +30,17 @@ export function containerLogsDirectory(podLogsDir: string, pod: LoggedPod, conta
   return posix.join(podLogsDirectory(podLogsDir, pod), containerName);
 }
 
-/** Log of one container, relative to the pod's folder. kubelet: kuberuntime/helpers.go buildContainerLogsPath */
+/**
+ * Returns the path of a container's log, relative to the pod's folder. kubelet: kuberuntime/helpers.go
+ * buildContainerLogsPath
+ */
 export function containerLogPath(containerName: string, restartCount: number): string {
   return posix.join(containerName, `${restartCount}${logSuffix}`);
 }
 
 /**
- * Name of the link to a container's log in /var/log/containers, cut to the length that file systems accept. kubelet:
- * kuberuntime/legacy.go logSymlink
+ * Returns the name of the link to a container's log in /var/log/containers, truncated to what file systems accept.
+ * kubelet: kuberuntime/legacy.go logSymlink
  */
 export function containerLogSymlinkName(
   { namespace, name }: Omit<LoggedPod, 'uid'>,
@@ -48,21 +51,27 @@ export function containerLogSymlinkName(
   return stem.slice(0, maxFileNameLength - logSuffix.length) + logSuffix;
 }
 
-/** The pod uid in the name of a pod's log directory. kubelet: kuberuntime/helpers.go parsePodUIDFromLogsDirectory */
+/**
+ * Returns the pod UID in the name of a pod's log directory. kubelet: kuberuntime/helpers.go
+ * parsePodUIDFromLogsDirectory
+ */
 export function podUIDOfLogsDirectory(directoryName: string): string {
   return directoryName.slice(directoryName.lastIndexOf('_') + 1);
 }
 
-/** The pod of a log directory, by its name. Returns undefined if no log directory has such a name. */
+/**
+ * Returns the pod of a log directory, parsed from its name. Returns undefined if this is not the name of a log
+ * directory.
+ */
 export function podOfLogsDirectory(directoryName: string): LoggedPod | undefined {
-  // Namespaces and names contain no underscore, and only our own UIDs and those of manifests are without a slash.
+  // Namespaces and names contain no underscore. UIDs from us and from manifests contain no slash.
   const [, namespace, name, uid] = /^([^_/]+)_([^_/]+)_([^/]+)$/.exec(directoryName) ?? [];
   return namespace === undefined || name === undefined || uid === undefined ? undefined : { namespace, name, uid };
 }
 
 /**
- * The container id in the name of a log link, cut as the name was. Returns undefined if the name has none. kubelet:
- * kuberuntime/legacy.go getContainerIDFromLegacyLogSymlink
+ * Returns the container id in the name of a log link, truncated as the name was. Returns undefined if the name has
+ * none. kubelet: kuberuntime/legacy.go getContainerIDFromLegacyLogSymlink
  */
 export function containerIDOfLogSymlink(linkName: string): string | undefined {
   if (!linkName.endsWith(logSuffix)) return undefined;
@@ -70,7 +79,7 @@ export function containerIDOfLogSymlink(linkName: string): string | undefined {
   return containerID.length >= minContainerIDLength ? containerID : undefined;
 }
 
-/** Folder of the termination logs of a container, one file for each instance. `podDir`: `<root-dir>/pods/<uid>` */
+/** Returns the folder of a container's termination logs, one file per instance. `podDir`: `<root-dir>/pods/<uid>` */
 export function terminationLogsDirectory(podDir: string, containerName: string): string {
   return posix.join(podDir, 'containers', containerName);
 }

@@ -1,7 +1,7 @@
 /** kubelet: pleg/pleg.go PodLifeCycleEventType */
 export type PodLifecycleEventType = 'ContainerStarted' | 'ContainerDied' | 'ContainerRemoved' | 'ContainerChanged';
 
-/** One change of a container or sandbox that the PLEG found. */
+/** A change of one container or sandbox that the PLEG found. */
 export interface PodLifecycleEvent {
   podUID: string;
   type: PodLifecycleEventType;

@@ -6,10 +6,10 @@ export type ProbeType = 'startup' | 'readiness' | 'liveness';
 /** Last published results by container id, without the runtime prefix. A missing id has no result yet. */
 export type ProbeResults = Readonly<Record<ProbeType, ReadonlyMap<string, ProbeResult>>>;
 
-/** Names of one pod's containers whose probes run. They decide what a missing result means for the status. */
+/** Names of a pod's containers whose probes run. For these the status treats a missing result differently. */
 export type ProbeWorkers = Readonly<Record<'readiness' | 'startup', ReadonlySet<string>>>;
 
-/** For a pod without probes: every container counts as started, and as ready while it runs. */
+/** For a pod without probes. Every container counts as started, and as ready while it runs. */
 export const noProbeResults: ProbeResults = { startup: new Map(), readiness: new Map(), liveness: new Map() };
 export const noProbeWorkers: ProbeWorkers = { startup: new Set(), readiness: new Set() };
 

@@ -21,15 +21,19 @@ export interface RootOwner {
 interface Search {
   rootDir: string;
   now: number;
-  /** The owner id of sandboxes whose files are below this root-dir. Resolves with undefined if no sandbox has one. */
+  /**
+   * Finds the owner id of the sandboxes whose files are below this root-dir. Resolves with undefined if no sandbox has
+   * one.
+   */
   recover: (rootDir: string) => Promise<string | undefined>;
-  /** Given by the agent: a damaged file is logged and set aside. */
+  /** Set by the agent. With it, a damaged file is logged and renamed. */
   logger?: Logger | undefined;
 }
 
 /**
- * The owner of a root-dir, from its file. A root-dir that was moved keeps its owner. A copy beside its original gets a
- * new one. If the file is lost, the owner comes from the sandboxes in the runtime, or is new. Does not write the file.
+ * Returns the owner of a root-dir, read from its file. A root-dir that was moved keeps its owner. A copy gets a new one
+ * while its original exists. If the file is lost, the owner comes from the sandboxes in the runtime, or is new. Does
+ * not write the file.
  */
 export async function findRootOwner({ rootDir, now, recover, logger }: Search): Promise<RootOwner> {
   const here = await realpath(rootDir).catch(() => rootDir);
@@ -47,7 +51,7 @@ export async function isRootDir(folder: string): Promise<boolean> {
   return (await readRootOwner(folder)) !== undefined;
 }
 
-/** Writes the owner file. Resolves when it survives a power cut. */
+/** Writes the owner file. Resolves once it would survive a power cut. */
 export async function keepRootOwner(owner: RootOwner): Promise<void> {
   await writeFileAtomic(ownerFile(owner.rootDir), `${JSON.stringify(owner)}\n`);
 }
@@ -60,7 +64,7 @@ async function readRootOwner(rootDir: string, logger?: Logger): Promise<RootOwne
     throw new SyntaxError('it has no identity of a root-dir');
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES')) return undefined;
-    // A file of another kind or size is no owner, as one with another content.
+    // A file of the wrong kind or size counts as damaged, like one with the wrong content.
     if (!(error instanceof SyntaxError || error instanceof UserError)) throw error;
     if (logger !== undefined) await setAside(path, errorMessage(error), logger);
     return undefined;
@@ -73,7 +77,7 @@ function isRootOwner(value: unknown): value is RootOwner {
   return typeof id === 'string' && idPattern.test(id) && typeof rootDir === 'string' && typeof since === 'number';
 }
 
-/** More than an id and the longest path. */
+/** More than an id and the longest path need. */
 const maxBytes = 64 * 1024;
 const ownerFile = (rootDir: string): string => join(rootDir, 'state', 'owner.json');
 const idPattern = new RegExp(`^[0-9]{${ownerDigits}}$`);

@@ -7,7 +7,7 @@ export interface RuntimePodStatus {
   namespace: string;
   /** Addresses of the newest sandbox while it is ready, primary first. Empty for a host-network pod. */
   ips: string[];
-  /** Every container of the pod in the runtime, newest first. Several of one name are its earlier instances. */
+  /** Every container of the pod in the runtime, newest first. Several with one name are instances of one container. */
   containerStatuses: RuntimeContainerStatus[];
   /** Every sandbox of the pod in the runtime, newest first. */
   sandboxStatuses: RuntimeSandboxStatus[];
@@ -26,7 +26,7 @@ export interface RuntimeContainerStatus {
   id: string;
   name: string;
   state: RuntimeContainerState;
-  /** Milliseconds since the epoch, as every `…At` here. 0 if it did not happen. */
+  /** Milliseconds since the epoch, like every `…At` here. 0 if it did not happen. */
   createdAt: number;
   startedAt: number;
   finishedAt: number;
@@ -40,17 +40,17 @@ export interface RuntimeContainerStatus {
   restartCount: number;
   reason: string;
   message: string;
-  /** The pod's grace period when the container was made, from an annotation. Used when the manifest is gone. */
+  /** The pod's grace period when the container was created, from an annotation. Used once the manifest is removed. */
   terminationGracePeriodSeconds?: number;
-  /** Its preStop hook, from an annotation. Used when the manifest is gone. */
+  /** Its preStop hook, from an annotation. Used once the manifest is removed. */
   preStop?: PreStopHook;
-  /** The sandbox that it was made in. Undefined if unknown. */
+  /** The sandbox that it was created in. Undefined if unknown. */
   sandboxID?: string;
   /** What the runtime enforces. Undefined if it does not report that. */
   resources?: ReportedResources;
   /** The user of its first process. Undefined if the runtime does not report it. */
   user?: NonNullable<ContainerStatus['user']>;
-  /** True if the runtime has lost the container, which only our record of it shows. */
+  /** True if the runtime lost the container and only our own record still shows it. */
   isLost?: true;
 }
 
@@ -66,9 +66,9 @@ export interface RuntimeSandboxStatus {
   attempt: number;
   state: 'ready' | 'notready';
   createdAt: number;
-  /** Network namespace the sandbox was made with. */
+  /** The network namespace that the sandbox was created with. */
   networkMode: 'pod' | 'node';
-  /** Null if the runtime reported no network part. Empty if that part has no address. */
+  /** Null if the runtime reported no network status. Empty if that status has no address. */
   ip: string | null;
 }
 
@@ -79,14 +79,16 @@ export function mayBeRunning({ containerStatuses, sandboxStatuses }: RuntimePodS
   );
 }
 
-/** The newest instance of a container in the runtime. kubelet: container/runtime.go FindContainerStatusByName */
+/**
+ * Returns the newest instance of a container in the runtime. kubelet: container/runtime.go FindContainerStatusByName
+ */
 export function findContainerStatus(podStatus: RuntimePodStatus, name: string): RuntimeContainerStatus | undefined {
   return podStatus.containerStatuses.find((status) => status.name === name);
 }
 
 /**
- * True if a regular container was started in the newest sandbox, which is ready. So the pod is initialized. kubelet:
- * container/helpers.go HasAnyActiveRegularContainerStarted
+ * True if a regular container was started in the newest sandbox and that sandbox is ready, so the pod is initialized.
+ * kubelet: container/helpers.go HasAnyActiveRegularContainerStarted
  */
 export function isPodInitialized(
   { containers }: Pick<PodSpec, 'containers'>,

@@ -1,14 +1,14 @@
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { RuntimeContainerState } from './runtime-pod-status.ts';
 
-/** One pod as a listing of the runtime shows it. */
+/** One pod as the runtime lists it. */
 export interface RuntimePod {
   uid: string;
   name: string;
   namespace: string;
-  /** Kind of the source that declared the pod. Undefined if no sandbox of the pod carries it. */
+  /** Kind of the source that declared the pod. Undefined if no sandbox of the pod records it. */
   source?: SourceName;
-  /** The pod's annotation of this name. */
+  /** The pod's `dependsOn` annotation. */
   dependsOn?: string;
   createdAt: number;
   sandboxes: { id: string; state: 'ready' | 'notready'; createdAt: number }[];

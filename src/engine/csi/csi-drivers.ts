@@ -7,7 +7,7 @@ import type { Plugin, PluginHandler } from '../plugin-manager/plugin-handler.ts'
 
 interface Deps {
   connect: (socketPath: string) => Promise<Connected<CSINode>>;
-  /** Called when a driver can be used: volumes may wait for it. */
+  /** Called when a driver becomes available, because volumes may wait for it. */
   onRegistered: (driver: string) => void;
   logger: Logger;
 }
@@ -30,7 +30,7 @@ export class CSIDrivers implements PluginHandler {
 
   /** kubelet: csi_plugin.go validateVersions */
   validate({ name, supportedVersions }: Plugin): void {
-    // The name is that of a folder, too.
+    // The name is also the name of a folder.
     if (checkDNS1123Subdomain(name) !== undefined) {
       throw new Error(logged(`validation for CSI driver ${JSON.stringify(name)} failed. It is not a valid name`));
     }
@@ -50,7 +50,7 @@ export class CSIDrivers implements PluginHandler {
     }
   }
 
-  /** Uses the driver once it has named the node. kubelet: csi_plugin.go RegisterPlugin */
+  /** Registers the driver once it has reported its node id. kubelet: csi_plugin.go RegisterPlugin */
   async register({ name, endpoint, supportedVersions }: Plugin, signal: AbortSignal): Promise<void> {
     const { connect, onRegistered, logger } = this.deps;
     const connection = await connect(endpoint);
@@ -71,7 +71,7 @@ export class CSIDrivers implements PluginHandler {
     if (this.drivers.get(name)?.endpoint === endpoint) this.drivers.delete(name);
   }
 
-  /** Calls the driver over a connection of its own. Rejects with a `UserError` in the words of the driver. */
+  /** Calls the driver over a new connection. Rejects with a `UserError` that has the driver's message. */
   async call<T>(name: string, work: (node: CSINode) => Promise<T>): Promise<T> {
     const driver = this.drivers.get(name);
     if (driver === undefined) {
@@ -92,10 +92,10 @@ export class CSIDrivers implements PluginHandler {
   }
 }
 
-/** Bounds a text of a driver in the log. */
+/** Longest text of a driver in the log, in characters. */
 const maxShown = 256;
 
-/** The highest version with the major number 1. Returns undefined if no version has it. csi_plugin.go */
+/** Returns the highest version with the major number 1. Returns undefined if there is none. csi_plugin.go */
 function highestVersion(versions: readonly string[]): Version | undefined {
   const supported = versions.flatMap((text) => {
     const [, major, minor = '0', patch = '0'] = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?/.exec(text) ?? [];

@@ -8,13 +8,13 @@ import { isFileName } from '../host/pod-dirs.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 import type { CSIVolumeSpec } from './csi-volume-spec.ts';
 
-/** The volume of a driver. */
+/** Identifies a volume of a driver. */
 export interface CSIVolumeID {
   driver: string;
   volumeHandle: string;
 }
 
-/** The use of a volume by a pod, noted before the driver is called, and once the volume is ready. */
+/** A pod's use of a volume. Recorded before the driver is called, and again once the volume is ready. */
 export interface CSIUse extends CSIVolumeID {
   isReady: boolean;
   /** True if something was mounted. Some drivers only write files. */
@@ -68,7 +68,7 @@ async function writeData(folder: string, data: Record<string, string>): Promise<
   await writeFileAtomic(join(folder, dataFile), `${JSON.stringify(data)}\n`, 0o644);
 }
 
-/** The volume of a vol_data.json. Resolves with undefined if the file is missing or damaged. */
+/** Reads which volume a vol_data.json describes. Resolves with undefined if the file is missing or damaged. */
 export async function readData(folder: string): Promise<CSIVolumeID | undefined> {
   const { driverName, volumeHandle } = await readObject(join(folder, dataFile));
   return asVolumeID(driverName, volumeHandle);
@@ -78,16 +78,16 @@ export const writeUse = (podDir: string, specName: string, use: CSIUse): Promise
   writeFileAtomic(useFile(podDir, specName), `${JSON.stringify(use)}\n`);
 
 /**
- * Notes that the driver staged the volume. `isMountPoint` is true if something was mounted, because some drivers only
+ * Records that the driver staged the volume. `isMountPoint` is true if something was mounted, because some drivers only
  * write files.
  */
 export const setStaged = (folder: string, isMountPoint: boolean): Promise<void> =>
   writeFileAtomic(stagedFile(folder), `${JSON.stringify({ isMountPoint })}\n`);
 
-/** Forgets that the volume is staged, before it may no longer be. */
+/** Deletes the record that the volume is staged. Call this before unstaging it. */
 export const setUnstaged = (folder: string): Promise<void> => rm(stagedFile(folder), { force: true });
 
-/** Resolves with undefined unless the driver staged the volume. */
+/** Reads the record of `setStaged`. Resolves with undefined unless the driver staged the volume. */
 export async function readStaged(folder: string): Promise<{ isMountPoint: boolean } | undefined> {
   const { isMountPoint } = await readObject(stagedFile(folder));
   return typeof isMountPoint === 'boolean' ? { isMountPoint } : undefined;
@@ -95,7 +95,7 @@ export async function readStaged(folder: string): Promise<{ isMountPoint: boolea
 
 const stagedFile = (folder: string): string => join(folder, 'staged.json');
 
-/** Resolves with undefined if the file is missing or damaged. */
+/** Reads the record of a use. Resolves with undefined if it is missing or damaged. */
 export async function readUse(podDir: string, specName: string): Promise<CSIUse | undefined> {
   const { driver, volumeHandle, isReady, isMountPoint } = await readObject(useFile(podDir, specName));
   const id = asVolumeID(driver, volumeHandle);

@@ -86,7 +86,7 @@ function csiAccessMode(mode: string, knowsSingleNodeMultiWriter: boolean): Acces
 }
 
 /**
- * True if the files of the volume are given to the pod's fsGroup here. A driver with VOLUME_MOUNT_GROUP does it itself.
+ * True if we must give the files of the volume to the pod's fsGroup. A driver with VOLUME_MOUNT_GROUP does it itself.
  * kubelet: pkg/volume/csi/csi_mounter.go supportsFSGroup
  */
 export function shouldChangeOwnership(spec: CSIVolumeSpec, capabilities: Capabilities, driver: CSIDriver | undefined) {
@@ -100,7 +100,10 @@ export function shouldChangeOwnership(spec: CSIVolumeSpec, capabilities: Capabil
 
 const fsGroupOf = ({ spec }: Pod): number | undefined => spec.securityContext?.fsGroup;
 
-/** Why the driver cannot have such a volume. Returns undefined if it can. csi_mounter.go supportsVolumeLifecycleMode */
+/**
+ * Returns why the driver does not support a volume with this lifecycle. Returns undefined if it does. csi_mounter.go
+ * supportsVolumeLifecycleMode
+ */
 export function unsupportedLifecycle({ lifecycle, driver: name }: CSIVolumeSpec, driver: CSIDriver | undefined) {
   const failed = 'kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode:';
   if (driver === undefined) {

@@ -20,11 +20,11 @@ export interface CSIVolumeSpec {
   stageSecret: ClaimName | undefined;
 }
 
-/** The handle of a volume that lives as long as its pod. kubelet: csi_plugin.go makeVolumeHandle */
+/** Returns the handle of a volume that lives as long as its pod. kubelet: csi_plugin.go makeVolumeHandle */
 export const ephemeralHandle = (podUID: string, name: string): string =>
   `csi-${createHash('sha256').update(`${podUID}${name}`).digest('hex')}`;
 
-/** A volume that lives as long as its pod. kubelet: csi_mounter.go SetUpAt */
+/** Returns the spec of a volume that lives as long as its pod. kubelet: csi_mounter.go SetUpAt */
 export function ephemeralSpec(pod: Pod, name: string, source: NonNullable<Volume['csi']>): CSIVolumeSpec {
   const { driver, fsType = '', readOnly = false, volumeAttributes = {}, nodePublishSecretRef } = source;
   const { uid, namespace } = pod.metadata;
@@ -45,7 +45,7 @@ export function ephemeralSpec(pod: Pod, name: string, source: NonNullable<Volume
   };
 }
 
-/** A declared volume. `readOnly` is that of the pod's mount of the claim. */
+/** Returns the spec of a declared volume. `readOnly` comes from the pod's mount of the claim. */
 export function persistentSpec(
   pod: Pod,
   { name, accessModes, mountOptions }: PersistentVolume,

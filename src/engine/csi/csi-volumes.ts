@@ -61,9 +61,9 @@ interface Deps {
 /**
  * Mounts and unmounts volumes of CSI drivers. kubelet: pkg/volume/csi
  *
- * INVARIANTS: the use of a volume is on the disk before the driver is called, and goes after the driver undid it. So
- * the next agent undoes what a crash left. One operation at a time for each volume. A call that may have had an effect
- * is undone like one that had. Nothing stays mounted that the driver says it unmounted.
+ * INVARIANTS: the use of a volume is recorded on disk before the driver is called, and deleted after the driver undid
+ * it. So the next agent undoes what a crash left. Each volume has one operation at a time. A call that may have had an
+ * effect is undone like one that had. What the driver says it unmounted does not stay mounted.
  */
 export class CSIVolumes {
   private readonly turns = new Map<string, SerialQueue>();
@@ -71,8 +71,8 @@ export class CSIVolumes {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Mounts the volume, unless it is. The signal ends the call under way, which may have had an effect then. kubelet:
-   * csi_attacher.go MountDevice, csi_mounter.go SetUpAt
+   * Mounts the volume unless it is mounted. The signal cancels a call in progress, which may still have had an effect.
+   * kubelet: csi_attacher.go MountDevice, csi_mounter.go SetUpAt
    */
   async setUp(spec: CSIVolumeSpec, signal?: AbortSignal): Promise<void> {
     const options = signal && { signal };
@@ -92,8 +92,8 @@ export class CSIVolumes {
   }
 
   /**
-   * Undoes an attempt to mount another volume at the same place, such as before the declaration was corrected. The
-   * driver may have mounted it, and would take it for this one.
+   * Undoes an attempt to mount another volume at the same path, for example before the declaration was corrected. The
+   * driver may have mounted it, and would mistake it for this one.
    */
   private async undoOther(podDir: string, { specName, driver, volumeHandle }: CSIVolumeSpec): Promise<void> {
     const use = await readUse(podDir, specName);
@@ -106,13 +106,13 @@ export class CSIVolumes {
   async isReady(podDir: string, { specName }: Pick<CSIVolumeSpec, 'specName'>): Promise<boolean> {
     const use = await readUse(podDir, specName);
     if (use?.isReady !== true) return false;
-    // After a reboot the note remains without the mount.
+    // After a reboot the record remains without the mount.
     return !use.isMountPoint || (await isMountPoint(targetPath(podDir, specName)));
   }
 
   /**
-   * Usage as the driver reports it. Resolves with undefined if the volume is not mounted, or the driver reports none.
-   * kubelet: pkg/volume/csi/csi_metrics.go GetMetrics
+   * Returns usage as the driver reports it. Resolves with undefined if the volume is not mounted, or the driver reports
+   * none. kubelet: pkg/volume/csi/csi_metrics.go GetMetrics
    */
   async usage(podUID: string, specName: string, options: CallOptions): Promise<FsUsage | undefined> {
     const podDir = this.deps.podDirs.podDir(podUID);
@@ -127,15 +127,15 @@ export class CSIVolumes {
   }
 
   /**
-   * Unmounts all volumes of a pod, and unstages those that no other pod uses. Rejects if a driver did not undo one;
-   * call it again then. kubelet: csi_mounter.go TearDownAt, csi_attacher.go UnmountDevice
+   * Unmounts all volumes of a pod, and unstages those that no other pod uses. Rejects if a driver failed to undo one;
+   * then call this again. kubelet: csi_mounter.go TearDownAt, csi_attacher.go UnmountDevice
    */
   async tearDownPod(uid: string): Promise<void> {
     const podDir = this.deps.podDirs.podDir(uid);
     await settleAll((await specNamesOf(podDir)).map((name) => this.tearDown(podDir, name)));
   }
 
-  /** As `tearDownPod`, but leaves the volumes that live as long as the pod. */
+  /** Like `tearDownPod`, but leaves the volumes that live as long as the pod. */
   async tearDownPersistent(uid: string): Promise<void> {
     const podDir = this.deps.podDirs.podDir(uid);
     const tearDown = async (name: string): Promise<void> => {
@@ -145,7 +145,7 @@ export class CSIVolumes {
     await settleAll((await specNamesOf(podDir)).map(tearDown));
   }
 
-  /** Unstages the volumes of a driver that no pod uses, such as those that a crash left. */
+  /** Unstages a driver's volumes that no pod uses, such as those that a crash left. */
   async removeUnused(driver: string): Promise<void> {
     const folder = driverFolder(this.deps.rootDir, driver);
     for (const name of await listFolder(folder)) {
@@ -170,13 +170,13 @@ export class CSIVolumes {
       await this.publish(target, { spec, capabilities, stagingPath: staged, secrets }, options);
     } catch (error) {
       if (isFinal(error)) await removeTree(join(target, '..'));
-      // Perhaps because it is not staged.
+      // Perhaps it failed because the volume is not staged.
       if (staged !== undefined) await setUnstaged(join(staged, '..'));
       throw error;
     }
-    // A mount is not looked into, because a driver that hangs would not answer.
+    // Does not read inside a mount, because a hung driver would not answer.
     const isMounted = await isMountPoint(target);
-    // A link could lead anywhere on this machine, for the ownership below and for the container.
+    // A link could lead anywhere on this machine: for the change of ownership below, and for the container.
     if (!isMounted && !(await isOwnFolder(target))) {
       throw new UserError(`driver ${driver} published no folder and no mount at ${target}`);
     }
@@ -242,13 +242,13 @@ export class CSIVolumes {
     const folder = join(publishedFolder(podDir), specName);
     const volume = await volumeOf(podDir, specName);
     if (volume === undefined) {
-      // Without vol_data.json no driver can be asked.
+      // Without vol_data.json we do not know which driver to call.
       await removeTree(folder);
       await removeTree(join(usesFolder(podDir), specName));
       return;
     }
     await this.inTurn(volume, async () => {
-      // A publication that was under way may be done by now.
+      // A publication that was in progress may be done by now.
       const newest = await readData(folder);
       if (newest !== undefined) await this.unpublish(newest, folder);
       await removeTree(join(usesFolder(podDir), specName));
@@ -310,17 +310,19 @@ export class CSIVolumes {
   }
 }
 
-/** True for a folder. False for a link to one. */
+/** True for a folder, false for a link to one. */
 async function isOwnFolder(path: string): Promise<boolean> {
   return (await ifPresent(lstat(path)))?.isDirectory() ?? false;
 }
 
-/** Names of the volumes that a pod has published or noted. */
+/** Returns the names of a pod's published or recorded volumes. */
 async function specNamesOf(podDir: string): Promise<string[]> {
   return [...new Set([...(await listFolder(publishedFolder(podDir))), ...(await listFolder(usesFolder(podDir)))])];
 }
 
-/** The volume of this name as published, or else as noted. Resolves with undefined if neither is readable. */
+/**
+ * Returns the volume of this name as published, or else as recorded. Resolves with undefined if neither is readable.
+ */
 async function volumeOf(podDir: string, specName: string): Promise<CSIVolumeID | undefined> {
   return (await readData(join(publishedFolder(podDir), specName))) ?? (await readUse(podDir, specName));
 }
@@ -338,7 +340,7 @@ function isFinal(error: unknown): boolean {
   return cause instanceof RpcError && !uncertainCodes.has(cause.code);
 }
 
-/** After a reboot the note remains, but the mount is gone. */
+/** True if the volume is still staged. After a reboot the record remains, but not the mount. */
 async function isStaged(folder: string): Promise<boolean> {
   const staged = await readStaged(folder);
   return staged !== undefined && (!staged.isMountPoint || (await isMountPoint(stagingPath(folder))));

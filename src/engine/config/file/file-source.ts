@@ -17,13 +17,13 @@ import { loadNotes, notesOrigin, saveNotes, type SourceNotes } from './source-no
 
 /** How long the first list waits for files and paths that are changing. */
 const firstListMs = 10_000;
-/** After so many changes between two looks everything is read again, because the kernel keeps only 16384 of them. */
+/** After more changes than this between two checks, everything is read again, because the kernel queues only 16384. */
 const maxChanges = 4096;
-/** Time between two looks at an unmounted path, because the watch does not report mounts. */
+/** Time between two checks of an unmounted path, because the watch does not report mounts. */
 const mountCheckMs = 1000;
-/** A file or path that is renamed, moved, or written in several steps has errors for less time. */
+/** Renaming, moving, or writing a file in several steps causes errors for less than this time. */
 const errorsLastMs = 1500;
-/** Two threads for hung manifests. Hung volumes hold a third one, and the last one is for all else. */
+/** Of the four threads, hung manifests may block two and hung volumes a third. The last one serves everything else. */
 const maxHungPlaces = 2;
 
 interface Deps extends StaticPodNode {
@@ -35,25 +35,25 @@ interface Deps extends StaticPodNode {
   fileCheckFrequencyMs: number;
   clock: Clock;
   logger: Logger;
-  /** Store of the last good revision of every file; undefined if none is kept. */
+  /** Stores the last good revision of every file; undefined to keep none. */
   lastGood?: LastGoodManifests;
   /** Lists the current mount points; by default those of this process. */
   readMountPoints?: () => Promise<string[]>;
-  /** By default one of this source. */
+  /** Defaults to a new guard for this source. */
   guard?: PathGuard;
 }
 
 /**
  * Pods from files and folders of manifests. kubelet: config/file.go
  *
- * A one-way street: the watch and the clock put looks on the schedule. A look lists the paths, then reads one revision
- * of each existing file. An update carries the objects of all these revisions.
+ * Data flows one way. The watch and the clock schedule checks. A check lists the paths, then reads one revision of each
+ * existing file. An update carries the objects of all these revisions.
  *
  * INVARIANTS: only changed files are read again. The first list is complete. After it, a file that is being written
  * delays no other file. A file is removed only after its name was missing for a moment in a readable folder. Otherwise
- * its last objects stay. A file that was not looked at counts as unchanged. After the first list, errors of a file or
- * path are reported once it has had some for a moment, and `settle` waits for that. A path whose file system hangs is
- * away, and delays the others once, for five seconds.
+ * its last objects stay. A file that was not checked counts as unchanged. After the first list, errors of a file or
+ * path are reported only once they have lasted a moment, and `settle` waits for that. A path on a hung file system
+ * counts as away. It delays the others once, for five seconds.
  */
 export class FileSource implements PodSource {
   readonly source: 'file' | 'applied';
@@ -66,15 +66,15 @@ export class FileSource implements PodSource {
   private readonly schedule = new Schedule();
   private readonly errors = new LastingErrors();
   private readonly wakeUps = new AsyncQueue<'changed'>();
-  /** Undefined unless `run` runs. */
+  /** Undefined while `run` is not running. */
   private watch: ManifestWatch | undefined;
-  /** Changes of files that the watch reported since the last look at each. */
+  /** The file changes that the watch reported since the last check of each file. */
   private readonly changes = new Map<string, FileChange>();
   private changeCount = 0;
-  /** Notes of the last run, until the first list of this run is complete. */
+  /** The notes saved by the last run, until the first list of this run is complete. */
   private notesBefore: SourceNotes | undefined;
   private isFirstListComplete = false;
-  /** Pending `settle` calls since the last look began. */
+  /** `settle` calls that have been pending since the last check began. */
   private asking: (() => void)[] = [];
 
   constructor(deps: Deps) {
@@ -109,12 +109,12 @@ export class FileSource implements PodSource {
       for (;;) {
         await this.untilDue(signal);
         asked.push(...this.asking.splice(0));
-        // A hung look must not delay the end of the agent.
+        // A hung check must not delay stopping the agent.
         const found = await unlessAborted(this.look(), signal);
         const areErrorsDue = this.errors.dueMs <= clock.monotonic();
         if (found !== undefined || areErrorsDue) {
           if (found === 'news' || areErrorsDue) update = this.update();
-          // Without a list if it is the same, because to merge unchanged pods is most of the work of a rescan.
+          // Sends no list if nothing changed, because merging unchanged pods is most of the work of a rescan.
           if (found === 'news') sink.onUpdate(update);
           else sink.onProblems(update.problems);
         }
@@ -127,7 +127,9 @@ export class FileSource implements PodSource {
     }
   }
 
-  /** Looks at everything and resolves once the result was sent. Waits at most a second for a file in writing. */
+  /**
+   * Checks everything and resolves once the result was sent. Waits at most a second for a file that is being written.
+   */
   settle(): Promise<void> {
     return new Promise((resolve) => {
       this.asking.push(resolve);
@@ -139,7 +141,7 @@ export class FileSource implements PodSource {
     return this.files.owner(key);
   }
 
-  /** Looks at everything, and looks again until no change is pending. */
+  /** Checks everything, repeatedly until no change is pending. */
   async read(signal?: AbortSignal): Promise<SourceUpdate> {
     const { clock, lastGood } = this.deps;
     const sinceMs = clock.monotonic();
@@ -150,7 +152,7 @@ export class FileSource implements PodSource {
       await this.look();
     }
     if (this.notesBefore !== undefined) {
-      // All files of the start are read. From now on the first file to declare an object owns it.
+      // All files that existed at the start are read. From now on the first file to declare an object owns it.
       await this.files.restoreOrder(this.notesBefore.contested);
       this.notesBefore = undefined;
       this.isFirstListComplete = true;
@@ -189,11 +191,11 @@ export class FileSource implements PodSource {
       this.lookSoon(everything);
       return;
     }
-    // A write in place wins over a change of the entry, because the content may be incomplete. An ignored file is not
-    // read, so there the entry wins.
+    // If both changed, a write in place wins over a changed entry, because the content may be incomplete. For an
+    // ignored file the entry wins, because its content is not read.
     const kept = this.paths.isIgnored(file) ? 'entry' : 'written';
     this.changes.set(file, this.changes.get(file) === kept ? kept : how);
-    // A process that writes all the time must not keep the source busy.
+    // A process that writes constantly must not keep the source busy.
     if (how !== 'written' || !this.schedule.has(file)) this.lookSoon(file);
   }
 
@@ -207,7 +209,7 @@ export class FileSource implements PodSource {
     if (this.wakeUps.length === 0) this.wakeUps.push('changed');
   }
 
-  /** Carries out the due looks. Returns undefined if some files were looked at, and none changed. */
+  /** Runs the due checks. Returns undefined if some files were checked, and none changed. */
   private async look(): Promise<'news' | 'everything is the same' | undefined> {
     const due = this.schedule.take(this.deps.clock.monotonic());
     this.changeCount = 0;
@@ -244,7 +246,7 @@ export class FileSource implements PodSource {
     const changes = this.takeChanges([...due].filter((look) => typeof look === 'string'));
     const ignored: string[] = [];
     for (const [file, change] of changes) {
-      // Any change may hide that a link took the place of the file.
+      // Any change may mean that a link replaced the file.
       await this.unlessHung(file, async () => {
         if (this.watch !== undefined && (await isLink(file))) await this.watch.followLink(file);
       });
@@ -256,14 +258,14 @@ export class FileSource implements PodSource {
     return (await this.lookAt(changes)) || isNews;
   }
 
-  /** Takes out the reported changes of these files. */
+  /** Removes the reported changes of these files and returns them. */
   private takeChanges(files: readonly string[]): Map<string, FileChange> {
     const changes = new Map(files.map((file) => [file, this.changes.get(file)]));
     for (const file of files) this.changes.delete(file);
     return changes;
   }
 
-  /** Looks at the paths of these files. Returns false if neither the paths nor their problems changed. */
+  /** Checks the paths of these files. Returns false if neither the paths nor their problems changed. */
   private async lookAtPathsOf(files: readonly string[]): Promise<boolean> {
     if (files.length === 0) return false;
     const news = await this.paths.look((path) => files.some((file) => isAt(file, path)));
@@ -271,15 +273,15 @@ export class FileSource implements PodSource {
     return news !== 'same';
   }
 
-  /** Looks at files. Returns false if none changed. */
+  /** Checks files. Returns false if none changed. */
   private async lookAt(changes: ReadonlyMap<string, FileChange>): Promise<boolean> {
     const links = new Set(this.paths.links);
     const requests = [...changes].map(([path, change]) => {
-      // A link may lead to another file system than that of its folder.
+      // A link may lead to a different file system than its folder's.
       const place = links.has(path) ? path : this.paths.pathOf(path);
       return { path, place, change, known: this.files.fingerprint(path) };
     });
-    // New files are taken in the order of their names.
+    // New files are added in order of their names.
     requests.sort((a, b) => (a.path < b.path ? -1 : 1));
     const found = await this.reader.look(requests.filter(({ path }) => !this.paths.isAway(path)));
     const missing = [...found.keys()].filter((file) => found.get(file)?.is === 'missing' && this.files.has(file));
@@ -290,12 +292,12 @@ export class FileSource implements PodSource {
       return isNews;
     }
     for (const [file, look] of found) isNews = (await this.take(file, look)) || isNews;
-    // The folder of a file that hangs reports it.
+    // The check of its folder reports a hung file.
     if (requests.some(({ path, place }) => place !== path && found.get(path)?.is === 'hung')) this.lookSoon(everything);
     return isNews;
   }
 
-  /** Applies the result of a look at a file. Returns false if nothing changed. */
+  /** Applies the result of checking a file. Returns false if nothing changed. */
   private async take(file: string, found: Found): Promise<boolean> {
     switch (found.is) {
       case 'missing':
@@ -313,14 +315,14 @@ export class FileSource implements PodSource {
     }
   }
 
-  /** Does nothing more if the file system of the path hangs, because the look at the path reports that. */
+  /** Does nothing if the file system of the path hangs. The check of the path reports that. */
   private async unlessHung(path: string, work: () => Promise<void>): Promise<void> {
     await this.guard.run(path, work).catch((error: unknown) => {
       if (!(error instanceof HungPathError)) throw error;
     });
   }
 
-  /** Removes a missing file once it counts as gone. Returns false if it stays. */
+  /** Deletes a missing file once it counts as removed. Returns false if it stays. */
   private removeIfGone(file: string): boolean {
     if (!this.files.has(file)) return false;
     const goneAtMs = this.paths.goneAtMs(file);
@@ -334,7 +336,7 @@ export class FileSource implements PodSource {
   }
 
   private save(): void {
-    // Until then the disk keeps the state of the last run.
+    // Until then the disk must keep the state of the last run.
     if (!this.isFirstListComplete) return;
     this.files.save();
     saveNotes(this.source, this.deps.lastGood, {
@@ -357,14 +359,14 @@ const inWriting = (file: string): ManifestProblem => ({
   message: 'is being written; it is read once it stays unchanged for 100 ms',
 });
 
-/** Holds back errors of files and paths that only just began to have some, because most of these go away at once. */
+/** Holds back new errors of files and paths, because most of them disappear within a moment. */
 class LastingErrors {
-  /** Time from which the errors of an origin are reported, by origin; monotonic. */
+  /** By origin, the time from which its errors are reported; monotonic. */
   private readonly reportedFromMs = new Map<string, number>();
   /** When the next held errors are to be reported; monotonic. Infinity if none are held. */
   dueMs = Infinity;
 
-  /** The problems to report now: all but the errors of origins that have had errors for less than `afterMs`. */
+  /** Returns the problems to report now: all except errors of origins that have had errors for less than `afterMs`. */
   lasting(problems: readonly ManifestProblem[], now: number, afterMs: number): ManifestProblem[] {
     const failing = new Set(problems.filter(({ severity }) => severity === 'error').map(({ origin }) => origin));
     for (const origin of this.reportedFromMs.keys()) if (!failing.has(origin)) this.reportedFromMs.delete(origin);

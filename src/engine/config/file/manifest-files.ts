@@ -13,10 +13,10 @@ import { declaredAlready, isGood, loadManifest } from '../load-manifest.ts';
 import type { Revision } from './manifest-reader.ts';
 
 interface Deps extends StaticPodNode {
-  /** Under which the revisions are kept. */
+  /** The source name under which the revisions are saved. */
   source: SourceName;
   clock: Clock;
-  /** Undefined if no revision is kept for the next start. */
+  /** Undefined if no revision is saved for the next start. */
   lastGood?: LastGoodManifests | undefined;
 }
 
@@ -41,9 +41,9 @@ interface ManifestFile {
   declared: Declared;
   /** Problems of the newest revision. */
   problems: ManifestProblem[];
-  /** The last good revision, and the time of reading it; wall clock. */
+  /** The last good revision, with the time when it was read; wall clock. */
   lastGood: (Declared & { at: number }) | undefined;
-  /** Why a newer revision is not read yet; undefined if there is no newer one. */
+  /** Why a newer revision is not read yet; undefined if there is none. */
   waiting: ManifestProblem | undefined;
 }
 
@@ -59,8 +59,8 @@ const unread: ManifestFile = {
  * The existing manifest files and their declared objects. While a file is bad, its whole last good revision stays in
  * use. If a file was never good, its good objects are used.
  *
- * INVARIANTS: if several files declare one object, the first of them owns it, after a restart too. Nothing on
- * disk is overwritten before `save`.
+ * INVARIANTS: if several files declare one object, the first of them owns it, even after a restart. Nothing on disk is
+ * overwritten before `save`.
  */
 export class ManifestFiles {
   /** By path, in the order in which they were first seen. */
@@ -74,7 +74,7 @@ export class ManifestFiles {
     return [...this.files.keys()];
   }
 
-  /** The file whose object with this key counts. Returns undefined if none declares it. */
+  /** Returns the file that owns the object with this key. Returns undefined if none declares it. */
   owner(key: string): string | undefined {
     return this.claims.owner(key);
   }
@@ -91,7 +91,10 @@ export class ManifestFiles {
     return claimedKeys((this.files.get(path) ?? unread).declared).length > 0;
   }
 
-  /** Read time of the newest good revision of the files with `isMeant` true. Returns undefined if none is good. */
+  /**
+   * Among the files for which `isMeant` is true, returns when the newest good revision was read. Undefined if none is
+   * good.
+   */
   newestGoodAt(isMeant: (path: string) => boolean): number | undefined {
     const times = [...this.files].flatMap(([path, { lastGood }]) => (lastGood && isMeant(path) ? [lastGood.at] : []));
     return times.length === 0 ? undefined : Math.max(...times);
@@ -115,8 +118,8 @@ export class ManifestFiles {
   }
 
   /**
-   * Keeps the known revision of the file, or the saved one of an earlier run. `because` says why a newer revision is
-   * not read yet; undefined if there is no newer one. Returns false if nothing changed.
+   * Keeps using the known revision of the file, or the one that an earlier run saved. `because` says why a newer
+   * revision is not read yet; undefined if there is none. Returns false if nothing changed.
    */
   async wait(path: string, because?: ManifestProblem): Promise<boolean> {
     const known = this.files.get(path);
@@ -125,7 +128,7 @@ export class ManifestFiles {
     return true;
   }
 
-  /** Restores the saved revisions of an earlier run, for the files for which `isMeant` is true. */
+  /** Restores the revisions that an earlier run saved of the files for which `isMeant` is true. */
   async restore(isMeant: (file: string) => boolean): Promise<void> {
     for (const { where } of (await this.deps.lastGood?.list(this.deps.source)) ?? []) {
       if (isMeant(where) && !this.files.has(where)) this.set(where, await this.restored(where));
@@ -146,14 +149,15 @@ export class ManifestFiles {
     this.unsaved.clear();
   }
 
-  /** By key of each object that several files declare: their paths, the owner first. */
+  /** Returns the objects that several files declare: by key, the paths of these files, the owner first. */
   contested(): Map<string, readonly string[]> {
     return this.claims.contested();
   }
 
   /**
-   * Restores the owners of an earlier run for objects that several files declare. `recorded` is `contested` of that
-   * run. Files that it misses are ordered by whether their saved revision declares the object, then by name.
+   * Restores the owners of an earlier run for objects that several files declare. `recorded` is what `contested`
+   * returned in that run. Files missing there are ordered by whether their saved revision declares the object, then by
+   * name.
    */
   async restoreOrder(recorded: ReadonlyMap<string, readonly string[]>): Promise<void> {
     for (const [key, files] of this.contested()) {
@@ -166,7 +170,7 @@ export class ManifestFiles {
     }
   }
 
-  /** All objects and problems of the files. */
+  /** Returns all objects and problems of the files. */
   contents(): ReturnType<typeof joinManifests> {
     const refused = new Map<string, ManifestProblem>();
     const owned = [...this.files].map(([path, { declared, problems, waiting }]) => {
@@ -201,7 +205,7 @@ export class ManifestFiles {
     if (known !== undefined) return { ...known, at: saved?.savedAt ?? known.at };
     if (saved === undefined) return undefined;
     const { problems, ...declared } = loadManifest(saved.body, path, this.deps);
-    // Another release may find errors where its predecessor found none.
+    // A newer release may find errors where an older one found none.
     return isGood({ problems }) ? { ...declared, at: saved.savedAt } : undefined;
   }
 

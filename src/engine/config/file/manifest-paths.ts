@@ -17,8 +17,8 @@ const folderFilledMs = 5000;
 /** State of a manifest path. */
 interface Place {
   /**
-   * `file`: any entry except a folder. ManifestReader finds out whether it can be read. `removed`: the parent folder
-   * exists, but the path does not. `away`: it cannot be looked at, so its manifests are unknown.
+   * `file`: any entry except a folder; ManifestReader finds out whether it can be read. `removed`: the parent folder
+   * exists, but the path does not. `away`: it cannot be read, so its manifests are unknown.
    */
   is: 'folder' | 'file' | 'removed' | 'away';
   /** The manifest files to read. */
@@ -28,7 +28,7 @@ interface Place {
   problems: readonly ManifestProblem[];
   /** Set if the path exists. */
   location?: Location;
-  /** True if its mount point is not mounted. */
+  /** True if nothing is mounted at its mount point. */
   isUnmounted?: boolean;
 }
 
@@ -38,7 +38,7 @@ interface Location {
   mountPoint: string;
 }
 
-/** The file or folder that a path leads to, or the error of looking. */
+/** The file or folder that a path leads to, or the error of reading it. */
 type Seen = Omit<Location, 'mountPoint'> | { error: unknown };
 
 interface Deps {
@@ -50,7 +50,7 @@ interface Deps {
   readMountPoints?: (() => Promise<string[]>) | undefined;
 }
 
-/** The manifest paths, in their state of the last look. */
+/** The manifest paths, in the state of the last check. */
 export class ManifestPaths {
   /** Mount points by path, except the root. Saved for the next start, because they may be unmounted then. */
   mountPoints = new Map<string, string>();
@@ -60,13 +60,13 @@ export class ManifestPaths {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Looks at the paths for which `isMeant` is true. Returns `other` if the state of one changed, such as to removed.
+   * Checks the paths for which `isMeant` is true. Returns `other` if the state of one changed, such as to removed.
    * Returns `problems` if only problems changed, otherwise `same`.
    */
   async look(isMeant: (path: string) => boolean): Promise<'same' | 'problems' | 'other'> {
     const seen = new Map<string, Seen>();
     for (const path of this.deps.paths.filter(isMeant)) seen.set(path, await this.see(path));
-    // Read after that: if a mount changes meanwhile, the path leads to another file or folder at the next look.
+    // Read only now: if a mount changes in between, the next check sees that the path leads to another file or folder.
     const mountPoints = this.areOnSameMounts(seen) ? undefined : await this.readMountPoints();
     let news: 'same' | 'problems' | 'other' = 'same';
     for (const [path, found] of seen) {
@@ -80,27 +80,27 @@ export class ManifestPaths {
     return news;
   }
 
-  /** The manifest files to read. */
+  /** Returns the manifest files to read. */
   get files(): string[] {
     return [...this.places.values()].flatMap(({ files }) => files);
   }
 
-  /** The links in the folders. */
+  /** Returns the links in the folders. */
   get links(): string[] {
     return [...this.places.values()].flatMap(({ links }) => links);
   }
 
-  /** True if a path was on a mount point that is not mounted now. */
+  /** True if nothing is mounted now at the mount point of some path. */
   get isUnmounted(): boolean {
     return [...this.places.values()].some(({ isUnmounted }) => isUnmounted === true);
   }
 
-  /** The manifest path of a file. */
+  /** Returns the manifest path that a file belongs to. */
   pathOf(file: string): string {
     return this.deps.paths.find((path) => isAt(file, path)) ?? file;
   }
 
-  /** True if every path of this file is away, or was missing since the start. */
+  /** True if every path of this file is away, or has been missing since the start. */
   isAway(file: string): boolean {
     return this.placesOf(file).every(({ goneAtMs }) => goneAtMs === Infinity);
   }
@@ -110,17 +110,19 @@ export class ManifestPaths {
     return !this.deps.paths.includes(file) && ignoredBecause(file) !== undefined;
   }
 
-  /** Time after which a missing file counts as removed; monotonic. Infinity if its paths must change first. */
+  /**
+   * Returns the time after which a missing file counts as removed; monotonic. Infinity if its paths must change first.
+   */
   goneAtMs(file: string): number {
     return Math.max(0, ...this.placesOf(file).map(({ goneAtMs }) => goneAtMs));
   }
 
-  /** True if an unknown file may have existed in an earlier run and cannot be looked for now. */
+  /** True if this file is not known now, but may have existed in an earlier run, and its paths cannot be read now. */
   mayHaveHad(file: string): boolean {
     return this.placesOf(file).some(({ path, is }) => is === 'away' || (is === 'removed' && file !== path));
   }
 
-  /** False if a mount changed since the last look. The files read since may then lie below or above it. */
+  /** False if a mount changed since the last check. Files read since then may lie under that mount or on it. */
   async areStill(): Promise<boolean> {
     const mountPoints = await this.readMountPoints();
     return [...this.places.values()].every(
@@ -128,7 +130,10 @@ export class ManifestPaths {
     );
   }
 
-  /** Notes the mount points of the paths for which `isUsed` is true, because only these have manifests to miss. */
+  /**
+   * Records the mount points of the paths for which `isUsed` is true, because only these have manifests that could go
+   * missing.
+   */
   noteMountPoints(isUsed: (path: string) => boolean): void {
     for (const [path, { is, location }] of this.places) {
       if (is === 'away') continue;
@@ -137,7 +142,7 @@ export class ManifestPaths {
     }
   }
 
-  /** Problems of the paths. `newestGoodAt` returns the read time of the newest good revision of a path. */
+  /** Returns the problems of the paths. `newestGoodAt` returns when the newest good revision of a path was read. */
   problems(newestGoodAt: (path: string) => number | undefined): ManifestProblem[] {
     return [...this.places].flatMap(([path, { problems, location }]) => {
       const lastGoodAt = location === undefined ? newestGoodAt(path) : undefined;
@@ -148,7 +153,7 @@ export class ManifestPaths {
     });
   }
 
-  /** The paths of this file, and the times after which it counts as removed from them. */
+  /** Returns the paths of this file, and when it counts as removed from each. */
   private placesOf(file: string): { path: string; is: Place['is']; goneAtMs: number }[] {
     return [...this.places].flatMap(([path, { is, losesFilesMs }]) => {
       if (!isAt(file, path)) return [];
@@ -156,7 +161,7 @@ export class ManifestPaths {
     });
   }
 
-  /** Reads them, and lets the guard know them. */
+  /** Reads the mount points, and passes them to the guard. */
   async readMountPoints(): Promise<string[]> {
     const mountPoints = await (this.deps.readMountPoints ?? readMountPoints)();
     this.deps.guard.mountPoints = mountPoints;
@@ -167,7 +172,7 @@ export class ManifestPaths {
     return this.deps.guard.run(path, () => see(path)).catch((error: unknown) => ({ error }));
   }
 
-  /** True if every path leads where it did at the last look. Another mount would show another file or folder. */
+  /** True if every path leads where it did at the last check. A new mount would show another file or folder. */
   private areOnSameMounts(seen: ReadonlyMap<string, Seen>): boolean {
     return [...seen].every(([path, found]) => {
       const before = this.places.get(path)?.location;
@@ -175,7 +180,7 @@ export class ManifestPaths {
     });
   }
 
-  /** Without the mount points, that of the path is as at the last look. */
+  /** Without `mountPoints`, the path keeps its mount point of the last check. */
   private async lookAt(path: string, found: Seen, mountPoints: readonly string[] | undefined): Promise<Place> {
     const mountedOn = this.mountPoints.get(path);
     if (mountedOn !== undefined && mountPoints?.includes(mountedOn) === false) {
@@ -192,7 +197,7 @@ export class ManifestPaths {
     } catch (error) {
       if (error instanceof HungPathError) return missing('away', path, error.message, hungHint(path));
       if (!hasCode(error, 'ENOENT')) return missing('away', path, errorMessage(error), 'Check its permissions.');
-      // Of a missing path, those above it are looked at.
+      // If the path is missing, its parent folders are read.
       return this.deps.guard
         .run(path, () => lookForMissing(path))
         .catch((hung: unknown) => missing('away', path, errorMessage(hung), hungHint(path)));
@@ -204,7 +209,7 @@ export class ManifestPaths {
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     const pathOf = ({ name }: { name: string }): string => join(folder, name);
     const isIgnored = (entry: { name: string }): boolean => this.isIgnored(pathOf(entry));
-    // No warnings for `..data` and its targets, because Kubernetes builds volumes of them.
+    // Does not warn about `..data` and its targets, because Kubernetes builds volumes from them.
     const named = entries.filter((entry) => isIgnored(entry) && !entry.name.startsWith('..'));
     const problems = named.map((entry) => ignoredProblem(pathOf(entry), entry.isDirectory()));
     return {
@@ -236,8 +241,8 @@ export function isAt(file: string, path: string): boolean {
 const extensions: readonly string[] = ['.yaml', '.yml', '.json'];
 
 /**
- * Why a file in a manifest folder is not read. Returns undefined if it is read. The kubelet reads every file that does
- * not begin with a dot, so a backup competes with its manifest. Here only manifests are read
+ * Returns why a file in a manifest folder is ignored, or undefined if it is read. The kubelet reads every file that
+ * does not begin with a dot, so a backup competes with its manifest. Here only manifests are read
  * (docs/internals/architecture.md).
  */
 export function ignoredBecause(path: string): string | undefined {
@@ -249,8 +254,8 @@ export function ignoredBecause(path: string): string | undefined {
 }
 
 /**
- * Warnings for a manifest file or folder that users other than root and our own can change. Such a user could become
- * root with a manifest.
+ * Returns warnings if users other than root and our own can change a manifest file or folder. With a manifest they
+ * could become root.
  */
 export function ownershipProblems(origin: string, { mode, uid }: Stats): ManifestProblem[] {
   const problems: ManifestProblem[] = [];
@@ -265,7 +270,7 @@ export function ownershipProblems(origin: string, { mode, uid }: Stats): Manifes
 }
 
 /**
- * Time after which missing files count as removed, given the old and new state of their folder. A folder that is
+ * Time after which missing files count as removed, given the old and new state of their folder. A folder that has been
  * missing since the start removes no files, because it may be created or mounted later.
  */
 function nextLosesFilesMs(

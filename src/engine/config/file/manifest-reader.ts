@@ -12,14 +12,14 @@ import { loadManifest } from '../load-manifest.ts';
 import { ownershipProblems } from './manifest-paths.ts';
 
 /**
- * How a file changed since the last look. `written`: in place. `entry`: its name was added, removed, or now leads to
+ * How a file changed since the last check. `written`: in place. `entry`: its name was added, removed, or now leads to
  * another file.
  */
 export type FileChange = 'written' | 'entry' | undefined;
 
 export interface LookRequest {
   path: string;
-  /** The path whose file system the file is on: itself, or its folder. */
+  /** The path on whose file system the file is: the file itself or its folder. */
   place: string;
   /** Fingerprint of the known revision; undefined for a new file. */
   known: string | undefined;
@@ -41,7 +41,7 @@ export type Found =
   | { is: 'unchanged' }
   /** Its file system does not answer. */
   | { is: 'hung' }
-  /** The file may be in writing: look again after this time. `isLong`: it has been so for over a second. */
+  /** The file may be being written: check again after this time. `isLong`: it has been for over a second. */
   | { is: 'in writing'; againInMs: number; isLong: boolean }
   | { is: 'read'; revision: Revision };
 
@@ -56,11 +56,11 @@ interface Deps extends StaticPodNode {
   clock: Clock;
 }
 
-/** State at the last look of a file that may be in writing. All times are monotonic. */
+/** State of a file that may be being written, at its last check. All times are monotonic. */
 interface Unsettled {
   fingerprint: string;
   sinceMs: number;
-  /** The content counts from then on, unless the file changes before. */
+  /** The content counts from this time on, unless the file changes before. */
   quietAtMs: number;
 }
 
@@ -70,7 +70,7 @@ const quietMs = 100;
 const emptyMs = 10_000;
 /** A missing file is removed after this time, because some programs remove a file before they write it again. */
 const missingMs = 10;
-/** A file whose writing takes longer is looked at once a second, and nobody waits for it. */
+/** A file that takes longer to write is checked once a second, and nothing waits for it. */
 const longMs = 1000;
 /** A file with an older last write counts as finished, unless the watch just reported a write. */
 const writtenLongAgoMs = 60_000;
@@ -86,7 +86,7 @@ export class ManifestReader {
 
   constructor(private readonly deps: Deps) {}
 
-  /** Looks at each of these paths, one after the other. The results have the order of the requests. */
+  /** Checks each of these paths, one after the other. The results have the order of the requests. */
   async look(requests: readonly LookRequest[]): Promise<Map<string, Found>> {
     const found = new Map<string, Found>();
     for (const request of requests) {
@@ -155,7 +155,7 @@ function seemsInWriting({ size, mtimeMs, ctimeMs }: Stats, now: number): boolean
   return Math.abs(now - mtimeMs) <= writtenLongAgoMs && (size === 0 || ctimeMs <= mtimeMs);
 }
 
-/** Returns a problem as a Revision if the path cannot be read, undefined if it does not exist. Never rejects. */
+/** Returns a Revision with the problem if the path cannot be read, undefined if it does not exist. Never rejects. */
 async function seeManifest(path: string): Promise<Seen | Revision | undefined> {
   try {
     const stats = await stat(path);
@@ -195,7 +195,7 @@ export async function isLink(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
 }
 
-/** The fingerprint is the reason, so the same refusal is not news. */
+/** The reason is the fingerprint, so repeating the refusal does not count as a change. */
 function refused(path: string, problem: Pick<ManifestProblem, 'message' | 'hint'>): Revision {
   const problems: ManifestProblem[] = [{ origin: path, severity: 'error', ...problem }];
   return { fingerprint: `refused: ${problem.message}`, pods: [], configObjects: [], problems };

@@ -18,13 +18,13 @@ interface Deps {
   logger: Logger;
 }
 
-/** Meaning of a changed entry of a folder. */
+/** What it means if an entry of a folder changes. */
 interface Followed {
   /** Real path. */
   folder: string;
   /** Name of the entry; undefined for all entries of the folder. */
   name?: string;
-  /** The manifest file of the entry, or the folder of manifests. Undefined for a step on the way to a path. */
+  /** The manifest file of the entry, or the folder of manifests. Undefined for a folder on the way to a path. */
   leadsTo?: string;
 }
 
@@ -32,13 +32,13 @@ interface Followed {
  * Reports manifests that may have changed: files in folders, links, the targets of links, and paths that are created,
  * removed or lead to another target.
  *
- * INVARIANTS: every change after a `follow…` resolved is reported. So a caller that first follows and then looks misses
- * no change. The end of a round ends the watches that it did not follow.
+ * INVARIANTS: every change after a `follow…` resolved is reported. So a caller that first follows and then reads misses
+ * no change. When a round is over, the watches that it did not follow are closed.
  */
 export class ManifestWatch {
   private readonly onChange: (change: ManifestChange) => void;
   private readonly folders: FolderWatch;
-  /** The entries of the last round, and those that this round added. */
+  /** The entries of the last round, plus those that this round added. */
   private followed = new Map<string, Followed>();
   private round = this.followed;
   private isClosed = false;
@@ -77,7 +77,7 @@ export class ManifestWatch {
     await this.follow(async () => (await pathSteps(file)).map((step) => ({ ...step, leadsTo: file })));
   }
 
-  /** Ends all watches, also those that a look under way would begin. */
+  /** Closes all watches, including those that a check in progress would open. */
   close(): void {
     this.isClosed = true;
     this.folders.keepOnly(new Set());
@@ -88,7 +88,7 @@ export class ManifestWatch {
       isNew = false;
       for (const followed of await findWay()) {
         for (const known of [this.round, this.followed]) known.set(JSON.stringify(followed), followed);
-        // The way may have changed before the watch began.
+        // A link or folder on the way may have changed before the watch began.
         if (!this.isClosed && (await this.folders.add(followed.folder))) isNew = true;
       }
     }
@@ -103,7 +103,7 @@ export class ManifestWatch {
       return one.name === undefined ? join(one.leadsTo, name) : one.leadsTo;
     });
     for (const file of new Set(files)) this.onChange({ file, how });
-    // A write in place does not change the way.
+    // A write in place does not change where the path leads.
     const leads = concerned.some(({ leadsTo }) => leadsTo === undefined) && (how === 'entry' || files.length === 0);
     if (leads || name === undefined) this.onChange({ file: undefined, how });
   }

@@ -1,19 +1,19 @@
-/** Looks at all files and paths. */
+/** Means a check of all files and paths. */
 export const everything = Symbol('everything');
 
 /** The path of a file, or everything. */
 export type Look = string | typeof everything;
 
-/** The planned looks of the file source. All times are monotonic. */
+/** The planned checks of the file source. All times are monotonic. */
 export class Schedule {
   private readonly due = new Map<Look, { atMs: number; isAwaited: boolean }>();
 
-  /** Time of the next look; Infinity if none is planned. */
+  /** Time of the next check; Infinity if none is planned. */
   get nextMs(): number {
     return Math.min(...[...this.due.values()].map(({ atMs }) => atMs));
   }
 
-  /** True if the outcome of a planned look is needed for a complete list. Routine looks are not awaited. */
+  /** True if a complete list needs the result of a planned check. Nothing waits for routine checks. */
   get isAwaited(): boolean {
     return [...this.due.values()].some((due) => due.isAwaited);
   }
@@ -22,7 +22,7 @@ export class Schedule {
     return this.due.has(look);
   }
 
-  /** Plans a look at that time or earlier. `Infinity` plans nothing. */
+  /** Plans a check at that time or earlier. `Infinity` plans nothing. */
   by(look: Look, atMs: number, isAwaited: boolean): void {
     if (atMs === Infinity) return;
     const planned = this.due.get(look);
@@ -30,7 +30,7 @@ export class Schedule {
     this.due.set(look, { atMs: earliestMs, isAwaited: isAwaited || planned?.isAwaited === true });
   }
 
-  /** Takes out the due looks. A look at everything takes out all others too. */
+  /** Removes the due checks and returns them. A check of everything removes all others too. */
   take(now: number): Set<Look> {
     const taken = new Set([...this.due].filter(([, { atMs }]) => atMs <= now).map(([look]) => look));
     if (taken.has(everything)) this.due.clear();

@@ -15,13 +15,13 @@ interface SavedNotes {
   contested?: Record<string, string[]>;
 }
 
-/** Stored like the manifest of a path of this name, which is no real path. */
+/** The notes are stored like a manifest with this path, which is not a real one. */
 export const notesOrigin = 'notes of the file source';
 
 /** Loads the notes of the last run. Returns empty maps if there are none. */
 export async function loadNotes(source: SourceName, lastGood: LastGoodManifests | undefined): Promise<SourceNotes> {
   const saved = await lastGood?.load(source, notesOrigin);
-  // The cast is safe, because only `saveNotes` writes it and its hash was checked.
+  // The cast is safe, because only `saveNotes` writes this file and its hash was checked.
   const { mountPoints = {}, contested = {} } = JSON.parse(Buffer.from(saved?.body ?? '{}').toString()) as SavedNotes;
   return { mountPoints: new Map(Object.entries(mountPoints)), contested: new Map(Object.entries(contested)) };
 }

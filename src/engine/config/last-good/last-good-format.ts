@@ -16,7 +16,7 @@ export interface LastGood {
   savedAt: number;
   /** Set if the body was fetched from a URL. */
   fetched?: Fetched;
-  /** True if its pods were torn down. It declares nothing then, and only keeps the time of the last signature. */
+  /** True if its pods were torn down. Then it declares nothing, and only preserves the time of the last signature. */
   tornDown?: boolean;
 }
 
@@ -27,8 +27,8 @@ export interface Fetched {
   /** Text of its `.minisig`. */
   signature?: string | undefined;
   /**
-   * Time of the newest signature that was accepted, in seconds since the epoch, in digits. It stays without its key, so
-   * that no older body is accepted once the key is back.
+   * Time of the newest signature that was accepted, in seconds since the epoch, as decimal digits. It is kept even if
+   * the key is removed, so that no older body is accepted once the key is back.
    */
   signedAt?: string | undefined;
   /** `selectorDigest` of the request. Absent if the origin has no selector. */
@@ -36,14 +36,14 @@ export interface Fetched {
 }
 
 /**
- * Compares the query and headers of requests, which are secret. The salt is the body's digest. So equal requests for
- * different bodies have different digests.
+ * Returns a digest for comparing the query and headers of requests, which are secret. The body's digest is the salt, so
+ * equal requests for different bodies have different digests.
  */
 export function selectorDigest(selector: string | undefined, bodyDigest: string): string | undefined {
   return selector === undefined ? undefined : createHmac('sha256', bodyDigest).update(selector).digest('hex');
 }
 
-/** Thrown for a manifest that could not be read again, because it exceeds `maxLastGoodBytes`. */
+/** Thrown if a manifest exceeds `maxLastGoodBytes` and therefore could not be read again. */
 export class TooLargeToSave extends Error {
   override readonly name = 'TooLargeToSave';
 }

@@ -23,12 +23,12 @@ interface Deps {
   logger: Logger;
 }
 
-/** Desired content of the disk for one origin; undefined to delete it. */
+/** What the disk should hold for one origin; undefined to delete it. */
 type Wanted = LastGood | undefined;
 
 /**
- * The newest good manifest of every origin, saved for the times when the origin is broken or away. There is one file an
- * origin in `<root-dir>/manifests-last-good/`, readable by its owner alone.
+ * The newest good manifest of every origin, saved for when the origin is broken or away. Each origin has one file in
+ * `<root-dir>/manifests-last-good/`, readable only by its owner.
  *
  * INVARIANTS: file names contain hashes of origin and content, so unchanged manifests are neither read nor written. A
  * new file is complete before the old one is removed. A full or read-only disk is logged once and delays no caller. A
@@ -54,14 +54,14 @@ export class LastGoodManifests {
   }
 
   /**
-   * The newest good manifest of an origin. Returns undefined if none is saved, or none is intact. Rejects with the
-   * error of the file system if the folder cannot be read now. A later call may succeed.
+   * Returns the newest good manifest of an origin. Returns undefined if none is saved, or none is intact. Rejects with
+   * the file system's error if the folder cannot be read now; a later call may succeed.
    */
   async load(source: SourceName, where: string): Promise<LastGood | undefined> {
     return this.newest(keyOf(source, where), await this.readNames());
   }
 
-  /** The saved manifests of a source, in no order. Rejects as `load` does. */
+  /** Returns the saved manifests of a source, in no particular order. Rejects as `load` does. */
   async list(source: SourceName): Promise<LastGood[]> {
     const names = await this.readNames();
     const found: LastGood[] = [];
@@ -81,13 +81,13 @@ export class LastGoodManifests {
   }
 
   /**
-   * Tries to bring the newest manifest of an origin to the disk, so that it survives a power cut. Returns false if that
-   * failed. Never rejects.
+   * Flushes the newest manifest of an origin to disk, so that it survives a power cut. Returns false if that failed.
+   * Never rejects.
    */
   async isDurable(source: SourceName, where: string): Promise<boolean> {
     await this.retry();
     if (this.wanted.has(keyOf(source, where))) return false;
-    // The names in it.
+    // Flushes the file names too.
     return syncFolder(this.folder).then(
       () => true,
       () => false,
@@ -106,9 +106,9 @@ export class LastGoodManifests {
   }
 
   /**
-   * Deletes the saved manifests of all origins after a teardown of their pods. They are deleted from the disk when this
-   * resolves. A signed manifest stays as torn down, so that no older one is accepted later. Rejects with the error of
-   * the file system.
+   * Deletes the saved manifests of all origins after their pods were torn down. Resolves once they are deleted from the
+   * disk. A signed manifest is kept and marked as torn down, so that no older one is accepted later. Rejects with the
+   * file system's error.
    */
   async forgetAll(): Promise<void> {
     const names = await this.readNames();
@@ -199,7 +199,7 @@ export class LastGoodManifests {
     try {
       return await readEntry(path);
     } catch (error) {
-      // The file itself may be intact.
+      // The file itself may still be intact.
       if (isOutOfResources(error)) throw error;
       this.spoiled.add(name);
       this.deps.logger.warn({ err: errorMessage(error), path }, 'A saved manifest cannot be used');
@@ -223,7 +223,7 @@ export class LastGoodManifests {
       return [];
     });
     for (const name of names) {
-      // Left by a crash during a write.
+      // A crash during a write left it.
       if (name.endsWith('.tmp')) await rm(join(this.folder, name), { force: true }).catch(() => undefined);
     }
     return byKey(names);
@@ -231,19 +231,19 @@ export class LastGoodManifests {
 }
 
 /**
- * The newest good manifest of every origin, for programs beside the agent. Writes nothing, and skips files that the
- * agent is writing. Omits torn-down manifests. Rejects if the folder cannot be read.
+ * Returns the newest good manifest of every origin, for programs that run next to the agent. Writes nothing, and skips
+ * files that the agent is writing. Omits torn-down manifests. Rejects if the folder cannot be read.
  */
 export async function readLastGood(rootDir: string): Promise<LastGood[]> {
   const folder = lastGoodFolder(rootDir);
-  // The file was just replaced, or it is damaged. The agent logs damaged files when it needs them.
+  // On an error the file was just replaced, or it is damaged. The agent logs damaged files when it needs them.
   const read = (name: string): Promise<LastGood | undefined> => readEntry(join(folder, name)).catch(() => undefined);
   const origins = [...byKey(await listFolder(folder)).values()];
   const newest = await Promise.all(origins.map(async (names) => newestOf(await Promise.all(names.map(read)))));
   return newest.flatMap((entry) => (entry === undefined || entry.tornDown === true ? [] : [entry]));
 }
 
-/** Folder of the saved manifests of an agent. */
+/** Returns the folder where an agent saves manifests. */
 export function lastGoodFolder(rootDir: string): string {
   return join(rootDir, 'manifests-last-good');
 }
@@ -255,7 +255,7 @@ const contentHash = (entry: LastGood): string => hashOf(encodeLastGood({ ...entr
 
 const hashOf = (content: string | Uint8Array): string => sha256(content).slice(0, 32);
 
-/** The names of saved manifests by key. */
+/** Groups the names of saved manifests by key. */
 function byKey(names: readonly string[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const name of names.toSorted()) {
@@ -273,7 +273,7 @@ function newestOf(entries: readonly (LastGood | undefined)[]): LastGood | undefi
   return entries.reduce((a, b) => ((b?.savedAt ?? -1) > (a?.savedAt ?? -1) ? b : a), undefined);
 }
 
-/** True if a signature of it was accepted, now or earlier. */
+/** True if a signature of this manifest was ever accepted. */
 function isSigned({ fetched = {} }: LastGood): boolean {
   return fetched.signature !== undefined || fetched.signedAt !== undefined;
 }

@@ -7,7 +7,7 @@ import type { ManifestProblem } from '../../view/events.ts';
 import { declaredAlready, loadManifest } from '../load-manifest.ts';
 import { OriginFailure } from './origin-failure.ts';
 
-/** A manifest of several, as it is written. `path` is relative. */
+/** One of several manifests, as written. `path` is relative. */
 export interface NamedManifest {
   path: string;
   bytes: Uint8Array;
@@ -16,12 +16,12 @@ export interface NamedManifest {
 /** True for *.yaml, *.yml and *.json whose name and folders do not begin with a dot. */
 export const isManifestPath = (path: string): boolean => /\.(ya?ml|json)$/.test(path) && !/(^|\/)\./.test(path);
 
-/** The longest path of Linux. */
+/** The longest path that Linux allows. */
 const maxPathBytes = 4096;
 
 /**
- * Throws an OriginFailure for a path that is longer than any path of Linux, or has a control character. Every problem
- * of the file has the path.
+ * Throws an OriginFailure if a path is longer than Linux allows, or has a control character, because every problem of
+ * the file shows its path.
  */
 export function refuseBadPath(path: string): void {
   const isLong = Buffer.byteLength(path) > maxPathBytes;
@@ -34,12 +34,15 @@ export function refuseBadPath(path: string): void {
 const separator = '--- # file ';
 const separatorLine = new RegExp(`^${separator}(.+)$`, 'gm');
 
-/** One text of several files, for an origin with `hasFiles`. Each path must pass `refuseBadPath`. */
+/** Joins several files into one text, for an origin with `hasFiles`. Each path must pass `refuseBadPath`. */
 export function joinFiles(files: readonly NamedManifest[]): Buffer {
   return Buffer.concat(files.flatMap(({ path, bytes }) => [Buffer.from(`${separator}${path}\n`), bytes, newLine]));
 }
 
-/** Warnings of links, which an origin does not follow. `container` is such as `a repository`. */
+/**
+ * Returns warnings about links, because an origin does not follow them. `container` names what holds them, such as `a
+ * repository`.
+ */
 export function linkWarnings(where: string, container: string, links: readonly string[]): ManifestProblem[] {
   const message = `links of ${container} are not followed`;
   const hint = 'Write the manifest itself.';
@@ -53,7 +56,7 @@ export function loadJoinedFiles(body: Uint8Array, where: string, node: StaticPod
   const claims = new NameOwners<string>();
   const files = splitFiles(body).map(({ path, bytes }) => {
     const origin = `${where}//${path}`;
-    // UIDs depend on the origin as a whole, so a pod that moves to another file stays the same.
+    // UIDs depend on the origin as a whole, so a pod that moves to another file keeps its UID.
     const {
       problems,
       dependsOnPositions: dependsOnPositions = [],
@@ -79,7 +82,7 @@ export function loadJoinedFiles(body: Uint8Array, where: string, node: StaticPod
 }
 
 function splitFiles(body: Uint8Array): NamedManifest[] {
-  // One character a byte, so that positions are those of the bytes.
+  // One character per byte, so that positions count bytes.
   const text = Buffer.from(body).toString('latin1');
   const lines = [...text.matchAll(separatorLine)];
   return lines.map((line, index) => ({

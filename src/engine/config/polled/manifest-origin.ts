@@ -1,6 +1,6 @@
 import type { ManifestProblem } from '../../view/events.ts';
 
-/** A larger manifest counts as a flood if it is bad. Most manifests are smaller. */
+/** A bad manifest larger than this counts as a flood. Most manifests are smaller. */
 export const maxCheapBytes = 512 * 1024;
 
 /** Tags of a body, for a conditional request. */
@@ -11,16 +11,16 @@ export interface Validators {
   version?: string | undefined;
 }
 
-/** What is known of the newest body. */
+/** What is known about the newest body. */
 export interface KnownBody {
   /** SHA-256, in hex. */
   digest: string;
   validators: Validators;
 }
 
-/** Filled in during a fetch, also if it fails. */
+/** Filled in during a fetch, even if it fails. */
 export interface FetchNotes {
-  /** Problems that are not those of the answer. */
+  /** Problems that do not concern the answer. */
   warnings: ManifestProblem[];
   /** Length of the body. */
   bodyBytes: number;
@@ -29,7 +29,7 @@ export interface FetchNotes {
 /** Answer of an origin. */
 export interface OriginAnswer {
   validators: Validators;
-  /** Absent if the body is the known one. */
+  /** Absent if the body is unchanged. */
   news?: { body: Uint8Array; signature?: string | undefined };
 }
 
@@ -40,15 +40,15 @@ export interface BodyEvidence {
   validators: Validators;
   /** As fetched; undefined if none is required. */
   signature: string | undefined;
-  /** Time of the signature of the last used body, in seconds since the epoch; undefined if unknown. */
+  /** When the last used body was signed, in seconds since the epoch; undefined if unknown. */
   lastSignedAtSeconds: number | undefined;
 }
 
-/** A place of manifests outside this machine's folders, such as a server or a registry. */
+/** Somewhere outside this machine's folders that has manifests, such as a server or a registry. */
 export interface ManifestOrigin {
   /** For display, and as the name of the source. Contains no secret. */
   readonly where: string;
-  /** True if the body is several files, as `joinFiles` makes it. */
+  /** True if the body is several files that `joinFiles` joined. */
   readonly hasFiles?: boolean;
   /**
    * The parts of a request that select the body and are not in `where`, such as query and headers. Secret. Absent if
@@ -61,9 +61,9 @@ export interface ManifestOrigin {
    */
   fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer>;
   /**
-   * Throws an OriginFailure, or rejects with one, unless the body is trusted. Also called at a start, for the saved
-   * body. Returns the time of the signature in seconds since the epoch, or undefined if the signature has none. Absent
-   * if the origin itself is trusted.
+   * Throws an OriginFailure, or rejects with one, unless the body is trusted. Also called at startup, for the saved
+   * body. Returns the signature's time in seconds since the epoch, or undefined if it has none. Absent if the origin
+   * itself is trusted.
    */
   trust?(body: Uint8Array, evidence: BodyEvidence): number | undefined | Promise<number | undefined>;
 }

@@ -6,9 +6,9 @@ export interface CheckOutcome {
   failure: OriginFailureKind | undefined;
   /** Consecutive failures of this kind, including this one. For floods: all floods since the last manifest. */
   failuresInARow: number;
-  /** Wait that the server demands. */
+  /** How long the server asks us to wait. */
   retryAfterMs?: number | undefined;
-  /** True after an answer since the start of the agent. */
+  /** True if the server has answered since the agent started. */
   hasAnswered: boolean;
 }
 
@@ -17,10 +17,10 @@ const firstRetryMs = 1000;
 const maxBackOffMs = 60_000;
 /** The longest wait after a flood. It is longer because each flood costs 10 MiB of network and memory. */
 const maxFloodBackOffMs = 300_000;
-/** The longest wait that a server may demand. */
+/** The longest wait that a server may ask for. */
 const maxRetryAfterMs = 3_600_000;
 
-/** The times at which a node requests a URL while all is well: `interval` apart, moved by a part of it. */
+/** When a node requests a URL while all is well: every `interval`, shifted by a fraction of it. */
 export interface CheckTimes {
   intervalMs: number;
   /** In [0, 1). Differs from node to node, so that the requests of a fleet are spread evenly. */
@@ -28,11 +28,12 @@ export interface CheckTimes {
 }
 
 /**
- * Milliseconds until the next request. After an answer: the node's own next time, at least half an interval away. So a
- * fleet that started at once is spread after its first requests. After a refusal, a flood or the loss of a server: an
- * own time too, which is twice as far away each time. So a fleet does not ask more often while its server is away.
- * Before the first answer: one second, doubled each time, because the network may come up at any moment. A wait that
- * the server demands replaces all of these. `random` is in [0, 1), `now` in milliseconds since the epoch.
+ * Milliseconds until the next request. After an answer, it is the node's own next time, at least half an interval away,
+ * so that a fleet that started at once spreads out after its first requests. After a refusal, a flood or a lost server,
+ * it is also a time of this node, twice as far away after each failure, so that a fleet does not ask more often while
+ * its server is away. Before the first answer, it is one second, doubled each time, because the network may come up at
+ * any moment. If the server asks for a wait, that replaces all of these. `random` is in [0, 1), `now` in milliseconds
+ * since the epoch.
  */
 export function nextCheckDelayMs(
   { failure, failuresInARow, retryAfterMs, hasAnswered }: CheckOutcome,
@@ -58,7 +59,10 @@ function untilOwnTimeMs({ intervalMs, phase }: CheckTimes, now: number): number 
   return untilNext < intervalMs / 2 ? untilNext + intervalMs : untilNext;
 }
 
-/** Milliseconds of a `Retry-After` header. Returns undefined if it holds neither seconds nor a date. */
+/**
+ * Returns the milliseconds that a `Retry-After` header asks for. Returns undefined if it holds neither seconds nor a
+ * date.
+ */
 export function parseRetryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1000;
@@ -79,7 +83,7 @@ export class CheckSchedule {
     private readonly random: () => number,
   ) {}
 
-  /** Milliseconds until the next request, after a check with this result at `now`. */
+  /** Returns the milliseconds until the next request, after a check at `now` with this result. */
   next({ failure, retryAfterMs }: Partial<Pick<CheckOutcome, 'failure' | 'retryAfterMs'>>, now: number): number {
     this.failuresInARow = failure === this.failure ? this.failuresInARow + 1 : 1;
     this.failure = failure;

@@ -2,15 +2,15 @@ import { errorMessage } from '../../../errors.ts';
 
 /**
  * Kind of a failed request, which sets the time of the next one. `no answer`: may be over in a second. `refused`: by
- * the server, or by our own checks. `is no manifest`: the answer may be replaced at any time. `is a flood`: no manifest
- * either, and costly to read.
+ * the server, or by our own checks. `is no manifest`: the server may replace its answer at any time. `is a flood`: not
+ * a manifest either, and costly to read.
  */
 export type OriginFailureKind = 'no answer' | 'refused' | 'is no manifest' | 'is a flood';
 
 /** Why an origin returned no manifest, with a hint. Never contains credentials or a query. */
 export class OriginFailure extends Error {
   override readonly name = 'OriginFailure';
-  /** Wait that the server demands. */
+  /** How long the server asks us to wait. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

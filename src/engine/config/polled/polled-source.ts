@@ -11,15 +11,15 @@ interface Deps extends RemoteManifestOptions {
   /** Milliseconds between requests. kubelet: httpCheckFrequency */
   httpCheckFrequencyMs: number;
   clock: Clock;
-  /** The part of that time by which this node's requests are moved, in [0, 1). */
+  /** The fraction of that time by which this node's requests are shifted, in [0, 1). */
   phase: number;
   /** Uniform in [0, 1). */
   random: () => number;
 }
 
 /**
- * Pods from a URL or another origin that is asked periodically. Without an answer it declares the manifest of the last
- * run. Without that either, the source is not ready. kubelet: config/http.go NewSourceURL
+ * Pods from a URL or another origin that is polled. If the origin does not answer, the source declares the manifest of
+ * the last run. If there is none, the source is not ready. kubelet: config/http.go NewSourceURL
  */
 export class PolledSource implements PodSource {
   readonly source = 'http';
@@ -45,7 +45,10 @@ export class PolledSource implements PodSource {
     }
   }
 
-  /** Reports the manifest of the last run if the server does not answer soon. Returns a function that cancels this. */
+  /**
+   * Reports the manifest of the last run if the server does not answer within `firstAnswerMs`. Returns a function that
+   * cancels this.
+   */
   private withoutAnswer(sink: Parameters<PodSource['run']>[0]): () => void {
     if (this.manifest.declared === undefined) return () => undefined;
     return this.deps.clock.after(firstAnswerMs, () => {

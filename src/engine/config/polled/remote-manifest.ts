@@ -18,7 +18,7 @@ import type { SourceUpdate } from '../pod-source.ts';
 
 export interface RemoteManifestOptions extends StaticPodNode {
   origin: ManifestOrigin;
-  /** Absent if no manifest is kept for the next start. */
+  /** Absent if no manifest is saved for the next start. */
   lastGood?: LastGoodManifests;
   clock: Clock;
 }
@@ -34,7 +34,7 @@ export interface Declared {
 export interface Check {
   /** Undefined if the check succeeded. */
   failure?: OriginFailureKind;
-  /** Wait that the server demands. */
+  /** How long the server asks us to wait. */
   retryAfterMs?: number | undefined;
   /** Problems of the answer. */
   problems: readonly ManifestProblem[];
@@ -44,7 +44,7 @@ export interface Check {
 
 /** The newest trusted body. */
 interface Seen extends KnownBody {
-  /** Of the request that it answered. */
+  /** The selector of the request that it answered. */
   selector: string | undefined;
   /** Empty if the body is good. */
   problems: ManifestProblem[];
@@ -54,9 +54,9 @@ interface Seen extends KnownBody {
  * The manifest of an origin and its state. kubelet: config/http.go extractFromURL
  *
  * INVARIANTS: only a complete, trusted body without errors changes the declared objects, and it replaces all of them.
- * It is saved with its signature, so that the next start can verify it again. A body whose signature has a time is on
- * the disk before it is used, or a warning says that it is not. An unchanged body is verified and decoded once. The
- * query and the credentials are never shown.
+ * It is saved with its signature, so that the next start can verify it again. A body whose signature has a time is
+ * flushed to disk before it is used, or a warning says that this failed. An unchanged body is verified and decoded
+ * once. The query and the credentials are never shown.
  */
 export class RemoteManifest {
   /** The origin as it is shown. */
@@ -64,7 +64,7 @@ export class RemoteManifest {
   /** Undefined before the first good manifest. */
   declared: Declared | undefined;
   private seen: Seen | undefined;
-  /** Time of the signature of the newest used body, in earlier runs too; seconds since the epoch. */
+  /** When the newest used body was signed, across runs; seconds since the epoch. */
   private lastSignedAtSeconds: number | undefined;
   /** Why the manifest of the last run is not used. */
   private unusable: ManifestProblem[] = [];
@@ -92,7 +92,7 @@ export class RemoteManifest {
       return;
     }
     if (kept.tornDown === true) return;
-    // Another release may find new errors in it.
+    // A newer release may find new errors in it.
     const loaded = this.load(kept.body);
     this.unusable = isGood(loaded) ? [] : loaded.problems;
     if (isGood(loaded)) this.declare(loaded, { digest, validators, selector }, kept.savedAt);
@@ -129,7 +129,7 @@ export class RemoteManifest {
     const { clock, origin } = this.options;
     const asked = origin.selector?.();
     const { seen } = this;
-    // Tags of the answer to another request could pass for the answer to this one.
+    // The tags from a different request could be mistaken for tags of this one.
     const known = seen !== undefined && seen.selector === selectorDigest(asked, seen.digest) ? seen : undefined;
     const { validators, news } = await origin.fetch(known, notes, signal);
     if (news === undefined) {
@@ -152,7 +152,7 @@ export class RemoteManifest {
     this.declare(loaded, seenNow, clock.now());
   }
 
-  /** Waits for the disk only if a time of a signature must not be lost. */
+  /** Waits for the disk only if the time of a signature must not be lost. */
   private async save(body: Uint8Array, fetched: Fetched): Promise<void> {
     const { lastGood } = this.options;
     this.unsaved = [];
@@ -160,7 +160,7 @@ export class RemoteManifest {
     if (this.lastSignedAtSeconds !== undefined) await this.makeDurable();
   }
 
-  /** Without the time of its signature, the next start would accept an older body. */
+  /** Flushes the time of the signature. If it were lost, the next start would accept an older body. */
   private async makeDurable(): Promise<void> {
     const { lastGood } = this.options;
     this.unsaved = [];
@@ -170,7 +170,7 @@ export class RemoteManifest {
     this.unsaved = [this.problem('warning', message, hint)];
   }
 
-  /** Takes the tags of a known body. It may have a new version. */
+  /** Updates the tags of a known body, which may have a new version. */
   private confirm(validators: Validators): void {
     const { declared, seen } = this;
     if (seen === undefined) return;
