@@ -17,7 +17,7 @@ import { newEphemeralContainer } from './new-ephemeral-container.ts';
 
 interface Deps {
   podDir: (uid: string) => string;
-  /** The pod of this name that runs or should run. Returns undefined if none is declared. */
+  /** Returns the pod of this name that runs or should run. Returns undefined if none is declared. */
   declaredPod: (pod: PodName) => Pod | undefined;
   isStopped: (pod: Pod) => boolean;
   workerState: (uid: string) => PodWorkerState;
@@ -27,34 +27,34 @@ interface Deps {
 }
 
 const fileName = 'ephemeral-containers.json';
-/** Above the largest list: each container is a request of at most 64 KiB. */
+/** More than the longest list needs: each container is a request of at most 64 KiB. */
 const maxFileBytes = 8 * 1024 * 1024;
-/** Files that are read at a time. */
+/** How many files are read at a time. */
 const maxReads = 16;
 
 /**
- * The ephemeral containers that operators added to running pods. The list is stored in the pod's folder and is removed
- * with it. The kubelet gets them from its API server, and refuses them to static pods.
+ * The ephemeral containers that operators added to running pods. Their list is stored in the pod's folder and is
+ * removed with it. The kubelet gets them from its API server, and refuses them to static pods.
  *
- * INVARIANTS: a container is on the disk before it starts, and leaves the disk after it has left the runtime. A file is
- * whole or absent. No folder is made here.
+ * INVARIANTS: a container is recorded on disk before it starts, and its record is deleted after the runtime removed it.
+ * A file is complete or absent. This class creates no folders.
  */
 export class EphemeralContainers {
   private readonly entries = new Map<string, readonly EphemeralEntry[]>();
   private readonly effectivePods = new WeakMap<Pod, { entries: readonly EphemeralEntry[]; pod: Pod }>();
-  /** Cancel the timers of containers that are removed soon, by UID of the pod. */
+  /** By pod UID, the function that cancels the timer of a container that will be removed soon. */
   private readonly timers = new Map<string, () => void>();
   private readonly changes = new SerialQueue();
 
   constructor(private readonly deps: Deps) {}
 
-  /** Loads the lists of these pods from an earlier agent. A file that is no list is renamed, and logged. */
+  /** Loads the lists of these pods from an earlier agent. If a file is not a list, it is renamed and logged. */
   async load(uids: readonly string[]): Promise<void> {
     const limit = pLimit(maxReads);
     await Promise.all(uids.map((uid) => limit(() => this.read(uid))));
   }
 
-  /** The pod with its ephemeral containers in its spec, as the kubelet gets it from an API server. */
+  /** Returns the pod with its ephemeral containers in its spec, as the kubelet gets it from an API server. */
   effective(pod: Pod): Pod {
     const entries = this.entries.get(pod.metadata.uid);
     if (entries === undefined) return pod;
@@ -67,8 +67,8 @@ export class EphemeralContainers {
   }
 
   /**
-   * Compares the list with the runtime before a sync of the pod. Resolves with the names of containers to end and to
-   * remove. Never rejects, because a disk may be full.
+   * Compares the list with the runtime before a sync of the pod. Resolves with the names of containers to stop and
+   * remove. Never rejects, because the disk may be full.
    */
   async settle(uid: string, podStatus: RuntimePodStatus): Promise<string[]> {
     const known = this.entries.get(uid);
@@ -78,7 +78,7 @@ export class EphemeralContainers {
     if (entries !== known) {
       await this.changes
         .run(async () => {
-          // An operator may have added one meanwhile. The next sync settles again.
+          // An operator may have added one in the meantime. The next sync settles again.
           if (this.entries.get(uid) !== known) return;
           this.keep(uid, entries);
           await this.write(uid, entries, false);
@@ -91,13 +91,13 @@ export class EphemeralContainers {
     return removals;
   }
 
-  /** Adds a container to a running pod. Resolves once it is on disk. Rejects with a `RequestRefused` otherwise. */
+  /** Adds a container to a running pod. Resolves once it is on disk, otherwise rejects with a `RequestRefused`. */
   add(name: PodName, { json, removesAtEnd }: EphemeralRequest): Promise<string> {
     return this.changes.run(async () => {
       const pod = this.fit(name);
       const { uid } = pod.metadata;
       const known = this.entries.get(uid) ?? [];
-      // Names that are being removed count, too.
+      // Names of containers that are being removed count too.
       const spec = { ...pod.spec, ephemeralContainers: known.map(({ container }) => container) };
       const container = newEphemeralContainer({ ...pod, spec }, json);
       await this.ask(pod, [...known, { container, ...(removesAtEnd && { removesAtEnd: true }) }]);
@@ -112,7 +112,10 @@ export class EphemeralContainers {
     });
   }
 
-  /** Asks for the removal of a container. Resolves once that is on disk. Rejects with a `RequestRefused`. */
+  /**
+   * Requests the removal of a container. Resolves once the request is on disk, otherwise rejects with a
+   * `RequestRefused`.
+   */
   remove(name: PodName, containerName: string): Promise<string> {
     return this.changes.run(async () => {
       const pod = declaredOrRefused(name, this.deps.declaredPod);
@@ -131,7 +134,7 @@ export class EphemeralContainers {
     });
   }
 
-  /** Forgets the containers of a pod whose folder was removed. */
+  /** Drops the containers of a pod whose folder was removed. */
   forget(uid: string): void {
     this.entries.delete(uid);
     this.syncAfter(uid, undefined);
@@ -160,7 +163,7 @@ export class EphemeralContainers {
     return pod;
   }
 
-  /** Returns undefined if the pod takes ephemeral containers now. */
+  /** Returns undefined if the pod accepts ephemeral containers now. */
   private whyNotRunning(pod: Pod): string | undefined {
     if (this.deps.isStopped(pod)) return 'is stopped';
     const state = this.deps.workerState(pod.metadata.uid);
@@ -177,7 +180,7 @@ export class EphemeralContainers {
     }
   }
 
-  /** Keeps the list once it survives a power cut. */
+  /** Writes the list, and uses it once it would survive a power cut. */
   private async ask({ metadata: { uid, name } }: Pod, entries: readonly EphemeralEntry[]): Promise<void> {
     try {
       await this.write(uid, entries, true);

@@ -4,25 +4,25 @@ import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 /** An ephemeral container that was added to a pod. */
 export interface EphemeralEntry {
   container: EphemeralContainer;
-  /** True if it is removed once it has ended. */
+  /** True if it is removed once it has exited. */
   removesAtEnd?: true;
-  /** True if its removal was asked for, and it may still be in the runtime. */
+  /** True if its removal was requested, and it may still be in the runtime. */
   isRemoved?: true;
   /** True once it was seen started. Then it never starts again, even if the runtime loses it. */
   hasStarted?: true;
 }
 
-/** The next list of a pod, and the work that it needs. */
+/** A pod's next list, and the work that follows from it. */
 export interface SettledEntries {
   /** The same list if nothing changed. */
   entries: readonly EphemeralEntry[];
-  /** Names of those to end and to remove from the runtime. */
+  /** Names of containers to stop and remove from the runtime. */
   removals: string[];
-  /** Milliseconds until a container that has ended is removed. Undefined if none waits for that. */
+  /** Milliseconds until an exited container is removed. Undefined if none is to be removed. */
   dueInMs?: number;
 }
 
-/** How long the log of a container stays that is removed at its end, so that a short one can be read. */
+/** How long a container that is removed at its exit stays, so that there is time to read its log. */
 const keptAfterEndMs = 10_000;
 
 /** Compares the ephemeral containers of a pod with the runtime, before a sync. `now`: milliseconds since the epoch. */
@@ -53,7 +53,7 @@ export function settleEntries(
   return { entries: isSame ? entries : settled, removals, ...(waits.length > 0 && { dueInMs: Math.min(...waits) }) };
 }
 
-/** Throws if the text is no list of entries of this release. */
+/** Throws if the text is not a list of entries that this release wrote. */
 export function parseEntries(text: string): EphemeralEntry[] {
   const { version, entries } = Object(JSON.parse(text)) as { version?: unknown; entries?: unknown };
   if (version !== 1 || !Array.isArray(entries) || !entries.every(isEntry)) {

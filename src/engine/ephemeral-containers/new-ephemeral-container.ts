@@ -13,9 +13,9 @@ import { validateEphemeralContainersOf } from '../../api/validation/validate-con
 const maxEphemeralContainers = 64;
 
 /**
- * The ephemeral container of a request in JSON, with its defaults. `pod`: as it runs, with the ephemeral containers
- * that it has. Throws a `RequestRefused` with the first broken rule. kubelet: registry/core/pod/rest
- * EphemeralContainersREST of the API server
+ * Returns the ephemeral container that a JSON request describes, with defaults. `pod` is the running pod with its
+ * present ephemeral containers. Throws a `RequestRefused` that names the first broken rule. kubelet:
+ * registry/core/pod/rest EphemeralContainersREST of the API server
  */
 export function newEphemeralContainer(pod: Pod, json: string): EphemeralContainer {
   const container = decoded(json);
@@ -45,7 +45,7 @@ export function newEphemeralContainer(pod: Pod, json: string): EphemeralContaine
   throw new RequestRefused('invalid', `${field}: ${broken.type}: ${broken.message}`, broken.hint);
 }
 
-/** Unknown fields are errors, because a client that misspells one must not get another container. */
+/** Unknown fields are errors, because a misspelled field would otherwise start a different container. */
 function decoded(json: string): EphemeralContainer {
   const { value, findings } = decodeObject(manifestSchema, 'EphemeralContainer', rootOf(json));
   const [finding] = findings;

@@ -4,12 +4,12 @@ import type { DiskLayout } from './disk-layout.ts';
 interface Deps {
   imageService: Pick<ImageService, 'imageFsInfo'>;
   rootDir: string;
-  /** Number of the device with the file system at a path. */
+  /** Returns the number of the device that holds the file system at a path. */
   deviceOf: (path: string) => Promise<bigint>;
 }
 
 /**
- * Reads where images and containers are. Rejects if the runtime does not report it. kubelet: stats/provider.go
+ * Reads which disks hold images and containers. Rejects if the runtime does not report it. kubelet: stats/provider.go
  * HasDedicatedImageFs, images/image_gc_manager.go IsContainerFsSeparateFromImageFs
  */
 export async function diskLayoutOfRuntime(

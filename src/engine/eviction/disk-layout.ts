@@ -1,10 +1,13 @@
 import type { EvictionSignal, EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
 
-/** Layout of the disks. kubelet: eviction/eviction_manager.go dedicatedImageFs, splitContainerImageFs */
+/**
+ * Which disks hold the root-dir, images and containers. kubelet: eviction/eviction_manager.go dedicatedImageFs,
+ * splitContainerImageFs
+ */
 export interface DiskLayout {
-  /** Images are on another file system than the root-dir. */
+  /** True if images are on a different file system than the root-dir. */
   dedicatedImageFs: boolean;
-  /** Containers are on another file system than images. */
+  /** True if containers are on a different file system than images. */
   splitContainerImageFs: boolean;
 }
 
@@ -22,14 +25,14 @@ export function diskOf(signal: EvictionSignal): Disk | undefined {
   return disk === 'nodefs' || disk === 'imagefs' || disk === 'containerfs' ? disk : undefined;
 }
 
-/** The parts of a pod's usage on a disk. kubelet: eviction/helpers.go buildSignalToRankFunc */
+/** Returns the parts of a pod's usage that are on a disk. kubelet: eviction/helpers.go buildSignalToRankFunc */
 export function usageParts(disk: Disk, { dedicatedImageFs, splitContainerImageFs }: DiskLayout): UsagePart[] {
   if (!dedicatedImageFs) return ['rootfs', 'logs', 'volumes'];
   if (splitContainerImageFs) return disk === 'imagefs' ? [] : ['rootfs', 'logs', 'volumes'];
   return disk === 'nodefs' ? ['logs', 'volumes'] : ['rootfs'];
 }
 
-/** Steps by which the node can free a disk, in order. kubelet: eviction/helpers.go buildSignalToNodeReclaimFuncs */
+/** Returns what the node can free on a disk, in order. kubelet: eviction/helpers.go buildSignalToNodeReclaimFuncs */
 export function nodeReclaims(
   signal: EvictionSignal,
   { dedicatedImageFs, splitContainerImageFs }: DiskLayout,
@@ -42,7 +45,7 @@ export function nodeReclaims(
 }
 
 /**
- * Adds the thresholds of containerfs, which are always those of the disk with the containers. kubelet:
+ * Adds the thresholds of containerfs, which always equal those of the disk that holds the containers. kubelet:
  * eviction/helpers.go UpdateContainerFsThresholds
  */
 export function withContainerFsThresholds(

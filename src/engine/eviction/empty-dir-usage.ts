@@ -8,14 +8,14 @@ import { treeUsage, usedDisk } from '../volumes/disk-usage.ts';
 import type { VolumeManager } from '../volumes/volume-manager.ts';
 import { limitedEmptyDir } from './storage-limits.ts';
 
-/** Largest share of time spent on measuring, because large volumes take long. */
+/** Largest share of time that measuring may take, because large volumes take long. */
 const maxShare = 0.01;
 
 interface Deps {
   pods: () => readonly Pod[];
   volumeManager: Pick<VolumeManager, 'emptyDirPath'>;
   clock: Clock;
-  /** A volume with more names below it counts as one with so many. */
+  /** Counting stops at this many names in a volume. */
   maxNames?: number;
   logger: Logger;
 }
@@ -23,7 +23,7 @@ interface Deps {
 /** Usage of volumes by UID of their pod. */
 export type VolumesByPod = ReadonlyMap<string, readonly VolumeStats[]>;
 
-/** An emptyDir, and the bytes up to which it is counted. */
+/** An emptyDir, and the number of bytes at which counting stops. */
 interface Counted {
   name: string;
   enoughBytes: bigint | undefined;
@@ -37,8 +37,8 @@ export class EmptyDirUsage {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Counts emptyDirs with a limit, each only up to its limit. Returns the last result if measuring took long a short
-   * time ago.
+   * Counts emptyDirs with a limit, each only up to its limit. Returns the last result if the last measurement was
+   * recent and took long.
    */
   async ofLimited(): Promise<VolumesByPod> {
     const { clock } = this.deps;
@@ -50,7 +50,7 @@ export class EmptyDirUsage {
     return this.limited;
   }
 
-  /** Counts all emptyDirs. Leaves out those that it has not counted when the signal is aborted. */
+  /** Counts all emptyDirs. When the signal is aborted, leaves out those not yet counted. */
   ofAll(signal: AbortSignal): Promise<VolumesByPod> {
     return this.measure(allOnDisk, signal);
   }
@@ -91,7 +91,7 @@ export class EmptyDirUsage {
   }
 }
 
-/** The emptyDirs with a limit that only we enforce. The kernel limits those in memory. */
+/** Returns the emptyDirs whose limit only we enforce. The kernel enforces the limits of those in memory. */
 function limitedOnDisk(pod: Pod): Counted[] {
   return onDisk(pod).flatMap((volume) => {
     const limited = limitedEmptyDir(volume);

@@ -1,7 +1,7 @@
 import type { EvictionPolicy } from '../../api/values/eviction-policy.ts';
 import type { EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
 
-/** When pods are evicted, and which. kubelet: eviction/types.go Config */
+/** When pods are evicted, and how. kubelet: eviction/types.go Config */
 export interface EvictionConfig {
   thresholds: readonly EvictionThreshold[];
   /** How long a condition lasts after its cause was last seen. kubelet: evictionPressureTransitionPeriod */

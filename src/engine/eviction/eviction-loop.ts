@@ -25,17 +25,17 @@ import { pressureOf } from './thresholds-met.ts';
 
 /** kubelet: eviction/eviction_manager.go monitoringInterval */
 const periodMs = 10_000;
-/** Shortest time from one check to the next that a notice asks for. */
+/** Shortest time between a check and the next one that a notice requests. */
 const noticePeriodMs = 1000;
 /** kubelet: eviction/eviction_manager.go podCleanupTimeout */
 const cleanUpTimeoutMs = 30_000;
-/** Longer than a disk that does not answer can delay a sample. */
+/** Longer than an unresponsive disk can delay a sample. */
 const summaryTimeoutMs = 20_000;
 const reclaimTimeoutMs = 60_000;
-/** Longest time to measure volumes before a pod is chosen. */
+/** Longest time spent on measuring volumes before a pod is chosen. */
 const diskUsageMs = 5000;
 
-/** Notices that memory or a disk runs short. */
+/** Reports when memory or a disk runs short. */
 export interface PressureNotices {
   /** Calls back at each notice, until the returned function is called. */
   onNotice(callback: () => void): () => void;
@@ -51,7 +51,7 @@ interface Deps extends Pick<EvictionManagerDeps, Inherited> {
   /** Called with each new summary of the node. */
   onSummary: (node: NodeSummary['node']) => void;
   reclaim: (what: NodeReclaim, signal: AbortSignal) => Promise<void>;
-  /** Resolves when nothing of these pods uses the node's resources. */
+  /** Resolves once these pods use no resources of the node any more. */
   cleanedUp: (pods: readonly Pod[]) => Promise<void>;
   conditions: NodeConditions;
   clock: Clock;
@@ -60,14 +60,14 @@ interface Deps extends Pick<EvictionManagerDeps, Inherited> {
 }
 
 /**
- * Checks the resources of the node every ten seconds, at a notice, and after an eviction. A check that
- * fails or hangs is skipped. kubelet: eviction/eviction_manager.go Start
+ * Checks the resources of the node every ten seconds, after a notice, and after an eviction. Skips a check that fails
+ * or hangs. kubelet: eviction/eviction_manager.go Start
  */
 export class EvictionLoop {
   private readonly manager: EvictionManager;
   /** True while checks fail. */
   private isFailing = false;
-  /** The threshold of the last event. */
+  /** The threshold that the last event named. */
   private announced: EvictionThreshold | undefined;
 
   constructor(private readonly deps: Deps) {
@@ -166,10 +166,10 @@ export class EvictionLoop {
     });
   }
 
-  /** Such as `memory.available is 52Mi, threshold 100Mi`, by the condition. */
+  /** Returns by condition a text such as `memory.available is 52Mi, threshold 100Mi`. */
   private causes(): Map<NodePressure, string> {
     const { thresholdsExceeded, observations } = this.manager;
-    // The thresholds of containerfs are copies, so on one disk they say the same.
+    // The thresholds of containerfs are copies, so on a shared disk they would repeat the others.
     const signals = new Map<string, EvictionSignal>();
     for (const { signal, value } of thresholdsExceeded) {
       const observed = observations.get(signal);
@@ -197,7 +197,7 @@ export class EvictionLoop {
     return emptyDirs.ofAll(ended.signal).finally(cancel);
   }
 
-  /** Ends work that takes longer. */
+  /** Aborts work that takes longer. */
   private async bounded<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
     try {
@@ -208,13 +208,13 @@ export class EvictionLoop {
   }
 }
 
-/** True if only the statistics of its pod show whether a limit is kept. */
+/** True if only the pod's statistics show whether it exceeds a limit. */
 function limitsEphemeralStorage({ spec }: Pod): boolean {
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   return containers.some(({ resources }) => resources?.limits?.['ephemeral-storage'] !== undefined);
 }
 
-/** Waits for the next check: the end of the period, or a notice. */
+/** Waits for the next check: until the period is over, or for a notice. */
 class Notices {
   private isNoted = false;
   private wake = (): void => undefined;

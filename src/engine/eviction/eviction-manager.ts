@@ -15,15 +15,17 @@ import type { NodePressure } from '../view/snapshot.ts';
 
 export interface EvictionManagerDeps {
   config: EvictionConfig;
-  /** True if pods are limited to their disk space. kubelet: localStorageCapacityIsolation */
+  /** True if limits on the disk space of pods are enforced. kubelet: localStorageCapacityIsolation */
   enforcesStorageLimits: boolean;
-  /** Asked until it is known. */
+  /** Called until it succeeds. */
   diskLayout: () => Promise<DiskLayout>;
-  /** Current usage of the node. Its pods may be left out where they do not matter. */
+  /** Returns the current usage of the node. It may leave out pods where they do not matter. */
   summary: () => Promise<NodeSummary>;
-  /** The summary with all pods, and with `disk` their current disk usage, which it may have from a minute ago. */
+  /**
+   * Returns the summary with all pods. Their disk usage may be a minute old, unless `disk` asks for the current one.
+   */
   withPods: (summary: NodeSummary, wanted: { disk: boolean }) => Promise<NodeSummary>;
-  /** Pods with running containers that are not ending. */
+  /** Pods that have running containers and are not stopping. */
   activePods: () => readonly Pod[];
   /** Called when the conditions of the node are up to date, before anything is freed. */
   onObserved: () => void;
@@ -41,7 +43,7 @@ export interface Eviction {
   gracePeriodSeconds: number;
 }
 
-/** An eviction with what it is counted by. */
+/** An eviction with its cause, for the metrics. */
 export interface CausedEviction extends Eviction {
   signal: EvictionSignal | LimitSignal;
   /** When the signal was observed. Absent for a limit of the pod itself. */
@@ -52,7 +54,7 @@ export interface CausedEviction extends Eviction {
 const immediateGracePeriodSeconds = 1;
 
 /**
- * Frees scarce resources of the node: first its own, then by evicting pods, one at a time. The policy exempts pods.
+ * Frees scarce resources of the node: first its own, then by evicting pods, one at a time. The policy may exempt pods.
  * kubelet: eviction/eviction_manager.go managerImpl
  *
  * INVARIANT: one `synchronize` runs at a time.
@@ -61,7 +63,7 @@ export class EvictionManager {
   private state: PressureState = noPressure;
   private pressures: readonly NodePressure[] = [];
   private layout: DiskLayout | undefined;
-  /** At first without the thresholds of containerfs, as in the kubelet. */
+  /** As in the kubelet, the thresholds of containerfs are added later. */
   private thresholds: readonly EvictionThreshold[];
 
   constructor(private readonly deps: EvictionManagerDeps) {
@@ -73,17 +75,17 @@ export class EvictionManager {
     return this.deps.config.thresholds.length > 0 || this.deps.enforcesStorageLimits;
   }
 
-  /** The conditions of the node, sorted. */
+  /** Returns the conditions of the node, sorted. */
   get nodePressures(): readonly NodePressure[] {
     return this.pressures;
   }
 
-  /** Thresholds that were exceeded for longer than their grace periods. */
+  /** Returns the thresholds that were exceeded for longer than their grace periods. */
   get thresholdsMet(): readonly EvictionThreshold[] {
     return this.state.thresholdsMet;
   }
 
-  /** Exceeded thresholds, those within their grace periods too. */
+  /** Returns all exceeded thresholds, including those within their grace periods. */
   get thresholdsExceeded(): readonly EvictionThreshold[] {
     return [...this.state.firstObservedAtMonotonic.keys()];
   }
@@ -106,7 +108,7 @@ export class EvictionManager {
     );
     this.state = verdict.state;
     this.pressures = verdict.pressures;
-    // Once, because what is known of a threshold belongs to this object.
+    // Done only once, because the state of a threshold is kept by its object.
     if (this.thresholds === config.thresholds) {
       this.thresholds = withContainerFsThresholds(config.thresholds, layout);
     }

@@ -9,14 +9,16 @@ import { diskOf } from './disk-layout.ts';
 import type { PodUsage } from './node-summary.ts';
 import type { SignalObservation } from './signal-observations.ts';
 
-/** The resource of a signal, as users know it. kubelet: eviction/helpers.go signalToResource */
+/** Returns the resource of a signal, under the name that users know. kubelet: eviction/helpers.go signalToResource */
 export function resourceOf(signal: EvictionSignal): string {
   if (signal === 'pid.available') return 'pids';
   if (diskOf(signal) === undefined) return 'memory';
   return signal.endsWith('.inodesFree') ? 'inodes' : 'ephemeral-storage';
 }
 
-/** Why the pod is evicted. `usage` is undefined if it is unknown. kubelet: eviction/helpers.go evictionMessage */
+/**
+ * Returns why the pod is evicted. `usage` is undefined if it is unknown. kubelet: eviction/helpers.go evictionMessage
+ */
 export function evictionMessage(
   { spec }: Pod,
   { signal, value }: EvictionThreshold,

@@ -13,15 +13,15 @@ interface Deps {
 const fileName = 'eviction.json';
 /** Far more than a message needs. */
 const maxFileBytes = 16 * 1024;
-/** Files that are read at a time. */
+/** How many files are read at a time. */
 const maxReads = 16;
 
 /**
  * The evictions of an earlier agent. Each is stored in its pod's folder and is removed with it, before the pod starts
  * again. The kubelet reads them from its API server, as pods in the phase Failed.
  *
- * INVARIANTS: a file is whole or absent. Without it a pod may start until the pressure is found again. No folder is
- * made here.
+ * INVARIANTS: a file is complete or absent. If it is absent, the pod may start until the pressure is noticed again.
+ * This class creates no folders.
  */
 export class EvictionRecords {
   private readonly earlier = new Map<string, Eviction>();
@@ -34,19 +34,19 @@ export class EvictionRecords {
     await Promise.all(uids.map((uid) => limit(() => this.read(uid))));
   }
 
-  /** The eviction of this pod by an earlier agent, on the first call. Returns undefined otherwise. */
+  /** Returns on its first call how an earlier agent evicted this pod. Returns undefined otherwise. */
   take(uid: string): Eviction | undefined {
     const eviction = this.earlier.get(uid);
     this.forget(uid);
     return eviction;
   }
 
-  /** Forgets the eviction of a pod whose folder was removed. */
+  /** Drops the eviction of a pod whose folder was removed. */
   forget(uid: string): void {
     this.earlier.delete(uid);
   }
 
-  /** Stores an eviction. Never rejects, because a disk may be full. */
+  /** Stores an eviction. Never rejects, because the disk may be full. */
   async write(uid: string, eviction: Eviction): Promise<void> {
     try {
       await writeRecordFile(this.pathOf(uid), JSON.stringify(eviction), { isDurable: false });
@@ -72,7 +72,7 @@ export class EvictionRecords {
   }
 }
 
-/** Returns undefined if it is no eviction. */
+/** Returns undefined if the bytes are not an eviction. */
 function parseEviction(bytes: Buffer): Eviction | undefined {
   const { message, gracePeriodSeconds } = Object(JSON.parse(bytes.toString('utf8'))) as Record<keyof Eviction, unknown>;
   const isEviction = typeof message === 'string' && typeof gracePeriodSeconds === 'number';

@@ -7,18 +7,18 @@ interface Deps {
   nodeName: string;
   clock: Pick<Clock, 'now'>;
   emit: Emit;
-  /** Called when the node takes pods again that it refused before. */
+  /** Called when the node accepts pods again that it refused before. */
   onRelieved: () => void;
 }
 
-/** The events of each condition: when it begins, and when it ends. kubelet: nodestatus/setters.go */
+/** The events of each condition, for when it begins and when it is over. kubelet: nodestatus/setters.go */
 const newsOf = {
   MemoryPressure: { begins: reasons.nodeHasInsufficientMemory, ends: reasons.nodeHasSufficientMemory },
   DiskPressure: { begins: reasons.nodeHasDiskPressure, ends: reasons.nodeHasNoDiskPressure },
   PIDPressure: { begins: reasons.nodeHasInsufficientPID, ends: reasons.nodeHasSufficientPID },
 } as const;
 
-/** The conditions of pressure that the node is under. */
+/** The pressure conditions of the node. */
 export class NodeConditions {
   private readonly conditions = new Map<NodePressure, NodePressureSnapshot>();
   /** True once the node was checked. */
@@ -34,7 +34,10 @@ export class NodeConditions {
     return [...this.conditions.values()];
   }
 
-  /** Sets the conditions, sorted. `causes` are the texts of those with a cause now. Others keep their last one. */
+  /**
+   * Sets the conditions, sorted. `causes` has a text for each condition with a current cause. The others keep their
+   * last text.
+   */
   set(pressures: readonly NodePressure[], causes: ReadonlyMap<NodePressure, string>): void {
     this.areKnown = true;
     const before = new Map(this.conditions);

@@ -14,7 +14,7 @@ export interface PodUsage extends Pick<PodStats, 'memory' | 'volume' | 'ephemera
   containers: Pick<ContainerStats, 'name' | 'memory' | 'rootfs' | 'logs'>[];
 }
 
-/** The summary with newer figures of volumes, by UID of their pod. */
+/** Returns the summary with newer volume usage, given by pod UID. */
 export function withVolumes(
   { node, pods }: NodeSummary,
   measured: ReadonlyMap<string, readonly VolumeStats[]>,

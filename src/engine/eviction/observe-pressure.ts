@@ -6,7 +6,7 @@ import { nodePressures, thresholdsMet } from './thresholds-met.ts';
 
 /** State between two checks of the node. Times are monotonic milliseconds. */
 export interface PressureState {
-  /** Since when each exceeded threshold has been so. */
+  /** Since when each threshold has been exceeded. */
   firstObservedAtMonotonic: ReadonlyMap<EvictionThreshold, number>;
   lastObservedAtMonotonic: ReadonlyMap<NodePressure, number>;
   /** Thresholds that were exceeded for longer than their grace periods. */
@@ -25,7 +25,7 @@ export interface PressureVerdict {
   state: PressureState;
   /** The conditions of the node, sorted. */
   pressures: NodePressure[];
-  /** The threshold to act on now, if its observation is new. Undefined if there is none. */
+  /** The threshold to act on now. Undefined if there is none, or if its observation is not new. */
   toRelieve: EvictionThreshold | undefined;
 }
 
@@ -36,7 +36,7 @@ export function observePressure(
   settings: { thresholds: readonly EvictionThreshold[]; pressureTransitionMs: number },
   nowMonotonic: number,
 ): PressureVerdict {
-  // A threshold stays exceeded until usage is below it by its minimum reclaim.
+  // A threshold counts as exceeded until usage is below it by the minimum reclaim.
   const met = new Set([
     ...thresholdsMet(settings.thresholds, observations, { enforceMinReclaim: false }),
     ...thresholdsMet(last.thresholdsMet, observations, { enforceMinReclaim: true }),
@@ -62,7 +62,9 @@ export function observePressure(
   };
 }
 
-/** True if the node freed enough itself. kubelet: eviction/eviction_manager.go reclaimNodeLevelResources */
+/**
+ * True if the node freed enough without evicting a pod. kubelet: eviction/eviction_manager.go reclaimNodeLevelResources
+ */
 export function isRelieved(thresholds: readonly EvictionThreshold[], observations: SignalObservations): boolean {
   return thresholdsMet(thresholds, observations, { enforceMinReclaim: true }).length === 0;
 }

@@ -10,7 +10,7 @@ import type { StatusManager } from '../status/status-manager.ts';
 import type { CausedEviction, Eviction } from './eviction-manager.ts';
 import type { EvictionRecords } from './eviction-records.ts';
 
-/** What is known of an eviction, from it until the pod starts again. `isDue`: its back-off is over. */
+/** State of an eviction until the pod starts again. `isDue`: its back-off is over. */
 interface Evicted {
   eviction?: { atMonotonic: number; isDue: boolean } | undefined;
 }
@@ -23,7 +23,7 @@ interface Deps {
   entryOf: (uid: string) => Evicted | undefined;
   /** The declared pods that were evicted and have not started since. */
   evictedPods: () => { pod: Pod; eviction: NonNullable<Evicted['eviction']> }[];
-  /** True while the node is under pressure, or this is not known yet. */
+  /** True while the node is under pressure, and until this is known. */
   mayBeUnderPressure: () => boolean;
   emit: Emit;
   clock: Clock;
@@ -32,9 +32,10 @@ interface Deps {
 
 /**
  * Evicts pods, and reports when to start them again. The kubelet never evicts a static pod, because nothing would start
- * it again. Here it restarts without its data 10 s after its eviction and the end of all pressure, doubled with every
- * eviction up to 5 min. Ten minutes after its return without an eviction reset that. A restart of the agent counts as a
- * first eviction. A pod with restartPolicy Never stays Failed. kubelet: eviction/eviction_manager.go evictPod
+ * it again. Here it restarts without its data once all pressure is over and its back-off has passed. The back-off is 10
+ * s, doubled with every eviction up to 5 min, and reset after ten minutes without an eviction. After a restart of the
+ * agent, the back-off begins at 10 s again. A pod with restartPolicy Never stays Failed. kubelet:
+ * eviction/eviction_manager.go evictPod
  */
 export class PodEvictions {
   private readonly backOff: BackOff;
@@ -60,7 +61,7 @@ export class PodEvictions {
     if (eviction !== undefined) this.end(pod, eviction);
   }
 
-  /** Called for a pod that an operator starts. An eviction by an earlier agent then only makes it start afresh. */
+  /** Called for a pod that an operator starts. If an earlier agent evicted it, it starts without its old data. */
   clearEviction({ metadata: { uid } }: Pod): void {
     if (this.deps.records.take(uid) !== undefined) this.note(uid, -Infinity);
   }
@@ -73,7 +74,7 @@ export class PodEvictions {
     meter?.observe('kubelet_eviction_stats_age_seconds', (clock.monotonic() - observedAtMonotonic) / 1000, labels);
   }
 
-  /** Called when the pressure on the node ended. */
+  /** Called when the node is no longer under pressure. */
   relieved(): void {
     this.relievedAtMonotonic = this.deps.clock.monotonic();
   }
@@ -83,7 +84,7 @@ export class PodEvictions {
     return this.waiting().length > 0;
   }
 
-  /** Evicted pods whose back-off is over. Each is returned once, and none while the node is under pressure. */
+  /** Returns the evicted pods whose back-off is over, each once. Returns none while the node is under pressure. */
   takeDue(): Pod[] {
     const { workers, mayBeUnderPressure } = this.deps;
     const waiting = this.waiting();
@@ -96,9 +97,9 @@ export class PodEvictions {
     return due.map(({ pod }) => pod);
   }
 
-  /** Called when a pod starts afresh. Returns true if it was evicted, and has not been due since. */
+  /** Called when a pod starts afresh. Returns true if it was evicted and its back-off was not over yet. */
   startsAfresh(uid: string): boolean {
-    // The time without an eviction begins.
+    // The time without an eviction starts to count.
     this.backOff.touch(uid);
     const entry = this.deps.entryOf(uid);
     const { eviction } = entry ?? {};
@@ -106,7 +107,7 @@ export class PodEvictions {
     return eviction?.isDue === false;
   }
 
-  /** Forgets back-offs that are long over. The one of a pod that waits, be it for admission, is not. */
+  /** Drops back-offs that are long over, but not those of pods that still wait, for example for admission. */
   gc(): void {
     for (const { pod } of this.deps.evictedPods()) this.backOff.touch(pod.metadata.uid);
     this.backOff.gc();

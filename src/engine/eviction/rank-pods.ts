@@ -13,8 +13,8 @@ type Order = (a: Pod, b: Pod) => number;
 const nanosPerUnit = 1_000_000_000n;
 
 /**
- * Pods in the order of eviction for a signal. Those with unknown usage come first, then those beyond their requests,
- * then by priority, then by excess usage. kubelet: eviction/helpers.go rankMemoryPressure, rankPIDPressure,
+ * Returns the pods in the order of eviction for a signal. Those with unknown usage come first, then those beyond their
+ * requests, then by priority, then by excess usage. kubelet: eviction/helpers.go rankMemoryPressure, rankPIDPressure,
  * rankDiskPressureFunc
  */
 export function rankPods(pods: readonly Pod[], signal: EvictionSignal, usageOf: UsageOf, layout: DiskLayout): Pod[] {
@@ -39,7 +39,7 @@ function ordersFor(signal: EvictionSignal, usageOf: UsageOf, layout: DiskLayout)
     const { bytes, inodes } = podDiskUsage(usage, pod, parts);
     return BigInt(isInodes ? inodes : bytes) * nanosPerUnit;
   };
-  // Inodes cannot be requested. Like the kubelet, the last order subtracts the request in bytes anyway.
+  // Inodes cannot be requested. Like the kubelet, the last comparison subtracts the request in bytes anyway.
   const excess = (usage: PodUsage, pod: Pod): bigint =>
     used(usage, pod) - (isInodes ? 0n : requestedNanos(pod, 'ephemeral-storage'));
   const larger = (usage: PodUsage, pod: Pod): bigint => used(usage, pod) - requestedNanos(pod, 'ephemeral-storage');
@@ -80,7 +80,7 @@ function requestedNanos({ spec }: Pod, resource: 'memory' | 'ephemeral-storage')
   return largest === 0n ? 0n : largest + toQuantity(spec.overhead?.[resource]).nanos;
 }
 
-/** Disk usage of these parts of a pod. kubelet: eviction/helpers.go podDiskUsage */
+/** Returns the disk usage of these parts of a pod. kubelet: eviction/helpers.go podDiskUsage */
 function podDiskUsage(
   { containers, volume = [] }: PodUsage,
   { spec }: Pod,

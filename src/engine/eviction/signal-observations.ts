@@ -8,7 +8,7 @@ import type { NodeSummary } from './node-summary.ts';
 export interface SignalObservation {
   available: Quantity;
   capacity: Quantity;
-  /** An observation that is not newer is ignored. */
+  /** An observation is ignored unless it is newer than the last. */
   atMonotonic: number;
 }
 
@@ -18,7 +18,7 @@ type Measured = Omit<SignalObservation, 'atMonotonic'> & { time: string };
 export type SignalObservations = ReadonlyMap<EvictionSignal, SignalObservation>;
 
 /**
- * Observations of all signals in a summary. Signals without data are left out. kubelet: eviction/helpers.go
+ * Returns the observations of all signals in a summary, except signals without data. kubelet: eviction/helpers.go
  * makeSignalObservations
  */
 export function signalObservations(

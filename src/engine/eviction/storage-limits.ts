@@ -28,8 +28,8 @@ interface ExceededLimit {
 }
 
 /**
- * The limit on disk that the pod exceeds, as a message: of an emptyDir, of its ephemeral storage, or of one container.
- * Returns undefined if it exceeds none. kubelet: eviction/eviction_manager.go localStorageEviction
+ * Returns the disk limit that the pod exceeds, as a message: the limit of an emptyDir, of its ephemeral storage, or of
+ * one container. Returns undefined if it exceeds none. kubelet: eviction/eviction_manager.go localStorageEviction
  */
 export function exceededStorageLimit(pod: Pod, usage: PodUsage, layout: DiskLayout): ExceededLimit | undefined {
   return exceededEmptyDir(pod, usage) ?? exceededPodLimit(pod, usage) ?? exceededContainerLimit(pod, usage, layout);

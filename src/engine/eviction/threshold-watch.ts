@@ -19,45 +19,48 @@ interface Deps {
   thresholds: readonly Pick<EvictionThreshold, 'signal' | 'value'>[];
   /** The signals to watch. */
   signals: readonly EvictionSignal[];
-  /** A few processes use up these signals at this rate. A faster machine shows its own rate. */
+  /** A few processes can use up these signals at this rate. Faster rates are measured. */
   leastBytesPerSecond: number;
-  /** Reads these signals. A figure that cannot be read now is absent. */
+  /** Reads these signals. A value that cannot be read now is absent. */
   read: () => SignalFigures | Promise<SignalFigures>;
   /** Period between two reads near a threshold. */
   nearPeriodMs: number;
   clock: Clock;
 }
 
-/** Normal `nearPeriodMs`, and that of kernelMemcgNotification. */
+/** The normal `nearPeriodMs`, and the one with kernelMemcgNotification. */
 export const nearPeriodsMs = { normal: 500, notifying: 100 };
-/** For a `ThresholdWatch` of memory. */
+/** Options of a `ThresholdWatch` of memory. */
 export const memory: Pick<Deps, 'signals' | 'leastBytesPerSecond'> = {
   signals: ['memory.available', 'allocatableMemory.available'],
   leastBytesPerSecond: 2 ** 30,
 };
-/** For one of disks. The thresholds of containerfs are those of one of these. */
+/**
+ * Options of a `ThresholdWatch` of disks. containerfs needs no entry, because its thresholds repeat those of one of
+ * these.
+ */
 export const disks: Pick<Deps, 'signals' | 'leastBytesPerSecond'> = {
   signals: ['nodefs.available', 'imagefs.available'],
   leastBytesPerSecond: 2 ** 28,
 };
 /**
- * Far from all thresholds. Longer than the period of the eviction manager, whose figures then spare a read. Twice that
- * period, because Node wakes up for a timer that was cancelled, too.
+ * The period far from all thresholds. It is longer than the eviction manager's period, so that the manager's values
+ * make a read unnecessary. It is twice as long, because Node wakes up even for a cancelled timer.
  */
 const farPeriodMs = 20_000;
-/** Below a threshold only the way back up is to be noticed. */
+/** Below a threshold only the recovery must be noticed. */
 const belowPeriodMs = 1000;
-/** A rate that was seen counts half after this time. */
+/** A measured rate counts half after this time. */
 const rateHalfLifeMs = 30_000;
 
 /**
- * Notices when memory or a disk falls below an eviction threshold. The kernel reports that of memory by eventfd
- * (cgroup v1) or by priority events of poll (PSI), and Node has neither. It does not report that of a disk. So they are
- * read, the more often the nearer they are to a threshold: never later than they could get there at the highest rate
- * seen. A read takes some 50 µs. kubelet: eviction/memory_threshold_notifier.go
+ * Notices when memory or a disk falls below an eviction threshold. For memory the kernel reports that by eventfd
+ * (cgroup v1) or by poll's priority events (PSI), and Node supports neither. For disks the kernel does not report it.
+ * So this class reads both, more often the nearer they are to a threshold: always before they could reach it at the
+ * highest rate measured. A read takes some 50 µs. kubelet: eviction/memory_threshold_notifier.go
  *
- * INVARIANT: while the signals shrink no faster than `leastBytesPerSecond`, or twice the rate of the last half
- * minute, a threshold is noticed within `nearPeriodMs` after it was crossed.
+ * INVARIANT: a crossed threshold is noticed within `nearPeriodMs`, as long as the signals shrink no faster than
+ * `leastBytesPerSecond`, or than twice the rate of the last half minute.
  */
 export class ThresholdWatch {
   private readonly deps: Deps;
@@ -66,7 +69,7 @@ export class ThresholdWatch {
   private below: ReadonlySet<object> = new Set();
   private bytesPerSecond = 0;
   private last: { atMonotonic: number; figures: SignalFigures } | undefined;
-  /** Begins the wait for the next read anew. */
+  /** Restarts the wait for the next read. */
   private wait: (periodMs: number) => void = () => undefined;
 
   constructor(deps: Deps) {
@@ -81,7 +84,7 @@ export class ThresholdWatch {
     };
   }
 
-  /** Runs until the signal is aborted. Resolves at once without a threshold to watch. */
+  /** Runs until the signal is aborted. Resolves at once if there is no threshold to watch. */
   async run(signal: AbortSignal): Promise<void> {
     const { thresholds, read } = this.deps;
     while (thresholds.length > 0) {
@@ -91,12 +94,12 @@ export class ThresholdWatch {
     }
   }
 
-  /** Takes figures that the eviction manager has just read, in place of the next read. Calls nobody back. */
+  /** Applies values that the eviction manager has just read, instead of the next read. Does not call back. */
   observe(figures: SignalFigures): void {
     this.wait(this.look(figures).periodMs);
   }
 
-  /** Resolves after the period of the newest figures. */
+  /** Resolves after the period that the newest values allow. */
   private untilDue(periodMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       let cancel = (): void => undefined;
@@ -136,7 +139,7 @@ export class ThresholdWatch {
     return { periodMs, isNew };
   }
 
-  /** Keeps the highest rate at which a signal shrinks, which fades. */
+  /** Updates the highest rate at which a signal shrinks. Old rates fade. */
   private observeRate(figures: SignalFigures, nowMonotonic: number): void {
     const { last } = this;
     this.last = { atMonotonic: nowMonotonic, figures };
@@ -150,12 +153,12 @@ export class ThresholdWatch {
   }
 }
 
-/** Milliseconds in which a signal cannot shrink by this margin, within the bounds of the period. */
+/** Returns for how many milliseconds a signal cannot shrink by this margin, within the bounds of the period. */
 export function nextReadMs(marginBytes: number, fastestBytesPerSecond: number, nearPeriodMs: number): number {
   return Math.min(Math.max((marginBytes * 1000) / fastestBytesPerSecond, nearPeriodMs), farPeriodMs);
 }
 
-/** How far a signal is above the threshold. Negative below it. */
+/** Returns how far a signal is above the threshold. Negative below it. */
 function marginBytes(
   { value }: Pick<EvictionThreshold, 'value'>,
   { availableBytes, capacityBytes }: SignalFigure,

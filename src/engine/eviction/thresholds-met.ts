@@ -8,8 +8,8 @@ import type { NodePressure } from '../view/snapshot.ts';
 import type { SignalObservations } from './signal-observations.ts';
 
 /**
- * The thresholds exceeded now, ignoring grace periods. With `enforceMinReclaim` also those that are not yet left by
- * their minimum reclaim. kubelet: eviction/helpers.go thresholdsMet
+ * Returns the thresholds that are exceeded now, ignoring grace periods. With `enforceMinReclaim`, a threshold also
+ * counts until usage is below it by its minimum reclaim. kubelet: eviction/helpers.go thresholdsMet
  */
 export function thresholdsMet(
   thresholds: readonly EvictionThreshold[],
@@ -25,12 +25,12 @@ export function thresholdsMet(
   });
 }
 
-/** The node conditions of these thresholds, sorted. kubelet: eviction/helpers.go nodeConditions */
+/** Returns the node conditions of these thresholds, sorted. kubelet: eviction/helpers.go nodeConditions */
 export function nodePressures(thresholds: readonly Pick<EvictionThreshold, 'signal'>[]): NodePressure[] {
   return [...new Set(thresholds.map(({ signal }) => pressureOf(signal)))].sort();
 }
 
-/** The node condition of a signal. */
+/** Returns the node condition of a signal. */
 export function pressureOf(signal: EvictionSignal): NodePressure {
   if (signal === 'memory.available' || signal === 'allocatableMemory.available') return 'MemoryPressure';
   return signal === 'pid.available' ? 'PIDPressure' : 'DiskPressure';

@@ -3,14 +3,14 @@ import { retryTexts } from '../view/retry-texts.ts';
 import type { Finding, Stage } from './explanation.ts';
 import { commandName, type Subject } from './subject.ts';
 
-/** A pod that this node does not take now. */
+/** Explains a pod that this node does not accept now. */
 export function explainAdmission({ rejection, ...subject }: Subject): Finding | undefined {
   if (rejection === undefined) return undefined;
   const { reason, message, retryOn } = rejection;
   return { ...refusalFinding(reason, message, subject), nextTryWhen: retryTexts[retryOn] };
 }
 
-/** A pod that waits for other pods. */
+/** Explains a pod that waits for other pods. */
 export function explainStartOrder({ pod, awaits }: Subject): Finding | undefined {
   const { message = '' } = pod.status ?? {};
   if (awaits === undefined) return undefined;
@@ -31,7 +31,7 @@ export function explainStartOrder({ pod, awaits }: Subject): Finding | undefined
   };
 }
 
-/** A refusal of admission as a finding. */
+/** Returns a refused admission as a finding. */
 export function refusalFinding(reason: string, message: string, subject: Pick<Subject, 'pod'>): Finding {
   const { stage = 'admission', field, ways } = refusals.find(({ pattern }) => pattern.test(reason)) ?? anyRefusal;
   const shown = fieldOf(message) ?? field;
@@ -44,7 +44,7 @@ export function refusalFinding(reason: string, message: string, subject: Pick<Su
   };
 }
 
-/** The part of a message after the words of the kubelet. */
+/** Returns the part of a message that follows the kubelet's own words. */
 function refusalText(message: string): string {
   const [, shortage] = /\((it requests .*?)\)/.exec(message) ?? [];
   if (shortage !== undefined) return shortage;
@@ -52,7 +52,7 @@ function refusalText(message: string): string {
   return (words ?? message.replace(/^spec\.\S+: /, '')).trim();
 }
 
-/** The field that a message begins with. */
+/** Returns the field at the beginning of a message. */
 const fieldOf = (message: string): string | undefined => /^(spec\.[^:\s]+): /.exec(message)?.[1];
 
 interface Refusal {

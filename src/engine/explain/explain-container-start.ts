@@ -19,7 +19,7 @@ const startReasons: readonly string[] = [
   reasons.runContainerError,
 ];
 
-/** A container that cannot be created or started. */
+/** Explains a container that cannot be created or started. */
 export function explainContainerStart(subject: Subject): Finding | undefined {
   const part = partsOf(subject.pod).find((one) => startFailure(one) !== undefined);
   const message = part && startFailure(part);
@@ -38,7 +38,7 @@ export function explainContainerStart(subject: Subject): Finding | undefined {
   };
 }
 
-/** The runtime's message about a failed start, also if the container waits for its next start now. */
+/** Returns the runtime's message about a failed start, even if the container now waits for its next start. */
 function startFailure({ status }: Part): string | undefined {
   const { reason = '', message = '' } = status?.state?.waiting ?? {};
   if (startReasons.includes(reason)) return message;
@@ -54,7 +54,7 @@ function startMeaning(message: string, part: Part, { pod: { metadata } }: Subjec
 
 const objectNamed = (kind: string): 'ConfigMap' | 'Secret' => (/secret/i.test(kind) ? 'Secret' : 'ConfigMap');
 
-/** The field of a container that takes its environment from this object. */
+/** Returns the field through which a container takes its environment from this object. */
 function fieldNaming({ env = [], envFrom = [] }: Container, kind: 'ConfigMap' | 'Secret', name: string): string {
   const isSecret = kind === 'Secret';
   const all = envFrom.findIndex((one) => (isSecret ? one.secretRef : one.configMapRef)?.name === name);
@@ -65,7 +65,7 @@ function fieldNaming({ env = [], envFrom = [] }: Container, kind: 'ConfigMap' | 
   return one < 0 ? 'env' : `env[${one}].valueFrom.${isSecret ? 'secretKeyRef' : 'configMapKeyRef'}`;
 }
 
-/** Texts of this agent and of runc, the more specific first. */
+/** Messages of this agent and of runc, the more specific first. */
 const startTexts: readonly KnownText<[part: Part]>[] = [
   {
     pattern: /couldn't find key (\S+) in (ConfigMap|Secret) (\S+)/,

@@ -17,7 +17,7 @@ import {
   type Subject,
 } from './subject.ts';
 
-/** A container that ends and is started again, with a pause in between. */
+/** Explains a container that exits and is restarted after a back-off. */
 export function explainCrash(subject: Subject): Finding | undefined {
   const part = partsOf(subject.pod).find((one) => isCrashing(subject, one));
   const end = part && lastEnd(part);
@@ -38,7 +38,7 @@ export function explainCrash(subject: Subject): Finding | undefined {
   };
 }
 
-/** A container is steady this long after its start. */
+/** After this many restarts, a container that is not ready counts as crashing. */
 const steadyRestarts = 3;
 
 function isCrashing(subject: Subject, part: Part): boolean {
@@ -56,7 +56,7 @@ function isCrashing(subject: Subject, part: Part): boolean {
   if (end === undefined || running === undefined || (isInit && !isSidecar(container))) return false;
   // Between two crashes it runs for a moment.
   const isYoung = status.restartCount >= steadyRestarts && !status.ready;
-  // A container that a probe had killed starts again by any policy but Never.
+  // If a probe had the container killed, it restarts under every policy except Never.
   return (
     isYoung &&
     (startsAgain(container, subject.pod.spec, end.exitCode) || killedByProbe(subject, part, end) !== undefined)
@@ -67,7 +67,7 @@ function lastEnd({ status }: Part): ContainerStateTerminated | undefined {
   return status?.state?.terminated ?? status?.lastState?.terminated;
 }
 
-/** The end of a container as evidence. */
+/** Returns the exit of a container as evidence. */
 export function endEvidence({ container, status }: Part, end: ContainerStateTerminated): Evidence[] {
   const { reason = '', exitCode, message = '', finishedAt = '' } = end;
   const at = Date.parse(finishedAt);
@@ -79,7 +79,7 @@ export function endEvidence({ container, status }: Part, end: ContainerStateTerm
 
 type KilledBy = Meaning & Pick<Finding, 'stage' | 'evidence'>;
 
-/** The probe that had this run killed. Returns undefined if it ended by itself. */
+/** Returns the probe that had this instance killed. Returns undefined if it exited by itself. */
 function killedByProbe(
   subject: Subject,
   part: Part,
@@ -99,7 +99,7 @@ function killedByProbe(
   };
 }
 
-/** The postStart hook that had this run killed. Its output is in the error of that sync alone. */
+/** Returns the postStart hook that had this instance killed. Only the error of that sync has its output. */
 function killedByHook(
   subject: Subject,
   { container: { name } }: Part,
@@ -158,7 +158,7 @@ function successMeaning({ isInit }: Part, read: string): Meaning {
   };
 }
 
-/** Exit codes with a meaning for every program. */
+/** Exit codes that mean the same for every program. */
 const exitCodes: Readonly<Record<number, { cause: string; ways: string[] }>> = {
   126: { cause: 'its command is not executable', ways: ['Make it executable, or correct command.'] },
   127: { cause: 'its command, or one in its script, is not in its image', ways: ['Correct command.'] },
@@ -171,7 +171,7 @@ const exitCodes: Readonly<Record<number, { cause: string; ways: string[] }>> = {
   143: { cause: 'it is ended by SIGTERM', ways: [] },
 };
 
-/** Common last words of programs. */
+/** Common last lines of programs. */
 const outputTexts: readonly KnownText<[Subject]>[] = [
   {
     pattern: /(?:bind|listen)[^\n]*?(\S*:\d+)?[^\n]*address (?:already )?in use|EADDRINUSE[^\n]*?(\S*:\d+)?/i,

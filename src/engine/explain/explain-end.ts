@@ -16,7 +16,7 @@ import {
   type Subject,
 } from './subject.ts';
 
-/** A pod that was evicted, is stopping, or has finished. */
+/** Explains a pod that was evicted, is stopping, or has finished. */
 export function explainEnd(subject: Subject): Finding | undefined {
   const { phase, reason = '' } = subject.pod.status ?? {};
   if (reason === reasons.evicted) return evicted(subject);
@@ -27,7 +27,7 @@ export function explainEnd(subject: Subject): Finding | undefined {
   return undefined;
 }
 
-/** A container that failed for good, while others of its pod run on. */
+/** Explains a container that failed for good while others of its pod keep running. */
 export function explainFailedContainer(subject: Subject): Finding | undefined {
   const { spec } = subject.pod;
   const part = failedParts(subject).find(
@@ -87,7 +87,7 @@ function failed(subject: Subject): Finding {
   return { ...finding, container: part.container.name, evidence };
 }
 
-/** The containers that failed, other than sidecars, which are killed when the others have ended. */
+/** Returns the failed containers. Sidecars do not count, because they are killed when the others have exited. */
 function failedParts({ pod }: Subject): Part[] {
   return partsOf(pod).filter(
     ({ container, isInit, status }) =>

@@ -13,7 +13,7 @@ const imageReasons: readonly string[] = [
   reasons.signatureValidationFailed,
 ];
 
-/** An image that is not present and cannot be pulled. */
+/** Explains an image that is not present and cannot be pulled. */
 export function explainImage(subject: Subject): Finding | undefined {
   const part = waitingPart(subject, imageReasons);
   if (part === undefined) return undefined;
@@ -32,7 +32,7 @@ export function explainImage(subject: Subject): Finding | undefined {
   };
 }
 
-/** The meaning of a failed pull. With the policy Always the image may be on this node all the same. */
+/** Returns the meaning of a failed pull. With the policy Always, the image may be on this node anyway. */
 export function imageMeaning(image: string, message: string, pullPolicy = ''): Meaning {
   const ofMachine = meaningOf(machineTexts, message);
   if (ofMachine !== undefined) return ofMachine;
@@ -53,13 +53,13 @@ const load = 'Or load the image from an archive: kubelet-ts images load FILE';
 const credentials =
   'Give credentials: name a Secret of type kubernetes.io/dockerconfigjson in spec.imagePullSecrets, or run `docker login` as root.';
 
-/** The registry of an image. Docker Hub for a name without a host. */
+/** Returns the registry of an image: Docker Hub for a name without a host. */
 function registryOf(image: string): string {
   const [first = '', ...rest] = image.split('/');
   return rest.length > 0 && /[.:]|^localhost$/.test(first) ? first : 'docker.io';
 }
 
-/** Texts of containerd, CRI-O and registries, the more specific first. */
+/** Messages of containerd, CRI-O and registries, the more specific first. */
 const pullTexts: readonly KnownText<[image: string, isAlways: boolean]>[] = [
   {
     pattern: invalidName,

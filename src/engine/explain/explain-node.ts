@@ -11,7 +11,7 @@ import type { Evidence, Finding } from './explanation.ts';
 import { runtimeWays } from './runtime-ways.ts';
 import { commandName, nextTry, partsOf, type Subject } from './subject.ts';
 
-/** No agent runs, so nothing starts, probes or restarts the pod. */
+/** Explains that no agent runs, so nothing starts, probes or restarts the pod. */
 export function explainAgent({ node, pod }: Subject): Finding | undefined {
   if (node !== undefined) return undefined;
   return {
@@ -22,13 +22,13 @@ export function explainAgent({ node, pod }: Subject): Finding | undefined {
   };
 }
 
-/** The container runtime does not answer. */
+/** Explains that the container runtime does not answer. */
 export function explainRuntime({ node }: Subject): Finding | undefined {
   const error = node?.runtime.error;
   return error === undefined || node === undefined ? undefined : runtimeFinding(node.runtime, error);
 }
 
-/** A runtime that does not answer, as the cause for every pod. */
+/** Returns a finding for any pod: the runtime does not answer. */
 export function runtimeFinding(runtime: EngineSnapshot['runtime'], error: string): Finding {
   return {
     stage: 'runtime',
@@ -38,7 +38,7 @@ export function runtimeFinding(runtime: EngineSnapshot['runtime'], error: string
   };
 }
 
-/** The newest manifest is broken, so that the last good revision runs on. */
+/** Explains that the newest manifest is broken, so the last good revision keeps running. */
 export function explainManifest({ node, pod }: Subject): Finding | undefined {
   const { namespace, name } = pod.metadata;
   const errors = errorsOf(node);
@@ -51,7 +51,9 @@ export function explainManifest({ node, pod }: Subject): Finding | undefined {
   return manifestFinding(cause, broken, 'Its last good revision runs on.');
 }
 
-/** Another manifest declares the pod too. That one is ignored, so it never is why this pod does not run. */
+/**
+ * Explains that another manifest declares the pod too. That one is ignored, so it is never why this pod does not run.
+ */
 export function explainRepeated({ node, pod }: Subject): Finding | undefined {
   const { namespace, name } = pod.metadata;
   const repeated = errorsOf(node).find(
@@ -64,7 +66,7 @@ function errorsOf(node: Subject['node']): ManifestProblem[] {
   return (node?.sources ?? []).flatMap(({ problems }) => problems.filter(({ severity }) => severity === 'error'));
 }
 
-/** An error of a manifest as a finding. `others` are all errors of that manifest. */
+/** Returns an error of a manifest as a finding. `others` are all errors of that manifest. */
 export function manifestFinding(problem: ManifestProblem, others: readonly ManifestProblem[], more = ''): Finding {
   const { field, message, hint } = problem;
   const place = placeOf(problem);
@@ -86,12 +88,12 @@ export function problemEvidence(problem: ManifestProblem): Evidence {
   return { from: placeOf(problem), text: hint === undefined ? text : `${text} (${hint})` };
 }
 
-/** Such as `/etc/manifests/web.yaml:3:5`. */
+/** Returns a position such as `/etc/manifests/web.yaml:3:5`. */
 function placeOf({ origin, line, column }: ManifestProblem): string {
   return [origin, line, column].filter((part) => part !== undefined).join(':');
 }
 
-/** The newest manifest is good, but not carried out yet. */
+/** Explains that the newest manifest is good, but not applied yet. */
 export function explainUpdate(subject: Subject): Finding | undefined {
   const { waitingUpdate: update, pod } = subject;
   if (update === undefined || isHold(update.reason)) return undefined;
@@ -119,7 +121,7 @@ export function explainUpdate(subject: Subject): Finding | undefined {
   return { ...refusal, cause: `its update waits: ${refusal.cause}`, evidence, ways: [...refusal.ways, more] };
 }
 
-/** The previous revision of the pod has not ended yet. */
+/** Explains that the previous revision of the pod has not stopped yet. */
 export function explainReplacement(subject: Subject): Finding | undefined {
   const { replacedBy, pod, worker, node } = subject;
   const earlier = node?.pods.find(

@@ -2,7 +2,7 @@ import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
 import { commandName, eventEvidence, newestEvent, type Subject } from './subject.ts';
 
-/** A pod that an operator stopped, once its containers have ended. */
+/** Explains a pod that an operator stopped, once its containers have exited. */
 export function explainStop(subject: Subject): Finding | undefined {
   const { reason, message = '' } = subject.pod.status ?? {};
   if (reason !== reasons.stopped || subject.worker?.state === 'terminating') return undefined;
@@ -14,7 +14,7 @@ export function explainStop(subject: Subject): Finding | undefined {
   };
 }
 
-/** A pod that runs well, but not the newest manifest, because an operator or an annotation says so. */
+/** Explains a pod that runs well, but not from the newest manifest, because an operator or an annotation wants that. */
 export function explainHold(subject: Subject): Finding | undefined {
   const { reason = '', message = '' } = subject.waitingUpdate ?? {};
   const ways = holds[reason];
@@ -29,7 +29,7 @@ export function explainHold(subject: Subject): Finding | undefined {
   };
 }
 
-/** A pod that runs well although no manifest declares it. */
+/** Explains a pod that runs well although no manifest declares it. */
 export function explainUndeclared({ isUndeclared }: Subject): Finding | undefined {
   if (isUndeclared !== true) return undefined;
   return {
@@ -46,7 +46,7 @@ export function explainUndeclared({ isUndeclared }: Subject): Finding | undefine
 /** True for an update that waits although the node could run it. */
 export const isHold = (reason: string): boolean => reason in holds;
 
-/** Ways out, by the reason of the waiting update. */
+/** Remedies, by the reason why the update waits. */
 const holds: Readonly<Record<string, (name: string) => string[]>> = {
   Held: (name) => [`Run the newest manifest: kubelet-ts unhold ${name}`, `See it: kubelet-ts diff ${name}`],
   RolledBack: (name) => [

@@ -18,7 +18,7 @@ import { explainSandbox } from './explain-sandbox.ts';
 import type { Explanation, Finding } from './explanation.ts';
 import type { Examiner, Subject } from './subject.ts';
 
-/** The order decides: an earlier step hides the later ones. */
+/** The order matters: the first examiner with a finding wins. */
 const examiners: readonly Examiner[] = [
   explainAgent,
   explainRuntime,
@@ -41,7 +41,7 @@ const examiners: readonly Examiner[] = [
   explainRepeated,
 ];
 
-/** Explains in which stage a pod is, why, and what to do. */
+/** Explains which stage a pod is in, why, and what to do. */
 export function explainPod(subject: Subject): Explanation {
   const { namespace, name } = subject.pod.metadata;
   for (const examine of examiners) {

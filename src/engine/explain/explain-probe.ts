@@ -14,7 +14,7 @@ import {
   waiterText,
 } from './subject.ts';
 
-/** A container that runs and is not Ready, because a probe fails or has not succeeded yet. */
+/** Explains a container that runs and is not Ready, because a probe fails or has not succeeded yet. */
 export function explainProbe(subject: Subject): Finding | undefined {
   const parts = partsOf(subject.pod);
   const part = parts.find(isUnready);
@@ -22,7 +22,7 @@ export function explainProbe(subject: Subject): Finding | undefined {
   const { container, path, status } = part;
   const startedAt = Date.parse(status?.state?.running?.startedAt ?? '');
   const event = newestEvent(subject, [reasons.unhealthy], container.name);
-  // A sidecar that has not started holds back the later containers, others do not.
+  // Only a sidecar that has not started holds back the later containers.
   const waiter = part.isInit ? waiterText(parts, part) : '';
   const base = { stage: 'probe', container: container.name } as const;
   if (event === undefined || event.at < startedAt) {

@@ -18,12 +18,12 @@ import {
   waiterText,
 } from './subject.ts';
 
-/** A pod whose start goes on without a failure. */
+/** Explains a pod that is starting without a failure. */
 export function explainProgress(subject: Subject): Finding | undefined {
   return explainHolder(subject) ?? explainPull(subject) ?? explainNextStart(subject);
 }
 
-/** A container that runs and that the later containers wait for: an init container, or one with a postStart hook. */
+/** Explains a running container that the later ones wait for: an init container, or one with a postStart hook. */
 function explainHolder(subject: Subject): Finding | undefined {
   const parts = partsOf(subject.pod);
   const init = pendingInit(subject.pod)?.container;
@@ -48,8 +48,8 @@ function explainHolder(subject: Subject): Finding | undefined {
 }
 
 /**
- * The container whose postStart hook the sync under way waits for. The status of the pod is from before that sync, so
- * only its events know.
+ * Returns the container whose postStart hook the current sync waits for. The pod's status is older than that sync, so
+ * only its events show this.
  */
 function hookOfSync({ events = [], worker }: Subject, parts: readonly Part[]): Part | undefined {
   if (worker?.working !== true) return undefined;

@@ -6,12 +6,12 @@ import { type KnownText, lastClause, machineTexts, meaningOf } from './known-tex
 import { lookAtRuntime } from './runtime-ways.ts';
 import { eventEvidence, newestEvent, nextTry, type PastEvent, pastEvents, type Subject } from './subject.ts';
 
-/** A network, volume, cgroup or sandbox that cannot be made, which every container of the pod needs. */
+/** Explains that a network, volume, cgroup or sandbox cannot be created. Every container of the pod needs it. */
 export function explainSandbox(subject: Subject): Finding | undefined {
   return explainDelay(subject) ?? explainFailure(subject);
 }
 
-/** The runtime does not answer, which it does to the calls for other pods. Any later event means that it has. */
+/** Explains that the runtime answers for other pods, but not for this one. Any later event means that it did answer. */
 function explainDelay(subject: Subject): Finding | undefined {
   const event = pastEvents(subject).at(-1);
   if (event?.reason !== reasons.sandboxDelayed) return undefined;
@@ -59,7 +59,7 @@ function findingOf(subject: Subject, { reason, message }: PastEvent): Omit<Findi
   };
 }
 
-/** How the runtime gets a network for pods. */
+/** Returns how to give the runtime a pod network. */
 function networkWays({ node }: Subject): string[] {
   if (node === undefined) return ['Check the network of the container runtime: kubelet-ts doctor'];
   const { managed, named, networkCommands = [] } = node.runtime;
@@ -78,7 +78,7 @@ function networkWays({ node }: Subject): string[] {
 
 const sandboxTexts: readonly KnownText<[]>[] = [
   {
-    // The runtime refuses a second attempt until the first one has ended.
+    // The runtime refuses a second attempt until the first one is over.
     pattern: /failed to reserve sandbox name|DeadlineExceeded|deadline exceeded|did not answer in time/i,
     cause: () => 'the container runtime did not make the sandbox in time',
     ways: () => hungPluginWays,
@@ -163,7 +163,7 @@ function volumeFinding({ pod }: Subject, message: string): Omit<Finding, 'eviden
 
 const volumeTexts: readonly KnownText<[]>[] = [
   {
-    // Before the ConfigMap kube-root-ca.crt, which such a volume needs too.
+    // Comes before the entry for the ConfigMap kube-root-ca.crt, which this volume needs too.
     pattern: /failed to fetch token: there is no API server/,
     cause: () => 'a token of a service account needs an API server',
     ways: () => [

@@ -1,4 +1,4 @@
-/** Steps of a pod from its manifest to its end. */
+/** Stages of a pod from its manifest to its removal. */
 export type Stage =
   | 'agent'
   | 'runtime'
@@ -22,7 +22,7 @@ export type Stage =
 export interface Evidence {
   /** Its origin, such as `event FailedMount`, `condition Ready` or `/etc/manifests/web.yaml:3:5`. */
   from: string;
-  /** Milliseconds since the epoch. Absent for a state that lasts. */
+  /** Milliseconds since the epoch. Absent for a lasting state. */
   at?: number;
   text: string;
 }
@@ -36,15 +36,15 @@ export interface Finding {
   /** Field of the pod that is at fault, such as `spec.containers[0].image`. */
   field?: string;
   evidence: Evidence[];
-  /** Ways out, most likely first: each an edit or a command. Empty if nothing needs to be done. */
+  /** Remedies, most likely first, each an edit or a command. Empty if nothing needs to be done. */
   ways: string[];
   /** When the agent tries again by itself, in milliseconds since the epoch. */
   nextTryAt?: number;
-  /** The event that leads to the next try if no time is set, such as `a pod ends`. */
+  /** The event that triggers the next try if no time is set, such as `a pod ends`. */
   nextTryWhen?: string;
 }
 
-/** One answer about one pod. */
+/** The explanation of one pod. */
 export interface Explanation extends Finding {
   namespace: string;
   name: string;

@@ -1,21 +1,21 @@
-/** The cause of a failure, and ways out. */
+/** The cause of a failure, and its remedies. */
 export interface Meaning {
   cause: string;
   ways: string[];
-  /** Field that is at fault, of the container or from `spec.` on. */
+  /** The field at fault: relative to the container, or a full path that begins with `spec.`. */
   field?: string;
 }
 
-/** A text of another program, such as a registry, and its meaning. */
+/** A message of another program, such as a registry, and its meaning. */
 export interface KnownText<Args extends unknown[]> {
-  /** Matches the text. Its groups are passed to `cause`. */
+  /** Matches the message. Its groups are passed to `cause`. */
   pattern: RegExp;
   cause: (found: readonly string[], ...args: Args) => string;
   ways: (found: readonly string[], ...args: Args) => string[];
   field?: string | ((found: readonly string[], ...args: Args) => string);
 }
 
-/** The meaning of the first pattern that matches. Returns undefined if none does. */
+/** Returns the meaning of the first pattern that matches. Returns undefined if none does. */
 export function meaningOf<Args extends unknown[]>(
   known: readonly KnownText<Args>[],
   text: string,
@@ -30,10 +30,10 @@ export function meaningOf<Args extends unknown[]>(
   return undefined;
 }
 
-/** Conditions of this machine that any step can fail of. */
+/** States of this machine that can make any step fail. */
 export const machineTexts: readonly KnownText<[]>[] = [
   {
-    // mkdir of a cgroup fails so when the kernel's number of cgroups is used up.
+    // mkdir of a cgroup fails like this when the kernel's limit on cgroups is reached.
     pattern: /cgroup.*no space left on device/i,
     cause: () => 'this machine has no cgroups left',
     ways: () => ['Compare num_cgroups with the limit of 65535: cat /proc/cgroups', 'Remove stale cgroups, or reboot.'],
@@ -60,7 +60,7 @@ export const machineTexts: readonly KnownText<[]>[] = [
   },
 ];
 
-/** The part of a message that a person reads first: its last clause. */
+/** Returns the last clause of a message, the part that matters most to a reader. */
 export function lastClause(message: string): string {
   const clauses = message.trim().split(/: (?=\S)/);
   const last = clauses.at(-1) ?? message;

@@ -5,13 +5,13 @@ import { commandName, logsCommand, type Part, type Subject } from './subject.ts'
 
 type ProbeField = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
 
-/** The meaning of an `Unhealthy` event, such as `Readiness probe failed: …`. */
+/** Returns the meaning of an `Unhealthy` event, such as `Readiness probe failed: …`. */
 export function probeMeaning(subject: Subject, part: Part, message: string): Meaning & { field: string } {
   const [, kind = 'readiness', said = message] =
     /^(Liveness|Readiness|Startup) probe (?:failed|errored)\S*:? ?(.*)$/s.exec(message) ?? [];
   const field = `${kind.toLowerCase()}Probe` as ProbeField;
   const probed = { probe: part.container[field] ?? {}, part, subject };
-  // A command can print the same texts about a port of its own.
+  // A command can print the same messages about a different port.
   const known = portOf(probed.probe) === '' ? probeTexts : [...portTexts, ...probeTexts];
   return { ...(meaningOf(known, said, probed) ?? commandMeaning(probed, said)), field };
 }
@@ -28,7 +28,7 @@ const portOf = ({ httpGet, tcpSocket, grpc }: Probe): string =>
 const shellCommand = ({ part, subject }: Probed): string =>
   `kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- netstat -ltn`;
 
-/** Texts of this agent's probes of a port. */
+/** Messages of this agent's probes of a port. */
 const portTexts: readonly KnownText<[Probed]>[] = [
   {
     pattern: /connection refused/,
@@ -54,7 +54,7 @@ const portTexts: readonly KnownText<[Probed]>[] = [
   },
 ];
 
-/** Texts of every kind of probe. */
+/** Messages of all kinds of probes. */
 const probeTexts: readonly KnownText<[Probed]>[] = [
   {
     pattern: /i\/o timeout|deadline exceeded|timed out|timeout/i,

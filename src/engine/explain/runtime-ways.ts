@@ -3,7 +3,7 @@ import { shellWord } from '../../text/shell-word.ts';
 import type { RuntimeSnapshot } from '../view/snapshot.ts';
 import type { Subject } from './subject.ts';
 
-/** How to look at a container runtime, and how to start it again. */
+/** Returns how to check a container runtime and how to restart it. */
 export function runtimeWays(runtime: RuntimeSnapshot): string[] {
   const folder = ownFolder(runtime);
   if (folder !== undefined) {
@@ -19,7 +19,7 @@ export function runtimeWays(runtime: RuntimeSnapshot): string[] {
   ];
 }
 
-/** The way out for an error of the container runtime that no text is known for. */
+/** Returns the remedy for an error of the container runtime with an unknown message. */
 export function lookAtRuntime({ node }: Subject): string {
   const command = node === undefined ? 'journalctl -u containerd' : runtimeLogCommand(node.runtime);
   return `Look at the log of the container runtime: ${command}`;
@@ -32,12 +32,12 @@ function runtimeLogCommand(runtime: RuntimeSnapshot): string {
     : `tail -n 50 ${shellWord(`${folder}/containerd.log`)}`;
 }
 
-/** The folder of the managed containerd. Returns undefined for another runtime. */
+/** Returns the folder of the managed containerd. Returns undefined for another runtime. */
 function ownFolder({ endpoint, managed }: RuntimeSnapshot): string | undefined {
   return managed === true ? dirname(endpoint.replace(/^unix:\/\//, '')) : undefined;
 }
 
-/** The unit that packages and k3s install. A runtime that never answered has no name. */
+/** Returns the systemd unit that packages and k3s install. A runtime that never answered has no name. */
 function serviceOf({ name, endpoint }: RuntimeSnapshot): string {
   if (name === 'cri-o' || endpoint.endsWith('/crio.sock')) return 'crio';
   if (endpoint.endsWith('/cri-dockerd.sock')) return 'cri-docker';

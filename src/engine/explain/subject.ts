@@ -10,16 +10,16 @@ import type { Evidence, Finding } from './explanation.ts';
 export interface Subject extends Pick<PodSnapshot, 'pod'>, Partial<Omit<PodSnapshot, 'pod'>> {
   /** Absent if no agent runs. */
   node?: Pick<EngineSnapshot, 'runtime' | 'pressures' | 'sources' | 'pods'>;
-  /** The past of the pod, also from before this agent. */
+  /** The past of the pod, even from before this agent. */
   history?: readonly HistoryEntry[];
-  /** Last lines of the logs of containers, by name. */
+  /** Last log lines of containers, by container name. */
   logTails?: Readonly<Record<string, string>>;
 }
 
 /** Decides whether one kind of trouble explains the subject. Returns undefined if it does not. */
 export type Examiner = (subject: Subject) => Finding | undefined;
 
-/** A Kubernetes event of the pod, once for all its repeats. */
+/** A Kubernetes event of the pod. Repeats share one entry. */
 export interface PastEvent {
   at: number;
   eventType: 'Normal' | 'Warning';
@@ -30,7 +30,7 @@ export interface PastEvent {
   hint?: string;
 }
 
-/** The Kubernetes events of the pod, oldest first. */
+/** Returns the Kubernetes events of the pod, oldest first. */
 export function pastEvents({ events = [], history = [] }: Subject): PastEvent[] {
   const recent = events.filter((event) => event.type === 'Recorded');
   const since = recent[0]?.at ?? Infinity;
@@ -40,7 +40,7 @@ export function pastEvents({ events = [], history = [] }: Subject): PastEvent[] 
   return [...earlier, ...recent].toSorted((a, b) => a.at - b.at);
 }
 
-/** The newest event with one of these reasons. */
+/** Returns the newest event with one of these reasons. */
 export function newestEvent(
   subject: Subject,
   wanted: readonly string[],
@@ -55,7 +55,7 @@ export function eventEvidence({ at, reason, containerName, message }: PastEvent)
   return { from: `event ${reason}`, at, text: containerName === undefined ? message : `${containerName}: ${message}` };
 }
 
-/** The last lines of a container, if they were read. */
+/** Returns the last log lines of a container, if they were read. */
 export function logEvidence({ logTails = {} }: Subject, { container }: Pick<Part, 'container'>): Evidence[] {
   const tail = (logTails[container.name] ?? '').trim();
   return tail === '' ? [] : [{ from: `log of ${container.name}`, text: tail }];
@@ -90,7 +90,7 @@ export const hasBegun = (status: ContainerStatus | undefined): boolean =>
 export const isInHook = ({ container, status }: Part): boolean =>
   status?.state?.running !== undefined && status.started === false && container.startupProbe === undefined;
 
-/** Names the container that starts after this one, as the end of a cause. Empty if none waits. */
+/** Returns the end of a cause that names the container that waits for this one. Empty if none waits. */
 export function waiterText(parts: readonly Part[], part: Part): string {
   const next = parts
     .slice(parts.findIndex(({ path }) => path === part.path) + 1)
@@ -98,7 +98,7 @@ export function waiterText(parts: readonly Part[], part: Part): string {
   return next === undefined ? '' : `; ${next.container.name} starts after it`;
 }
 
-/** The first container that waits with one of these reasons. */
+/** Returns the first container that waits with one of these reasons. */
 export function waitingPart({ pod }: Subject, wanted: readonly string[]): Part | undefined {
   return partsOf(pod).find(({ status }) => wanted.includes(status?.state?.waiting?.reason ?? ''));
 }
@@ -108,12 +108,12 @@ export function waitingEvidence({ container, status }: Part): Evidence {
   return { from: `container ${container.name}`, text: `waits: ${reason}${message === '' ? '' : `: ${message}`}` };
 }
 
-/** The next sync of the pod, which tries again what failed. */
+/** Returns when the next sync of the pod retries what failed. */
 export function nextTry({ worker }: Subject): Pick<Finding, 'nextTryAt'> {
   return worker?.nextSyncAt === undefined ? {} : { nextTryAt: Math.ceil(worker.nextSyncAt) };
 }
 
-/** The next start of a container. While it waits in back-off, the syncs before its end try nothing. */
+/** Returns when a container starts next. Until its back-off is over, syncs do not try to start it. */
 export function nextStart(subject: Subject, { container }: Part): Pick<Finding, 'nextTryAt'> {
   const { nextTryAt } = nextTry(subject);
   const untilMs = subject.backOffUntil?.[container.name] ?? 0;
@@ -121,31 +121,31 @@ export function nextStart(subject: Subject, { container }: Part): Pick<Finding, 
 }
 
 /**
- * The name for a command line: without the node, and without the namespace `default`. The full name if another pod of
- * the node has that name too.
+ * Returns the pod's name for a command line: without the node and the namespace `default`. If another pod of the node
+ * has that name too, returns the full name.
  */
 export function commandName({ pod, node }: Pick<Subject, 'pod' | 'node'>): string {
   const short = manifestKey(pod).replace(/^default\//, '');
   const full = podKey(pod.metadata);
   const last = short.slice(short.indexOf('/') + 1);
-  // The cheap comparison first, because a table of many pods asks for each of them.
+  // The cheap comparison comes first, because a table of many pods calls this for each of them.
   const isMeantToo = (other: Pod): boolean =>
     other.metadata.name.startsWith(last) && podKey(other.metadata) !== full && commandNames(other).includes(short);
   return (node?.pods ?? []).some((other) => isMeantToo(other.pod)) ? full : short;
 }
 
-/** All names by which a command line may mean the pod. */
+/** Returns all names that a command line may use for the pod. */
 function commandNames(pod: Pod): string[] {
   return [podKey(pod.metadata), manifestKey(pod)].flatMap((name) => [name, name.slice(name.indexOf('/') + 1)]);
 }
 
-/** `kubelet-ts logs` for a container. Leaves its name out if the pod has only one. */
+/** Returns the `kubelet-ts logs` command for a container. Leaves its name out if the pod has only one. */
 export function logsCommand(subject: Subject, name: string, flags = ''): string {
   const isOnly = partsOf(subject.pod).length === 1;
   return `kubelet-ts logs ${flags}${commandName(subject)}${isOnly ? '' : ` -c ${name}`}`;
 }
 
-/** A name for a container in a cause. Empty for the only container of a pod. */
+/** Returns how a cause names a container. Empty for the only container of a pod. */
 export function named({ pod }: Subject, { name }: Pick<Container, 'name'>): string {
   return partsOf(pod).length === 1 ? '' : `${name}: `;
 }

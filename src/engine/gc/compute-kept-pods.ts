@@ -13,9 +13,10 @@ export interface EarlierPod {
 }
 
 /**
- * UIDs of the undeclared pods that run on because nobody confirmed that they should stop. A start whose manifests would
- * stop every running pod has probably read the wrong folder, an empty mount or nothing, so it keeps them. One whose
- * manifests declare some of them stops the others. Applied pods do not count: they were deleted by name.
+ * Returns the UIDs of undeclared pods that keep running because nobody confirmed that they should stop. If the
+ * manifests at startup would stop every running pod, the agent has probably read the wrong folder, an empty mount or
+ * nothing, so it keeps the pods. If the manifests declare some of them, the others are stopped. Applied pods do not
+ * count, because they were deleted by name.
  */
 export function computeKeptPods(earlier: readonly EarlierPod[]): string[] {
   const pods = earlier.filter(({ source, state }) => source !== 'applied' && state !== 'removed');

@@ -15,8 +15,8 @@ import type { PodRemover } from '../kuberuntime/pod-remover.ts';
 const periodMs = 60_000;
 
 /**
- * Grace period in seconds of a container in an unknown state, which may run. kubelet: kuberuntime_container.go
- * minimumGracePeriodInSeconds
+ * Grace period in seconds of a container in an unknown state, because it may be running. kubelet:
+ * kuberuntime_container.go minimumGracePeriodInSeconds
  */
 const stopTimeout = 2n;
 
@@ -25,7 +25,7 @@ interface Deps {
   runtimePods: RuntimePods;
   podRemover: PodRemover;
   policy: ContainerGCPolicy;
-  /** The pods of the runtime by its last listing. */
+  /** The pods of the runtime in its last listing. */
   listedPods: () => readonly RuntimePod[];
   /** Only these pods are touched. */
   ownPodUIDs: () => Promise<string[]>;
@@ -34,12 +34,12 @@ interface Deps {
   areSourcesSeen: () => boolean;
   /** True if no container of the pod runs or will start by itself. */
   hasEnded: (uid: string) => boolean;
-  /** True if the whole pod is being removed. */
+  /** True while the whole pod is being removed. */
   isBeingRemoved: (uid: string) => boolean;
   onPodChanged: (uid: string) => void;
   /**
-   * Records how the container ended, if its pod needs to know. Resolves with false if that is not known yet. Rejects if
-   * it cannot be written.
+   * Records how the container exited, if its pod needs to know. Resolves with false if that is not known yet. Rejects
+   * if the record cannot be written.
    */
   keepEnd: (podUID: string, containerID: string) => Promise<boolean>;
   clock: Clock;
@@ -48,7 +48,7 @@ interface Deps {
 }
 
 /**
- * Removes older sandboxes of pods, and dead containers that were not removed at their end. PodGarbage removes whole
+ * Removes older sandboxes of pods, and dead containers that were not removed when they exited. PodGarbage removes whole
  * pods. kubelet: kuberuntime/kuberuntime_gc.go containerGC
  */
 export class ContainerCollector {
@@ -74,7 +74,7 @@ export class ContainerCollector {
   }
 
   /**
-   * Also removes the containers of pods that have ended, for a disk under pressure. kubelet: container/container_gc.go
+   * Also removes the containers of finished pods, for a disk under pressure. kubelet: container/container_gc.go
    * DeleteAllUnusedContainers
    */
   async deleteAllUnusedContainers(signal: AbortSignal): Promise<void> {
@@ -85,7 +85,7 @@ export class ContainerCollector {
     try {
       await this.collect(signal, { evictTerminatedPods: true, onRemoved });
     } finally {
-      // Some may be removed although the removal of others failed or took too long.
+      // Some may have been removed although removing others failed or took too long.
       if (removed > 0) this.reportRemoved(removed);
     }
   }
@@ -102,9 +102,9 @@ export class ContainerCollector {
   ): Promise<void> {
     const own = new Set(await this.deps.ownPodUIDs());
     const isOurs = ({ uid }: RuntimePod): boolean => own.has(uid) && !this.deps.isBeingRemoved(uid);
-    // Before the listing, so that it has the containers of all links that are broken for a moment.
+    // Runs before the listing, so that the listing has the containers of links that are only broken for a moment.
     const logs = await this.deps.deadLogs.find(own);
-    // Plans from the last listing first, which costs no call to the runtime.
+    // Plans from the last listing first, because that needs no call to the runtime.
     if (isEmpty(this.plan(this.deps.listedPods().filter(isOurs), { ...logs, evictTerminatedPods }))) return;
     const pods = (await this.deps.runtimePods.getPods({ signal })).filter(isOurs);
     const plan = this.plan(pods, { ...logs, evictTerminatedPods });
@@ -143,7 +143,7 @@ export class ContainerCollector {
       policy,
       nowMonotonic: clock.monotonic(),
       allSourcesReady: this.deps.areSourcesSeen(),
-      // PodGarbage removes whole pods, so only the log folders of pods that the runtime does not have are left.
+      // PodGarbage removes whole pods, so only the log folders of pods that the runtime no longer has remain.
       shouldPodContentBeRemoved: (uid) => !present.has(uid),
       shouldPodRuntimeBeRemoved: hasEnded,
       containers: pods.flatMap(({ uid: podUID, containers }) =>

@@ -1,7 +1,10 @@
 import { containerIDOfLogSymlink, podUIDOfLogsDirectory } from '../container/log-paths.ts';
 import type { RuntimeContainerState } from '../container/runtime-pod-status.ts';
 
-/** Limits on kept ended containers. A negative number means no limit. kubelet: container/container_gc.go GCPolicy */
+/**
+ * Limits on the exited containers that are kept. A negative number means no limit. kubelet: container/container_gc.go
+ * GCPolicy
+ */
 export interface ContainerGCPolicy {
   minAgeMs: number;
   /** Per container of each pod. */
@@ -10,7 +13,7 @@ export interface ContainerGCPolicy {
 }
 
 /**
- * Keeps the newest ended instance of each container, for its status and `logs --previous`. kubelet:
+ * Keeps the newest exited instance of each container, for its status and `logs --previous`. kubelet:
  * cmd/kubelet/app/options/options.go NewKubeletFlags
  */
 export const defaultContainerGCPolicy: ContainerGCPolicy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
@@ -20,7 +23,7 @@ export interface ContainerGCRequest {
   nowMonotonic: number;
   /** False while it is unknown which pods are declared. */
   allSourcesReady: boolean;
-  /** Under disk pressure: finished pods lose all their containers too. */
+  /** True under disk pressure: all containers of finished pods are removed too. */
   evictTerminatedPods: boolean;
   shouldPodContentBeRemoved: (uid: string) => boolean;
   shouldPodRuntimeBeRemoved: (uid: string) => boolean;
@@ -50,7 +53,7 @@ export interface GCSandbox {
 
 /** What to remove, in this order: containers with their logs, sandboxes, log folders, links. */
 export interface ContainerGCPlan {
-  /** Those to stop before their removal, because they may run. */
+  /** Containers to stop before they are removed, because they may be running. */
   containersToStop: GCContainer[];
   containersToRemove: GCContainer[];
   sandboxesToRemove: GCSandbox[];
@@ -97,12 +100,12 @@ function evictContainers(request: ContainerGCRequest): GCContainer[] {
   if (policy.maxPerPodContainer >= 0) keepNewest(policy.maxPerPodContainer);
   const all = (): GCContainer[] => [...units.values()].flat();
   if (policy.maxContainers < 0 || all().length <= policy.maxContainers) return removed;
-  // Keeps the same number of every unit. If those are still too many, the oldest of all go.
+  // Keeps the same number of containers of every unit. If there are still too many, the oldest of all are removed.
   keepNewest(Math.max(1, Math.floor(policy.maxContainers / units.size)));
   return [...removed, ...all().sort(byCreated).slice(policy.maxContainers)];
 }
 
-/** Ended instances of every container of every pod, newest first. */
+/** Returns the exited instances of every container of every pod, newest first. */
 function evictUnits({ containers, policy, nowMonotonic }: ContainerGCRequest): Map<string, GCContainer[]> {
   const units = new Map<string, GCContainer[]>();
   for (const container of containers.toSorted(byCreated)) {
@@ -120,7 +123,7 @@ function isGone(
   return shouldPodContentBeRemoved(uid) || (evictTerminatedPods && shouldPodRuntimeBeRemoved(uid));
 }
 
-/** All but the newest sandbox of each pod. A sandbox that is ready or has containers is never removed. */
+/** Returns all sandboxes of each pod except the newest, and except those that are ready or have containers. */
 function evictSandboxes(request: ContainerGCRequest, containers: readonly GCContainer[]): GCSandbox[] {
   const inUse = new Set(containers.map(({ podSandboxID }) => podSandboxID));
   const newest = new Map(
@@ -135,7 +138,7 @@ function evictSandboxes(request: ContainerGCRequest, containers: readonly GCCont
   });
 }
 
-/** True if the container has not exited, because its log may only be missing during a rotation. */
+/** True if the container has not exited. Then its log may only be missing during a rotation. */
 function mayBeWrittenAgain(logLink: string, containers: readonly GCContainer[]): boolean {
   const id = containerIDOfLogSymlink(logLink);
   const container = containers.find((candidate) => candidate.id === id);

@@ -10,11 +10,11 @@ import type { ContainerGCPlan } from './container-gc.ts';
 interface Deps {
   podLogsDir: string;
   containerLogLinksDir: string;
-  /** True if the runtime has another owner's pod of this UID. Its logs are in the same folder. */
+  /** True if the runtime has a pod of another owner with this UID. Its logs would be in the same folder. */
   isForeign: (uid: string) => boolean;
   /** True if the pod is declared, worked on, or in the runtime. */
   isKnown: (uid: string) => boolean;
-  /** Ids of containers in the runtime that have not ended. A collection keeps their links, so these are not read. */
+  /** Ids of containers in the runtime that have not exited. Their links are kept, so they are not read. */
   runningContainers: () => ReadonlySet<string>;
   /** True if this agent or an earlier one of this root-dir ran the pod. */
   wasOurs: (pod: PodRef) => Promise<boolean>;
@@ -24,18 +24,19 @@ interface Deps {
 export type DeadLogNames = Record<'logDirs' | 'brokenLogLinks', string[]>;
 
 /**
- * Log folders of pods that are gone, and links to logs that are gone. The folders of both are shared with other agents
- * and kubelets, so only those of our pods count. kubelet: kuberuntime/kuberuntime_gc.go evictPodLogsDirectories
+ * Finds log folders of removed pods, and links to deleted logs. The folders of both are shared with other agents and
+ * kubelets, so only those of our pods count. kubelet: kuberuntime/kuberuntime_gc.go evictPodLogsDirectories
  */
 export class DeadLogs {
-  /** Folders of other owners' pods. None of them becomes ours without a folder below the root-dir. */
+  /** Folders of other owners' pods. Such a pod only becomes ours if it gets a folder below the root-dir. */
   private others = new Set<string>();
 
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Names of candidates. The plan of a collection selects among them. `own` are the UIDs of the pods with a folder
-   * below the root-dir, whose log folders are removed with that. Resolves with none if a folder cannot be read.
+   * Resolves with the names of candidates. The plan of a collection selects among them. `own` are the UIDs of pods with
+   * a folder below the root-dir: their log folders are removed together with that folder. Resolves with no names if a
+   * folder cannot be read.
    */
   async find(own: ReadonlySet<string>): Promise<DeadLogNames> {
     const isPresent = (uid: string): boolean => own.has(uid) || this.deps.isKnown(uid);
@@ -94,7 +95,7 @@ export class DeadLogs {
   }
 }
 
-/** Resolves with undefined for all but links. */
+/** Resolves with undefined unless the path is a link. */
 async function targetOf(path: string): Promise<string | undefined> {
   try {
     return await readlink(path);

@@ -3,15 +3,15 @@ import type { PodCgroup } from '../container-manager/list-pod-cgroups.ts';
 interface Deps {
   cgroups: readonly PodCgroup[];
   isPopulated: (path: string) => Promise<boolean>;
-  /** True if the pod is declared, in the runtime, of another owner, or has a folder below the root-dir. */
+  /** True if the pod is declared, is in the runtime, belongs to another owner, or has a folder below the root-dir. */
   isPresent: (uid: string) => boolean;
-  /** Those of the pods that an agent of this root-dir ran. */
+  /** Returns which of these pods an agent of this root-dir ran. */
   ownAmong: (uids: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
 /**
- * The cgroups that an earlier agent of this root-dir left: those of its pods that are gone. Some may have processes,
- * which could be those of an agent with another root-dir that runs the same manifest.
+ * Finds the cgroups that an earlier agent of this root-dir left behind: those of removed pods. A cgroup may still have
+ * processes. They may belong to an agent with another root-dir that runs the same manifest.
  */
 export async function findLeftCgroups({
   cgroups,

@@ -16,23 +16,23 @@ import type { ContainerGCPolicy } from './container-gc.ts';
 import { findLeftCgroups } from './left-cgroups.ts';
 import type { UndeclaredRecords } from './undeclared-records.ts';
 
-/** More pods than are removed while a runtime makes one sandbox. */
+/** More pods than can be removed while a runtime creates one sandbox. */
 const maxRemembered = 1000;
-/** Time after its removal in which the cgroup of a pod may come again, and the number of pods that are looked at. */
+/** How long after a pod's removal the runtime may recreate its cgroup, and how many pods are checked for that. */
 const lateCgroupMs = 120_000;
 const maxLateCgroups = 100;
 
 interface Deps {
   runtimePods: RuntimePods;
   foreignPods: Pick<ForeignPods, 'holderOf'>;
-  /** The pods of the runtime by its last listing. */
+  /** The pods of the runtime in its last listing. */
   listedPods: () => readonly RuntimePod[];
   podRemover: PodRemover;
   policy: Pick<ContainerGCPolicy, 'maxPerPodContainer'>;
   podCgroups: PodCgroups;
   podDirs: PodDirs;
   undeclaredRecords: Pick<UndeclaredRecords, 'note' | 'release'>;
-  /** Those of the pods that an agent of this root-dir ran. */
+  /** Returns which of these pods an agent of this root-dir ran. */
   ownAmong: (uids: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Unmounts the volumes of a pod, if there are any. */
   unmountVolumes: (uid: string) => Promise<unknown>;
@@ -41,41 +41,42 @@ interface Deps {
   faults: Pick<Faults, 'watch'>;
   /** True if a manifest declares the pod or a worker works on it. */
   isKnown: (uid: string) => boolean;
-  /** True if the pod has a worker that ends it. */
+  /** True if a worker is stopping the pod. */
   isEnding: (uid: string) => boolean;
-  /** Stops a running pod without manifest and worker. */
+  /** Stops a running pod that has neither manifest nor worker. */
   killOrphan: (runningPod: RuntimePod) => void;
-  /** Called when a clean-up has found orphans. The next one tries again what fails. */
+  /** Called when a clean-up found orphans. If a removal fails, the next clean-up retries it. */
   onOrphans: () => void;
   /** Called when the pod changed in the runtime. */
   onPodChanged: (uid: string) => void;
-  /** Called when everything of the pod was removed. `pod` is undefined if the runtime had lost it. */
+  /** Called when nothing of the pod remains. `pod` is undefined if the runtime did not have it. */
   onPodRemoved: (uid: string, pod: RuntimePod | undefined) => void;
   meter?: Pick<Meter, 'count' | 'set'> | undefined;
 }
 
 /**
- * Removes the remains of pods: in the runtime, among the cgroups, on disk. All of it runs beside the sync loop, which a
- * hanging runtime therefore does not delay.
+ * Removes the remains of pods in the runtime, the cgroups and on disk. This runs concurrently with the sync loop, so a
+ * hung runtime does not delay that loop.
  *
  * INVARIANTS: only our pods are touched: those with a folder below the root-dir, and those that we or an earlier agent
- * removed. The folder is removed last, so that remains are found again. One removal of a pod runs at a time.
+ * removed. The folder is removed last, so that remains are found again after a crash. Each pod has one removal at a
+ * time.
  */
 export class PodGarbage {
   /** By UID. */
   private readonly removals = new Map<string, Promise<void>>();
-  /** UIDs of pods whose removal before a fresh start has not succeeded yet. */
+  /** UIDs of pods that start afresh, but whose old remains are not removed yet. */
   private readonly unfinished = new Set<string>();
   private orphanCleanUp: Promise<void> | undefined;
   private sweep: object | undefined;
   /** UIDs of the orphans of the last sweep. */
   private announced: ReadonlySet<string> = new Set();
   /**
-   * Monotonic times of removals by UID, newest last. A RunPodSandbox call that was cut off may still make a sandbox for
-   * one of these pods.
+   * Monotonic times of removals by UID, newest last. A RunPodSandbox call that was cancelled may still create a sandbox
+   * for one of these pods.
    */
   private readonly removed = new Map<string, number>();
-  /** True once the cgroups that an earlier agent left were searched for. */
+  /** True once it has searched for cgroups that an earlier agent left. */
   private hasSearched = false;
 
   constructor(private readonly deps: Deps) {}
@@ -85,7 +86,7 @@ export class PodGarbage {
     const { runtimePods, foreignPods, podRemover, podCgroups, podDirs, onPodChanged, onPodRemoved } = this.deps;
     const [pod] = await runtimePods.getPods({ uid });
     await podRemover.removePod(uid, pod);
-    // Another owner's pod of this UID would have its processes in a cgroup of the same name.
+    // If another owner has a pod with this UID, its processes are in a cgroup of the same name.
     if (foreignPods.holderOf(uid) === undefined) await podCgroups.remove(uid);
     await this.deps.unmountVolumes(uid);
     await this.deps.undeclaredRecords.release(uid);
@@ -96,7 +97,7 @@ export class PodGarbage {
     onPodChanged(uid);
   }
 
-  /** True if this agent has removed a pod of this UID lately. The pod may run again since. */
+  /** True if this agent recently removed a pod with this UID. The pod may be running again. */
   hasRemoved(uid: string): boolean {
     return this.removed.has(uid);
   }
@@ -122,14 +123,14 @@ export class PodGarbage {
     );
   }
 
-  /** Removes all remains of a pod that starts without them. Its first sync waits for that, and repeats it. */
+  /** Removes all remains of a pod that starts afresh. Its first sync waits for this, and retries it if it failed. */
   startFreshRemoval(uid: string): void {
     this.unfinished.add(uid);
     this.startRemoval(uid);
   }
 
   /**
-   * Repeats a removal before a fresh start that failed, unless the pod ends. Resolves with true if it repeated one.
+   * Retries a failed removal before a fresh start, unless the pod is stopping. Resolves with true if it retried one.
    * Rejects with a `SyncPodError` if it fails again.
    */
   async finishFreshRemoval(uid: string): Promise<boolean> {
@@ -146,20 +147,23 @@ export class PodGarbage {
     }
   }
 
-  /** The removal of this pod under way. Does not reject. Returns undefined if there is none. */
+  /**
+   * Returns a promise for the removal of this pod that is in progress. It never rejects. Returns undefined if there is
+   * none.
+   */
   removalOf(uid: string): Promise<unknown> | undefined {
     const removal = this.removals.get(uid);
     return removal === undefined ? undefined : Promise.allSettled([removal]);
   }
 
-  /** Removes late cgroups. Resolves when the removals under way have ended. */
+  /** Removes late cgroups. Resolves once no removal is in progress. */
   settled(): Promise<unknown> {
     this.startLateCgroupRemovals();
     return Promise.allSettled(this.removals.values());
   }
 
   /**
-   * Stops and removes pods of an earlier agent without a manifest, except spared ones. Only one clean-up runs at a
+   * Stops and removes pods of an earlier agent that no manifest declares, except spared ones. One clean-up runs at a
    * time.
    */
   startOrphanCleanUp(isSpared: (uid: string) => boolean): void {
@@ -185,7 +189,7 @@ export class PodGarbage {
     const ours = new Set([...own, ...late]);
     if (!this.hasSearched) await this.findLeftCgroups(own);
     this.startLateCgroupRemovals();
-    // A manifest may have come since `isSpared` was made.
+    // A manifest may have been added since `isSpared` was created.
     const unspared = [...ours].filter((uid) => !isSpared(uid) && !this.deps.isKnown(uid));
     if (unspared.length > 0) this.deps.onOrphans();
     const orphans = unspared.filter((uid) => !this.removals.has(uid));
@@ -194,7 +198,7 @@ export class PodGarbage {
     await Promise.all(orphans.map((uid) => this.cleanUpOrphan(uid, onRemoval)));
   }
 
-  /** Names the running pods that are about to end, once. */
+  /** Announces once which running pods are about to be stopped. */
   private announce(orphans: readonly string[]): void {
     const ending = this.deps
       .listedPods()
@@ -205,7 +209,10 @@ export class PodGarbage {
     this.deps.logger.warn({ pods }, 'Stopping pods that are no longer declared');
   }
 
-  /** Counts the removals of one sweep until the next one begins. kubelet: kubelet_volumes.go cleanupOrphanedPodDirs */
+  /**
+   * Starts a sweep and returns the function that counts its removals. kubelet: kubelet_volumes.go
+   * cleanupOrphanedPodDirs
+   */
   private newSweep(): (isRemoved: boolean) => void {
     const { meter } = this.deps;
     const sweep = { removed: 0, failed: 0 };
@@ -226,7 +233,7 @@ export class PodGarbage {
     const { runtimePods, isKnown, killOrphan, meter } = this.deps;
     try {
       const [runningPod] = await runtimePods.getPods({ uid });
-      // Its manifest may have returned meanwhile.
+      // Its manifest may have come back in the meantime.
       if (isKnown(uid)) return;
       if (runningPod === undefined || !isPodRunning(runningPod)) {
         this.startRemoval(uid, onRemoval);
@@ -241,8 +248,8 @@ export class PodGarbage {
   }
 
   /**
-   * Removes what a runtime leaves that makes the sandbox of a removed pod late, and undoes it: the cgroup of the pod.
-   * Does nothing for a pod without a cgroup.
+   * Removes the cgroups of pods whose sandbox the runtime created too late and then removed again, because it leaves
+   * the cgroup. Does nothing for a pod without a cgroup.
    */
   private startLateCgroupRemovals(): void {
     const { clock, foreignPods, isKnown, listedPods, podCgroups } = this.deps;
@@ -264,7 +271,7 @@ export class PodGarbage {
     }
   }
 
-  /** Finds cgroups that a runtime made again after an earlier agent had removed their pods, and ended. */
+  /** Finds cgroups that a runtime recreated after an earlier agent had removed their pods and exited. */
   private async findLeftCgroups(own: ReadonlySet<string>): Promise<void> {
     const { foreignPods, isKnown, listedPods, logger, ownAmong, podCgroups } = this.deps;
     const listed = new Set(listedPods().map(({ uid }) => uid));

@@ -27,21 +27,21 @@ interface Deps {
   removePodCgroup: (uid: string) => Promise<void>;
   /** Resets the pod's restart counts. `pod` is undefined if the runtime does not know its name. */
   forgetRestarts: (uid: string, pod: { namespace: string; name: string } | undefined) => Promise<void>;
-  /** Called once with the pods that will be removed and that the runtime knows, as `namespace/name`. */
+  /** Called once with the pods to remove that the runtime knows, as `namespace/name`. */
   onFound: (pods: string[]) => void;
-  /** Called with `namespace/name` when a pod is removed that the runtime knew. */
+  /** Called with `namespace/name` when a pod that the runtime knew is removed. */
   onRemoved: (pod: string) => void;
   clock: Clock;
 }
 
 interface TearDown extends Deps {
-  /** Of the removals. */
+  /** Time limits of the removals. */
   limits: RenewedLimits;
 }
 
 /** Attempts per pod, because a runtime that stops many pods at once rejects some calls. */
 const maxTries = 5;
-/** Delay before the second attempt. It doubles with each further attempt. */
+/** Delay before the second attempt. It doubles with each attempt. */
 const firstRetryMs = 250;
 
 /** Time for the runtime to report a pod's remains. */
@@ -52,15 +52,15 @@ export interface RemovalFailure {
   /** `namespace/name`, or the UID if the runtime does not know the name. */
   pod: string;
   reason: string;
-  /** True if a container of it runs or the runtime does not answer. */
+  /** True if one of its containers is running, or the runtime does not answer. */
   mayRun: boolean;
 }
 
 /**
- * Stops and removes every pod with a folder below the root-dir, each before the pods that it depends on. Each pod has
- * its own grace period plus `removalTimeoutMs`, which begin anew with each removed pod, because pods wait for one
- * another in the runtime. A failed pod does not delay others. Resolves with the pods that could not be removed. Rejects
- * if the runtime does not list its pods in time.
+ * Stops and removes every pod with a folder below the root-dir, each before the pods that it depends on. Each pod gets
+ * its own grace period plus `removalTimeoutMs`. This time restarts with each removed pod, because pods wait for one
+ * another in the runtime. A failed pod does not delay the others. Resolves with the pods that could not be removed.
+ * Rejects if the runtime does not list its pods in time.
  */
 export async function tearDownPods(given: Deps): Promise<RemovalFailure[]> {
   const deps: TearDown = { ...given, limits: new RenewedLimits(given.clock) };
@@ -70,7 +70,7 @@ export async function tearDownPods(given: Deps): Promise<RemovalFailure[]> {
   const steps = computeTearDownOrder(listed);
   for (const uid of steps.flat()) uids.delete(uid);
   const failures: RemovalFailure[] = [];
-  // Pods missing in the runtime come first, because no other pod waits for them.
+  // Pods that the runtime does not have come first, because no other pod waits for them.
   for (const step of [[...uids], ...steps]) {
     const results = await Promise.allSettled(step.map((uid) => tearDownWithRetries(deps, uid)));
     for (const [index, result] of results.entries()) {
@@ -114,7 +114,7 @@ async function failureOf(deps: Deps, uid: string, pod: string, error: unknown): 
       mayRun: mayBeRunning(await withTimeout(deps.clock, lookTimeoutMs, deps.runtimePods.getPodStatus(uid))),
     };
   } catch {
-    // The runtime does not answer here either.
+    // The runtime did not answer here either.
     return { pod, reason, mayRun: true };
   }
 }
@@ -127,7 +127,7 @@ function nameOf(pods: readonly RuntimePod[], uid: string): string {
 async function tearDownPod(deps: TearDown, uid: string): Promise<void> {
   const { limits } = deps;
   const podStatus = await limits.within(removalTimeoutMs, deps.runtimePods.getPodStatus(uid));
-  // Without a revision that can be read, the runtime knows enough.
+  // If the revision cannot be read, what the runtime knows is enough.
   const revision = await readRevision(deps.podDirs.podDir(uid)).catch(() => undefined);
   const pod = podToStop(podStatus, revision?.pod);
   const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
@@ -148,10 +148,10 @@ async function removePod(deps: Deps, pod: Pod, podStatus: RuntimePodStatus): Pro
   await podDirs.removePodDir(uid);
 }
 
-/** The pods of one node in reverse start order, as steps of UIDs, from the runtime's listing. */
+/** Returns the pods of one node in reverse start order, as steps of UIDs, given the runtime's listing. */
 export function computeTearDownOrder(pods: readonly RuntimePod[]): string[][] {
   const asNamedOn = (nodeName: string): Pod[] => pods.map((pod) => asPod(pod, nodeName));
-  // The runtime does not report the node's name. The candidate that resolves the most dependencies is used.
+  // The runtime does not report the node's name. Uses the candidate that resolves the most dependencies.
   const [named = []] = commonNameEnds(pods)
     .map(asNamedOn)
     .sort((a, b) => dependenciesFound(b) - dependenciesFound(a));
@@ -161,7 +161,10 @@ export function computeTearDownOrder(pods: readonly RuntimePod[]): string[][] {
 const dependenciesFound = (pods: readonly Pod[]): number =>
   pods.flatMap(dependsOn).filter((key) => findDependency(key, pods) !== undefined).length;
 
-/** Common endings of all names after a `-`, because the node's name is one. Includes the empty ending. */
+/**
+ * Returns the endings after a `-` that all names share, because the node's name is one of them. Includes the empty
+ * ending.
+ */
 function commonNameEnds([first, ...others]: readonly RuntimePod[]): string[] {
   const [, ...parts] = first?.name.split('-') ?? [];
   const ends = parts.map((_, index) => parts.slice(index).join('-'));
@@ -174,7 +177,7 @@ function asPod({ uid, name, namespace, dependsOn: others }: RuntimePod, nodeName
 }
 
 /**
- * Time in milliseconds beyond a pod's grace period for the runtime to stop and remove it, if a user waits. Twice as
- * long as containerd takes for a sandbox with a hanging network plugin.
+ * Milliseconds that the runtime gets, beyond a pod's grace period, to stop and remove it while a user waits. This is
+ * twice as long as containerd takes for a sandbox with a hung network plugin.
  */
 export const removalTimeoutMs = 30_000;

@@ -5,7 +5,7 @@ import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { readRecordFile, writeRecordFile } from '../host/record-file.ts';
 
-/** `kept`: it runs on until its removal is confirmed. `removed`: it stops, and is removed. */
+/** `kept`: it keeps running until its removal is confirmed. `removed`: it is being stopped and removed. */
 export type UndeclaredState = 'kept' | 'removed';
 
 interface Deps {
@@ -16,14 +16,15 @@ interface Deps {
 const fileName = 'undeclared.json';
 /** Far more than a state needs. */
 const maxFileBytes = 1024;
-/** Files that are read at a time. */
+/** How many files are read at a time. */
 const maxReads = 16;
 
 /**
- * What was decided about pods that no manifest declares any more. It is stored in the pod's folder and is removed with
- * it, so that the next agent goes on with a removal, and asks again about a kept pod.
+ * What was decided about pods that no manifest declares any more. The decision is stored in the pod's folder and
+ * removed with it, so the next agent continues a removal, and asks again about a kept pod.
  *
- * INVARIANTS: a file is whole or absent. Without it the next agent decides anew. No folder is made here.
+ * INVARIANTS: a file is complete or absent. If it is absent, the next agent decides again. This class creates no
+ * folders.
  */
 export class UndeclaredRecords {
   private readonly states = new Map<string, UndeclaredState>();
@@ -42,7 +43,7 @@ export class UndeclaredRecords {
     return this.states.get(uid);
   }
 
-  /** Notes a decision. */
+  /** Records a decision. */
   note(uid: string, state: UndeclaredState): void {
     if (this.states.get(uid) === state) return;
     this.states.set(uid, state);
@@ -51,24 +52,24 @@ export class UndeclaredRecords {
     });
   }
 
-  /** Notes that the pod is declared again. */
+  /** Records that the pod is declared again. */
   declared(uid: string): void {
     if (!this.states.delete(uid)) return;
     this.change(uid, () => rm(join(this.deps.podDir(uid), fileName), { force: true }));
   }
 
-  /** Forgets a pod whose folder is about to be removed. Resolves when no write to it is under way. */
+  /** Drops a pod whose folder is about to be removed. Resolves once no write to it is in progress. */
   async release(uid: string): Promise<void> {
     this.states.delete(uid);
     await this.writing.get(uid);
   }
 
-  /** Resolves when no write is under way. */
+  /** Resolves once no write is in progress. */
   async close(): Promise<void> {
     await Promise.all(this.writing.values());
   }
 
-  /** Changes the file after an earlier change of it. Never rejects, because a disk may be full. */
+  /** Changes the file once earlier changes of it are done. Never rejects, because the disk may be full. */
   private change(uid: string, work: () => Promise<void>): void {
     const changing = (this.writing.get(uid) ?? Promise.resolve())
       .then(work)
@@ -92,7 +93,10 @@ export class UndeclaredRecords {
   }
 }
 
-/** The record in a pod's folder. Resolves with undefined if there is no valid one. Rejects if it may not be read. */
+/**
+ * Reads the record in a pod's folder. Resolves with undefined if there is no valid one. Rejects if permission is
+ * denied.
+ */
 export function readUndeclared(podDir: string): Promise<UndeclaredState | undefined> {
   return readRecordFile(join(podDir, fileName), maxFileBytes, parseState);
 }

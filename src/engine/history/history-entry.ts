@@ -1,18 +1,18 @@
 import type { ContainerEnd, EventCause } from '../view/events.ts';
 
-/** Events of one kind, counted as by `kubectl describe`. */
+/** Events of one kind, counted like `kubectl describe` does. */
 export interface EventEntry {
   kind: 'event';
   podUID: string;
   eventType: 'Normal' | 'Warning';
   /** One of reasons.ts. */
   reason: string;
-  /** Of the newest event. */
+  /** The message of the newest event. */
   message: string;
   containerName?: string;
   cause?: EventCause;
   count: number;
-  /** Milliseconds since the epoch, as every `…At` here. */
+  /** Milliseconds since the epoch, like every `…At` here. */
   firstAt: number;
   lastAt: number;
 }
@@ -25,7 +25,7 @@ export interface EndEntry extends ContainerEnd {
   containerID: string;
 }
 
-/** An entry of a pod's past, as `describe` shows it. */
+/** An entry in a pod's past that `describe` shows. */
 export type HistoryEntry = EventEntry | EndEntry;
 
 /** The highest restart count of each container of the pod so far. */
@@ -35,7 +35,7 @@ export interface RestartsLine {
   counts: Readonly<Record<string, number>>;
 }
 
-/** Everything of the pod was removed. A pod with the same UID starts over. */
+/** Says that everything of the pod was removed. A pod with the same UID starts over. */
 export interface RemovedLine {
   kind: 'removed';
   podUID: string;
@@ -49,7 +49,7 @@ export function parseHistory(text: string): HistoryLine[] {
   return text.split('\n').flatMap((line) => parseLine(line) ?? []);
 }
 
-/** How many lines no release wrote, such as torn ones. Those of a later release may have other kinds and fields. */
+/** Returns how many lines no release wrote, such as torn ones. A later release may write other kinds and fields. */
 export function countDamagedLines(text: string): number {
   const lines = text.split('\n').filter((line) => line !== '' && parseLine(line) === undefined);
   return lines.filter((line) => !hasKind(line)).length;
@@ -116,6 +116,6 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** Read access to the past of pods. */
 export interface EngineHistory {
-  /** The past of all revisions of this pod, also from before this engine. Empty for an unknown pod. */
+  /** Returns the past of all revisions of this pod, even from before this engine. Empty for an unknown pod. */
   history(pod: { namespace: string; name: string }): Promise<HistoryEntry[]>;
 }

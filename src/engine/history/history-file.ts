@@ -7,24 +7,24 @@ import { ifPresent } from '../../files/if-present.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 
-/** A file that would grow beyond this is renamed to be the older half, and a new file starts. */
+/** If a file would grow beyond this, it is renamed to become the older half, and a new file starts. */
 const maxFileBytes = 32 * 1024;
 /** A single write may exceed `maxFileBytes`, but never this. */
 const maxReadBytes = 8 * 1024 * 1024;
 /** Leaves room for the suffix within the 255 bytes of a file name. */
 const maxStemBytes = 200;
 
-/** Opens for reading too. O_NONBLOCK: does not wait for a named pipe in its place. */
+/** Opens for reading too. O_NONBLOCK keeps it from waiting if a named pipe has this path. */
 const appendFlags =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const syncFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Folder of the histories of this root-dir's pods. */
+/** Returns the folder with the histories of this root-dir's pods. */
 export function historyFolder(rootDir: string): string {
   return join(rootDir, 'state', 'history');
 }
 
-/** History file of one pod, for all its revisions. */
+/** Returns the path of a pod's history file, which has all its revisions. */
 export function historyPath(folder: string, { namespace, name }: { namespace: string; name: string }): string {
   const stem = `${namespace}_${name}`;
   if (stem.length <= maxStemBytes) return join(folder, `${stem}.jsonl`);
@@ -32,25 +32,25 @@ export function historyPath(folder: string, { namespace, name }: { namespace: st
   return join(folder, `${stem.slice(0, maxStemBytes - hash.length - 1)}-${hash}.jsonl`);
 }
 
-/** The pod of a history file. Returns undefined if the name does not show it. */
+/** Returns the pod of a history file. Returns undefined if the file name does not tell. */
 export function podOfHistoryFile(file: string): { namespace: string; name: string } | undefined {
-  // Longer names are cut to this length.
+  // Longer names are truncated to this length.
   if (file.length >= maxStemBytes + '.jsonl'.length) return undefined;
   // Namespaces and names contain no underscore.
   const [, namespace, name] = /^([^_]+)_([^_]+)\.jsonl$/.exec(file) ?? [];
   return namespace === undefined || name === undefined ? undefined : { namespace, name };
 }
 
-/** The older half, then the newer one. Empty if there is no file. Rejects with the error of the file system. */
+/** Reads the older half, then the newer one. Empty if there is no file. Rejects with the file system's error. */
 export async function readHistory(path: string): Promise<string> {
   const [older, newer] = await Promise.all([readOrEmpty(olderHalf(path)), readOrEmpty(path)]);
   return `${older}\n${newer}`;
 }
 
 /**
- * Appends whole lines. First ends a line that a power loss or a full disk cut short, so that only this line is lost. If
- * the file becomes too long, a new one begins with `carried`. The lines survive the end of this process, and a power
- * loss after `syncHistory`. Rejects with the error of the file system.
+ * Appends whole lines. If a power loss or a full disk cut the last line short, first terminates it, so that only this
+ * line is lost. If the file becomes too long, starts a new one with `carried`. The lines survive a crash of this
+ * process, and after `syncHistory` also a power loss. Rejects with the file system's error.
  */
 export async function appendHistory(path: string, lines: string, carried: () => string): Promise<void> {
   let file = await openToAppend(path);
@@ -72,7 +72,7 @@ export async function appendHistory(path: string, lines: string, carried: () => 
   }
 }
 
-/** Resolves when the newer file is on disk, or was removed. Rejects with the error of the file system. */
+/** Resolves once the newer file is on disk, or was removed. Rejects with the file system's error. */
 export async function syncHistory(path: string): Promise<void> {
   const file = await ifPresent(open(path, syncFlags));
   if (file === undefined) return;
@@ -83,7 +83,7 @@ export async function syncHistory(path: string): Promise<void> {
   }
 }
 
-/** Name of the renamed former file. */
+/** Returns the path of the older half. */
 export function olderHalf(path: string): string {
   return `${path}.1`;
 }
@@ -98,7 +98,7 @@ async function appendWhole(file: FileHandle, size: number, text: string): Promis
   }
 }
 
-/** Makes the folder if it is missing. */
+/** Creates the folder if it is missing. */
 async function openToAppend(path: string): Promise<FileHandle> {
   try {
     return await open(path, appendFlags, 0o600);

@@ -19,18 +19,18 @@ import { appendHistory, historyPath, olderHalf, podOfHistoryFile, readHistory, s
 import { historyOf, PodHistory } from './pod-history.ts';
 import { historiesWithCounts, podsWithHistory } from './removed-pods.ts';
 
-/** Lines within this time are written together, and synced. Restart counts are written at once. */
+/** Lines that arrive within this time are written and synced together. Restart counts are written at once. */
 const batchMs = 1000;
 /** Delay before a failed write is tried again. */
 const retryMs = 30_000;
-/** Lines that each pod keeps in memory while writes fail. */
+/** How many lines of each pod stay in memory while writes fail. */
 const maxUnwrittenLines = 200;
-/** Removed pods whose history is kept. Beyond that the longest removed lose theirs. */
+/** How many removed pods keep their history. Beyond that, the histories of those removed longest ago are deleted. */
 const maxGonePods = 200;
 
 interface Deps {
   folder: string;
-  /** Values of a declared pod's variables. No history may contain them. */
+  /** Returns the values of a declared pod's variables. No history may contain them. */
   variablesOf: (podUID: string) => readonly string[] | undefined;
   /** True if a manifest declares a pod of this name. */
   isDeclared: (pod: PodName) => boolean;
@@ -41,7 +41,7 @@ interface Deps {
 interface Kept {
   path: string;
   history: PodHistory;
-  /** The read of the past under way, which new lines wait for. Undefined once done. */
+  /** The read of the past, while it is in progress. New lines wait for it. Undefined once done. */
   loading: Promise<void> | undefined;
   /** Changes that wait for this read. */
   waiting: (() => void)[];
@@ -50,17 +50,17 @@ interface Kept {
   appending: Promise<void>;
   /** True if the file has lines that must still be synced to survive a power loss. */
   isToSync: boolean;
-  /** True if it leaves memory once all of it is on disk. */
+  /** True if it is dropped from memory once all of it is on disk. */
   isReleased: boolean;
 }
 
 /**
- * The past of pods on disk: events, ends of containers, restart counts. It survives the agent, the runtime, the machine
- * and the pod.
+ * The past of pods on disk: events, container exits and restart counts. It survives the pod, and restarts of the agent,
+ * the runtime and the machine.
  *
- * INVARIANTS: only readers of the past and starts of containers wait for the disk. A start waits for an append, not for
- * a sync. One append to a file runs at a time. A failing disk costs only the oldest lines. No text of a Secret or a
- * variable is written. A removed pod leaves memory, because the files of pods in memory are not pruned.
+ * INVARIANTS: only readers of the past and container starts wait for the disk. A start waits for an append, not for a
+ * sync. Each file has one append at a time. If the disk fails, only the oldest lines are lost. No value of a Secret or
+ * a variable is written. A removed pod is dropped from memory, because the files of pods in memory are not pruned.
  */
 export class PodHistories {
   /** By path. */
@@ -75,27 +75,27 @@ export class PodHistories {
 
   constructor(private readonly deps: Deps) {}
 
-  /** Records an event if the history keeps its kind. */
+  /** Records an event if the history keeps events of its kind. */
   readonly record = (event: KubeletEvent): void => {
     if (event.type === 'Recorded' && event.pod !== undefined) this.recordEvent({ ...event, pod: event.pod });
     if (event.type === 'ContainerDied' && event.end !== undefined) this.recordEnd({ ...event, end: event.end });
     if (event.type === 'WorkerStateChanged' && event.state === 'removed') this.workerRemoved(event.pod);
   };
 
-  /** The lowest restart count that a new instance of this container may have. */
+  /** Returns the lowest restart count that a new instance of this container may have. */
   async nextRestartCount({ uid, ...pod }: PodRef, containerName: string): Promise<number> {
     const { history } = await this.loaded(pod);
     return history.nextRestartCount(uid, containerName);
   }
 
   /**
-   * Records that an instance of this container was created. Resolves when the record survives the end of this process.
-   * Resolves at once while the disk fails.
+   * Records that an instance of this container was created. Resolves once the record would survive a crash of this
+   * process. Resolves at once while the disk fails.
    */
   async containerCreated({ uid, ...pod }: PodRef, containerName: string, restartCount: number): Promise<void> {
     this.write(pod, (history) => history.addRestarts(uid, containerName, restartCount));
     const kept = await this.loaded(pod);
-    // The write of the batch reports an error.
+    // The batch write reports an error.
     if (!this.isFailing) await this.append(kept).catch(() => undefined);
   }
 
@@ -105,7 +105,7 @@ export class PodHistories {
     else this.writeRemoved(historyPath(this.deps.folder, pod), uid);
   }
 
-  /** True if the history of this pod has its UID: an agent of this root-dir ran it. Keeps nothing in memory. */
+  /** True if the history of this pod has its UID, so an agent of this root-dir ran it. Keeps nothing in memory. */
   async hasRevision({ uid, ...pod }: PodRef): Promise<boolean> {
     const path = historyPath(this.deps.folder, pod);
     const kept = this.kept.get(path);
@@ -114,7 +114,7 @@ export class PodHistories {
     return history.hasRevision(uid);
   }
 
-  /** Those of the UIDs whose pods an agent of this root-dir ran. Rejects with the error of the file system. */
+  /** Returns the UIDs of those pods that an agent of this root-dir ran. Rejects with the file system's error. */
   ownAmong(podUIDs: readonly string[]): Promise<Set<string>> {
     return podsWithHistory(this.deps.folder, podUIDs);
   }
@@ -128,7 +128,7 @@ export class PodHistories {
     return history.entries();
   }
 
-  /** Writes all pending lines. Resolves also if the write failed. */
+  /** Writes all pending lines. Resolves even if the write failed. */
   async close(): Promise<void> {
     for (const kept of this.kept.values()) {
       await kept.loading;
@@ -156,7 +156,7 @@ export class PodHistories {
       history.replay(line);
       return line;
     });
-    // Its worker may be long gone.
+    // Its worker may have finished long ago.
     this.release(path);
   }
 
@@ -172,7 +172,7 @@ export class PodHistories {
     this.write(pod, (history) => history.addEnd(entry));
   }
 
-  /** Hides the current and the previous values of the pod's variables, also after its manifest was removed. */
+  /** Redacts the current and previous values of the pod's variables, even after its manifest was removed. */
   private cleared(podUID: string, message: string): string {
     const texts = this.deps.variablesOf(podUID);
     const [last = [], before = []] = this.variables.get(podUID) ?? [];
@@ -243,7 +243,9 @@ export class PodHistories {
     }
   }
 
-  /** Once a file. One without a valid line is set aside; the damaged lines of another are left out. */
+  /**
+   * Reports damage once per file. If a file has no valid line, it is renamed. Otherwise its damaged lines are skipped.
+   */
   private async reportDamage(path: string, { text, lines }: { text: string; lines: number }): Promise<void> {
     if (this.damaged.has(path)) return;
     this.damaged.add(path);
@@ -361,7 +363,7 @@ export class PodHistories {
   }
 }
 
-/** Applies a change at once, or when the read of the past is done. */
+/** Applies a change at once, or as soon as the past is loaded. */
 function whenLoaded(kept: Kept, change: () => void): void {
   if (kept.loading === undefined) change();
   else kept.waiting.push(change);
@@ -370,28 +372,29 @@ function whenLoaded(kept: Kept, change: () => void): void {
 type RecordedOfPod = Extract<KubeletEvent, { type: 'Recorded' }> & { pod: PodRef };
 type EndOfContainer = Extract<KubeletEvent, { id: string }> & { end: ContainerEnd };
 
-/** True if the line must survive a power loss: ends and restart counts. They are rare enough to sync each. */
+/** True for lines that must survive a power loss: exits and restart counts. They are rare enough to sync each one. */
 function isToLast(line: HistoryLine): boolean {
   return line.kind === 'end' || (line.kind === 'restarts' && Object.values(line.counts).some((count) => count > 0));
 }
 
-/** Shorter texts match elsewhere by chance. */
+/** Shorter values would match other text by chance. */
 const minVariableLength = 8;
 const maxMessageLength = 1024;
 
-/** The message cut to 1,024 characters, with `<hidden>` in place of each variable. */
+/** Returns the message truncated to 1,024 characters, with `<hidden>` instead of each variable. */
 export function hideVariables(message: string, variables: readonly string[]): string {
-  // Longest first, because one may be a part of another.
+  // The longest come first, because one may be part of another.
   const ordered = variables.toSorted((a, b) => b.length - a.length);
   const hidden = ordered.reduce((text, variable) => text.replaceAll(variable, '<hidden>'), message);
   return hidden.length <= maxMessageLength ? hidden : `${hidden.slice(0, maxMessageLength)}…`;
 }
 
-/** Values of the pod's variables. Values of Secrets were already hidden (engine/redaction). */
+/** Returns the values of the pod's variables. Values of Secrets were already redacted (engine/redaction). */
 export function variableTexts({ metadata, spec }: Pod): string[] {
   const { initContainers = [], containers, ephemeralContainers = [], volumes = [] } = spec;
   const all = [...initContainers, ...containers, ...ephemeralContainers];
-  // A value that is also a name stays, such as of a database and its container. Hiding it would garble every message.
+  // A value that is also a name stays visible, for example if a database is named like its container. Redacting it
+  // would garble every message.
   const names = [metadata, ...all, ...volumes].map(({ name }) => name);
   const shown = [...names, ...all.map(({ image = '' }) => image)].join(' ');
   const values = all.flatMap(({ env = [] }) => env.map(({ value = '' }) => value));

@@ -7,12 +7,12 @@ import {
   type RestartsLine,
 } from './history-entry.ts';
 
-/** How many of each are kept. */
+/** How many events and exits are kept. */
 const maxEvents = 64;
 const maxEnds = 32;
 const maxRevisions = 8;
 
-/** After this time without an event of its kind, the next one gets an entry of its own. */
+/** After this time without an event of its kind, the next event gets a new entry. */
 const quietMs = 3_600_000;
 /** Longest time between two writes of an event that keeps recurring. */
 const rewriteMs = 600_000;
@@ -21,44 +21,44 @@ const rewriteMs = 600_000;
 export type SingleEvent = Omit<EventEntry, 'kind' | 'count' | 'firstAt' | 'lastAt'> & { at: number };
 
 /**
- * The past of all revisions of one pod, rebuilt by replaying its lines. A recurring event does not cost a line each
- * time. Its count is exact here, and at most ten minutes old on disk.
+ * The past of all revisions of one pod, rebuilt by replaying its lines. A recurring event does not write a line each
+ * time. Its count is exact in memory, and at most ten minutes old on disk.
  */
 export class PodHistory {
   private events: EventEntry[] = [];
   private ends: EndEntry[] = [];
   /** By UID. */
   private readonly counts = new Map<string, Record<string, number>>();
-  /** Time and count of the last written line of each kind of event. */
+  /** Time and count in the last written line of each kind of event. */
   private readonly written = new WeakMap<EventEntry, { at: number; count: number }>();
 
-  /** Events by their last time, then ends in the order they came. */
+  /** Returns events ordered by their last time, then exits in the order of arrival. */
   entries(): HistoryEntry[] {
     return [...this.events.toSorted((a, b) => a.lastAt - b.lastAt), ...this.ends];
   }
 
-  /** Events whose count on disk is out of date, for the last write. */
+  /** Returns events whose count on disk is out of date, for the last write. */
   unwritten(): EventEntry[] {
     return this.events.filter((entry) => this.written.get(entry)?.count !== entry.count);
   }
 
-  /** The lowest restart count for the next instance of this container. Returns 0 if none is recorded. */
+  /** Returns the lowest restart count for the next instance of this container. Returns 0 if none is recorded. */
   nextRestartCount(podUID: string, containerName: string): number {
     const last = this.counts.get(podUID)?.[containerName];
     return last === undefined ? 0 : last + 1;
   }
 
-  /** True if a container of this UID was created and the pod was not removed since. */
+  /** True if a container of a pod with this UID was created, and the pod was not removed since. */
   hasCounts(podUID: string): boolean {
     return this.counts.has(podUID);
   }
 
-  /** True if a pod with this UID had this past. */
+  /** True if this past includes a pod with this UID. */
   hasRevision(podUID: string): boolean {
     return this.counts.has(podUID) || this.entries().some((entry) => entry.podUID === podUID);
   }
 
-  /** Lines at the beginning of a new file. */
+  /** Returns the lines that begin a new file. */
   restarts(): RestartsLine[] {
     return [...this.counts].map(([podUID, counts]) => ({ kind: 'restarts', podUID, counts }));
   }
@@ -103,7 +103,7 @@ export class PodHistory {
     return { ...entry };
   }
 
-  /** Returns the line to write, or undefined if the end is already recorded. */
+  /** Returns the line to write, or undefined if the exit is already recorded. */
   addEnd(end: EndEntry): EndEntry | undefined {
     if (this.ends.some(({ containerID }) => containerID === end.containerID)) return undefined;
     this.ends = [...this.ends, end].slice(-maxEnds);
@@ -119,7 +119,7 @@ export class PodHistory {
   private raise(podUID: string, containerName: string, count: number): boolean {
     const counts = this.counts.get(podUID) ?? {};
     if ((counts[containerName] ?? -1) >= count) return false;
-    // Moves the revision in use to the end, so that it is dropped last.
+    // Moves the current revision to the end, so that it is dropped last.
     this.counts.delete(podUID);
     this.counts.set(podUID, { ...counts, [containerName]: count });
     for (const uid of [...this.counts.keys()].slice(0, -maxRevisions)) this.counts.delete(uid);
@@ -131,7 +131,7 @@ export class PodHistory {
   }
 }
 
-/** Messages that differ only after the first colon, such as in a probe's output, are of one kind. */
+/** Messages that differ only after the first colon, for example in a probe's output, count as one kind. */
 function isSameKind(a: Omit<EventEntry, 'kind' | 'count' | 'firstAt' | 'lastAt'>, b: typeof a): boolean {
   return (
     a.podUID === b.podUID &&

@@ -5,8 +5,8 @@ import { appendHistory, historyPath, readHistory, syncHistory } from './history-
 import { historyOf, type PodHistory } from './pod-history.ts';
 
 /**
- * Records that everything of the pod with this UID was removed, while no agent runs. Its restart counts begin at 0
- * again. Without `pod`, its name, all histories are searched. Rejects with the error of the file system.
+ * Records, while no agent runs, that everything of the pod with this UID was removed. Its restart counts start at 0
+ * again. Without `pod`, its name, this searches all histories. Rejects with the file system's error.
  */
 export async function writePodRemoved(
   folder: string,
@@ -24,8 +24,8 @@ export async function writePodRemoved(
 }
 
 /**
- * The files with restart counts of this UID. Several only if manifests gave the UID to several pods. Rejects with the
- * error of the file system.
+ * Finds the files with restart counts of this UID. There are several only if manifests gave the UID to several pods.
+ * Rejects with the file system's error.
  */
 export async function historiesWithCounts(folder: string, podUID: string): Promise<string[]> {
   const found: string[] = [];
@@ -33,7 +33,7 @@ export async function historiesWithCounts(folder: string, podUID: string): Promi
   return found;
 }
 
-/** Those of the UIDs whose pods an agent of this root-dir ran. Rejects with the error of the file system. */
+/** Returns the UIDs of those pods that an agent of this root-dir ran. Rejects with the file system's error. */
 export async function podsWithHistory(folder: string, podUIDs: readonly string[]): Promise<Set<string>> {
   const found = new Set<string>();
   for await (const { history } of histories(folder))

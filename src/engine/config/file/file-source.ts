@@ -23,7 +23,9 @@ const maxChanges = 4096;
 const mountCheckMs = 1000;
 /** Renaming, moving, or writing a file in several steps causes errors for less than this time. */
 const errorsLastMs = 1500;
-/** Of the four threads, hung manifests may block two and hung volumes a third. The last one serves everything else. */
+/**
+ * Hung manifests may block two of Node's four threads, and hung volumes a third. The last one serves everything else.
+ */
 const maxHungPlaces = 2;
 
 interface Deps extends StaticPodNode {
