@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The engine's only access to time: wall time for stamps, monotonic time for periods and back-off. */
+/** The engine's only access to time: wall time for timestamps, monotonic time for periods and back-off. */
 export interface Clock {
   /** Milliseconds since the epoch. May jump. */
   now(): number;
-  /** Milliseconds since the machine started, except while suspended. Never goes back. */
+  /** Milliseconds since the machine started, without the time it was suspended. Never goes back. */
   monotonic(): number;
   /** Resolves after `ms`. Rejects with the signal's reason if it is aborted first. */
   sleep(ms: number, options?: { signal?: AbortSignal }): Promise<void>;
@@ -12,7 +12,7 @@ export interface Clock {
   after(ms: number, fn: () => void): () => void;
 }
 
-/** The longest timer of Node; a longer one would fire at once. Probe and grace periods may be longer. */
+/** Node's longest timer; a longer one would fire at once. Probe and grace periods may be longer. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -2,14 +2,14 @@ import { boundedText } from './text/bounded-text.ts';
 import { textLimits } from './text/text-limits.ts';
 
 /**
- * A mistake outside this program that the user can fix: a bad manifest, no socket, no root. Commands print `message`
+ * A problem outside this program that the user can fix: a bad manifest, no socket, no root. Commands print `message`
  * and `hint` without a stack. Any other error that reaches the top is a bug.
  */
 export class UserError extends Error {
   override readonly name = 'UserError';
-  /** How to fix it, in one sentence, shown on a line of its own. */
+  /** How to fix it, in one sentence that is printed on a separate line. */
   readonly hint: string | undefined;
-  /** Exit code of the command that ends with this error. */
+  /** Exit code of a command that fails with this error. */
   readonly exitCode: number;
 
   constructor(message: string, options: { hint?: string; exitCode?: number; cause?: unknown } = {}) {
@@ -19,7 +19,7 @@ export class UserError extends Error {
   }
 }
 
-/** An operator's request that cannot be carried out. Nothing changed. */
+/** An operator's request that was refused. Nothing changed. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused';
 
@@ -32,12 +32,12 @@ export class RequestRefused extends Error {
   }
 }
 
-/** The message of a thrown value. */
+/** Returns the message of a thrown value. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The result of `work`. An error that it throws is thrown with its context before the message. */
+/** Returns the result of `work`. If it throws, rethrows the error with `what` before its message. */
 export function explained<T>(what: string, work: () => T): T {
   try {
     return work();
@@ -46,12 +46,12 @@ export function explained<T>(what: string, work: () => T): T {
   }
 }
 
-/** A thrown value as an error. */
+/** Returns a thrown value as an error. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** True for an error of the system, such as the file system: its code is like `ENOENT`. */
+/** True for a system error, such as one of the file system, whose code looks like `ENOENT`. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^E[A-Z0-9]+$/.test(error.code);
 }
@@ -71,7 +71,8 @@ export function isOutOfResources(error: unknown): boolean {
 }
 
 /**
- * True if this machine could not begin a connection, so the state of the other side is unknown. Also checks the causes.
+ * True if this machine could not open a connection, so that the state of the other side is unknown. Also checks the
+ * causes.
  */
 export function isLocalConnectFailure(error: unknown): boolean {
   if (isOutOfResources(error) || hasCode(error, 'EADDRNOTAVAIL')) return true;
@@ -83,16 +84,16 @@ export function isOutOfWatches(error: unknown): boolean {
   return hasCode(error, 'ENOSPC') || isOutOfResources(error);
 }
 
-/** True for an error of the file system or network with this code, such as `ENOENT`. */
+/** True for an error of the file system or network with one of these codes, such as `ENOENT`. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);
 }
 
-/** A CRI call that ended with a status other than OK. `message` is the runtime's, cut to 4 KiB. */
+/** A CRI call that returned a status other than OK. `message` is the runtime's, cut to 4 KiB. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
 
-  /** `method`: its name, such as `RunPodSandbox`. */
+  /** `method` is the name of the call, such as `RunPodSandbox`. */
   constructor(
     readonly method: string,
     readonly code: number,

@@ -13,7 +13,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Writes an entry to a log. */
 type WriteEntry = (logger: Logger, level: LogLevel, facts: unknown, message: string | undefined) => void;
 
-/** A log whose entries, and those of its children, pass through `write`. */
+/** Returns a logger that passes its entries, and those of its children, to `write`. */
 export function wrapLogger(logger: Logger, write: WriteEntry): Logger {
   const at = (level: LogLevel): Logger[LogLevel] => {
     const writeAt = (facts: unknown, message?: string): void => {
@@ -31,5 +31,5 @@ export function wrapLogger(logger: Logger, write: WriteEntry): Logger {
 }
 
 const nothing = (): void => undefined;
-/** Logs nothing, for a single read. */
+/** Logs nothing. For a single read. */
 export const silent: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => silent };

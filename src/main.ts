@@ -3,17 +3,20 @@ import { ownArgs } from './commands/habits/command-first.ts';
 import { endFileCalls } from './process/end-file-calls.ts';
 import { errorMessage } from './errors.ts';
 
-/** Exit codes of a `run-once` that was interrupted, which must end even if nobody reads its output. */
+/** Exit codes of an interrupted `run-once`, which must exit even if nobody reads its output. */
 const interruptedCodes = [124, 130];
 const lastWriteMs = 5000;
 
-/** The arguments as the commands parse them. Under the kubelet's name, flags without a command are those of `run`. */
+/**
+ * The arguments as the commands parse them. If the program is called `kubelet`, flags without a command belong to
+ * `run`.
+ */
 function parsedArguments([node = '', program = '', ...words]: readonly string[]): string[] {
   const isKubelet = basename(program) === 'kubelet' && !/^[^-]/.test(words[0] ?? '');
   return [node, program, ...ownArgs([...(isKubelet ? ['run'] : []), ...words])];
 }
 
-/** Exits once all output is written. Calls to the runtime that are in flight may be cut. */
+/** Exits once all output is written. May cut calls to the runtime that are in flight. */
 async function exit(exitCode: number): Promise<void> {
   if (argv[2] === 'run-once' && interruptedCodes.includes(exitCode)) {
     setTimeout(() => process.exit(exitCode), lastWriteMs);
@@ -24,7 +27,7 @@ async function exit(exitCode: number): Promise<void> {
   process.exit(exitCode === 0 && hasLostOutput ? failedCode : exitCode);
 }
 
-/** Loads the commands here, because without free descriptors that fails too, and must have the code of a failure. */
+/** Loads the commands here: without free descriptors that fails too, and must exit with the code of a failure. */
 async function run(): Promise<number> {
   const loaded = await import('./commands/command-line.ts');
   errorText = loaded.uncaughtErrorText;
@@ -37,7 +40,7 @@ function fail(error: unknown): void {
 }
 
 const argv = parsedArguments(process.argv);
-/** 1 means changes for `diff`, so its failures have another code. */
+/** For `diff`, 1 means that there are changes, so its failures have another code. */
 const failedCode = argv[2] === 'diff' ? 2 : 1;
 let errorText = (error: unknown): string => `error: ${errorMessage(error)}\n`;
 let hasLostOutput = false;
@@ -48,7 +51,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`error: the output cannot be written: ${error.message}\n`);
   hasLostOutput = true;
 });
-// An error of stderr cannot be reported.
+// Errors of stderr cannot be reported.
 process.stderr.on('error', () => undefined);
 // Reports uncaught errors like other failures. The agent handles its own while it runs.
 process.on('uncaughtException', (error) => {
@@ -56,7 +59,7 @@ process.on('uncaughtException', (error) => {
   fail(error);
 });
 
-// A command that waits for something that can no longer happen ends here. Node would exit with 0.
+// A command that waits for something that can no longer happen exits here. Node would exit with 0.
 process.once('beforeExit', () => {
   process.stderr.write(
     'error: this is a bug in kubelet-ts: the command stopped before it was done\n' +

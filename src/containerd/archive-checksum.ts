@@ -5,15 +5,15 @@ import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { hasCode, UserError } from '../errors.ts';
 
-/** The file that holds the checksum of an archive, as `sha256sum` writes it. */
+/** Returns the path of the file with the checksum of an archive, in the format of `sha256sum`. */
 export const checksumFileOf = (archive: string): string => `${archive}.sha256`;
 
-/** A line of `sha256sum`, with room for the longest file name. */
+/** Enough for one line of `sha256sum` with the longest file name. */
 const maxBytes = 4096;
 
 /**
- * Compares an archive with the checksum file next to it. Rejects with a `UserError` if they differ or the checksum
- * cannot be read. Returns without a check if there is no such file.
+ * Compares an archive with the checksum file next to it. Rejects with a `UserError` if they differ or the checksum file
+ * cannot be read. Checks nothing if there is no checksum file.
  */
 export async function verifyArchiveChecksum(archive: string, signal?: AbortSignal): Promise<void> {
   const file = checksumFileOf(archive);

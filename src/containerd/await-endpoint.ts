@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { abortWith } from '../flow/abort-with.ts';
 import type { ProbeResult } from './probe-endpoint.ts';
 
-/** A runtime that is missing or does not answer because it hangs or is ending. */
+/** The runtime is missing, or it does not answer because it hangs or is stopping. */
 export type Absence = Extract<ProbeResult, { kind: 'absent' | 'refused' | 'failed' }>;
 
 interface Deps {
@@ -20,8 +20,8 @@ const firstDelayMs = 100;
 const longestDelayMs = 10_000;
 
 /**
- * Probes an endpoint (`unix:///path`) until something answers there. A server without CRI, or without permission for
- * us, counts as an answer. Rejects with the signal's reason if aborted.
+ * Probes an endpoint (`unix:///path`) until something answers there. A server without CRI, or one that we have no
+ * permission for, counts as an answer. Rejects with the signal's reason if aborted.
  */
 export async function awaitEndpoint(endpoint: string, { probe, clock, onWaiting, signal }: Deps): Promise<ProbeResult> {
   const first = await probe(endpoint);

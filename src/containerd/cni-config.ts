@@ -13,11 +13,11 @@ import { writeFileAtomic } from '../files/write-file-atomic.ts';
 export interface CNIOptions {
   /** Folder of our own configuration: `<root-dir>/cni/net.d`. */
   readonly confDir: string;
-  /** The machine's folder. A configuration by an administrator there is used unchanged. */
+  /** The machine's folder. If an administrator put a configuration there, it is used unchanged. */
   readonly machineConfDir?: string;
   /** Folders to search for CNI plugins, best first. */
   readonly binDirs?: readonly string[];
-  /** Routes of the host, which the pods' subnet must not overlap. */
+  /** Routes of the host. The pods' subnet must not overlap them. */
   readonly hostRoutes?: readonly Subnet[];
   /** Folders to search for iptables. */
   readonly programFolders?: readonly string[];
@@ -36,13 +36,13 @@ export interface CNISetup {
 }
 
 export const usualBinDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni', '/usr/lib64/cni'];
-/** The bridge network needs every one of these. */
+/** The bridge network needs all of these. */
 export const neededPlugins = ['bridge', 'host-local', 'loopback'];
 const optionalPlugins = ['portmap', 'firewall'];
 export const usualClaimsDir = '/run/kubelet-ts/subnets';
 export const confFileName = '10-kubelet-ts.conflist';
 
-/** Uses the machine's CNI configuration. If there is none, writes one of a bridge network. */
+/** Uses the machine's CNI configuration. If there is none, writes one for a bridge network. */
 export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
   const { confDir, machineConfDir = '/etc/cni/net.d', binDirs = usualBinDirs } = options;
   const folders = await Promise.all(binDirs.map(async (dir) => ({ dir, plugins: await listFolder(dir) })));
@@ -71,8 +71,8 @@ export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
 }
 
 /**
- * Writes the configuration with its earlier subnet, or else one that no route and no other root-dir uses. Root-dirs
- * choose one after the other. Returns undefined if no subnet is free.
+ * Writes the configuration with its earlier subnet, or else with one that no route and no other root-dir uses.
+ * Root-dirs choose one after another. Returns undefined if no subnet is free.
  */
 async function writeBridgeConfig(
   { confDir, hostRoutes, claimsDir = usualClaimsDir }: CNIOptions,
@@ -81,7 +81,7 @@ async function writeBridgeConfig(
   const file = join(confDir, confFileName);
   const claims = new SubnetClaims(claimsDir);
   return withFileLock(join(claimsDir, 'lock'), systemClock, async () => {
-    // An earlier subnet stays, because pods have addresses in it. The bridge's own route does not conflict.
+    // Keeps an earlier subnet, because pods have addresses in it. The bridge's own route does not conflict.
     const subnet = (await subnetOf(file)) ?? (await freeSubnet(hostRoutes, await claims.ofOthers(file)));
     if (subnet === undefined) return undefined;
     await writeFileAtomic(file, configOf(subnet), 0o644);
@@ -92,7 +92,9 @@ async function writeBridgeConfig(
 
 interface BridgeRemoval {
   logger: Logger;
-  /** Lists the interfaces of this process's network namespace; /sys shows those of its mount. */
+  /**
+   * Lists the interfaces of this process's network namespace. /sys would show those of the namespace that mounted it.
+   */
   interfacesFile?: string;
   /** Path of `ip` (iproute2), which minimal systems lack. */
   ip?: string;
@@ -100,8 +102,8 @@ interface BridgeRemoval {
 }
 
 /**
- * Removes our bridge once no pod is left. Does nothing if there is no bridge or another root-dir has the same. Keeps a
- * bridge that has other interfaces or cannot be removed, and logs that.
+ * Removes our bridge once no pods are left. Does nothing if there is no bridge or another root-dir uses the same one.
+ * Keeps a bridge that has other interfaces or cannot be removed, and logs that.
  */
 export async function removeBridge(
   confDir: string,
@@ -124,13 +126,13 @@ export async function removeBridge(
   }
 }
 
-/** Names of the interfaces: the first column, below two lines of heading. */
+/** Returns the interface names: the first column, below two header lines. */
 async function interfaceNames(file: string): Promise<string[]> {
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n').slice(2);
   return lines.map((line) => line.split(':')[0]?.trim() ?? '');
 }
 
-/** Generates a bridge network in which pods reach each other, the host, and other machines through it. */
+/** Generates a bridge network in which pods reach each other, the host and, through it, other machines. */
 function generateBridgeConfig(options: {
   readonly subnet: string;
   readonly ipMasq: boolean;
@@ -152,7 +154,7 @@ function generateBridgeConfig(options: {
           type: 'host-local',
           ranges: [[{ subnet }]],
           routes: [{ dst: '0.0.0.0/0' }],
-          // Addresses in use do not survive a reboot, like the pods.
+          // Addresses in use do not survive a reboot, and neither do the pods.
           dataDir: '/run/kubelet-ts/cni',
         },
       },
@@ -163,8 +165,8 @@ function generateBridgeConfig(options: {
 }
 
 /**
- * Name of the bridge of a subnet, such as `kts0ade00` for 10.222.0.0/24. Names differ by subnet because a left-over
- * bridge has another address.
+ * Name of the bridge of a subnet, such as `kts0ade00` for 10.222.0.0/24. Names differ by subnet because a bridge left
+ * over from another subnet has the wrong address.
  */
 function bridgeName(subnet: string): string {
   const octets = subnet.split('.').slice(0, 3).map(Number);
@@ -177,7 +179,7 @@ function bridgeWarnings(hasIptables: boolean, chained: readonly string[]): strin
   return [];
 }
 
-/** The folder with most known plugins. The first folder if no folder has a known plugin. */
+/** Returns the folder with most of the known plugins, or the first folder if none has any. */
 function bestBinDir(folders: readonly { dir: string; plugins: string[] }[]): { dir: string; plugins: string[] } {
   const known = [...neededPlugins, ...optionalPlugins];
   const count = ({ plugins }: { plugins: string[] }): number => known.filter((name) => plugins.includes(name)).length;
@@ -198,7 +200,7 @@ async function freeSubnet(
   return subnet === undefined ? undefined : formatSubnet(subnet);
 }
 
-/** Skips folders that cannot be read, because they come from PATH. */
+/** Skips folders that cannot be read, because these paths come from PATH. */
 async function hasProgram(name: string, folders: readonly string[]): Promise<boolean> {
   const found = await Promise.all(folders.map((folder) => pathExists(join(folder, name)).catch(() => false)));
   return found.includes(true);

@@ -1,22 +1,22 @@
-/** An IPv4 network; `address` is a number of 32 bits in host order. */
+/** An IPv4 network. `address` is a 32-bit number in host byte order. */
 export interface Subnet {
   readonly address: number;
   readonly prefixLength: number;
 }
 
 /**
- * A private /24 for pods that overlaps no route of the host, in our order of preference. If routes of whole private
- * blocks (usually a VPN's) leave none, one that overlaps only routes wider than /17, because ours is more specific and
- * wins on this machine. Returns undefined if even that fails.
+ * Returns a private /24 for pods that overlaps no route of the host, in our order of preference. If routes cover whole
+ * private blocks (usually a VPN's), returns one that overlaps only routes wider than /17: ours is more specific and
+ * wins on this machine. Returns undefined if there is none either.
  */
 export function computeFreeSubnet(routes: readonly Subnet[]): Subnet | undefined {
   const meets = (subnet: Subnet, shortest: number): boolean =>
     routes.some((route) => route.prefixLength >= shortest && overlap(route, subnet));
-  // A prefix shorter than /8 is a default route, or one of a VPN's two halves of it.
+  // A prefix shorter than /8 is a default route, or one of the two halves into which a VPN splits it.
   return candidates.find((subnet) => !meets(subnet, 8)) ?? candidates.find((subnet) => !meets(subnet, 17));
 }
 
-/** Parses the IPv4 routes of /proc/net/route: columns Destination and Mask are little-endian hexadecimal. */
+/** Parses the IPv4 routes of /proc/net/route. The columns Destination and Mask are little-endian hexadecimal. */
 export function parseRoutes(procNetRoute: string): Subnet[] {
   return procNetRoute
     .split('\n')
@@ -29,7 +29,7 @@ export function parseRoutes(procNetRoute: string): Subnet[] {
     );
 }
 
-/** The notation of CNI configuration: `10.222.0.0/24`. */
+/** Formats a subnet as in CNI configuration: `10.222.0.0/24`. */
 export function formatSubnet({ address, prefixLength }: Subnet): string {
   const octets = [24, 16, 8, 0].map((shift) => (address >>> shift) & 255);
   return `${octets.join('.')}/${String(prefixLength)}`;

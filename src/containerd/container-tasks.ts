@@ -8,11 +8,11 @@ import { TasksDefinition } from './generated/containerd-tasks.ts';
 
 const deadlineMs = 10_000;
 
-/** containerd's own tasks for the containers of the CRI. A failed call rejects with an `RpcError`. */
+/** containerd's own tasks for the CRI's containers. A failed call rejects with an `RpcError`. */
 export interface ContainerTasks {
-  /** True if containerd has a task for this container, even an ended one. False for other runtimes. */
+  /** True if containerd has a task for this container, even one that has exited. False for other runtimes. */
   has(containerID: string, options?: CallOptions): Promise<boolean>;
-  /** Kills the task, waits for its end, and deletes it. A missing task is not an error. */
+  /** Kills the task, waits until it has exited, and deletes it. A missing task is not an error. */
   end(containerID: string, options?: CallOptions): Promise<void>;
 }
 

@@ -12,19 +12,19 @@ export interface ContainerdConfigOptions {
   /** Name of the pause image, which holds a pod's namespaces. */
   readonly pauseImage: string;
   readonly ociRuntime: string;
-  /** True without CAP_SYS_RESOURCE: containers then cannot get an oom_score_adj below ours. */
+  /** True if we lack CAP_SYS_RESOURCE: containers then cannot get an oom_score_adj below ours. */
   readonly restrictOOMScoreAdj: boolean;
   /** True if systemd owns the cgroup tree and the kubelet's cgroup driver is systemd. */
   readonly systemdCgroup: boolean;
   readonly snapshotter: 'overlayfs' | 'native';
-  /** Folders of registry host settings, separated by colons. The first with a folder for the registry counts. */
+  /** Folders of registry host settings, separated by colons. The first one with a folder for the registry is used. */
   readonly registryConfigPath: string;
   readonly logLevel?: 'debug' | 'info' | 'warn';
 }
 
 /**
- * The configuration of a private containerd, for 1.6 and 1.7 (`version = 2`) and 2.x (`version = 3`). It does not
- * depend on the cgroup version, which containerd and runc detect themselves.
+ * Generates the configuration of a private containerd, for 1.6 and 1.7 (`version = 2`) and 2.x (`version = 3`). It does
+ * not depend on the cgroup version, which containerd and runc detect themselves.
  */
 export function generateContainerdConfig(options: ContainerdConfigOptions): string {
   const { root, state, socket, restrictOOMScoreAdj, logLevel = 'warn' } = options;
@@ -33,7 +33,7 @@ export function generateContainerdConfig(options: ContainerdConfigOptions): stri
     version: isV2 ? 3 : 2,
     root,
     state,
-    // Killed last, as in containerd's service files. Without the capability the process may not set it.
+    // The OOM killer chooses it last, as with containerd's service files. Without the capability, we may not set this.
     oom_score: restrictOOMScoreAdj ? 0 : -999,
     disabled_plugins: disabledPlugins,
     grpc: { address: socket, uid: 0, gid: 0 },
@@ -47,11 +47,14 @@ export function generateContainerdConfig(options: ContainerdConfigOptions): stri
   return `# Written by kubelet-ts at each start of its containerd; changes made here are lost.\n${generateToml(config)}`;
 }
 
-/** Plugins that the CRI does not need. Each uses a folder outside ours, a timer, or a probe of the machine at start. */
+/**
+ * Plugins that the CRI does not need. Each uses a folder outside ours, a timer, or a probe of the machine at startup.
+ */
 const disabledPlugins = [
   // Creates /opt/containerd.
   'io.containerd.internal.v1.opt',
-  // Checks all containers every 10 s for restarts requested by Docker-like clients: names of 1.x and 2.x.
+  // Checks all containers every 10 s for restarts requested by Docker-like clients. The first name is for 1.x, the
+  // second for 2.x.
   'io.containerd.internal.v1.restart',
   'io.containerd.monitor.container.v1.restart',
   'io.containerd.snapshotter.v1.aufs',
@@ -87,7 +90,7 @@ function pluginsOfV2(options: ContainerdConfigOptions): TomlTable {
     'io.containerd.cri.v1.runtime': {
       restrict_oom_score_adj: options.restrictOOMScoreAdj,
       ...networkNamespaces,
-      // Since 2.1 it is a list; the old form logs a warning.
+      // A list since 2.1; the old form logs a warning.
       cni: isAtLeast(options.version, 2, 1)
         ? { bin_dirs: [options.cniBinDir], conf_dir: options.cniConfDir }
         : { bin_dir: options.cniBinDir, conf_dir: options.cniConfDir },
@@ -103,7 +106,7 @@ function pluginsOfV2(options: ContainerdConfigOptions): TomlTable {
  */
 const networkNamespaces = { netns_mounts_under_state_dir: true };
 
-/** Streams of exec, attach and port-forward: any free port, reachable from this machine only. */
+/** Streams of exec, attach and port-forward use any free port and can be reached from this machine only. */
 const streaming = { disable_tcp_service: true, stream_server_address: '127.0.0.1', stream_server_port: '0' };
 
 /** One runtime, which is also the default. */

@@ -16,22 +16,22 @@ const filters = ['/tasks/oom', '/tasks/delete', '/containers/delete'].map(
 interface ContainerEvent {
   id: string;
   type: 'exited' | 'removed' | 'outOfMemory';
-  /** The end as the CRI plugin will report it. `finishedAt` is in milliseconds since the epoch. */
+  /** The exit as the CRI plugin will report it. `finishedAt` is in milliseconds since the epoch. */
   end?: { exitCode: number; finishedAt: number; reason: string };
 }
 
 /**
- * containerd's own events of CRI containers and sandboxes, on the same socket, in every release. An exit is reported
- * when the task is deleted: that is the plugin's first step, with all output written, a moment before the CRI plugin
- * reports it. The task's exit event comes some 30 ms too early. The CRI events of containerd 1.7 are unsuitable,
- * because each goes to only one listener, even a dead one.
+ * Streams containerd's own events of CRI containers and sandboxes, which every release sends on the same socket.
+ * Reports an exit when the task is deleted: that is the plugin's first step, when all output is written, a moment
+ * before the CRI plugin reports the exit. The task's exit event comes some 30 ms too early. The CRI events of
+ * containerd 1.7 are unsuitable, because each goes to only one listener, even a dead one.
  */
 export function containerdEventStream(channel: Channel): {
   name: string;
   events: (signal: AbortSignal) => AsyncIterable<ContainerEvent>;
 } {
   const service = grpcService(channel, EventsDefinition, () => Infinity);
-  // Shared by all streams, so a reconnect loses nothing.
+  // Shared by all streams, so that a reconnect loses nothing.
   const read = containerEventReader();
   return {
     name: 'containerd',
@@ -45,8 +45,8 @@ export function containerdEventStream(channel: Channel): {
 }
 
 /**
- * Reads events one by one. Returns undefined for events that do not concern a whole container, such as the end of an
- * exec. containerd: its CRI plugin, events.go handleContainerExit, container_status.go toCRIContainerStatus
+ * Reads events one by one. Returns undefined for events that do not concern a whole container, such as an exec that
+ * exited. containerd: its CRI plugin, events.go handleContainerExit, container_status.go toCRIContainerStatus
  */
 export function containerEventReader(): (envelope: Envelope) => ContainerEvent | undefined {
   const outOfMemory = new Set<string>();

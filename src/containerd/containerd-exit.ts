@@ -16,7 +16,7 @@ export function describeExit({ code, signal }: ContainerdEnd): string {
   return signal === undefined ? 'it could not be executed' : `it was stopped by ${signal}`;
 }
 
-/** The reason from the last line of its log. A killed containerd logs none. */
+/** Returns the reason from the last line of its log. A killed containerd logs none. */
 export function lastLogLine({ code = 0, lastLines }: ContainerdExit): { said?: string } {
   const last = lastLines.at(-1);
   return code === 0 || last === undefined ? {} : { said: last };

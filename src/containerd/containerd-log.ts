@@ -3,17 +3,17 @@ import { open, rename, stat, truncate } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ifPresent } from '../files/if-present.ts';
 
-/** Limit of the log. A longer log is moved away at a start, or cut while containerd runs. */
+/** Limit of the log. A longer log is moved away when containerd starts, or cut while containerd runs. */
 export const maxLogBytes = 10 * 1024 * 1024;
 
-/** Moves the end of a log above its limit to `<file>.1`. No process may be writing it. */
+/** Moves the last part of a log above its limit to `<file>.1`. No process may be writing to the log. */
 export async function rotateContainerdLog(file: string, maxBytes = maxLogBytes): Promise<void> {
   const size = await sizeOf(file);
   if (size <= maxBytes) return;
   const moved = `${file}.1`;
   await rename(file, moved);
-  // In place, because the disk may be full. Each byte is read before it is overwritten. A failure spoils the moved log
-  // only, which must not keep containerd from starting.
+  // Works in place, because the disk may be full. Each byte is read before it is overwritten. A failure only spoils the
+  // moved log and must not keep containerd from starting.
   await pipeline(createReadStream(moved, { start: size - maxBytes }), createWriteStream(moved, { flags: 'r+' })).catch(
     () => undefined,
   );
@@ -21,8 +21,8 @@ export async function rotateContainerdLog(file: string, maxBytes = maxLogBytes):
 }
 
 /**
- * Copies the end of a log above its limit to `<file>.1` and empties it in place, while containerd appends to it. If the
- * copy fails, such as on a full disk, the log is emptied nevertheless.
+ * Copies the last part of a log above its limit to `<file>.1` and empties the log in place, while containerd appends to
+ * it. Empties it even if the copy fails, such as on a full disk.
  */
 export async function cutLog(file: string, maxBytes = maxLogBytes): Promise<void> {
   const size = await sizeOf(file);
@@ -35,7 +35,7 @@ export async function cutLog(file: string, maxBytes = maxLogBytes): Promise<void
   }
 }
 
-/** The last lines of the log after this byte, oldest first. */
+/** Returns the last lines of the log after this byte, oldest first. */
 export async function readLastLines(
   file: string,
   options: { fromByte?: number; lines?: number } = {},
@@ -57,7 +57,7 @@ export async function readLastLines(
   }
 }
 
-/** Size of a file in bytes; 0 if it is missing. */
+/** Returns the size of a file in bytes, or 0 if it is missing. */
 export async function sizeOf(file: string): Promise<number> {
   return (await ifPresent(stat(file)))?.size ?? 0;
 }

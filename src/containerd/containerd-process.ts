@@ -14,8 +14,8 @@ import { writeFileAtomic } from '../files/write-file-atomic.ts';
 const maxPidFileBytes = 4096;
 
 /**
- * The running containerd with this configuration file: from the pid file, or from /proc if a crash came before that was
- * written. A process of another user or in a container is ignored, because it may fake the command line.
+ * Finds the running containerd with this configuration file: from the pid file, or from /proc if we crashed before
+ * writing that. Ignores processes of other users and in containers, because they may fake the command line.
  */
 export async function findContainerdProcess(configFile: string, pidFile: string): Promise<ProcessIdentity | undefined> {
   const recorded = await readPidFile(pidFile);
@@ -25,7 +25,7 @@ export async function findContainerdProcess(configFile: string, pidFile: string)
   return undefined;
 }
 
-/** Records a process for the next start of this program. */
+/** Records a process for the next run of this program. */
 export function writePidFile(pidFile: string, process: ProcessIdentity): Promise<void> {
   return writeFileAtomic(pidFile, `${JSON.stringify(process)}\n`);
 }
@@ -37,7 +37,7 @@ async function readPidFile(pidFile: string): Promise<ProcessIdentity | undefined
       ? { pid: value.pid, startTicks: value.startTicks }
       : undefined;
   } catch {
-    // Missing or not readable: /proc is searched next.
+    // Missing or unreadable: /proc is searched next.
     return undefined;
   }
 }
@@ -47,12 +47,12 @@ async function isOurs(pid: number, configFile: string): Promise<boolean> {
   return isContainerdCommand(commandLine.split('\0').slice(0, -1), configFile) && (await isOfThisRoot(pid));
 }
 
-/** True for the command line that `containerdArguments` makes. */
+/** True for a command line built by `containerdArguments`. */
 export function isContainerdCommand([program = '', ...args]: readonly string[], configFile: string): boolean {
   return basename(program) === 'containerd' && isDeepStrictEqual(args, containerdArguments(configFile));
 }
 
-/** Arguments of a managed containerd, which also identify it. */
+/** The arguments of a managed containerd, which also identify it. */
 export function containerdArguments(configFile: string): string[] {
   return ['--config', configFile];
 }

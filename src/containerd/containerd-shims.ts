@@ -15,12 +15,12 @@ export interface ContainerdShim {
 
 /** Part of the name of each shim, and of few other processes. */
 const shimName = 'containerd';
-/** Processes that are checked at the same time. Node takes 64 KiB for each file of /proc that it reads. */
+/** Maximum number of processes checked at the same time. Node allocates 64 KiB for each /proc file that it reads. */
 const maxParallelChecks = 8;
 
 /**
- * The running shims started by the CRI plugin of the containerd on this socket. A process of another user or in a
- * container is ignored: it may fake a shim's command line, and the program named there is run as root.
+ * Finds the running shims started by the CRI plugin of the containerd on this socket. Ignores processes of other users
+ * and in containers: they may fake a shim's command line, and the program named there is run as root.
  */
 export async function findShims(socket: string): Promise<ContainerdShim[]> {
   const limit = pLimit(maxParallelChecks);
@@ -29,7 +29,7 @@ export async function findShims(socket: string): Promise<ContainerdShim[]> {
 }
 
 async function shimOf(pid: number, socket: string): Promise<ContainerdShim | undefined> {
-  // Identifies first: if the PID is reused meanwhile, the identity no longer matches.
+  // Identifies the process first: if its PID is reused in the meantime, the identity no longer matches.
   const process = await identify(pid);
   if (process === undefined || !(await isOfThisRoot(pid))) return undefined;
   const commandLine = await readFile(`/proc/${String(pid)}/cmdline`, 'utf8').catch(() => '');
@@ -37,7 +37,7 @@ async function shimOf(pid: number, socket: string): Promise<ContainerdShim | und
   return parsed && { process, ...parsed };
 }
 
-/** Returns undefined if the process is not a shim of this containerd, or only starts or removes one. */
+/** Returns undefined if the process is not a shim of this containerd, or one that only starts or removes a shim. */
 export function parseShimCommand(
   [program = '', ...args]: readonly string[],
   socket: string,

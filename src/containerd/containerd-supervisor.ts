@@ -7,16 +7,16 @@ import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
 
 /**
  * INVARIANTS:
- * - At most one containerd runs with our configuration file. A start looks for it first, and the host allows only one
- * start at a time. So after a crash of this program at any instant, the next start adopts the containerd.
- * - Only `stop` ends a containerd that answers. `release`, or our death, leaves it running.
- * - A start that fails or is aborted ends the containerd that it launched, and releases it.
- * - `#recover` handles the end of `#process`, once, and never after `release`.
+ * - At most one containerd runs with our configuration file. `start` looks for it first, and the host allows only one
+ *   start at a time. So whenever this program crashes, the next run adopts the containerd.
+ * - Only `stop` ends a containerd that answers. After `release`, or if we die, it keeps running.
+ * - If `start` fails or is aborted, it kills the containerd that it launched, and releases it.
+ * - `#recover` runs once when `#process` exits, and never after `release`.
  */
 
-/** Callbacks about a containerd after its start. */
+/** Callbacks about a containerd that has started. */
 export interface SupervisionEvents {
-  /** containerd ended unexpectedly. A restart follows. */
+  /** containerd exited unexpectedly. A restart follows. */
   readonly onExit?: (exit: ContainerdExit) => void;
   /** containerd answers again after `onExit`. */
   readonly onRestart?: (process: ProcessIdentity) => void;
@@ -28,7 +28,7 @@ export interface ContainerdSupervisorDeps {
   readonly host: ContainerdHost;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Prepares a launch. Called for each, because a package upgrade may have installed another release. */
+  /** Prepares a launch. Called for each launch, because a package upgrade may have installed another release. */
   readonly prepare: () => Promise<PreparedLaunch>;
   readonly events: SupervisionEvents;
   /** Hint for the user if containerd does not start. */
@@ -38,7 +38,7 @@ export interface ContainerdSupervisorDeps {
 export interface PreparedLaunch {
   /** Path of the executable. */
   readonly containerd: string;
-  /** Sentences for the user about features that will not work. */
+  /** Sentences that tell the user which features will not work. */
   readonly warnings: readonly string[];
 }
 
@@ -49,15 +49,15 @@ export interface SupervisedContainerd {
   readonly warnings: readonly string[];
 }
 
-/** Long enough for a containerd that recovers hundreds of containers from a slow disk. */
+/** Milliseconds: enough for a containerd that recovers hundreds of containers from a slow disk. */
 const readyTimeoutMs = 60_000;
-/** An adopted containerd is up already, or starting. */
+/** Milliseconds: an adopted containerd is already up, or starting. */
 const adoptTimeoutMs = 20_000;
 const terminateTimeoutMs = 10_000;
-/** Polled, because the end of a process that is not our child is not reported. */
+/** Milliseconds. Polled, because nothing reports the exit of a process that is not our child. */
 const exitPollMs = 10;
 
-/** Finds or starts a containerd and keeps it running until it is released or stopped. Good for one start. */
+/** Finds or starts a containerd and keeps it running until it is released or stopped. `start` may be called once. */
 export class ContainerdSupervisor {
   private readonly releasing = new AbortController();
   private process: ProcessIdentity | undefined;
@@ -72,7 +72,7 @@ export class ContainerdSupervisor {
     return this.releasing.signal;
   }
 
-  /** PID of the running process. Undefined between its end and its restart. */
+  /** PID of the running process. Undefined after it has exited, until it is restarted. */
   get pid(): number | undefined {
     return this.process?.pid;
   }
@@ -87,13 +87,13 @@ export class ContainerdSupervisor {
     }
   }
 
-  /** Stops supervising. containerd keeps running, for the next start to adopt. */
+  /** Stops supervising. containerd keeps running, and the next run adopts it. */
   release(): void {
     this.releasing.abort(new Error('The managed containerd is released'));
     this.unwatch();
   }
 
-  /** Ends containerd, even one that another process started. Returns false if none ran. */
+  /** Stops containerd, even one that another process started. Returns false if none was running. */
   async stop(): Promise<boolean> {
     this.release();
     const process = await this.deps.host.find();
@@ -107,7 +107,7 @@ export class ContainerdSupervisor {
     for (;;) {
       const process = await this.deps.host.find();
       const up = process === undefined ? await this.launch(signal) : await this.adopt(process, signal);
-      // Another process ended or started a containerd meanwhile, so there may be another one to find.
+      // Another process stopped or started a containerd in the meantime, so there may be a different one to find.
       if (up !== undefined) return up;
     }
   }
@@ -158,7 +158,7 @@ export class ContainerdSupervisor {
     }
   }
 
-  /** Ends the containerd if it does not answer in time, or the start is aborted. */
+  /** Kills the containerd if it does not answer in time or `start` is aborted. */
   private async untilAnswers({ process, ended }: LaunchedContainerd, signal: AbortSignal): Promise<void> {
     const { host } = this.deps;
     const stillborn = new AbortController();
@@ -170,7 +170,7 @@ export class ContainerdSupervisor {
       signal.throwIfAborted();
     } catch (error) {
       await host.signal(process, 'SIGKILL');
-      // Polled: a wait for `ended` does not keep this process alive.
+      // Polled, because waiting for `ended` would not keep this process alive.
       await this.isGoneWithin(process, terminateTimeoutMs);
       await host.removeTraces();
       throw error;
@@ -200,13 +200,13 @@ export class ContainerdSupervisor {
       void this.connectionLost(process);
     };
     this.unwatch = host.watchConnection(lose);
-    // The process may have just ended, and the connection may be to its successor.
+    // The process may have just exited, and the connection may be to its successor.
     void this.isRunning(process).then((isRunning) => {
       if (!isRunning) lose();
     });
   }
 
-  /** The connection ends a moment before the process. Or containerd dropped the connection and lives on. */
+  /** The connection closes a moment before the process exits, or containerd dropped the connection and lives on. */
   private async connectionLost(process: ProcessIdentity): Promise<void> {
     const isGone = await this.isGoneWithin(process, terminateTimeoutMs);
     if (isGone) await this.ended(process, { code: undefined, signal: undefined });
@@ -260,8 +260,8 @@ export class ContainerdSupervisor {
   }
 
   /**
-   * True if the process runs, or its state cannot be read, such as without descriptors: a second one must not be
-   * started.
+   * True if the process is running, or if its state cannot be read, for example because we have no descriptors left: a
+   * second one must not be started.
    */
   private async isRunning(process: ProcessIdentity): Promise<boolean> {
     try {
@@ -272,7 +272,7 @@ export class ContainerdSupervisor {
     }
   }
 
-  /** Returns false after the time, or if aborted. */
+  /** Returns false after `timeoutMs`, or if aborted. */
   private async isGoneWithin(process: ProcessIdentity, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
     const { clock } = this.deps;
     const deadline = clock.monotonic() + timeoutMs;
@@ -285,10 +285,10 @@ export class ContainerdSupervisor {
 }
 
 const longestDelayMs = 30_000;
-/** A run this long, in milliseconds, ends a series of failures. */
+/** A run of at least this many milliseconds ends a series of failures. */
 const steadyRunMs = 60_000;
 
-/** Wait before containerd is started again after its end: none, then 0.5 s doubling up to 30 s. */
+/** Returns the delay before containerd is restarted: none at first, then 0.5 s, doubling up to 30 s. */
 export function nextRestartDelayMs(failuresInARow: number): number {
   return failuresInARow === 0 ? 0 : Math.min(500 * 2 ** (failuresInARow - 1), longestDelayMs);
 }

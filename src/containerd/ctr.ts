@@ -7,7 +7,7 @@ import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
 
 /** The images of a containerd, and the client for what the CRI cannot do with them. */
 export interface ImageStore {
-  /** Path of `ctr`, of the same release as that containerd. */
+  /** Path of `ctr`, from the same release as the containerd. */
   readonly ctr: string;
   readonly ctrVersion: Pick<ContainerdVersion, 'major' | 'minor'>;
   /** Path of containerd's socket. */
@@ -16,7 +16,7 @@ export interface ImageStore {
   readonly snapshotter?: string;
 }
 
-/** Runs `ctr`. Resolves with its output. Rejects with execa's error, see `reasonOf`. */
+/** Runs `ctr` and resolves to its output. Rejects with execa's error; see `reasonOf`. */
 export async function runCtr(
   store: ImageStore,
   args: readonly string[],
@@ -29,7 +29,7 @@ export async function runCtr(
   return stdout;
 }
 
-/** Starts a `ctr` whose output the caller reads. It is killed when the signal aborts. */
+/** Starts `ctr` for a caller that reads its output. Kills it when the signal is aborted. */
 export function streamCtr(
   store: ImageStore,
   args: readonly string[],
@@ -47,25 +47,25 @@ const globalArguments = (store: ImageStore): string[] => [
   ...['--namespace', store.namespace ?? criNamespace],
 ];
 
-/** Keeps a command from the transfer service of containerd 1.7 and newer, which prints no names. */
+/** Arguments that keep a command from using the transfer service of containerd 1.7 and newer, which prints no names. */
 export function withoutTransferService({ ctrVersion }: ImageStore): string[] {
   return isAtLeast(ctrVersion, 1, 7) ? ['--local'] : [];
 }
 
-/** The reason is in ctr's last line; the message of execa repeats the whole command. */
+/** Returns the reason, which is ctr's last line. Execa's message repeats the whole command. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof ExecaError)) return errorMessage(error);
   const lastLine = String(error.stderr).trim().split('\n').at(-1) ?? '';
   if (lastLine !== '') return lastLine.replace(/^ctr: /, '');
-  // Undefined for a program that ended with a code, unlike its type.
+  // Undefined if the program exited with a code, although its type says otherwise.
   const original = error.originalMessage as string | undefined;
   return original === undefined || original === '' ? error.message : original;
 }
 
-/** True if a file or folder of the user failed, and not `ctr`, whose errors have codes of the system, too. */
+/** True if a file or folder of the user failed. Errors of `ctr` can have system error codes, too. */
 export const isFileError = (error: unknown): boolean => isSystemError(error) && !(error instanceof ExecaError);
 
-/** Path of the client of an installed containerd. Throws a `UserError` if it is missing. */
+/** Returns the path of the client of an installed containerd. Throws a `UserError` if it is missing. */
 export function requireCtr({ ctr, containerd }: Pick<InstalledContainerd, 'ctr' | 'containerd'>): string {
   if (ctr !== undefined) return ctr;
   throw new UserError(`There is no ctr beside ${containerd} or on PATH, which imports and exports images`, {
@@ -73,7 +73,7 @@ export function requireCtr({ ctr, containerd }: Pick<InstalledContainerd, 'ctr' 
   });
 }
 
-/** The store of the containerd at a CRI endpoint. Rejects with a `UserError` for other runtimes. */
+/** Returns the store of the containerd at a CRI endpoint. Rejects with a `UserError` for other runtimes. */
 export async function imageStoreOf(endpoint: string, task: string): Promise<ImageStore> {
   if (!endpoint.includes('containerd')) {
     throw new UserError(`${task} is not possible with the runtime at ${endpoint}: the CRI has no way to`, {

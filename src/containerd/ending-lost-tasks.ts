@@ -6,24 +6,23 @@ import type { ContainerTasks } from './container-tasks.ts';
 
 interface LostTasksDeps {
   readonly tasks: ContainerTasks;
-  /** True if the container with these labels is ours to end. */
+  /** True if the container with these labels is ours to kill. */
   readonly isOurs: (labels: Readonly<Record<string, string>>) => Promise<boolean>;
   readonly logger: Logger;
 }
 
 /**
- * Wraps a RuntimeService. Before it reports one of our containers as not running, it ends whatever containerd still
- * runs of it.
+ * Wraps a RuntimeService. Before it reports one of our containers as not running, it kills whatever containerd still
+ * runs of that container.
  *
- * After a start was cut off, by the death of the caller or by its deadline, containerd's CRI can report a running
+ * If a start was cut off because the caller died or the deadline passed, containerd's CRI can report a running
  * container as created, or as exited with 128. It then neither stops nor removes that container, and a second instance
- * would start beside it. So the status of a container that never started is only returned once nothing of it runs, and
- * rejects if that fails. Other statuses cost no extra call.
+ * would start next to it. So the status of a container that never started is returned only once nothing of it runs, and
+ * the call rejects if killing it fails. Other statuses cost no extra call.
  */
 export function endingLostTasks(runtime: RuntimeService, { tasks, isOurs, logger }: LostTasksDeps): RuntimeService {
   /**
-   * Containers made by this process whose start was not refused. Of these, a container that is not started yet is not
-   * lost.
+   * Containers created by this process whose start was not refused. One of these that has not started yet is not lost.
    */
   const made = new Set<string>();
 
@@ -33,7 +32,7 @@ export function endingLostTasks(runtime: RuntimeService, { tasks, isOurs, logger
   const hasEnded = async (status: ContainerStatus, options: CallOptions | undefined): Promise<boolean> => {
     const { id } = status;
     if (!mayBeLost(status) || !(await isOurs(status.labels)) || !(await tasks.has(id, options))) return false;
-    // Our CreateContainer may have returned only now, and the start may be under way.
+    // Our CreateContainer may have returned just now, and the start may be under way.
     if (!mayBeLost(status)) return false;
     logger.info({ containerID: id }, 'Stopping a container whose start was interrupted');
     await tasks.end(id, options);

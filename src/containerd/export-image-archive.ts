@@ -13,23 +13,23 @@ import { type ImageStore, isFileError, reasonOf, streamCtr, withoutTransferServi
 export interface ExportOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called after each part, with all bytes so far. */
+  /** Called after each chunk, with the total bytes so far. */
   readonly onProgress?: (bytes: number) => void;
 }
 
-/** A written archive. */
+/** An archive that was written. */
 export interface ExportedArchive {
   readonly bytes: number;
   /** Lowercase hexadecimal. */
   readonly sha256: string;
 }
 
-/** An export that writes nothing for so long has failed. */
+/** An export that writes nothing for this long has failed. */
 const stallMs = 60_000;
 
 /**
- * Writes images of this machine's platform into one OCI archive that docker reads too, with a checksum file next to it.
- * `names` are containerd's names. Rejects with a `UserError` and leaves no part of a file if it fails.
+ * Writes images of this machine's platform into one OCI archive, which docker reads too, with a checksum file next to
+ * it. `names` are containerd's names. If it fails, rejects with a `UserError` and leaves no partial file.
  */
 export async function exportImageArchive(
   store: ImageStore,
@@ -62,7 +62,7 @@ async function writeArchive(
   { clock, signal, onProgress }: ExportOptions,
 ): Promise<ExportedArchive> {
   await rm(file, { force: true });
-  // A stream that opens its own file may still create it after it was destroyed.
+  // Opened here: a stream that opens its own file may still create it after it was destroyed.
   const target = await open(file, 'wx', 0o600);
   const ended = new AbortController();
   const args = ['images', 'export', ...withoutTransferService(store), '-', ...names];
@@ -84,7 +84,7 @@ async function writeArchive(
     throw error;
   } finally {
     watchdog.stop();
-    // After a failed write it may still run.
+    // It may still be running after a failed write.
     ended.abort();
     await ctr.catch(() => undefined);
     await target.close();

@@ -9,16 +9,16 @@ import { type ContainerdVersion, isAtLeast, parseContainerdVersion } from './con
 export interface InstalledContainerd {
   readonly containerd: string;
   readonly version: ContainerdVersion;
-  /** containerd's own client, which imports images. A separate package on Alpine and openSUSE. */
+  /** containerd's own client, which imports images. Alpine and openSUSE ship it in a separate package. */
   readonly ctr: string | undefined;
   /** `runc`, or `crun` if there is no runc and the machine has cgroup v2. */
   readonly ociRuntime: string;
 }
 
 export interface FindContainerdOptions {
-  /** Folders to search before the usual ones, in the form of $PATH. */
+  /** Folders to search before the usual ones, in the format of $PATH. */
   readonly path?: string | undefined;
-  /** Folders to search instead. */
+  /** Folders to search instead of the usual ones. */
   readonly folders?: readonly string[];
   readonly osReleaseFile?: string;
   readonly cgroup?: CgroupMode;
@@ -60,7 +60,7 @@ export async function findContainerd(options: FindContainerdOptions = {}): Promi
   return { containerd, version, ctr, ociRuntime };
 }
 
-/** The folders of $PATH, then the usual ones, because services and sudo often have a PATH without sbin. */
+/** Returns the folders of $PATH, then the usual ones, because services and sudo often have a PATH without sbin. */
 export function searchFolders(path: string | undefined): string[] {
   const given = (path ?? '').split(':').filter((folder) => folder.startsWith('/'));
   return [...new Set([...given, ...usualFolders])];
@@ -69,7 +69,7 @@ export function searchFolders(path: string | undefined): string[] {
 async function findOciRuntime(folders: readonly string[], cgroup: CgroupMode | undefined): Promise<string | undefined> {
   const runc = await findProgram('runc', folders);
   if (runc !== undefined) return runc;
-  // crun does not support cgroup v1 and hybrid machines.
+  // crun does not support machines with cgroup v1 or hybrid mode.
   return (cgroup ?? (await readCgroupMode())) === 'v2' ? findProgram('crun', folders) : undefined;
 }
 
@@ -95,10 +95,10 @@ async function versionOf(containerd: string): Promise<ContainerdVersion> {
   return version;
 }
 
-/** `hybrid` is v1 with an additional v2 mount without controllers. */
+/** `hybrid` is v1 plus a v2 mount without controllers. */
 export type CgroupMode = 'v1' | 'hybrid' | 'v2';
 
-/** The cgroup mode, from the text of /proc/self/mounts. */
+/** Returns the cgroup mode. `mounts` is the content of /proc/self/mounts. */
 export function computeCgroupMode(mounts: string): CgroupMode {
   const cgroups = mounts
     .split('\n')
@@ -114,7 +114,7 @@ async function readCgroupMode(): Promise<CgroupMode> {
   return computeCgroupMode(await readFile('/proc/self/mounts', 'utf8'));
 }
 
-/** How to install containerd, in one sentence. `osRelease` is the text of /etc/os-release. */
+/** Tells in one sentence how to install containerd. `osRelease` is the content of /etc/os-release. */
 export function generateInstallHint(osRelease: string): string {
   const ids = distributionIds(osRelease);
   const known = instructions.find(({ id }) => ids.includes(id));
@@ -136,7 +136,7 @@ const instructions: readonly { id: string; command: string }[] = [
   { id: 'arch', command: 'pacman -S containerd runc cni-plugins' },
 ];
 
-/** The ID, then the similar ones: Rocky has `ID="rocky"` and `ID_LIKE="rhel centos fedora"`. */
+/** Returns the ID, then the similar ones: Rocky has `ID="rocky"` and `ID_LIKE="rhel centos fedora"`. */
 function distributionIds(osRelease: string): string[] {
   const valueOf = (key: string): string => new RegExp(`^${key}=["']?([^"'\n]*)`, 'm').exec(osRelease)?.[1] ?? '';
   return `${valueOf('ID')} ${valueOf('ID_LIKE')}`.split(/\s+/).filter((id) => id !== '');

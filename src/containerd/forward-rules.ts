@@ -6,15 +6,15 @@ import { withFileLock } from '../files/file-lock.ts';
 import { findProgram, searchFolders } from './find-containerd.ts';
 import { subnetOf, SubnetClaims } from './subnet-claims.ts';
 
-/** The chain of iptables with all rules of ours. */
+/** The iptables chain with all our rules. */
 export const forwardChain = 'KUBELET-TS-FORWARD';
-/** Every bridge of ours begins so. */
+/** The name of each of our bridges begins like this. */
 const bridges = 'kts+';
-/** iptables waits this long for its lock. */
+/** Seconds that iptables waits for its lock. */
 const lockSeconds = '5';
 
 export interface ForwardRules {
-  /** The CNI configuration of our bridge. Without it there is nothing to do. */
+  /** The CNI configuration of our bridge. If it is missing, there is nothing to do. */
   file: string;
   claimsDir: string;
   /** Folders to search for iptables. */
@@ -22,8 +22,8 @@ export interface ForwardRules {
 }
 
 /**
- * The rules, which replace those of the chain in one transaction: connections to host ports of pods. Where Docker or
- * ufw sets the policy of FORWARD to DROP, no other machine could open one.
+ * The rules replace those of the chain in one transaction. They accept connections to host ports of pods: where Docker
+ * or ufw sets the policy of FORWARD to DROP, no other machine could open one.
  */
 const rules = `*filter
 :${forwardChain} - [0:0]
@@ -32,7 +32,7 @@ COMMIT
 `;
 
 /**
- * Lets connections to host ports through. The chain is the last one of FORWARD: it takes the place of the policy, and
+ * Lets connections to host ports through. The chain comes last in FORWARD: there it decides in place of the policy, and
  * an administrator's rules come first. Returns a warning if that fails.
  */
 export async function allowForwarding({ file, claimsDir, programFolders }: ForwardRules): Promise<string | undefined> {

@@ -9,25 +9,25 @@ import { type ImageStore, isFileError, reasonOf, runCtr, withoutTransferService 
 import type { ImportProgress } from './import-progress.ts';
 
 /**
- * The label that protects an image from garbage collection by CRI clients; containerd 1.6.22, 1.7.3 and newer support
- * it.
+ * The label that protects an image from garbage collection by CRI clients. Supported by containerd 1.6.22, 1.7.3 and
+ * newer.
  */
 const pinnedLabel = 'io.cri-containerd.pinned=pinned';
 
 export interface ImportOptions {
   /** If true, unused images are not garbage-collected. */
   readonly pinned?: boolean;
-  /** The archive. Undefined if it is in the file. */
+  /** The archive as a stream. Undefined if it is in the file. */
   readonly input?: Readable | undefined;
   readonly signal?: AbortSignal;
-  /** Called for each chunk that was read. */
+  /** Called for each chunk read. */
   readonly onProgress?: (progress: ImportProgress) => void;
 }
 
 /**
- * Imports and unpacks an OCI or Docker image archive (plain or gzip), the file or an `input` of that name. Resolves to
- * the names of its images. The CRI lists them a moment later, after containerd's image event. Imports nothing if the
- * checksum file next to the archive does not match.
+ * Imports and unpacks an OCI or Docker image archive (plain or gzip) from the file, or from an `input` with that name.
+ * Resolves to the names of its images. The CRI lists them a moment later, after containerd's image event. Imports
+ * nothing if the checksum file next to the archive does not match.
  */
 export async function importImageArchive(
   store: ImageStore,
@@ -37,7 +37,7 @@ export async function importImageArchive(
   const { input } = options;
   if (input === undefined) await verifyArchiveChecksum(file, options.signal);
   try {
-    // The writer of a pipe may never write.
+    // If the input is a pipe, its writer may never write.
     if (input !== undefined && options.signal !== undefined) addAbortSignal(options.signal, input);
     const archive = await (input === undefined ? openArchive(file, options.onProgress) : uncompressed(input));
     const output = await runCtr(store, importArguments(store), { signal: options.signal, input: archive });
@@ -65,18 +65,21 @@ const hintOf = (reason: string): string =>
     ? 'Make room on the disk of the container runtime.'
     : 'An archive is what `docker save`, `podman save` or `ctr images export` writes.';
 
-/** Names of images in the output of `ctr images import`: a line `unpacking <name> (sha256:…)...done` for each. */
+/**
+ * Returns the image names in the output of `ctr images import`, which has a line `unpacking <name> (sha256:…)...done`
+ * for each.
+ */
 export function parseImportedNames(output: string): string[] {
   return [...output.matchAll(/^unpacking (\S+) \(sha256:/gm)].flatMap(([, name]) => name ?? []);
 }
 
-/** Imports from stdin, because the progress of ctr's own reading is unknown. */
+/** Imports from stdin, because ctr does not report how much it has read. */
 function importArguments(store: ImageStore): string[] {
   const snapshotter = store.snapshotter === undefined ? [] : ['--snapshotter', store.snapshotter];
   return ['images', 'import', ...withoutTransferService(store), ...snapshotter, '-'];
 }
 
-/** Opens an archive, uncompressed. */
+/** Opens an archive and decompresses it. */
 async function openArchive(file: string, onProgress: ImportOptions['onProgress']): Promise<Readable> {
   const { isGzip, totalBytes } = await readArchiveHead(file);
   const source = createReadStream(file, { highWaterMark: 1 << 20 });
@@ -97,7 +100,7 @@ function gunzipped(source: Readable): Readable {
   return source.pipe(gunzip);
 }
 
-/** An archive that comes as a stream. */
+/** Decompresses an archive that comes as a stream. */
 async function uncompressed(input: Readable): Promise<Readable> {
   const chunks = (input as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
@@ -117,7 +120,7 @@ const magicLength = 2;
 const beginsAsGzip = (head: Buffer): boolean => head.length >= magicLength && head.readUInt16BE() === 0x1f8b;
 
 async function readArchiveHead(file: string): Promise<{ isGzip: boolean; totalBytes: number }> {
-  // Does not block on a named pipe, which is refused below.
+  // Does not block on a named pipe, which is rejected below.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();

@@ -12,23 +12,23 @@ export interface ImagesFolderOptions {
   readonly stateFile: string;
   /** Identifies the image store. A new or emptied store gets all archives again. */
   readonly store: string;
-  /** True if the store has the image of this name. */
+  /** True if the store has the image with this name. */
   readonly isPresent: (name: string) => Promise<boolean>;
   /** Imports one archive and resolves to the names of its images. */
   readonly importArchive: (file: string) => Promise<string[]>;
-  /** Ends the import. */
+  /** Aborts the import. */
   readonly signal: AbortSignal;
 }
 
-/** The results for the files in the images folder. Paths are absolute. */
+/** The results per file in the images folder. Paths are absolute. */
 export interface ImportedFolder {
   readonly imported: readonly { file: string; names: readonly string[] }[];
   readonly failed: readonly { file: string; error: UserError }[];
-  /** Archives imported at an earlier start, whose images are all present. */
+  /** Archives that an earlier run imported and whose images are all present. */
   readonly unchanged: readonly string[];
-  /** Names of all images from archives of the folder, imported now or earlier, also of those that failed now. */
+  /** Names of all images from archives in the folder, imported now or earlier, even if their archive failed now. */
   readonly names: readonly string[];
-  /** Files without the name of an archive or of a checksum. */
+  /** Files that are named neither like an archive nor like a checksum. */
   readonly ignored: readonly string[];
   /** Why the folder could not be read. Undefined if it was. */
   readonly unread?: UserError;
@@ -46,14 +46,14 @@ interface State {
 
 const maxStateBytes = 8 * 1024 * 1024;
 const archiveName = /\.(tar|tar\.gz|tgz)$/;
-/** The importer of an archive reads these. */
+/** Skipped here: the import of an archive reads its checksum file. */
 const checksumName = /\.(tar|tar\.gz|tgz)\.sha256$/;
 
 /**
- * Imports every archive of the folder that this store does not have yet, compared by path, size and modification time,
- * and by the images that an earlier import brought. A bad archive is reported, does not affect others, and is tried
- * again at the next start, as is a folder that cannot be read. Rejects with the signal's reason. What was imported
- * until then is known at the next start.
+ * Imports every archive in the folder that this store does not have yet. Compares path, size and modification time, and
+ * checks that the images of an earlier import are present. Reports a bad archive and goes on with the others. Bad
+ * archives, and a folder that cannot be read, are tried again when the agent starts next. Rejects with the signal's
+ * reason; archives imported until then are not imported again.
  */
 export async function importImagesFolder(options: ImagesFolderOptions): Promise<ImportedFolder> {
   const { folder, stateFile, store, isPresent, importArchive, signal } = options;
@@ -78,7 +78,7 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
       const { size, mtimeMs } = await stat(file);
       const before = known[file];
       if (before?.size === size && before.mtimeMs === mtimeMs) {
-        // Before the steps that may fail, because its images may be there all the same.
+        // Recorded before the steps that may fail, because its images may be there all the same.
         files[file] = before;
         if ((await Promise.all(before.names.map(isPresent))).every(Boolean)) {
           unchanged.push(file);
@@ -100,13 +100,13 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
   return { ...result, unchanged, names: namesIn(files), ignored };
 }
 
-/** True if there is an archive to import, or the folder cannot be read, which the import reports. */
+/** True if there is an archive to import, or if the folder cannot be read, which the import reports. */
 export async function hasImageArchives(folder: string): Promise<boolean> {
   const listed = await listFolder(folder);
   return listed instanceof UserError || listed.some((name) => archiveName.test(name) && !name.startsWith('.'));
 }
 
-/** Resolves to an error if the folder is there and cannot be read. */
+/** Resolves to an error if the folder exists but cannot be read. */
 async function listFolder(folder: string): Promise<string[] | UserError> {
   try {
     return (await readdir(folder)).sort();
@@ -122,8 +122,8 @@ async function listFolder(folder: string): Promise<string[] | UserError> {
 const namesIn = (files: State['files']): string[] => Object.values(files).flatMap(({ names }) => names);
 
 /**
- * Names of all images from archives of the folder, in any store. Empty if no archive was imported. Rejects with a
- * `UserError` if they are unknown, because a caller would remove them.
+ * Returns the names of all images from archives in the folder, in any store. Returns an empty list if no archive was
+ * imported. Rejects with a `UserError` if the names are unknown, because the caller would remove those images.
  */
 export async function importedImageNames(stateFile: string): Promise<string[]> {
   try {
@@ -138,13 +138,16 @@ export async function importedImageNames(stateFile: string): Promise<string[]> {
   }
 }
 
-/** Returns no files if the state file is missing, broken or of another store. Then all archives are imported again. */
+/**
+ * Returns no files if the state file is missing, broken or belongs to another store. Then all archives are imported
+ * again.
+ */
 async function filesOfStore(stateFile: string, store: string): Promise<State['files']> {
   const state = await readState(stateFile).catch(() => undefined);
   return state?.store === store ? { ...state.files } : {};
 }
 
-/** Rejects with the error of the file system or of JSON. */
+/** Rejects with the error of the file system or the JSON parser. */
 async function readState(stateFile: string): Promise<State> {
   return JSON.parse((await readRegularFile(stateFile, maxStateBytes)).toString()) as State;
 }

@@ -7,7 +7,7 @@ import { withListedImages } from './listed-images.ts';
 import { managedPaths } from './managed-paths.ts';
 
 interface SharedImport {
-  /** Of the CRI of a containerd that is not managed. */
+  /** CRI endpoint of a containerd that is not managed. */
   endpoint: string;
   rootDir: string;
   clock: Clock;
@@ -16,8 +16,8 @@ interface SharedImport {
 }
 
 /**
- * Imports the archives in `<root-dir>/images` into a containerd that is not managed. Rejects with a `UserError` for
- * another runtime, and without `ctr`.
+ * Imports the archives in `<root-dir>/images` into a containerd that is not managed. Rejects with a `UserError` if the
+ * runtime is not containerd or `ctr` is missing.
  */
 export async function importIntoShared(request: SharedImport): Promise<ImportedFolder> {
   const { endpoint, rootDir, clock, signal, onProgress } = request;

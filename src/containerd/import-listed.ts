@@ -8,7 +8,7 @@ import type { ImportProgress } from './import-progress.ts';
 import type { IsListed } from './listed-images.ts';
 
 interface ListedImport {
-  /** Of the CRI of the same containerd. */
+  /** Endpoint of the CRI of the same containerd. */
   isListed: IsListed;
   clock: Pick<Clock, 'monotonic' | 'sleep'>;
   signal: AbortSignal;
@@ -18,17 +18,14 @@ interface ListedImport {
 }
 
 const pollMs = 5;
-/**
- * Milliseconds to wait for one image. The CRI plugin lists it within milliseconds, and on a busy machine within
- * seconds.
- */
+/** Milliseconds to wait until one image is listed. The CRI plugin needs milliseconds, or seconds on a busy machine. */
 const patienceMs = 60_000;
 
 /**
- * Imports one archive and protects its images from garbage collection. Resolves to their names when the CRI lists them,
- * because until then a pod would try to pull them: the CRI plugin learns of an image by an event. Rejects with a
- * `UserError` if it does not list one in time. An incomplete name is not waited for, because no CRI resolves it. It is
- * still found if the CRI has an image of its complete name, so such names come last.
+ * Imports one archive and protects its images from garbage collection. Resolves to their names when the CRI lists them:
+ * the CRI plugin learns of an image by an event, and until then a pod would try to pull it. Rejects with a `UserError`
+ * if an image is not listed in time. Does not wait for incomplete names, because the CRI resolves none of them. An
+ * image is still found by such a name if the CRI has it under its complete name, so incomplete names come last.
  */
 export async function importListed(store: ImageStore, file: string, options: ListedImport): Promise<string[]> {
   const names = await importImageArchive(store, file, { ...options, pinned: true });
@@ -60,7 +57,7 @@ function notImported(file: string, reason: string, hint?: string): UserError {
   return new UserError(`Could not import the image archive ${file}: ${reason}`, hint === undefined ? {} : { hint });
 }
 
-/** The CRI looks for the complete name of an image only: for `app:1` it looks for `docker.io/library/app:1`. */
+/** The CRI looks up complete names only: for `app:1` it looks for `docker.io/library/app:1`. */
 function isComplete(name: string): boolean {
   const parsed = parseImageName(name);
   return parsed !== undefined && name.startsWith(parsed.repository);

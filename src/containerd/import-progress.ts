@@ -4,12 +4,12 @@ import { pullText } from '../api/values/pod-printer.ts';
 /** Progress of an import into containerd. */
 export interface ImportProgress {
   file: string;
-  /** Bytes read of the archive's size on disk. */
+  /** Bytes read so far, out of the archive's size on disk. */
   readBytes: number;
   totalBytes: number;
 }
 
-/** Such as `image archive app.tar, 45% 135.0/300.0 MB`. Unpacking follows, and takes about as long. */
+/** For example `image archive app.tar, 45% 135.0/300.0 MB`. Unpacking follows and takes about as long. */
 export function importText({ file, readBytes, totalBytes }: ImportProgress): string {
   const what = `image archive ${basename(file)}`;
   if (readBytes < totalBytes) return `${what}, ${pullText({ receivedBytes: readBytes, totalBytes })}`;

@@ -14,10 +14,10 @@ import { searchFolders } from './find-containerd.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 
-/** Gives a new containerd its place among the processes of this machine, before it has children. Never rejects. */
+/** Moves a new containerd to where it belongs (cgroup, OOM score) before it has children. Never rejects. */
 export type PlaceProcess = (process: ProcessIdentity) => Promise<void>;
 
-/** The containerd of these paths on this machine. */
+/** Starts and finds the containerd of these paths on this machine. */
 export class LinuxContainerdHost implements ContainerdHost {
   private logStart = 0;
 
@@ -83,8 +83,8 @@ export class LinuxContainerdHost implements ContainerdHost {
   }
 
   /**
-   * Runs `work` under a lock, unless a containerd runs. A concurrent call, such as `images load` beside `run`, waits
-   * and then finds it.
+   * Runs `work` under a lock unless a containerd runs. A concurrent call, such as from `images load` during `run`,
+   * waits and then finds that containerd.
    */
   private unlessOneRuns<T>(work: () => Promise<T>): Promise<T | undefined> {
     return withFileLock(this.paths.launchLock, this.clock, async () =>
@@ -100,7 +100,7 @@ async function spawnDetached(
 ): Promise<{ child: ChildProcess; ended: Promise<ContainerdEnd> }> {
   const log = await open(logFile, 'a', 0o600);
   try {
-    // A stop looks for the process only once, so none may start after it.
+    // `stop` looks for the process only once, so none may start after that.
     signal.throwIfAborted();
     const child = spawn(containerd, containerdArguments(configFile), {
       detached: true,
@@ -109,21 +109,24 @@ async function spawnDetached(
       env: containerdEnvironment(containerd),
     });
     child.unref();
-    // Listens before the first await, because a failure to execute is emitted in the next tick.
+    // Listens before the first await, because an error from exec is emitted in the next tick.
     return { child, ended: endOf(child) };
   } finally {
     await log.close();
   }
 }
 
-/** The environment, with a PATH for containerd, its shims and CNI plugins. The folder of its own shim comes first. */
+/**
+ * Our environment, with a PATH for containerd, its shims and CNI plugins. The folder of containerd's own shim comes
+ * first.
+ */
 function containerdEnvironment(containerd: string): NodeJS.ProcessEnv {
   const folders = searchFolders(`${dirname(containerd)}:${process.env['PATH'] ?? ''}`);
-  // Unset, because systemd would take a notification from containerd as ours.
+  // Unset, because systemd would mistake a notification from containerd for ours.
   return { ...process.env, PATH: folders.join(':'), NOTIFY_SOCKET: undefined };
 }
 
-/** Resolves when a child ends or could not be started. */
+/** Resolves when a child has exited or could not be started. */
 function endOf(child: ChildProcess): Promise<ContainerdEnd> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => {
@@ -136,7 +139,7 @@ function endOf(child: ChildProcess): Promise<ContainerdEnd> {
 }
 
 /**
- * Holds an idle gRPC connection open and calls `onLost` once the other side ends it. This reports the death of a
+ * Holds an idle gRPC connection open and calls `onLost` once the other side closes it: this reports the death of a
  * process that is not our child. Returns a function that cancels the watch.
  */
 function watchConnection(socketPath: string, onLost: () => void): () => void {

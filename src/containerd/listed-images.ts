@@ -4,7 +4,7 @@ import { grpcImageService } from '../cri/grpc-image-service.ts';
 /** Resolves to true if the CRI lists an image of this name. */
 export type IsListed = (name: string, signal: AbortSignal) => Promise<boolean>;
 
-/** Calls `use` with a check for images in the CRI at this endpoint. All checks share a connection. */
+/** Calls `use` with a function that checks for images in the CRI at this endpoint. All checks share a connection. */
 export async function withListedImages<T>(endpoint: string, use: (isListed: IsListed) => Promise<T>): Promise<T> {
   const channel = openChannel(endpoint);
   const service = grpcImageService(channel);

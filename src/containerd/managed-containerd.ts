@@ -34,7 +34,7 @@ export interface ManagedContainerdOptions extends SupervisionEvents {
   readonly systemdCgroup?: boolean;
   /** Finds the containerd to run. Defaults to the installed one. */
   readonly find?: () => Promise<InstalledContainerd>;
-  /** Finds the CNI folders. Defaults to the machine's, or to our bridge network. */
+  /** Finds the CNI folders. Defaults to the machine's own, or else to our bridge network. */
   readonly cni?: () => Promise<CNISetup>;
   /** Moves a new containerd into its own scope, such as a systemd unit. */
   readonly place?: PlaceProcess;
@@ -46,7 +46,7 @@ export interface StartedContainerd {
   readonly pid: number;
   /** True if it was already running, with the pods of an earlier run. */
   readonly adopted: boolean;
-  /** Sentences for the user about features that will not work. */
+  /** Sentences that tell the user which features will not work. */
   readonly warnings: readonly string[];
 }
 
@@ -95,12 +95,12 @@ export class ManagedContainerd {
     });
   }
 
-  /** PID of the running process. Undefined between its end and its restart. */
+  /** PID of the running process. Undefined after it has exited, until it is restarted. */
   get pid(): number | undefined {
     return this.supervisor.pid;
   }
 
-  /** Adopts the containerd of an earlier run or starts one. Resolves when its CRI is ready and has the pause image. */
+  /** Adopts the containerd of an earlier run, or starts one. Resolves when its CRI is ready and has the pause image. */
   async start(signal: AbortSignal = new AbortController().signal): Promise<StartedContainerd> {
     assertSocketsFit(this.paths);
     requireRoot(
@@ -148,15 +148,15 @@ export class ManagedContainerd {
     return this.images.importArchive(file, this.bounded(signal), input);
   }
 
-  /** Stops supervising. containerd and all containers keep running, for the next start to adopt. */
+  /** Stops supervising. containerd and all containers keep running, and the next run adopts them. */
   release(): void {
     this.supervisor.release();
   }
 
   /**
-   * Ends containerd, for `kubelet-ts down --all`. All pods must be removed before, because their shims are left alone.
-   * Only shims that containerd does not list are ended: they could not be recognized afterwards. Returns false if no
-   * containerd ran.
+   * Stops containerd, for `kubelet-ts down --all`. The caller must have removed all pods, because their shims are not
+   * stopped. Only shims that containerd does not list are killed: nobody could recognize them afterwards. Returns false
+   * if no containerd was running.
    */
   async stop(): Promise<boolean> {
     await this.orphanShims.checkBeforeStop();
@@ -222,16 +222,16 @@ export class ManagedContainerd {
   }
 }
 
-/** Bit of CAP_SYS_RESOURCE, required to lower an oom_score_adj or raise a hard limit. See capabilities(7). */
+/** Bit of CAP_SYS_RESOURCE, which is needed to lower an oom_score_adj or raise a hard limit. See capabilities(7). */
 const sysResourceBit = 24n;
 
-/** True if the process has CAP_SYS_RESOURCE in effect. `status` is the text of its /proc/<pid>/status. */
+/** True if the process has CAP_SYS_RESOURCE in effect. `status` is the content of its /proc/<pid>/status. */
 export function hasSysResource(status: string): boolean {
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
   return ((BigInt(`0x${effective}`) >> sysResourceBit) & 1n) === 1n;
 }
 
-/** True if we, and so our children, have CAP_SYS_RESOURCE. */
+/** True if we, and therefore our children, have CAP_SYS_RESOURCE. */
 async function readHasSysResource(): Promise<boolean> {
   return hasSysResource(await readFile('/proc/self/status', 'utf8'));
 }

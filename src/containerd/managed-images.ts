@@ -16,7 +16,7 @@ export interface ManagedImagesDeps {
   readonly paths: ManagedPaths;
   readonly clock: Clock;
   readonly find: () => Promise<InstalledContainerd>;
-  /** PID of the running containerd. Undefined between its end and its restart. */
+  /** PID of the running containerd. Undefined after it has exited, until it is restarted. */
   readonly pid: () => number | undefined;
 }
 
@@ -29,16 +29,14 @@ interface ImportStep {
   onProgress?: (progress: ImportProgress) => void;
 }
 
-/** Restarts of containerd within this time repeat a step. */
+/** Milliseconds. If containerd restarts within this time, a step is repeated. */
 const patienceMs = 60_000;
 
-/** The images that a managed containerd gets from files. A step during which containerd ended is repeated. */
+/** Imports images from files into a managed containerd. A step during which containerd exited is repeated. */
 export class ManagedImages {
   constructor(private readonly deps: ManagedImagesDeps) {}
 
-  /**
-   * Imports the pause image under every name that containerd uses, unless present. Resolves to true if it was missing.
-   */
+  /** Imports the pause image under every name that containerd uses, if missing. Resolves to true if it was. */
   ensurePauseImage(signal: AbortSignal): Promise<boolean> {
     return withListedImages(this.deps.paths.endpoint, (isListed) =>
       this.despiteRestarts(signal, () => this.importMissingPauseImages({ isListed, signal })),
@@ -57,7 +55,7 @@ export class ManagedImages {
 
   /** True if the running containerd uses the earlier name of the pause image, which a public registry could serve. */
   async usesEarlierPauseImage(): Promise<boolean> {
-    // The file is written at every start of containerd, but not at an adoption.
+    // The file is written whenever we start containerd, but not when we adopt one.
     const config = await readFile(this.deps.paths.configFile, 'utf8').catch(() => '');
     return config.includes(`"${earlierPauseImageName}"`);
   }
@@ -66,7 +64,7 @@ export class ManagedImages {
     return [pauseImageName, ...((await this.usesEarlierPauseImage()) ? [earlierPauseImageName] : [])];
   }
 
-  /** Without a file, which another process may write at the same time. */
+  /** Uses no file, because another process may be writing it at the same time. */
   private async importPauseImage(name: string, step: ImportStep): Promise<void> {
     const input = Readable.from([await pauseImageArchive(process.arch, name)], { objectMode: false });
     await this.import(name, { ...step, input });
@@ -74,7 +72,7 @@ export class ManagedImages {
 
   /**
    * Imports one archive and protects its images from garbage collection. Resolves to their names when the CRI lists
-   * them. An `input` is read once, so its import is not repeated.
+   * them. Does not repeat an import that has an `input`, which can be read only once.
    */
   importArchive(file: string, signal: AbortSignal, input?: Readable): Promise<string[]> {
     return withListedImages(this.deps.paths.endpoint, (isListed) => {
@@ -93,7 +91,7 @@ export class ManagedImages {
     onProgress: (progress: ImportProgress) => void = () => undefined,
   ): Promise<ImportedFolder> {
     const { imagesFolder, importedImagesFile, root, endpoint } = this.deps.paths;
-    // A root folder that was removed and created again is another store.
+    // A root folder that was removed and created again is a different store.
     const { ino, birthtimeMs } = await stat(root);
     return withListedImages(endpoint, (isListed) =>
       importImagesFolder({
@@ -108,7 +106,7 @@ export class ManagedImages {
     );
   }
 
-  /** Repeats a failed step if containerd was restarted since its beginning. */
+  /** Repeats a failed step if containerd was restarted after the step began. */
   private async despiteRestarts<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
     const { clock, paths, pid } = this.deps;
     const giveUpAtMonotonic = clock.monotonic() + patienceMs;
@@ -120,7 +118,7 @@ export class ManagedImages {
         signal.throwIfAborted();
         const timeoutMs = giveUpAtMonotonic - clock.monotonic();
         if (timeoutMs <= 0) throw error;
-        // The calls that an end cuts short fail a moment before `pid` changes.
+        // When containerd exits, calls in flight fail a moment before `pid` changes.
         await waitUntilReady(paths.socket, { clock, signal, timeoutMs });
         if (pid() === pidBefore) throw error;
       }

@@ -11,13 +11,13 @@ export interface ManagedPaths {
   readonly root: string;
   readonly state: string;
   readonly socket: string;
-  /** `unix://` and the path of the socket. */
+  /** `unix://` plus the path of the socket. */
   readonly endpoint: string;
   readonly logFile: string;
   readonly pidFile: string;
   /** Folder of the lock for starting containerd (`withFileLock`). */
   readonly launchLock: string;
-  /** Settings of registries: mirrors and certificates, one folder each. */
+  /** Registry settings, such as mirrors and certificates, with one folder per registry. */
   readonly registryHosts: string;
   readonly cniConfDir: string;
   readonly imagesFolder: string;
@@ -47,7 +47,8 @@ export function managedPaths(rootDir: string): ManagedPaths {
 }
 
 /**
- * Throws a `UserError` if containerd could not bind its sockets below the root-dir; the longest is `<socket>.ttrpc`.
+ * Throws a `UserError` if containerd could not bind its sockets below the root-dir. The longest path is
+ * `<socket>.ttrpc`.
  */
 export function assertSocketsFit({ base, socket }: ManagedPaths): void {
   const bytes = Buffer.byteLength(`${socket}.ttrpc`);
@@ -59,8 +60,8 @@ export function assertSocketsFit({ base, socket }: ManagedPaths): void {
 }
 
 /**
- * True if an earlier start made a managed containerd under this root-dir. Rejects with a `UserError` without permission
- * to look.
+ * True if an earlier run created a managed containerd under this root-dir. Rejects with a `UserError` if we may not
+ * read it.
  */
 export async function hasManagedContainerd(rootDir: string): Promise<boolean> {
   const { configFile } = managedPaths(rootDir);
@@ -68,7 +69,7 @@ export async function hasManagedContainerd(rootDir: string): Promise<boolean> {
     await access(configFile);
     return true;
   } catch (error) {
-    // Without permission it may still exist, and another runtime would be the wrong one.
+    // It may exist nevertheless, and another runtime would be the wrong one.
     if (hasCode(error, 'EACCES', 'EPERM')) throw needsRoot(configFile, error);
     return false;
   }

@@ -10,7 +10,7 @@ import { ContainersDefinition } from './generated/containerd-containers.ts';
 import { TasksDefinition } from './generated/containerd-tasks.ts';
 import { OrphanShims } from './orphan-shims.ts';
 
-/** The orphans of the containerd behind an endpoint (`unix:///path`). Other runtimes have none. */
+/** The orphaned shims of the containerd behind an endpoint (`unix:///path`). Other runtimes have none. */
 export function orphanShimsOf(
   endpoint: string,
   options: {
@@ -46,9 +46,9 @@ async function* containerEvents(endpoint: string, signal: AbortSignal): AsyncGen
 const deadlineMs = 10_000;
 
 /**
- * Ids of all sandboxes and containers that a containerd has, by its own records and by the CRI. Its own records come
- * first: they exist from before the start of a sandbox's shim until after its end, even while the CRI does not list the
- * sandbox.
+ * Returns the ids of all sandboxes and containers of a containerd, from its own records and from the CRI. Reads its own
+ * records first: they exist from before a sandbox's shim starts until after it has exited, even while the CRI does not
+ * list the sandbox.
  */
 export async function listKnownIDs(endpoint: string, signal: AbortSignal): Promise<Set<string>> {
   const channel = openChannel(endpoint);

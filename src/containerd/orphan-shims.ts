@@ -11,9 +11,9 @@ interface OrphanShimsDeps {
   readonly findShims: () => Promise<readonly ContainerdShim[]>;
   /** Ids of all its sandboxes and containers. */
   readonly listKnownIDs: (signal: AbortSignal) => Promise<ReadonlySet<string>>;
-  /** Events of its containers and sandboxes, until it ends or the signal is aborted. */
+  /** Events of its containers and sandboxes. The stream ends with containerd or when the signal is aborted. */
   readonly events: (signal: AbortSignal) => AsyncIterable<{ readonly type: string }>;
-  /** Undefined if the containerd is not ours: its shims are only logged. */
+  /** Kills a shim. Undefined if the containerd is not ours: its shims are only logged. */
   readonly end: ((shim: ContainerdShim) => Promise<void>) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -33,7 +33,7 @@ export class OrphanShims {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Checks now, and whenever containerd deletes a container. Must be called for each containerd that comes up. */
+  /** Checks now, and whenever containerd deletes a container. Must be called each time a containerd comes up. */
   async follow(): Promise<void> {
     void this.check();
     try {
@@ -43,7 +43,7 @@ export class OrphanShims {
     }
   }
 
-  /** Checks twice. A call during a check makes it run again afterwards. */
+  /** Checks twice. If called during a check, checks again afterwards. */
   async check(): Promise<void> {
     this.isWanted = true;
     if (this.isLooking || this.signal.aborted) return;
@@ -56,7 +56,7 @@ export class OrphanShims {
         await this.endStillUnknown(before, this.signal);
       }
     } catch (error) {
-      // A containerd that does not answer is checked when it comes up.
+      // If containerd does not answer, the check follows when it comes up.
       this.logFailure(error);
     } finally {
       this.isLooking = false;
@@ -85,7 +85,7 @@ export class OrphanShims {
     for (const shim of await this.unknown(signal)) if (keys.has(keyOf(shim))) await this.end(shim);
   }
 
-  /** Lists shims before ids, so a new sandbox can only be in the ids. */
+  /** Lists shims before ids, so that a new sandbox can only be in the ids. */
   private async unknown(signal: AbortSignal): Promise<ContainerdShim[]> {
     const shims = await this.deps.findShims();
     if (shims.length === 0) return [];

@@ -3,7 +3,7 @@ import { connectOnce, openChannel } from '../cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import { errorMessage, hasCode } from '../errors.ts';
 
-/** The result of a probe. `absent`: no socket. `refused`: a socket without a listener. */
+/** The result of a probe. `absent`: there is no socket. `refused`: nothing listens on the socket. */
 export type ProbeResult =
   | { readonly kind: 'answers'; readonly runtimeName: string; readonly runtimeVersion: string }
   | { readonly kind: 'absent' }
@@ -12,10 +12,10 @@ export type ProbeResult =
   | { readonly kind: 'no-cri'; readonly error: unknown }
   | { readonly kind: 'failed'; readonly reason: string; readonly error: unknown };
 
-/** A runtime on the same machine answers in milliseconds; a busy small one may take seconds. */
+/** A runtime on the same machine answers in milliseconds, or in seconds if the machine is small and busy. */
 const probeTimeoutMs = 5000;
 
-/** Requests the CRI version at an endpoint (`unix:///path`). Never throws. */
+/** Asks an endpoint (`unix:///path`) for its CRI version. Never rejects. */
 export async function probeEndpoint(endpoint: string, deadlineMs = probeTimeoutMs): Promise<ProbeResult> {
   try {
     // Connects first, because gRPC reports every connection failure as "unavailable".
@@ -36,7 +36,7 @@ export async function probeEndpoint(endpoint: string, deadlineMs = probeTimeoutM
 
 function connectFailure(error: unknown): ProbeResult {
   if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { kind: 'absent' };
-  // A file that is not a socket refuses, too.
+  // A file that is not a socket refuses connections, too.
   if (hasCode(error, 'ECONNREFUSED', 'ENOTSOCK')) return { kind: 'refused' };
   if (hasCode(error, 'EACCES', 'EPERM')) return { kind: 'denied', error };
   return { kind: 'failed', reason: errorMessage(error), error };

@@ -3,25 +3,25 @@ import { managedPaths } from './managed-paths.ts';
 import type { ProbeResult } from './probe-endpoint.ts';
 
 export interface RuntimeEndpointOptions {
-  /** Value of --container-runtime-endpoint, or what `flagName` names. */
+  /** Value of --container-runtime-endpoint, or of the setting that `flagName` names. */
   readonly flag?: string | undefined;
-  /** What named it, if not the flag. */
+  /** The setting that named it, if not the flag. */
   readonly flagName?: EndpointName | undefined;
   /** Value of $CONTAINER_RUNTIME_ENDPOINT. */
   readonly env?: string | undefined;
-  /** The endpoint that the agent uses, or the last one did. */
+  /** The endpoint that the agent uses, or that the last one used. */
   readonly ofAgent?: string | undefined;
   readonly rootDir: string;
-  /** True if an earlier start made a managed containerd under the root-dir (`hasManagedContainerd`). */
+  /** True if an earlier run created a managed containerd under the root-dir (`hasManagedContainerd`). */
   readonly recorded: boolean;
   readonly probe: (endpoint: string) => Promise<ProbeResult>;
-  /** Why a runtime that answers cannot run pods. Undefined if it can, or if it has pods of ours already. */
+  /** Returns why a runtime that answers cannot run pods. Undefined if it can, or if it already has pods of ours. */
   readonly unreadyBecause: (endpoint: string) => Promise<string | undefined>;
-  /** The probe for an endpoint named by the user, or with a runtime that does not answer. It may wait. */
+  /** Probes an endpoint that the user named, or one whose runtime does not answer. It may wait. */
   readonly probeNamed?: (endpoint: string) => Promise<ProbeResult>;
 }
 
-/** What can name an endpoint. */
+/** The settings that can name an endpoint. */
 export type EndpointName =
   '--container-runtime-endpoint' | 'containerRuntimeEndpoint in the configuration' | '$CONTAINER_RUNTIME_ENDPOINT';
 
@@ -43,10 +43,10 @@ const wellKnownEndpoints: readonly string[] = [
 ];
 
 /**
- * Chooses the container runtime: the flag, the environment, that of the agent, the managed containerd that already runs
- * our pods, the first well-known socket whose runtime is ready for pods or has ours, a managed containerd. An endpoint
- * named by the user must answer. So must a well-known one with a listener, because a second runtime would run the pods
- * of a busy one twice.
+ * Chooses the container runtime, in this order: the flag, the environment, the agent's runtime, the managed containerd
+ * that already runs our pods, the first well-known socket whose runtime is ready for pods or has pods of ours, a
+ * managed containerd. An endpoint named by the user must answer. So must a well-known socket that something listens on:
+ * it may be busy, and a second runtime would run its pods twice.
  */
 export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Promise<RuntimeEndpoint> {
   const {
@@ -90,7 +90,7 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
       }
       case 'denied':
       case 'failed':
-        // A user without permission for the machine's runtime may not start one either.
+        // A user who has no permission for the machine's runtime may not start one either.
         throw failureOf(endpoint, result);
       case 'absent':
         break;
@@ -108,23 +108,23 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
 const startIt = 'Start the runtime.';
 const startItOrName = `${startIt} If it is gone for good, name another by --container-runtime-endpoint.`;
 
-/** What to do if nothing listens at an endpoint that the user named. */
+/** The hint if nothing listens at an endpoint that the user named. */
 const startItOrLeaveOut = (name: EndpointName): string =>
   `${startIt} Or leave out ${name}: kubelet-ts then finds a runtime, or runs its own containerd.`;
 
-/** The error for an endpoint that the user named, with a hint. */
+/** Returns the error for an endpoint that the user named, with a hint. */
 export function failureOfNamed(endpoint: string, result: Failure, name: EndpointName): UserError {
   return failureOf(endpoint, result, startItOrLeaveOut(name));
 }
 
-/** `ifAway`: the hint if nothing listens there. */
+/** `ifAway` is the hint if nothing listens there. */
 function failureOf(endpoint: string, result: Failure, ifAway = startIt): UserError {
   const message = `The container runtime endpoint ${endpoint} ${shortReason(result)}`;
   const cause = 'error' in result ? result.error : undefined;
   return new UserError(message, { hint: hintOf(result, ifAway), cause });
 }
 
-/** `unix:///path` of a `unix://` URL or a bare path. */
+/** Returns `unix:///path` for a `unix://` URL or a bare path. */
 export function normalizeEndpoint(endpoint: string): string {
   const path = endpoint.startsWith('unix:') ? endpoint.slice('unix:'.length).replace(/^\/\/(?=\/)/, '') : endpoint;
   if (path.startsWith('/')) return `unix://${path}`;

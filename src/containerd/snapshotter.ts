@@ -9,7 +9,7 @@ export type Snapshotter = 'overlayfs' | 'native';
  */
 const noUpperLayer: readonly number[] = [0x794c7630, 0x6969];
 
-/** The snapshotter that works in this folder, which must exist. */
+/** Returns the snapshotter that works in this folder, which must exist. */
 export async function chooseSnapshotter(folder: string): Promise<Snapshotter> {
   const { type } = await statfs(folder);
   return noUpperLayer.includes(type) ? 'native' : 'overlayfs';

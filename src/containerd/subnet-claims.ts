@@ -6,28 +6,28 @@ import { hasCode, isOutOfResources } from '../errors.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { writeFileAtomic } from '../files/write-file-atomic.ts';
 
-/** Of a CNI configuration or a claim. */
+/** Limit for a CNI configuration or a claim. */
 const maxFileBytes = 64 * 1024;
 
 /**
- * The subnet in a CNI configuration of ours. Returns undefined if there is none. Rejects if the file cannot be read,
- * because another subnet would separate the pods that run.
+ * Returns the subnet in a CNI configuration of ours, or undefined if there is none. Rejects if the file cannot be read:
+ * another subnet would cut off the running pods.
  */
 export async function subnetOf(file: string): Promise<string | undefined> {
   return /"subnet":\s*"([0-9./]+)"/.exec(await readText(file))?.[1];
 }
 
 /**
- * Records which CNI configuration of this machine uses which subnet. The kernel cannot report that, because a bridge
- * has no route before its first pod. There is one file for each configuration, with its path; it counts while the
- * configuration has a subnet. The files do not survive a reboot, like the bridges.
+ * Records which CNI configuration on this machine uses which subnet. The kernel cannot report that, because a bridge
+ * has no route before its first pod. Each configuration has one file with its path, which counts while the
+ * configuration has a subnet. The files do not survive a reboot, and neither do the bridges.
  */
 export class SubnetClaims {
   constructor(private readonly folder: string) {}
 
   /**
-   * The subnets of all other configurations. Removes the records of missing ones. Ignores a configuration that cannot
-   * be read, and keeps its record. Rejects if this process lacks descriptors or memory.
+   * Returns the subnets of all other configurations. Removes the records of missing configurations. Ignores one that
+   * cannot be read, but keeps its record. Rejects if this process lacks descriptors or memory.
    */
   async ofOthers(file: string): Promise<string[]> {
     const names = await readdir(this.folder).catch(orIfMissing([]));
@@ -43,7 +43,7 @@ export class SubnetClaims {
       return subnet;
     } catch (error) {
       if (isOutOfResources(error)) throw error;
-      // Another root-dir may be broken, or on a disk that is away.
+      // Another root-dir may be broken, or on a disk that is not mounted.
       return undefined;
     }
   }
@@ -57,7 +57,7 @@ export class SubnetClaims {
 
 const nameOf = (file: string): string => `${createHash('sha256').update(file).digest('hex').slice(0, 32)}.claim`;
 
-/** Empty if the file is missing. */
+/** Resolves to '' if the file is missing. */
 const readText = (file: string): Promise<string> =>
   readRegularFile(file, maxFileBytes, { followLinks: true }).then((bytes) => bytes.toString(), orIfMissing(''));
 

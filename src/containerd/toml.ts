@@ -30,7 +30,7 @@ function keyText(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : quoted(key);
 }
 
-/** Quotes a basic string: JSON's escapes, plus DEL, which TOML also forbids. */
+/** Quotes a basic string: uses JSON's escapes and also escapes DEL, which TOML forbids. */
 function quoted(text: string): string {
   return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
 }

@@ -6,8 +6,8 @@ import { isOutOfWatches, toError } from '../errors.ts';
 const unwatchedPeriodMs = 200;
 
 /**
- * Resolves when this path exists. Watches its folder, which must exist, or checks periodically if the kernel has no
- * watch left. Rejects with the signal's reason.
+ * Resolves when this path exists. Watches its folder, which must exist, or polls if the kernel has no watch left.
+ * Rejects with the signal's reason.
  */
 export function waitForPath(path: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -43,7 +43,7 @@ export function waitForPath(path: string, signal: AbortSignal): Promise<void> {
       fail(error);
     }
     signal.addEventListener('abort', abort, { once: true });
-    // The file may have appeared, or the signal been aborted, before the watch.
+    // The file may have appeared, or the signal may have been aborted, before the watch began.
     if (signal.aborted) abort();
     else look();
   });

@@ -4,14 +4,14 @@ import { connectOnce, openChannel } from '../cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import { waitForPath } from './wait-for-path.ts';
 
-/** The next attempt comes after a tenth of the time that has passed, in milliseconds, within these bounds. */
+/** Milliseconds. The next attempt comes after a tenth of the time that has passed, within these bounds. */
 const shortestPollMs = 5;
 const longestPollMs = 250;
 
 /**
- * Resolves when the CRI behind a socket answers. The kernel reports the socket; only the moments between its three
- * steps (bound, listening, CRI plugin up) are polled. Rejects with the signal's reason, after `timeoutMs`, or at
- * once if containerd is up without its CRI plugin, which it loads only when it starts.
+ * Resolves when the CRI behind a socket answers. The kernel reports the socket, so only the moments between the three
+ * steps (bound, listening, CRI plugin up) are polled. Rejects with the signal's reason, after `timeoutMs`, or at once
+ * if containerd runs without its CRI plugin, which it loads only when it starts.
  */
 export async function waitUntilReady(
   socketPath: string,
@@ -33,7 +33,7 @@ export async function waitUntilReady(
   };
   try {
     await waitForPath(socketPath, signal);
-    // Connects first, because gRPC would wait 100 ms after a refusal.
+    // Connects first, because gRPC would wait 100 ms after a refused connection.
     await retry(() => connectOnce(socketPath));
     const channel = openChannel(socketPath);
     try {

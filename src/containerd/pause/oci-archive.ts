@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { pack } from 'tar-stream';
 
-/** A file, folder or link of an image. Paths have no leading slash. Parent folders need not be listed. */
+/** A file, folder or link in an image. Paths have no leading slash. Parent folders need not be listed. */
 export type ImageFile =
   | { readonly path: string; readonly type: 'file'; readonly content: string | Uint8Array; readonly mode?: number }
   | { readonly path: string; readonly type: 'directory'; readonly mode?: number }
   | { readonly path: string; readonly type: 'symlink'; readonly target: string };
 
-/** How a container of the image runs. Names are those of the OCI image configuration. */
+/** How a container of the image runs, with the names of the OCI image configuration. */
 export interface ImageConfig {
   readonly Entrypoint?: readonly string[];
   readonly Cmd?: readonly string[];
@@ -20,7 +20,7 @@ export interface ImageConfig {
   readonly StopSignal?: string;
 }
 
-/** An image to archive, with one layer for each list of files. */
+/** An image to archive, with one layer per list of files. */
 export interface ImageToArchive {
   /** Full name with tag, such as `localhost/busybox:1`. */
   readonly name: string;
@@ -29,7 +29,10 @@ export interface ImageToArchive {
   readonly config?: ImageConfig;
 }
 
-/** Makes an OCI image archive that containerd, CRI-O and podman import. The same image always gives the same bytes. */
+/**
+ * Creates an OCI image archive that containerd, CRI-O and podman can import. The same image always gives the same
+ * bytes.
+ */
 export async function ociArchive({ name, architecture, layers, config = {} }: ImageToArchive): Promise<Uint8Array> {
   const layerBlobs = await Promise.all(layers.map(async (files) => blob(mediaTypes.layer, await tarOfLayer(files))));
   const configBlob = jsonBlob(mediaTypes.config, {
@@ -93,7 +96,7 @@ function annotations(name: string): Record<string, string> {
   return { 'io.containerd.image.name': name, 'org.opencontainers.image.ref.name': name };
 }
 
-/** Lists each folder once, first, because an unpacker would choose the mode of a missing one itself. */
+/** Lists each folder once and before its content, because an unpacker would choose the mode of a missing folder. */
 function tarOfLayer(files: readonly ImageFile[]): Promise<Uint8Array> {
   const listed = new Set(files.filter((file) => file.type === 'directory').map((file) => file.path));
   const parents = new Set(files.flatMap((file) => foldersAbove(file.path)));

@@ -1,7 +1,7 @@
 import { UserError } from '../../errors.ts';
 import { ociArchive } from './oci-archive.ts';
 
-/** The pause program of each architecture in base64, made by ./rebuild from pause-<architecture>.s. */
+/** The pause program of each architecture in base64, built by ./rebuild from pause-<architecture>.s. */
 export const pausePrograms = {
   amd64:
     'f0VMRgIBAQAAAAAAAAAAAAIAPgABAAAAoABAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAEAAOAABAAAAAAAAAAEAAAAFAAAAAAAAAAAAAAAAAEAAAAAAAAAAQAAAAAAA8AAAAAAAAADwAAAAAAAAAAAQAAAAAAAAAQAAAAAAAAACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACQAAAAAAAALgNAAAAvxEAAABIjTXH////MdJBuggAAAAPBbgOAAAAMf9IjTXP////DwW4gAAAAEiNPcH///8x9jHSQboIAAAADwWFwHjkuOcAAAAx/w8F',
@@ -10,15 +10,15 @@ export const pausePrograms = {
 } as const;
 
 /**
- * Name of the pause image, which holds the namespaces of a pod. It is part of this program and not in any registry. A
- * runtime that lost it would try port 80 of this machine, which only root may open.
+ * Name of the pause image, which holds the namespaces of a pod. The image is part of this program and not in any
+ * registry. A runtime that lost it would try to pull from port 80 of this machine, which only root may open.
  */
 export const pauseImageName = 'localhost/kubelet-ts-pause:1';
 
-/** Its earlier name, still used by a containerd that an earlier release started. */
+/** The earlier name, which a containerd started by an earlier release still uses. */
 export const earlierPauseImageName = 'kubelet-ts.io/pause:1';
 
-/** The pause image as an OCI archive. `arch` is the architecture as in `process.arch`. */
+/** Returns the pause image as an OCI archive. `arch` is an architecture as in `process.arch`. */
 export function pauseImageArchive(arch: string, name = pauseImageName): Promise<Uint8Array> {
   const architecture = computeImageArchitecture(arch);
   const program = Buffer.from(pausePrograms[architecture], 'base64');
@@ -30,7 +30,7 @@ export function pauseImageArchive(arch: string, name = pauseImageName): Promise<
   });
 }
 
-/** The OCI name of an architecture for which there is a pause program. Throws a UserError for others. */
+/** Returns the OCI name of an architecture that has a pause program. Throws a UserError for others. */
 export function computeImageArchitecture(arch: string): keyof typeof pausePrograms {
   if (arch === 'x64') return 'amd64';
   if (arch === 'arm64') return 'arm64';

@@ -1,7 +1,7 @@
-# The pause program: holds a pod's namespaces. A whole ELF file, so that its bytes depend on nothing but this text.
+# The pause program, which holds a pod's namespaces. This is a whole ELF file, so its bytes depend only on this text.
 #
-# SIGCHLD is ignored with SA_NOCLDWAIT: as process 1 of a shared PID namespace it reaps by not being asked.
-# SIGTERM and SIGINT are blocked and waited for: process 1 has no default actions, and this needs no handler.
+# Ignores SIGCHLD with SA_NOCLDWAIT: as process 1 of a shared PID namespace, it has the kernel reap its children.
+# Blocks SIGTERM and SIGINT and waits for them: process 1 has no default actions, and this needs no handler.
   .set BASE, 0x400000
   .text
 

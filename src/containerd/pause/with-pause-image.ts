@@ -2,9 +2,9 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Logger } from '../../logger.ts';
 
 interface PauseImageDeps {
-  /** Loads the pause image unless present. Resolves to true if it was missing. */
+  /** Loads the pause image if it is missing. Resolves to true if it was. */
   readonly ensure: () => Promise<boolean>;
-  /** True if a runtime without the image would ask a public registry for it. */
+  /** True if a runtime without the image would pull it from a public registry. */
   readonly isAskedOutside: () => Promise<boolean>;
   readonly logger: Logger;
 }
@@ -44,7 +44,7 @@ export function withPauseImage(runtime: RuntimeService, deps: PauseImageDeps): R
       } catch (error) {
         if (options?.signal?.aborted === true) throw error;
         await ensure();
-        // Another failed sandbox may have loaded the image meanwhile.
+        // Another sandbox that failed may have loaded the image in the meantime.
         if (loads === loadsBefore) throw error;
         return await runtime.runPodSandbox(request, options);
       }
