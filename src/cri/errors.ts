@@ -12,24 +12,24 @@ export const codes = {
 
 export const isNotFound = (error: unknown): boolean => hasStatus(error, codes.notFound);
 export const isUnimplemented = (error: unknown): boolean => hasStatus(error, codes.unimplemented);
-/** True if the call exceeded its deadline. The runtime may still carry it out. */
+/** True if the call exceeded its deadline. The runtime may still complete it. */
 export const isDeadlineExceeded = (error: unknown): boolean => hasStatus(error, codes.deadlineExceeded);
-/** True if the socket does not answer. */
+/** True if nothing answers on the socket. */
 export const isUnavailable = (error: unknown): boolean => hasStatus(error, codes.unavailable);
 
 /** True if the error or one of its causes is `unavailable`. */
 export const isCausedByUnavailable = (error: unknown): boolean =>
   isUnavailable(error) || (error instanceof Error && error.cause !== undefined && isCausedByUnavailable(error.cause));
 
-/** Matches a message of @grpc/grpc-js. The group is the kernel's error. */
+/** Matches a message of @grpc/grpc-js. The group captures the kernel's error. */
 const noConnection = /^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note:/;
 
-/** The kernel's error in a message of @grpc/grpc-js. Returns undefined if the message has none. */
+/** Returns the kernel's error in a message of @grpc/grpc-js, or undefined if the message has none. */
 export function connectFailure(message: string): string | undefined {
   return noConnection.exec(message)?.[1];
 }
 
-/** Why the runtime does not answer, without the words of gRPC. */
+/** Explains why the runtime does not answer, without gRPC's wording. */
 export function silenceText(error: unknown): string {
   if (isDeadlineExceeded(error)) return 'it did not answer in time';
   if (!isUnavailable(error)) return errorMessage(error);
@@ -39,7 +39,7 @@ export function silenceText(error: unknown): string {
   return /\bECONNREFUSED\b/.test(failure) ? 'nothing listens on its socket' : failure;
 }
 
-/** Resolves with undefined if the runtime does not have the object of the call. Rejects with other errors. */
+/** Resolves to undefined if the runtime does not have the object that the call names. Rejects with other errors. */
 export async function unlessNotFound<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
@@ -54,9 +54,9 @@ function hasStatus(error: unknown, code: number): boolean {
 }
 
 /**
- * The exit code of a shell for a command that cannot start: 127 if not found, 126 if not executable. gRPC has no status
- * for these cases, so the text decides here, as an exception: that of the kernel and of the Go and C runtimes that pass
- * it on. Returns undefined for other failures.
+ * Returns a shell's exit code for a command that cannot start: 127 if not found, 126 if not executable. Returns
+ * undefined for other failures. gRPC has no status for these cases. So, as an exception, the message decides: that of
+ * the kernel and of the Go and C runtimes that pass it on.
  */
 export function startFailureExitCode(message: string): 126 | 127 | undefined {
   if (/executable file .*not found|no such file or directory/i.test(message)) return 127;

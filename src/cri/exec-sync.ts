@@ -1,6 +1,6 @@
 /*
- * ExecSync on a connection of its own. A container may write 15 MiB in answer to a probe or a hook, in each of many
- * pods at once, and grpc-js copies a whole message several times first. This client cuts the answer while it arrives.
+ * ExecSync on a separate connection. A container may answer a probe or a hook with 15 MiB, in many pods at once, and
+ * grpc-js first copies a whole message several times. This client cuts the answer as it arrives.
  */
 import { constants, connect as connectHTTP2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
@@ -13,18 +13,18 @@ import type { ExecSyncAnswer, ExecSyncOptions, RuntimeService } from './runtime-
 
 /** Length of the prefix of a gRPC message: a compression flag and the length. */
 const prefixBytes = 5;
-/** The longest timer of Node. */
+/** Node's longest timer. */
 const maxTimerMs = 2 ** 31 - 1;
 const method = 'ExecSync';
 
-/** ExecSync of one endpoint. Connects at the first call, and again after the connection is lost. */
+/** ExecSync of one endpoint. Connects at the first call, and reconnects after the connection is lost. */
 export class ExecSyncClient {
   private readonly maxCalls: number;
   private session: ClientHttp2Session | undefined;
-  /** Calls of the session. */
+  /** Number of calls made on this session. */
   private calls = 0;
 
-  /** `endpoint` is `unix:///path` or a bare path. A connection has stream ids for `maxCalls`. */
+  /** `endpoint` is `unix:///path` or a bare path. A connection has enough stream ids for `maxCalls`. */
   constructor(
     private readonly endpoint: string,
     { maxCalls = 2 ** 30 - 1 }: { maxCalls?: number } = {},
@@ -32,7 +32,7 @@ export class ExecSyncClient {
     this.maxCalls = maxCalls;
   }
 
-  /** As `RuntimeService.execSync`: rejects with an `RpcError`, or with the reason of the signal. */
+  /** Like `RuntimeService.execSync`: rejects with an `RpcError`, or with the signal's reason. */
   call(
     request: Parameters<RuntimeService['execSync']>[0] = {},
     options: ExecSyncOptions = {},
@@ -97,13 +97,13 @@ export class ExecSyncClient {
       this.calls += 1;
       return open;
     }
-    // Its calls go on.
+    // Calls in flight on it continue.
     open?.close();
     const path = this.endpoint.replace(/^unix:(\/\/)?/, '');
     const session = connectHTTP2('http://localhost', { createConnection: () => connectSocket(path) });
     // Each call receives the error through its stream.
     session.on('error', () => undefined);
-    // After GOAWAY the server takes no more calls.
+    // After GOAWAY, the server accepts no more calls.
     session.on('goaway', () => {
       if (this.session === session) this.session = undefined;
       session.close();
@@ -116,10 +116,10 @@ export class ExecSyncClient {
   }
 }
 
-/** The most that gRPC's eight digits hold: three years. */
+/** The most that gRPC's eight digits can hold: three years. */
 const maxTimeoutSeconds = 99_999_999;
 
-/** A deadline as gRPC writes it, in whole seconds. */
+/** A deadline in gRPC's format, in whole seconds. */
 function grpcTimeout(deadlineMs: number): string {
   return `${Math.min(Math.ceil(deadlineMs / 1000), maxTimeoutSeconds)}S`;
 }
@@ -138,7 +138,7 @@ async function readAnswer(stream: ClientHttp2Stream, maxOutputBytes: number): Pr
   return body.answer();
 }
 
-/** The final gRPC status: from the trailers, or from the headers if there are no trailers. */
+/** The final gRPC status, from the trailers, or from the headers if there are no trailers. */
 function statusOf(stream: ClientHttp2Stream): () => { code: number; message: string } {
   let said: Record<string, unknown> = {};
   stream.on('response', (headers) => {
@@ -154,7 +154,7 @@ function statusOf(stream: ClientHttp2Stream): () => { code: number; message: str
   };
 }
 
-/** One gRPC message, cut to size while it arrives. */
+/** One gRPC message, cut to size as it arrives. */
 class Body {
   private prefix = Buffer.alloc(0);
   private readonly message: MessageCutter;

@@ -4,33 +4,33 @@ import { TokenBucket } from '../flow/token-bucket.ts';
 /** RFC 9113. */
 const headLength = 9;
 const types = { data: 0, headers: 1, settings: 4, pushPromise: 5, continuation: 9 };
-/** Types from here on are extensions, which a client may leave out. */
+/** Types from this one on are extensions, which a client may ignore. */
 const firstExtension = 10;
 const endHeaders = 4;
 
 const nothing = Buffer.alloc(0);
 
-/** Answers of a gRPC server have far shorter ones. */
+/** Responses of a gRPC server have far shorter ones. */
 const maxBlockBytes = 32 * 1024;
 
 /**
- * Bytes besides data that a server may send: heads of frames, settings, pings, extensions. A flood of these, or of data
- * in tiny frames, takes far more time and memory than its bytes.
+ * Bytes other than data that a server may send: frame headers, settings, pings, extensions. A flood of these, or of
+ * data in tiny frames, costs far more time and memory than its size suggests.
  */
 const overhead = { burst: 64 * 1024, perSecond: 16 * 1024 };
 
-/** A server sent frames of HTTP/2 that no gRPC server sends, and that are dangerous to read. */
+/** A server sent HTTP/2 frames that no gRPC server sends and that are dangerous to read. */
 export class UnsafeFrames extends Error {}
 
 /**
- * Passes the frames of a server on as they come, a header block only once it is whole, and no extensions. Node 20 may
- * end the process if a connection breaks off within a header block, if its server pushes streams, or for a wrong
+ * Passes a server's frames on as they arrive, header blocks only once they are complete, and extensions not at all.
+ * Node 20 may crash if a connection breaks within a header block, if the server pushes streams, or on a malformed
  * ALTSVC: `current_nghttp2_memory_ == 0`, `iframe->state == NGHTTP2_IB_IGN_ALL`.
  */
 export class FrameGuard {
   private readonly head = Buffer.alloc(headLength);
   private headBytes = 0;
-  /** Bytes of the frame after its head that are still to come. */
+  /** Bytes of the current frame's payload that have not arrived yet. */
   private bytesLeft = 0;
   /** Earlier bytes that may not be read yet. */
   private held = nothing;
@@ -39,7 +39,7 @@ export class FrameGuard {
   private isExtension = false;
   private isInBlock = false;
   private blockBytes = 0;
-  /** The stream whose header block is continued by the next frame. */
+  /** The stream whose header block continues in the next frame. */
   private openStream: number | undefined;
   private readonly overhead: TokenBucket;
 
@@ -53,7 +53,7 @@ export class FrameGuard {
    */
   accept(bytes: Buffer): Buffer[] {
     const safe: Buffer[] = [];
-    // The bytes between these are safe, but not in `safe` yet.
+    // The bytes between these two are safe, but not in `safe` yet.
     let from = 0;
     let to = 0;
     let overheadBytes = 0;

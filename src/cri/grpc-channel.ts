@@ -18,12 +18,12 @@ import { OwnConnections } from './own-connections.ts';
 import type { RuntimeService } from './runtime-service.ts';
 import type { CallOptions } from './service.ts';
 
-/** 16 MiB, as the kubelet allows. kubelet: cri-client remote_runtime.go maxMsgSize */
+/** 16 MiB, like the kubelet. kubelet: cri-client remote_runtime.go maxMsgSize */
 const maxMessageBytes = 16 * 1024 * 1024;
 
 /**
- * Reconnects after 100 ms and then every 500 ms, because a local socket costs nothing. The kubelet waits up to 3 s,
- * cri-client remote_runtime.go.
+ * Reconnects after 100 ms and then every 500 ms, because a local socket costs nothing. The kubelet waits up to 3 s
+ * (cri-client remote_runtime.go).
  */
 const channelOptions: ClientOptions = {
   'grpc.max_receive_message_length': maxMessageBytes,
@@ -31,14 +31,14 @@ const channelOptions: ClientOptions = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 500,
   'grpc.default_authority': 'localhost',
-  // A server of this node needs no proxy, no service config and no statistics.
+  // A server on this node needs no proxy, no service config and no statistics.
   'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,
   'grpc.enable_channelz': 0,
 };
 
 /**
- * Of a server that is not trusted: the waits of gRPC itself, which the kubelet keeps. Each attempt takes 40 KB. See
+ * For an untrusted server: gRPC's own delays, which the kubelet uses too. Each attempt needs 40 KB of memory. See
  * https://github.com/grpc/grpc/blob/master/doc/connection-backoff.md
  */
 const untrustedOptions: ClientOptions = {
@@ -46,7 +46,7 @@ const untrustedOptions: ClientOptions = {
   'grpc.max_reconnect_backoff_ms': 120_000,
 };
 
-/** The parts of a generated method definition that a call needs. */
+/** The fields of a generated method definition that a call needs. */
 interface Method {
   readonly name: string;
   readonly requestType: MessageFns<unknown>;
@@ -58,11 +58,14 @@ export interface Definition {
   readonly methods: Readonly<Record<string, Method>>;
 }
 
-/** A connection to one CRI socket. Connects at the first call, and again with back-off after the connection is lost. */
+/**
+ * A connection to one CRI socket. Connects at the first call, and reconnects with back-off after the connection is
+ * lost.
+ */
 export interface Channel {
   unary(definition: Definition, method: string, request: object, options: CallOptions): Promise<unknown>;
   stream(definition: Definition, method: string, request: object, options: CallOptions): AsyncIterable<unknown>;
-  /** ExecSync, whose answer is cut to size while it arrives. */
+  /** ExecSync, whose response is cut to size as it arrives. */
   execSync: RuntimeService['execSync'];
   close: () => void;
 }
@@ -75,7 +78,10 @@ export function openChannel(endpoint: string, options: ClientOptions = {}): Chan
   return channelOf(newClient(endpoint, credentials.createInsecure(), options), endpoint);
 }
 
-/** A channel with a connection of its own, which ends with it, as soon as no call is in flight. */
+/**
+ * Opens a channel with a separate connection. Closing the channel closes the connection as soon as no call is in
+ * flight.
+ */
 export function openOwnChannel(endpoint: string, options: ClientOptions = {}): Channel {
   const connections = new OwnConnections();
   return endingChannel(newClient(endpoint, connections, { ...untrustedOptions, ...options }), connections, endpoint);
@@ -133,7 +139,7 @@ function endingChannel(client: Client, connections: OwnConnections, endpoint: st
   };
 }
 
-/** Like `openOwnChannel`, once the connection stands. Rejects with a `TimeoutError` after `timeoutMs`. */
+/** Like `openOwnChannel`, but resolves once it is connected. Rejects with a `TimeoutError` after `timeoutMs`. */
 export async function openReadyChannel(
   endpoint: string,
   { timeoutMs, clock, ...options }: ClientOptions & { timeoutMs: number; clock: Clock },
@@ -153,8 +159,8 @@ export async function openReadyChannel(
 }
 
 /**
- * Resolves once the connection stands, never after the signal. `Client.waitForReady` has a channel that is closed
- * connect again, for ever.
+ * Resolves once connected, and never after the signal is aborted. `Client.waitForReady` would make a closed channel
+ * reconnect forever.
  */
 function untilReady(channel: ChannelInterface, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

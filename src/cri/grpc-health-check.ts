@@ -4,7 +4,7 @@ import { HealthDefinition } from './generated/health.ts';
 import { openOwnChannel } from './grpc-channel.ts';
 import { grpcService } from './grpc-service.ts';
 
-/** Bounds the answer: a status is a number, but a container may send anything. */
+/** Bounds the response: a status is a number, but a container may send anything. */
 const maxAnswerBytes = 4096;
 
 /** One health check of a gRPC server. */
@@ -19,7 +19,7 @@ export interface HealthCheck {
 
 /**
  * Checks the health of a gRPC service, without TLS. Returns undefined if it is serving, else the reason. Rejects if
- * this machine could not begin a connection. kubelet: pkg/probe/grpc/grpc.go Probe
+ * this machine could not open a connection. kubelet: pkg/probe/grpc/grpc.go Probe
  */
 export async function grpcHealthCheck(check: HealthCheck): Promise<string | undefined> {
   const { host, port, service, timeoutMs, userAgent } = check;
@@ -48,7 +48,7 @@ export async function grpcHealthCheck(check: HealthCheck): Promise<string | unde
   }
 }
 
-/** Restores the error from its text, because @grpc/grpc-js keeps nothing else. */
+/** Rebuilds the error from its text, because @grpc/grpc-js keeps nothing else. */
 function systemError(text: string): Error {
   const [, code] = /^connect (E[A-Z]+)\b/.exec(text) ?? [];
   return Object.assign(new Error(text), { code });

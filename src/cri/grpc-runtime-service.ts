@@ -19,7 +19,7 @@ export function grpcRuntimeService(channel: Channel, requestTimeoutMs = defaultR
   };
 }
 
-/** Deadline of a call in milliseconds. */
+/** Returns the deadline of a call in milliseconds. */
 function deadlineOf(method: string, request: { timeout?: number | bigint | string }, requestTimeoutMs: number): number {
   const timeoutMs = Number(request.timeout ?? 0) * 1000;
   switch (method) {

@@ -1,13 +1,13 @@
 import type { Channel, Definition } from './grpc-channel.ts';
 import type { CallOptions, Service } from './service.ts';
 
-/** Makes the functions of a service, one for each method of its generated definition. */
+/** Creates the functions of a service, one per method of its generated definition. */
 export function grpcService<D extends { methods: object }>(
   channel: Channel,
   definition: D,
   deadlineMsOf: (method: string, request: object) => number,
 ): Service<D> {
-  // Safe cast: a call only encodes and decodes messages, which the definition types one by one.
+  // This cast is safe: a call only encodes and decodes messages, and the definition types each method.
   const { fullName, methods } = definition as unknown as Definition & {
     methods: Record<string, { responseStream: boolean }>;
   };

@@ -2,22 +2,22 @@ import { Duplex } from 'node:stream';
 import { type Clock, systemClock } from '../clock.ts';
 import { FrameGuard } from './frame-guard.ts';
 
-/** Node reads at most 64 KiB at once. A read of more than this is part of something long. */
+/** Node reads at most 64 KiB at once. A read of more than this many bytes belongs to a long message. */
 const longReadBytes = 16 * 1024;
 
-/** All servers that are not trusted share this pace, 16 MB a second. Messages of theirs have at most 1 MiB. */
+/** All untrusted servers share this rate: 16 MB per second. Their messages have at most 1 MiB. */
 const bytesPerMs = 16 * 1024;
-/** Longest rest after such a read. Connections that ended meanwhile keep their turns. */
+/** Longest pause after a long read. Connections that closed in the meantime keep their share of it. */
 const maxRestMs = 1000;
 
-/** How fast sockets that share it are read. */
+/** Limits how fast the sockets that share it are read. */
 export class ReadingPace {
   /** When the next of these sockets may be read. */
   private freeAtMonotonic = -Infinity;
 
   constructor(private readonly clock: Pick<Clock, 'monotonic' | 'after'>) {}
 
-  /** Calls `readOn` when the socket may be read again after so many bytes, unless the returned function is called. */
+  /** Calls `readOn` when the socket may be read again after this many bytes. The returned function cancels the call. */
   rest(bytes: number, readOn: () => void): () => void {
     const nowMonotonic = this.clock.monotonic();
     const free = Math.max(this.freeAtMonotonic, nowMonotonic) + bytes / bytesPerMs;
@@ -29,8 +29,8 @@ export class ReadingPace {
 const sharedPace = new ReadingPace(systemClock);
 
 /**
- * The socket, whose reader gets only what a `FrameGuard` passes on. Other frames end it with an error. Servers that
- * send without end are read slowly, because they would take all the time of this process.
+ * Returns the socket as a stream that passes on only what a `FrameGuard` accepts. Other frames close it with an error.
+ * A server that sends without end is read slowly, because it would otherwise use all the time of this process.
  */
 export function guardedSocket(socket: Duplex, pace: ReadingPace = sharedPace): Duplex {
   const guard = new FrameGuard();
@@ -41,8 +41,8 @@ export function guardedSocket(socket: Duplex, pace: ReadingPace = sharedPace): D
     if (isWanted) socket.resume();
   };
   const guarded = new Duplex({
-    // While HTTP/2 does not read, the socket is not read either. A limit of bytes would be no limit of memory: a frame
-    // of 9 bytes keeps the read of 64 KiB that it came with.
+    // While HTTP/2 does not read, the socket is not read either. A byte limit would not limit the memory: a frame of 9
+    // bytes keeps the 64 KiB buffer that it was read into.
     readableHighWaterMark: 0,
     read: () => {
       isWanted = true;
@@ -70,10 +70,10 @@ export function guardedSocket(socket: Duplex, pace: ReadingPace = sharedPace): D
     if (bytes.length > longReadBytes) endRest ??= pace.rest(bytes.length, readOn);
     if (!isWanted || endRest !== undefined) socket.pause();
   });
-  // The close reaches the reader, too.
+  // The reader learns of the close, too.
   guarded.on('error', () => undefined);
-  // Otherwise Node 20 keeps the connection for ever if the server ended it with bytes that are no HTTP/2: the listeners
-  // hold the error, whose stack trace holds the connection.
+  // Otherwise Node 20 keeps the connection forever if the server closed it with bytes that are not HTTP/2: the
+  // listeners hold the error, whose stack trace holds the connection.
   guarded.once('close', () => guarded.removeAllListeners().on('error', () => undefined));
   socket.once('end', () => {
     guarded.push(null);

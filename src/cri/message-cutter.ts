@@ -5,15 +5,15 @@ const maxVarintBytes = 10;
 /** Wire types of protobuf. https://protobuf.dev/programming-guides/encoding/#structure */
 const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
-/** Fields of `maxFieldBytes` that a message may keep: the outputs of ExecSync. */
+/** Number of fields of up to `maxFieldBytes` that a message may keep: the outputs of ExecSync. */
 const maxLongFields = 2;
 /** Bytes of tags, lengths, numbers and short fields that it may keep in addition. */
 const maxShortBytes = 1024;
 
 /**
- * Reads a protobuf message in chunks of any size and truncates each bytes or string field to `maxFieldBytes`. So a
- * message of any size needs little memory. Throws an Error if the bytes are not a message, or more than a few fields
- * stay long.
+ * Reads a protobuf message in chunks of any size and truncates each bytes or string field to `maxFieldBytes`, so that a
+ * message of any size needs little memory. Throws an Error if the bytes are not a message or if too many fields remain
+ * long.
  */
 export class MessageCutter {
   /** Number of bytes dropped so far. */
@@ -45,7 +45,7 @@ export class MessageCutter {
     }
   }
 
-  /** The message with its cut fields. Throws an Error if it is incomplete. */
+  /** Returns the message with its truncated fields. Throws an Error if it is incomplete. */
   end(): Buffer {
     if (this.varint.length > 0 || this.expects !== 'tag' || this.bytesToKeep > 0 || this.bytesToSkip > 0) {
       throw new Error('the message is not complete');

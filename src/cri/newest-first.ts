@@ -4,8 +4,8 @@ interface Made {
 }
 
 /**
- * Order of the sandboxes of one pod, or of the containers of one name in it. By attempt first, because the clock of the
- * timestamps may be set back. The kubelet compares only timestamps.
+ * Sorts the sandboxes of one pod, or the containers in it that have the same name. Compares attempts first, because the
+ * clock behind the timestamps may be set back. The kubelet compares only timestamps.
  */
 export const newestFirst = (a: Made, b: Made): number =>
   (b.metadata?.attempt ?? 0) - (a.metadata?.attempt ?? 0) || Number(b.createdAt - a.createdAt);

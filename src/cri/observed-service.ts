@@ -10,7 +10,7 @@ export interface ObservedCall {
 /** Must not throw. */
 export type ObserveCall = (call: ObservedCall) => void;
 
-/** The service, whose calls are reported when they end. A stream is reported when it is opened. */
+/** Wraps a service and reports each call when it has finished. A stream is reported when it is opened. */
 export function observedService<S extends object>(service: S, observe: ObserveCall, monotonic: () => number): S {
   const functions = Object.entries(service) as [string, (request?: unknown, ...rest: unknown[]) => unknown][];
   const observed = functions.map(([method, call]) => {

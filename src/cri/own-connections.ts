@@ -5,12 +5,12 @@ import { guardedSocket } from './guarded-socket.ts';
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
-/** @grpc/grpc-js connects again at once to a server that broke off a connection that stood, 500 times a second. */
+/** If a server breaks an established connection, @grpc/grpc-js reconnects at once, 500 times a second. */
 const betweenConnectionsMs = 1000;
 
 /**
- * Credentials of one channel without encryption to a server that is not trusted, which know its connections.
- * @grpc/grpc-js leaves a connection open on which the server says nothing, and others until the server closes them.
+ * Unencrypted credentials for one channel to an untrusted server. They keep track of its connections, because
+ * @grpc/grpc-js leaves a connection open if the server sends nothing on it, and leaves others to the server to close.
  */
 export class OwnConnections extends ChannelCredentials {
   private readonly plain = credentials.createInsecure();
@@ -19,14 +19,14 @@ export class OwnConnections extends ChannelCredentials {
   private connectedAtMonotonic = -Infinity;
   private endRest: (() => void) | undefined;
 
-  /** Ends all connections, and any that comes later. */
+  /** Closes all connections, including later ones. */
   end(): void {
     this.hasEnded = true;
     this.endRest?.();
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Resolves when the next connection may begin. */
+  /** Resolves when the next connection may be opened. */
   private async rest(): Promise<void> {
     const restMs = this.connectedAtMonotonic + betweenConnectionsMs - systemClock.monotonic();
     if (restMs <= 0 || this.hasEnded) return;
@@ -58,7 +58,7 @@ export class OwnConnections extends ChannelCredentials {
       this.sockets.add(socket);
       socket.once('close', () => this.sockets.delete(socket));
       if (this.hasEnded) socket.destroy();
-      // Node reads any stream as HTTP/2. Only the type asks for a socket.
+      // Node can read HTTP/2 from any stream. Only the type demands a socket.
       return connector.connect(guardedSocket(socket) as unknown as Socket);
     };
     return { ...connector, waitForReady, connect };

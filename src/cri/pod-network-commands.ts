@@ -2,10 +2,10 @@ import { dirname } from 'node:path';
 import { shellWord } from '../text/shell-word.ts';
 import { configValue } from './status-info.ts';
 
-/** The folder of Debian's package. */
+/** The folder that Debian's package uses. */
 const packagedPlugins = '/usr/lib/cni';
 
-/** As the examples of containerd. */
+/** As in containerd's examples. */
 const bridgeNetwork = {
   cniVersion: '0.4.0',
   name: 'pods',
@@ -23,8 +23,8 @@ const bridgeNetwork = {
 };
 
 /**
- * The commands that make a runtime without a network ready for pods: plugins, a network and its pause image. `info` is
- * from its verbose status.
+ * Returns the commands that prepare a runtime without a network for pods: plugins, a network and its pause image.
+ * `info` is from its verbose status.
  */
 export function podNetworkCommands(info: Readonly<Record<string, string>>): string[] {
   const confDir = textOf(configValue(info, ['cni', 'confDir'])) ?? '/etc/cni/net.d';

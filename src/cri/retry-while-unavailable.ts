@@ -6,8 +6,8 @@ const retryMs = 500;
 const patienceMs = 60_000;
 
 /**
- * Repeats a call while the runtime does not answer, for up to a minute. The runtime answered a moment ago, so it may be
- * restarting. Rejects with the last error of the runtime, or with the signal's reason.
+ * Repeats a call while the runtime does not answer, for up to a minute: it answered a moment ago, so it may be
+ * restarting. Rejects with the runtime's last error, or with the signal's reason.
  */
 export async function retryWhileUnavailable<T>(
   ask: () => T | Promise<T>,

@@ -20,7 +20,7 @@ const names = [
   'Unauthenticated',
 ];
 
-/** An error of a gRPC server, as Go's gRPC writes it. Other errors have their own message. */
+/** Returns an error of a gRPC server as Go's gRPC prints it. Other errors keep their message. */
 export function rpcText(error: unknown): string {
   if (!(error instanceof RpcError)) return errorMessage(error);
   return `rpc error: code = ${names[error.code] ?? `Code(${error.code})`} desc = ${error.message}`;

@@ -10,12 +10,12 @@ export type RuntimeService = Omit<Service<RuntimeServiceDefinition>, 'execSync'>
 };
 
 export interface ExecSyncOptions extends CallOptions {
-  /** Bytes to keep of stdout, and of stderr. The default is 10 KiB. */
+  /** Bytes to keep of each of stdout and stderr. Defaults to 10 KiB. */
   maxOutputBytes?: number;
 }
 
-/** The first bytes of stdout and of stderr, and how the command ended. */
+/** The first bytes of stdout and stderr, and how the command exited. */
 export interface ExecSyncAnswer extends ExecSyncResponse {
-  /** Number of bytes that the command wrote beyond these; absent if none. */
+  /** Number of bytes that the command wrote beyond the kept ones. Absent if none. */
   leftOutBytes?: number;
 }

@@ -1,4 +1,7 @@
-/** A value of the configuration that containerd shows in its verbose status. Undefined if the runtime shows none. */
+/**
+ * Returns a value of the configuration that containerd includes in its verbose status. Returns undefined if the runtime
+ * includes none.
+ */
 export function configValue(info: Readonly<Record<string, string>>, path: readonly string[]): unknown {
   return path.reduce(memberOf, parsed(info['config']));
 }
@@ -7,7 +10,7 @@ function parsed(text = ''): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Other runtimes report another form, or none.
+    // Other runtimes report it in another format, or not at all.
     return undefined;
   }
 }

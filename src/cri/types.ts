@@ -1,4 +1,4 @@
-/** The CRI messages the engine reads and writes. A `…Config` may leave out any field that has its zero value. */
+/** The CRI messages that the engine reads and writes. A `…Config` may omit any field that has its zero value. */
 import type * as cri from './generated/cri.ts';
 
 export type PodSandboxConfig = cri.DeepPartial<cri.PodSandboxConfig>;

@@ -4,8 +4,8 @@ import { runSession, type SessionStreams } from './container-session.ts';
 import { statusText } from './exec-status.ts';
 
 /**
- * Connects the caller's streams with the main process of a running container. Resolves when the container has ended.
- * Rejects with a `UserError` with the runtime's message if it cannot attach.
+ * Connects the caller's streams to the main process of a running container. Resolves when the container has exited. If
+ * the runtime cannot attach, rejects with a `UserError` with its message.
  */
 export async function attachToContainer(
   runtime: Pick<RuntimeService, 'attach'>,

@@ -8,7 +8,7 @@ export class ConnectionRefused extends Error {
   override readonly name = 'ConnectionRefused';
 }
 
-/** Makes an error from a response without an upgrade. Includes the response text. */
+/** Creates an error from a response without an upgrade, including the response text. */
 export async function refusedBy(response: IncomingMessage): Promise<ConnectionRefused> {
   let text = '';
   try {
@@ -17,7 +17,7 @@ export async function refusedBy(response: IncomingMessage): Promise<ConnectionRe
       if (text.length >= maxTextCharacters) break;
     }
   } catch {
-    // The status alone is enough.
+    // The status code is enough.
   }
   const status = `${response.statusCode ?? 0} ${response.statusMessage ?? ''}`.trim();
   return new ConnectionRefused(`HTTP ${status}: ${text.slice(0, maxTextCharacters).trim()}`);

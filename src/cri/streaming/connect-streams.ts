@@ -5,19 +5,20 @@ import type { StreamConnection } from './stream-connection.ts';
 import { openWebSocket } from './websocket-connection.ts';
 
 export interface StreamsRequest {
-  /** The job for the runtime, for messages: `run the command`. */
+  /** What the runtime should do, as error messages name it: `run the command`. */
   job: string;
-  /** Asks the runtime for a URL. Each URL is good for one connection. */
+  /** Requests a URL from the runtime. Each URL can be used for one connection. */
   requestURL: () => Promise<string>;
   spdy: SpdyStreams;
-  /** Protocols over WebSocket, the preferred one first. */
+  /** Protocols over WebSocket, preferred first. */
   webSocketProtocols: readonly string[];
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Connects over SPDY/3.1, as kubectl and crictl do, else over WebSocket. SPDY comes first because every streaming
- * server supports it and it can end one direction alone. Rejects with a `UserError` if the runtime offers neither.
+ * Connects over SPDY/3.1, as kubectl and crictl do, or else over WebSocket. SPDY comes first because every streaming
+ * server supports it and it can end one direction and keep the other. Rejects with a `UserError` if the runtime offers
+ * neither.
  */
 export async function connectStreams(request: StreamsRequest): Promise<StreamConnection> {
   const { job, spdy, webSocketProtocols, signal } = request;

@@ -10,9 +10,9 @@ const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as cons
 
 /** The caller's streams for a command or a container. */
 export interface SessionStreams {
-  /** Uses a terminal. stderr is merged into stdout, and end of input is a byte (^D), not a closed stream. */
+  /** Uses a terminal: stderr is merged into stdout, and the end of input is a byte (^D), not a closed stream. */
   tty?: boolean;
-  /** Input of the command; absent for no stdin. Not destroyed if the session ends first. */
+  /** Input of the command; no stdin if absent. Not destroyed if the session ends first. */
   stdin?: Readable;
   stdout: Writable;
   stderr: Writable;
@@ -28,7 +28,7 @@ export interface TerminalSize {
   height: number;
 }
 
-/** The streams of a session, as a request to the runtime names them. */
+/** The streams of a session, named as in a request to the runtime. */
 export interface StreamNames {
   tty: boolean;
   stdin: boolean;
@@ -37,16 +37,16 @@ export interface StreamNames {
 }
 
 interface SessionRequest {
-  /** The job for the runtime, for messages: `run the command`. */
+  /** What the runtime should do, as error messages name it: `run the command`. */
   job: string;
-  /** Asks the runtime for a URL that serves these streams. */
+  /** Requests a URL from the runtime that serves these streams. */
   requestURL: (streams: StreamNames) => Promise<string>;
 }
 
 /**
- * Connects the caller's streams with a container. Resolves with the runtime's status at the end of the session, when
- * `stdout` and `stderr` have taken all output. Rejects with the signal's reason at once if it is aborted, even if the
- * streams take no more.
+ * Connects the caller's streams to a container. Resolves to the runtime's status when the session has ended and
+ * `stdout` and `stderr` have accepted all output. If the signal is aborted, rejects at once with its reason, even if
+ * the streams accept nothing more.
  */
 export async function runSession(request: SessionRequest, options: SessionStreams): Promise<ExecStatus> {
   const connection = await connect(request, options);
@@ -82,9 +82,9 @@ export async function runSession(request: SessionRequest, options: SessionStream
 }
 
 /**
- * Of the WebSocket protocols only v5 can end stdin alone, and a containerd without v5 leaks a goroutine for each
- * handshake that it refuses. With a piped stdin nothing older than v5 is offered, so that a refusal comes before the
- * command starts.
+ * Of the WebSocket protocols, only v5 can end stdin and keep the rest open, and a containerd without v5 leaks a
+ * goroutine for each handshake that it refuses. With a piped stdin we offer nothing older than v5, so that it refuses
+ * before the command starts.
  */
 function connect(
   { job, requestURL }: SessionRequest,
@@ -131,7 +131,7 @@ async function forwardOutput(
   throw connectionLost();
 }
 
-/** A status has a few hundred bytes, and the message of the runtime. */
+/** A status has a few hundred bytes plus the runtime's message. */
 const maxStatusBytes = 1024 * 1024;
 
 async function* orLost(messages: AsyncIterable<StreamMessage>): AsyncGenerator<StreamMessage, void> {
@@ -150,7 +150,7 @@ function connectionLost(detail?: string, cause?: unknown): UserError {
   });
 }
 
-/** Sends one chunk at a time, so a command that does not read blocks the source instead of filling memory. */
+/** Sends one chunk at a time, so that a command that does not read blocks the source instead of filling our memory. */
 function forwardInput(
   source: Readable,
   connection: StreamConnection,
@@ -163,7 +163,7 @@ function forwardInput(
       await connection.send(channels.stdin, chunk);
       if (!ended.aborted) source.resume();
     } catch {
-      // The command no longer reads, or the connection broke. Its output and status report the reason.
+      // The command no longer reads, or the connection broke. Its output and status give the reason.
       stop();
     }
   };

@@ -9,9 +9,9 @@ export interface ExecOptions extends SessionStreams {
 }
 
 /**
- * Runs a command in a running container. Resolves with its exit code once it has ended and `stdout` and `stderr` have
- * taken all its output. If the command cannot start, rejects with a `UserError` with the runtime's message and a
- * shell's exit code: 127 not found, 126 not executable, else 1.
+ * Runs a command in a running container. Resolves to its exit code once it has exited and `stdout` and `stderr` have
+ * accepted all its output. If the command cannot start, rejects with a `UserError` with the runtime's message and a
+ * shell's exit code: 127 for not found, 126 for not executable, else 1.
  */
 export async function execInContainer(runtime: Pick<RuntimeService, 'exec'>, options: ExecOptions): Promise<number> {
   const { containerID: containerId, command, signal } = options;

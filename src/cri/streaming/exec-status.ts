@@ -1,7 +1,7 @@
 import { UserError } from '../../errors.ts';
 import { startFailureExitCode } from '../errors.ts';
 
-/** How a command ended, as the runtime reports it on the error channel: a v1 Status. */
+/** How a command exited, as the runtime reports it on the error channel: a v1 Status. */
 export interface ExecStatus {
   readonly status?: string;
   readonly message?: string;
@@ -15,12 +15,12 @@ export function parseExecStatus(text: string): ExecStatus | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? value : undefined;
   } catch {
-    // A part of a JSON object is not valid JSON, so the rest has not arrived yet.
+    // An incomplete JSON object is not valid JSON, so the rest has not arrived yet.
     return undefined;
   }
 }
 
-/** The exit code of a command that ran. Throws a `UserError` if it did not start. */
+/** Returns the exit code of a command that ran. Throws a `UserError` if it did not start. */
 export function exitCodeOf(status: ExecStatus, command: readonly string[]): number {
   if (status.status === 'Success') return 0;
   if (status.reason === 'NonZeroExitCode') {
@@ -35,7 +35,7 @@ export function exitCodeOf(status: ExecStatus, command: readonly string[]): numb
   });
 }
 
-/** The runtime's reason of a failure. */
+/** Returns the runtime's reason for a failure. */
 export function statusText({ message }: ExecStatus): string {
   return message ?? 'no reason from the container runtime';
 }

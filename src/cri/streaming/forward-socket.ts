@@ -4,19 +4,19 @@ import { portChannels } from './open-port.ts';
 import type { StreamConnection } from './stream-connection.ts';
 import { writeFully } from './write-fully.ts';
 
-/** The text of the runtime is one line. */
+/** The runtime's message is one line. */
 const maxErrorBytes = 4096;
 
 /**
- * The runtime ends the data before it reports an error. So the end of the data waits this long for the end of the
- * errors, and is passed on alone after that.
+ * Milliseconds. The runtime ends the data before it reports an error. So the end of the data waits this long for the
+ * end of the errors, and is then passed on without it.
  */
 const errorGraceMs = 250;
 
 /**
- * Passes bytes between a socket, which allows half-open connections, and a port until both directions have ended. Holds
- * one chunk of each direction. An end of one direction ends only that direction. Rejects with a `UserError` if the
- * runtime reports an error, and with the error of the socket or connection if one breaks. Closes both.
+ * Copies bytes between a socket, which allows half-open connections, and a port until both directions have ended. Holds
+ * one chunk per direction. When one side ends its direction, the other direction stays open. Rejects with a `UserError`
+ * if the runtime reports an error, and with the socket's or connection's error if one breaks. Closes both.
  */
 export async function forwardSocket(socket: Socket, connection: StreamConnection): Promise<void> {
   let clientError: unknown;
@@ -28,7 +28,7 @@ export async function forwardSocket(socket: Socket, connection: StreamConnection
     await receiveAll(socket, connection);
   } catch (error) {
     const cause = clientError ?? error;
-    // The client must not take a part for the whole.
+    // The client must not mistake a part for the whole.
     if (!socket.writableEnded) socket.resetAndDestroy();
     throw cause;
   } finally {
@@ -56,16 +56,16 @@ async function receiveAll(socket: Socket, connection: StreamConnection): Promise
         if (message.type !== 'data') hasErrorEnded = true;
       } else if (message.type === 'data') await writeFully(socket, message.bytes);
       else if (message.type === 'reset') throw closedByRuntime();
-      // The client may still send. Its end is passed on.
+      // The client may still send; the end of its data is passed on.
       else ending = setTimeout(() => socket.end(), errorGraceMs);
-      // After an error some runtimes leave the data open.
+      // After an error, some runtimes leave the data stream open.
       if (hasErrorEnded && (ending !== undefined || errorText !== '')) break;
     }
   } finally {
     clearTimeout(ending);
   }
   if (errorText !== '') throw new UserError(errorText.slice(0, maxErrorBytes).trim());
-  // Over WebSocket the end of the connection is the only end of the data.
+  // Over WebSocket, only the end of the connection ends the data.
   if (ending === undefined && connection.protocol === 'portforward.k8s.io') throw closedByRuntime();
 }
 

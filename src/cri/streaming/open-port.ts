@@ -12,8 +12,8 @@ export interface SandboxPort {
 }
 
 /**
- * Opens a TCP connection to a port of localhost inside a sandbox. Each has a connection of its own to the runtime,
- * because streams of one SPDY connection have no flow control: a reader that stops would hold up all others.
+ * Opens a TCP connection to a port of localhost inside a sandbox. Each one uses a separate connection to the runtime,
+ * because streams of one SPDY connection have no flow control: a reader that stops would block all others.
  */
 export async function openPort(
   runtime: Pick<RuntimeService, 'portForward'>,
@@ -43,7 +43,7 @@ export async function openPort(
 
 const webSocketProtocol = 'v4.channel.k8s.io';
 
-/** Over WebSocket each channel begins with the port in two bytes. */
+/** Over WebSocket, each channel begins with the port number in two bytes. */
 async function* withoutPortNumbers(messages: AsyncIterable<StreamMessage>): AsyncGenerator<StreamMessage, void> {
   const begun = new Set<number>();
   for await (const message of messages) {

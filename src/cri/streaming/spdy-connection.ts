@@ -19,7 +19,7 @@ const maxDataBytes = 64 * 1024;
 /** RST_STREAM status that refuses streams opened by the server. */
 const refusedStream = 3;
 
-/** The streams of a connection, in the order of opening. The runtime begins when all of them are open. */
+/** The streams of a connection, in the order in which they are opened. The runtime begins when all of them are open. */
 export interface SpdyStreams {
   /** Value of X-Stream-Protocol-Version. */
   protocol: string;
@@ -28,8 +28,8 @@ export interface SpdyStreams {
 
 /**
  * Connects over SPDY/3.1 and opens a stream for each channel. Rejects with `ConnectionRefused` if the server does not
- * speak SPDY/3.1. Does not use flow-control windows on purpose: the library in every runtime's streaming server ignores
- * them, so waiting for one would stop after 64 KiB. TCP holds back the faster side.
+ * speak SPDY/3.1. Deliberately ignores flow-control windows: so does the library in every runtime's streaming server,
+ * and waiting for one would stop after 64 KiB. TCP slows down the faster side.
  */
 export async function openSpdy(
   url: URL,
@@ -38,7 +38,7 @@ export async function openSpdy(
 ): Promise<StreamConnection> {
   const socket = await upgrade(url, protocol, signal);
   const headerBlocks = new HeaderBlockWriter();
-  // The streams of a client have odd numbers.
+  // A client's streams have odd numbers.
   const streamIDs = new Map(streams.map(({ channel }, index) => [channel, 2 * index + 1]));
   for (const { channel, headers } of streams) {
     socket.write(synStreamFrame(streamIDs.get(channel) ?? 0, headerBlocks.write(headers)));
@@ -102,7 +102,8 @@ function upgrade(url: URL, streamProtocol: string, signal?: AbortSignal): Promis
     });
     request.on('upgrade', (response, socket, head) => {
       forget();
-      // Keeps an error after the last message from being uncaught; the reader of `messages` gets earlier ones.
+      // Handles an error after the last message, which would otherwise be uncaught. Earlier errors go to the reader of
+      // `messages`.
       socket.on('error', () => undefined);
       socket.setTimeout(0);
       if (head.length > 0) socket.unshift(head);
@@ -121,7 +122,7 @@ function upgrade(url: URL, streamProtocol: string, signal?: AbortSignal): Promis
 interface Received {
   /**
    * Resolves when the server has accepted or refused every stream, or the connection has ended. The library in every
-   * runtime's streaming server drops data that comes before it accepts a stream.
+   * runtime's streaming server drops data that arrives before it accepts a stream.
    */
   readonly opened: Promise<void>;
   readonly messages: AsyncIterable<StreamMessage>;
@@ -176,8 +177,8 @@ function receive(socket: Duplex, channelOfStream: ReadonlyMap<number, number>): 
 }
 
 /**
- * Yields the messages that arrived before an error: if the command leaves input unread, the server ends the connection
- * with a reset right after the status.
+ * Yields the messages that arrived before an error: if the command leaves input unread, the server resets the
+ * connection right after it sends the status.
  */
 async function* untilFailure(
   messages: AsyncIterable<StreamMessage>,
@@ -200,7 +201,7 @@ function messagesOf(frame: SpdyFrame, channelOfStream: ReadonlyMap<number, numbe
 }
 
 function answer(socket: Duplex, frame: SpdyFrame): void {
-  // Pings of a server have even numbers. An odd one would be the echo of ours.
+  // A server's pings have even numbers. An odd one would be the echo of ours.
   if (frame.type === 'ping' && frame.id % 2 === 0) socket.write(pingFrame(frame.id));
   else if (frame.type === 'synStream') socket.write(resetFrame(frame.streamID, refusedStream));
 }

@@ -6,21 +6,22 @@
 const version = 3;
 const headerBytes = 8;
 const finFlag = 1;
-/** Limit on a control frame. Those of streaming servers have a few hundred bytes. */
+/** Limit for a control frame. Those of streaming servers have a few hundred bytes. */
 const maxControlBytes = 1024 * 1024;
 
 const frameTypes = { synStream: 1, synReply: 2, reset: 3, ping: 6, goAway: 7 } as const;
 
-/**
- * The parts of a frame that a receiver of exec streams needs. A data frame may arrive in parts; `fin` is on the last.
- */
+/** The frames and fields that exec streams need. A data frame may arrive in several parts; `fin` is set on the last. */
 export type SpdyFrame =
   | { type: 'data'; streamID: number; bytes: Buffer; fin: boolean }
   | { type: 'synStream' | 'synReply' | 'reset'; streamID: number; fin: boolean }
   | { type: 'ping'; id: number }
   | { type: 'goAway' };
 
-/** Opens a stream. `headerBlock` comes from a `HeaderBlockWriter` of the same connection, in the order of sending. */
+/**
+ * Opens a stream. `headerBlock` comes from the `HeaderBlockWriter` of the same connection, and frames must be sent in
+ * the order in which it wrote them.
+ */
 export function synStreamFrame(streamID: number, headerBlock: Buffer): Buffer {
   const fields = Buffer.alloc(10);
   fields.writeUInt32BE(streamID, 0);
@@ -45,9 +46,9 @@ export function dataFrame(streamID: number, bytes: Buffer, fin = false): Buffer 
 }
 
 /**
- * Writes the header blocks of one connection, which form one zlib stream. Writes stored (uncompressed) deflate blocks,
- * which any inflater reads without SPDY's dictionary and which need no state. The empty block at the end is a sync
- * flush, which makes the reader output what it has.
+ * Writes the header blocks of one connection, which form one zlib stream. Writes stored (uncompressed) deflate blocks:
+ * any inflater reads them without SPDY's dictionary, and they need no state. The empty block at the end is a sync
+ * flush, which makes the receiver output what it has.
  */
 export class HeaderBlockWriter {
   private prefix = Buffer.of(0x78, 0x01);
@@ -65,13 +66,13 @@ export class HeaderBlockWriter {
   }
 }
 
-/** Splits the received bytes into frames. Passes on data at once and buffers only control frames. */
+/** Splits the received bytes into frames. Passes data on at once and buffers only control frames. */
 export class SpdyFrameReader {
   private pending: Buffer = Buffer.alloc(0);
   private data: { streamID: number; fin: boolean; bytesLeft: number } | undefined;
 
   /**
-   * Returns the frames that `chunk` completes and the parts of data frames in it. Throws an Error if the bytes are not
+   * Returns the frames completed by `chunk`, and the parts of data frames in it. Throws an Error if the bytes are not
    * SPDY/3.
    */
   read(chunk: Buffer): SpdyFrame[] {
@@ -115,7 +116,7 @@ export class SpdyFrameReader {
   }
 }
 
-/** Returns undefined for frames that need no answer: SETTINGS, HEADERS, WINDOW_UPDATE, and any newer type. */
+/** Returns undefined for frames that need no response: SETTINGS, HEADERS, WINDOW_UPDATE, and any newer type. */
 function controlFrameOf(type: number, fin: boolean, body: Buffer): SpdyFrame | undefined {
   if (type === frameTypes.goAway) return { type: 'goAway' };
   if (body.length < 4) return undefined;

@@ -1,21 +1,21 @@
-/** A part of what the runtime sent on one channel. */
+/** One message that the runtime sent on one channel. */
 export type StreamMessage =
   | { readonly type: 'data'; readonly channel: number; readonly bytes: Buffer }
-  /** The runtime sends no more on this channel. `reset` means that it gave up. */
+  /** The runtime will send nothing more on this channel. `reset` means that it gave up. */
   | { readonly type: 'end' | 'reset'; readonly channel: number };
 
-/** An open connection to the streaming server of the runtime. */
+/** An open connection to the runtime's streaming server. */
 export interface StreamConnection {
-  /** The protocol of the channels, which the server chose. */
+  /** The protocol of the channels, chosen by the server. */
   readonly protocol: string;
   /**
-   * Messages of the runtime, in order. Reads little ahead of the consumer. Ends when the connection is closed, throws
-   * if it breaks.
+   * The runtime's messages, in order. Reads little ahead of the consumer. Ends when the connection is closed, and
+   * throws if it breaks.
    */
   readonly messages: AsyncIterable<StreamMessage>;
-  /** Resolves when the connection can take more. */
+  /** Resolves when the connection can accept more. */
   send(channel: number, bytes: Buffer): Promise<void>;
-  /** Ends our side of one channel and leaves all else open, where the protocol can. */
+  /** Ends our side of one channel and leaves everything else open, if the protocol can. */
   end(channel: number): void;
   /** Drops the connection; `messages` ends. May be called at any time, any number of times. */
   close(): void;

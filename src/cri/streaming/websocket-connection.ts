@@ -5,12 +5,12 @@ import type { StreamConnection, StreamMessage } from './stream-connection.ts';
 import { writeFully } from './write-fully.ts';
 
 const handshakeTimeoutMs = 30_000;
-/** v5 only: the message that ends the channel whose number follows. */
+/** v5 only: a message that starts with this byte closes the channel whose number follows. */
 const closeChannel = 255;
 
 /**
  * Connects with the first of `protocols` that the server supports. Rejects with `ConnectionRefused` if it supports
- * none. Each message is a channel number and bytes.
+ * none. Each message is a channel number followed by bytes.
  */
 export async function openWebSocket(
   url: URL,
@@ -44,9 +44,10 @@ function handshake(
       // The URL came over the runtime's own socket, and the runtime signs its certificate itself.
       rejectUnauthorized: false,
     });
-    // Created at once because messages may follow the handshake in the same packet.
+    // Created at once, because messages may follow the handshake in the same packet.
     const stream = createWebSocketStream(socket, { readableObjectMode: true });
-    // Keeps an error after the last message from being uncaught; the reader of `messages` gets earlier ones.
+    // Handles an error after the last message, which would otherwise be uncaught. Earlier errors go to the reader of
+    // `messages`.
     stream.on('error', () => undefined);
     const abort = (): void => {
       socket.terminate();

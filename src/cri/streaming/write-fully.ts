@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** Resolves when `stream` has accepted the bytes. Rejects if it failed, such as with `EPIPE`. */
+/** Resolves when `stream` has accepted the bytes. Rejects if it has failed, for example with `EPIPE`. */
 export function writeFully(stream: Writable, bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(bytes, (error) => {
