@@ -1,31 +1,34 @@
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { killGroup } from '../../engine/host/kill-group.ts';
 
-/** The longest time of one command, in milliseconds. */
+/** Time limit of one command, in milliseconds. */
 const timeoutMs = 60_000;
-/** The largest file that git may write, such as the pack of a commit; in blocks of 512 bytes. */
+/** Limit in blocks of 512 bytes for a file that git writes, such as the pack of a commit. */
 const maxFileBlocks = (256 * 1024 * 1024) / 512;
 
-/** The largest memory of one program, in KiB. `ulimit -v` would count what Go and .NET only reserve. */
+/** Memory limit of one program, in KiB. `ulimit -v` would count what Go and .NET only reserve. */
 const maxMemoryKiB = 512 * 1024;
-/** The largest allocation of git. No object of a repository of manifests comes near it. */
+/** git's largest allocation. Objects in a repository of manifests are far smaller. */
 const maxAllocation = '128m';
 
-/** Shell words that raise the oom_score_adj of the agent, which may be -999, so that the kernel ends git first. */
+/**
+ * Returns shell words that raise the oom_score_adj inherited from the agent, which may be -999, so that the kernel
+ * kills git first.
+ */
 export const raiseScore = (path: string): string =>
   `{ read -r score <${path} && [ "$score" -lt 0 ] && echo 0 >${path}; } 2>/dev/null`;
 
-/** Limits memory if the system allows it, and files always. */
+/** Limits memory if the system allows it, and always limits file sizes. */
 const limitedGit = [
   raiseScore('/proc/self/oom_score_adj'),
   `ulimit -d ${maxMemoryKiB} 2>/dev/null`,
   'ulimit -f "$0" && exec git "$@"',
 ].join('; ');
 
-/** Limits for a server that lies, and for settings of operators that would run programs. */
+/** Limits against a server that lies, and overrides for operators' settings that would run programs. */
 const settings: readonly string[] = [
   'protocol.allow=never',
-  // A redirect could lead to any server that this machine reaches, such as the metadata of a cloud.
+  // A redirect could lead to any server that this machine can reach, such as a cloud's metadata service.
   'http.followRedirects=false',
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -35,14 +38,14 @@ const settings: readonly string[] = [
   'maintenance.auto=false',
   'http.lowSpeedLimit=1',
   'http.lowSpeedTime=20',
-  // Larger files are never in memory as a whole. The unpacker of small packs has them there before git 2.38.
+  // Larger files are never in memory as a whole. Before git 2.38, the unpacker of small packs loads them whole.
   'core.bigFileThreshold=16m',
   'fetch.unpackLimit=1',
   'core.deltaBaseCacheLimit=16m',
   'pack.threads=1',
 ];
 
-/** The repository is always named by arguments. Passwords come only from credential helpers. */
+/** Arguments always name the repository. Passwords come only from credential helpers. */
 const environment: Readonly<Record<string, string | undefined>> = {
   GIT_DIR: undefined,
   GIT_WORK_TREE: undefined,
@@ -65,8 +68,8 @@ interface Options {
 }
 
 /**
- * Runs git within limits of time, output, disk and memory. Resolves with its output. Rejects with an OriginFailure that
- * has the reason of git.
+ * Runs git with limits on time, output, disk and memory. Resolves to its output. Rejects with an OriginFailure that
+ * contains git's reason.
  */
 export async function git(
   args: readonly string[],
@@ -112,13 +115,13 @@ export async function git(
   throw failure(reasonOf(errors), 'Try it: git ls-remote, as the user of the agent.');
 }
 
-/** Of the shell, for a missing program. */
+/** The shell's exit code for a missing program. */
 const notFoundExitCode = 127;
 const repeated = 'The request is repeated automatically.';
 
 const failure = (message: string, hint: string): OriginFailure => new OriginFailure('no answer', message, hint);
 
-/** The line of git's fatal error, without control characters of servers. */
+/** Returns the line with git's fatal error, without control characters from servers. */
 function reasonOf(errors: string): string {
   const lines = errors.trim().split('\n');
   const reason = lines.find((line) => line.startsWith('fatal: ')) ?? lines.at(-1) ?? '';

@@ -16,25 +16,25 @@ import { git } from './git-command.ts';
 import type { GitPlace } from './git-url.ts';
 import { type FoundManifests, manifestBlobs } from './manifest-blobs.ts';
 
-/** The names of about a hundred thousand files. Only manifests count towards other limits. */
+/** Enough for the names of about a hundred thousand files. The other limits count only manifests. */
 const maxListBytes = 16 * 1024 * 1024;
 
 interface Options extends GitPlace {
-  /** The URL as the operator wrote it. It has no secrets. */
+  /** The URL as the operator wrote it. It contains no secrets. */
   url: URL;
-  /** Folder of the agent for repositories. Absent for a command: a temporary folder is used. */
+  /** The agent's folder for repositories. If absent, as in a command, a temporary folder is used. */
   workFolder?: string | undefined;
 }
 
 /**
  * Manifests in a git repository, read by the machine's git with its credential helpers. Objects are read from a bare
- * repository with one commit: nothing is checked out, so no link, hook, filter or submodule has an effect.
+ * repository with one commit. Nothing is checked out, so links, hooks, filters and submodules have no effect.
  */
 export class GitOrigin implements ManifestOrigin {
   readonly where: string;
   readonly hasFiles = true;
   private readonly protocol: string;
-  /** The last commit that has no usable manifests. It is not fetched again, because a commit never changes. */
+  /** The last commit without usable manifests. It is not fetched again, because a commit never changes. */
   private refused: { commit: string; failure: OriginFailure } | undefined;
 
   constructor(private readonly options: Options) {
@@ -54,7 +54,7 @@ export class GitOrigin implements ManifestOrigin {
     return { validators: { version }, ...(sha256(body) !== known?.digest && { news: { body } }) };
   }
 
-  /** The commit of the branch or tag, and its name at the server. */
+  /** Returns the commit of the branch or tag, and its name on the server. */
   private async newest(signal: AbortSignal): Promise<{ commit: string; name: string }> {
     const { ref, repository } = this.options;
     const names = ref === 'HEAD' ? ['HEAD'] : [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
@@ -84,7 +84,7 @@ export class GitOrigin implements ManifestOrigin {
     try {
       return { version, ...(await this.manifestsOf(folder, version, signal)) };
     } catch (error) {
-      // Other failures may be over at the next check.
+      // Other failures may be gone at the next check.
       if (error instanceof OriginFailure && error.kind === 'is no manifest') {
         this.refused = { commit: version, failure: error };
       }
@@ -114,7 +114,7 @@ export class GitOrigin implements ManifestOrigin {
     return { files, links: blobs.links };
   }
 
-  /** A folder for one read. That of an earlier life is removed first. */
+  /** Creates a folder for one read, after removing the one of an earlier run. */
   private async inRepository<T>(use: (folder: string) => Promise<T>): Promise<T> {
     const { workFolder } = this.options;
     if (workFolder !== undefined) await makeFolder(workFolder, 0o700);
@@ -132,5 +132,5 @@ export class GitOrigin implements ManifestOrigin {
   }
 }
 
-/** True for the whole id of a commit, SHA-1 or SHA-256. */
+/** True for a full commit id, SHA-1 or SHA-256. */
 const isCommit = (text: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text);

@@ -1,14 +1,14 @@
 /** Manifests in a git repository. */
 export interface GitPlace {
-  /** URL of the repository for git. */
+  /** URL of the repository, as given to git. */
   repository: string;
-  /** Folder or file in it, without slashes at its ends; empty for everything. */
+  /** Folder or file in it, without leading and trailing slashes. Empty for everything. */
   path: string;
-  /** Branch, tag or id of a commit; `HEAD` for the default branch. */
+  /** Branch, tag or commit id. `HEAD` means the default branch. */
   ref: string;
 }
 
-/** Parses `git+https://HOST/REPOSITORY//PATH?ref=REF`. Returns undefined for another form, and for one with a user. */
+/** Parses `git+https://HOST/REPOSITORY//PATH?ref=REF`. Returns undefined for other forms, and for one with a user. */
 export function parseGitURL({
   protocol,
   username,
@@ -27,7 +27,7 @@ export function parseGitURL({
   return { repository: `${protocol.slice('git+'.length)}//${host}${repository}`, path: place, ref };
 }
 
-/** True if it cannot be an option of git, nor a pattern. */
+/** True if git takes it neither for an option nor for a pattern. */
 const isRefName = (ref: string): boolean => /^[A-Za-z0-9_][A-Za-z0-9._/+-]{0,250}$/.test(ref) && !ref.includes('..');
 
 function decoded(text: string): string | undefined {

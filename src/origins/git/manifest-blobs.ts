@@ -5,11 +5,11 @@ import { isManifestPath, type NamedManifest, refuseBadPath } from '../../engine/
 /** Manifests of a commit. */
 export interface FoundManifests {
   files: NamedManifest[];
-  /** Links with the name of a manifest. */
+  /** Links that are named like a manifest. */
   links: string[];
 }
 
-/** The objects of manifests in a tree. */
+/** The git objects of the manifests in a tree. */
 interface ManifestBlobs {
   files: { path: string; id: string; bytes: number }[];
   links: string[];
@@ -19,8 +19,8 @@ interface ManifestBlobs {
 const maxFiles = 1000;
 
 /**
- * The manifests in the output of `git ls-tree -r -z -l`, below a path: *.yaml, *.yml and *.json, without those whose
- * name or folder begins with a dot. Throws an OriginFailure for no file, too many files, or too many bytes.
+ * Returns the manifests in the output of `git ls-tree -r -z -l`, below a path: *.yaml, *.yml and *.json, without those
+ * whose name or folder begins with a dot. Throws an OriginFailure if there are none, too many files, or too many bytes.
  */
 export function manifestBlobs(tree: string, below: string): ManifestBlobs {
   const blobs: ManifestBlobs = { files: [], links: [] };

@@ -1,9 +1,9 @@
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { errorMessage } from '../../errors.ts';
 
-/** Explains any error of a request to the operators of the server and of this machine. */
+/** Explains any request error to the operators of the server and of this machine. */
 export function toOriginFailure(thrown: unknown): OriginFailure {
-  // An AggregateError has one error for each address family.
+  // An AggregateError has one error per address family.
   const error: unknown = thrown instanceof AggregateError ? thrown.errors[0] : thrown;
   if (error instanceof OriginFailure) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
@@ -11,7 +11,7 @@ export function toOriginFailure(thrown: unknown): OriginFailure {
   return new OriginFailure('no answer', message, hint, { cause: thrown });
 }
 
-/** The failure of an answer with this status. kubelet: config/http.go extractFromURL accepts only 200 */
+/** Returns the failure for a response with this status. kubelet: config/http.go extractFromURL accepts only 200 */
 export function statusFailure(statusCode: number, retryAfterMs?: number): OriginFailure {
   const hint = statusHints.get(statusCode) ?? (statusCode >= 500 ? serverHint : 'Only an answer of 200 is a manifest.');
   return new OriginFailure('refused', `the server answered ${statusCode}`, hint, { retryAfterMs });
@@ -28,7 +28,7 @@ const statusHints: ReadonlyMap<number, string> = new Map([
   [429, 'The request is repeated automatically, less often.'],
 ]);
 
-/** The hint for some error codes, and a message that replaces that of the error. */
+/** The hint for some error codes, and a message that replaces the error's own. */
 type Explanation = readonly [codes: RegExp, hint: string, message?: string];
 
 const unknown: Explanation = [/^/, 'The request is repeated automatically.'];
@@ -70,7 +70,7 @@ const explanations: readonly Explanation[] = [
   [/^Z_(DATA|BUF)_ERROR$/, serverHint, 'the body is not complete gzip data, although the server declares it as gzip'],
 ];
 
-/** Uses the reason of OpenSSL, because its message consists of file names and numbers. */
+/** Returns OpenSSL's reason, because its message consists of file names and numbers. */
 function messageOf(error: unknown): string {
   const isOpenSSL = error instanceof Error && 'library' in error && 'reason' in error;
   return isOpenSSL ? `TLS: ${String(error.reason)}` : errorMessage(error);

@@ -5,11 +5,11 @@ import { readRegularFile } from '../../files/regular-file.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type { TLSOptions } from './http-request.ts';
 
-/** Files with our credentials for a server, and with the authorities that we trust. */
+/** Files with our credentials for a server and the authorities that we trust. */
 export interface HTTPCredentialFiles {
-  /** Certificates of the trusted authorities, PEM. They replace the well-known ones. */
+  /** Certificates of the trusted authorities, in PEM. They replace the well-known ones. */
   caFile?: string;
-  /** Client certificate, PEM. Needs `keyFile`. */
+  /** Client certificate, in PEM. Requires `keyFile`. */
   certFile?: string;
   keyFile?: string;
   /** A bearer token. */
@@ -26,7 +26,10 @@ export interface HTTPCredentials {
   warnings: ManifestProblem[];
 }
 
-/** Reads the files anew, because they may be replaced at any time. Rejects with an OriginFailure if one is unusable. */
+/**
+ * Reads the files each time, because they may be replaced at any time. Rejects with an OriginFailure if one is
+ * unusable.
+ */
 export async function readCredentials(files: HTTPCredentialFiles): Promise<HTTPCredentials> {
   const { caFile, certFile, keyFile, tokenFile } = files;
   const [ca, cert, key, token] = await Promise.all([caFile, certFile, keyFile, tokenFile].map(read));

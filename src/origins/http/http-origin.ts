@@ -17,7 +17,7 @@ interface Options extends ManifestServer {
   trust: ManifestTrust;
 }
 
-/** A manifest URL: its body, with its `.minisig` if keys are named. kubelet: config/http.go extractFromURL */
+/** A manifest URL: its body, plus its `.minisig` if keys are configured. kubelet: config/http.go extractFromURL */
 export class HTTPOrigin implements ManifestOrigin {
   readonly where: string;
 
@@ -63,7 +63,7 @@ export class HTTPOrigin implements ManifestOrigin {
   }
 }
 
-/** Throws an OriginFailure for an empty body and for a web page. */
+/** Throws an OriginFailure for an empty body or a web page. */
 function refuseNoManifest(body: Buffer): void {
   if (body.length === 0) {
     const hint = 'To remove all pods, serve an empty list: {"apiVersion":"v1","kind":"List","items":[]}';

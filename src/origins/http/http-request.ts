@@ -11,7 +11,7 @@ import { connect as connectTLS } from 'node:tls';
 import { limitInformational } from '../../engine/network/http-get.ts';
 import { openTunnel, parseProxyURL, type Proxy, proxyFailure, requestByProxy } from './proxy.ts';
 
-/** Our client certificate and the authorities that we trust; PEM. */
+/** Our client certificate and the authorities that we trust, in PEM. */
 export interface TLSOptions {
   /** Replaces the well-known authorities. */
   ca?: string | undefined;
@@ -27,20 +27,20 @@ export interface HTTPRequest {
   /** Its length must be in the headers. */
   body?: string;
   tls: TLSOptions;
-  /** URL of the proxy; undefined without a proxy. */
+  /** URL of the proxy. Undefined for a direct connection. */
   proxy: string | undefined;
   signal: AbortSignal;
 }
 
 /**
- * Sends a request on its own connection. Resolves to the answer before its body is read. The body ends
- * with an error if the connection is cut. Rejects with the error of the connection, with an OriginFailure if the proxy
- * fails, or with any error if the signal is aborted. The connection ends with the signal.
+ * Sends a request on a new connection. Resolves to the response before its body is read. The body fails with an error
+ * if the connection breaks. Rejects with the connection's error, with an OriginFailure if the proxy fails, or with any
+ * error if the signal is aborted. Aborting the signal closes the connection.
  */
 export async function sendRequest(sent: HTTPRequest): Promise<IncomingMessage> {
   const proxy = sent.proxy === undefined ? undefined : { url: parseProxyURL(sent.proxy), ca: sent.tls.ca };
   const request = limitInformational(await open(sent, proxy));
-  // Without a tunnel the connection is that to the proxy.
+  // Without a tunnel, we are connected to the proxy.
   const isOfProxy = proxy !== undefined && sent.url.protocol !== 'https:';
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => {

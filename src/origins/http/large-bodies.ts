@@ -7,19 +7,19 @@ import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 
 /**
- * Bounds the memory for large bodies of all servers. Until they are complete they are in files, because most turn out
- * to be too long.
+ * Bounds the memory for large bodies from all servers. Bodies are kept in files until they are complete, because most
+ * turn out to be too long.
  */
 export class LargeBodies {
-  /** The folder has the files. It is created when the first one is. */
+  /** The folder holds the files. It is created with the first one. */
   constructor(private readonly folder: string) {}
 
-  /** Begins a body, which the caller must close. Rejects with an OriginFailure if there can be no file. */
+  /** Begins a body, which the caller must close. Rejects with an OriginFailure if no file can be created. */
   async create(): Promise<LargeBody> {
     return new LargeBody(await onDisk(this.folder, this.namelessFile()), this.folder);
   }
 
-  /** A file that is deleted with its descriptor, also if the agent is killed. */
+  /** A file that disappears with its descriptor, even if the agent is killed. */
   private async namelessFile(): Promise<FileHandle> {
     await makeFolder(this.folder, 0o700);
     const path = join(this.folder, `body-${randomUUID()}`);

@@ -22,9 +22,9 @@ export type Answer = 'not modified' | { body: Buffer; validators: Validators };
 
 /** Requests to the server with one set of credentials and one time limit. */
 export interface Visit {
-  /** Rejects with an OriginFailure. `maxBytes`: the longest body. Defaults to 10 MiB. */
+  /** Rejects with an OriginFailure. `maxBytes` limits the body and defaults to 10 MiB. */
   get(url: URL, known?: Validators, maxBytes?: number): Promise<Answer>;
-  /** Problems of the credential files. */
+  /** Problems with the credential files. */
   warnings: readonly ManifestProblem[];
 }
 
@@ -45,7 +45,7 @@ export interface ManifestServer {
 }
 
 /**
- * Reads the credentials anew and lets `use` fetch with them, within the RequestLimits of one check. Rejects with an
+ * Reads the credentials again and lets `use` fetch with them, within the RequestLimits of one check. Rejects with an
  * OriginFailure, or with the signal's reason.
  */
 export async function visitServer<T>(
@@ -94,7 +94,7 @@ async function get(
       const body = await readBody(response, answered, limits, server.largeBodies, { maxBytes });
       return { body, validators: { etag: answered.etag, lastModified: answered['last-modified'] } };
     }
-    // The body is not needed. Without a listener its error would end the process.
+    // The body is not needed. Without a listener, its error would crash the process.
     response.on('error', () => undefined).destroy();
     if (statusCode === 304 && Object.keys(conditions).length > 0) return 'not modified';
     if (!redirectStatuses.has(statusCode)) {

@@ -12,19 +12,19 @@ import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { limitInformational } from '../../engine/network/http-get.ts';
 import { toOriginFailure } from './explain-failure.ts';
 
-/** The longest head of an answer. */
+/** Limit in bytes for the header of a response. */
 const maxHeaderSize = 16 * 1024;
 
-/** A proxy of the environment. */
+/** A proxy from the environment. */
 export interface Proxy {
   url: URL;
-  /** Authorities that may sign its certificate, in addition to the well-known ones; PEM. */
+  /** Authorities that may sign its certificate, in addition to the well-known ones, in PEM. */
   ca: string | undefined;
 }
 
 const environmentHint = 'The proxy is that of HTTPS_PROXY or HTTP_PROXY.';
 
-/** Parses the URL of a proxy. Throws an OriginFailure, which does not quote the URL because it may have a password. */
+/** Parses a proxy URL. Throws an OriginFailure that does not quote the URL, which may contain a password. */
 export function parseProxyURL(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
@@ -38,15 +38,15 @@ export function proxyFailure(error: unknown): OriginFailure {
   return new OriginFailure(kind, `the proxy: ${message}`, `${hint} ${environmentHint}`, { cause: error });
 }
 
-/** A request for the whole URL, which a proxy sends on. For a server without TLS. */
+/** Sends the proxy a request with the whole URL, which it forwards. Only for servers without TLS. */
 export function requestByProxy(proxy: Proxy, url: URL, options: HTTPOptions): ClientRequest {
   const headers = { host: url.host, ...(options.headers as object), ...authorization(proxy.url) };
   return requestOf(proxy, { ...options, path: url.href, headers });
 }
 
 /**
- * Opens a connection to the server of a URL by way of a proxy. Rejects with an OriginFailure if the proxy refuses, or
- * the connection to it fails. That connection ends with the signal until this resolves.
+ * Opens a connection through a proxy to the server of a URL. Rejects with an OriginFailure if the proxy refuses or
+ * cannot be reached. Until this resolves, aborting the signal closes the connection.
  */
 export async function openTunnel(proxy: Proxy, url: URL, signal: AbortSignal): Promise<Socket> {
   const path = `${url.hostname}:${url.port === '' ? '443' : url.port}`;
@@ -59,7 +59,7 @@ export async function openTunnel(proxy: Proxy, url: URL, signal: AbortSignal): P
         resolve(socket);
         return;
       }
-      // Without a listener its error would end the process.
+      // Without a listener, its error would crash the process.
       socket.on('error', () => undefined).destroy();
       const hint = 'Check the proxy of the environment: HTTPS_PROXY, with user and password if it wants them.';
       reject(new OriginFailure('refused', `the proxy answered ${statusCode}`, hint));

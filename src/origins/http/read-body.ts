@@ -10,16 +10,16 @@ import type { LargeBodies, LargeBody } from './large-bodies.ts';
 import type { RequestLimits } from './request-limits.ts';
 
 interface BodyLimits {
-  /** The longest body, unpacked. Defaults to 10 MiB. */
+  /** Maximum size of the unpacked body. Defaults to 10 MiB. */
   maxBytes?: number;
-  /** The bytes of the body are added to these, also if it is cut. */
+  /** The bytes of the body are added to these, even if it is cut off. */
   notes?: Pick<FetchNotes, 'bodyBytes'>;
 }
 
 /**
- * Reads a body to its end, or closes it. Rejects with an OriginFailure if it exceeds its limit, has an unknown
- * encoding, or finds no place on the disk. Rejects with the reason of the limits if it takes too long, and with the
- * stream's error if it is cut.
+ * Reads a body completely, or closes it. Rejects with an OriginFailure if it exceeds its limit, has an unknown encoding
+ * or does not fit on the disk, with the reason of the limits if it takes too long, and with the stream's error if it is
+ * cut off.
  */
 export async function readBody(
   body: Readable,
@@ -63,7 +63,7 @@ export async function readBody(
     signal.throwIfAborted();
     throw error;
   } finally {
-    // A body that was cut may still begin.
+    // The large body may still be on its way to being created.
     await large?.then(
       (kept) => kept.close(),
       () => undefined,

@@ -3,8 +3,9 @@ import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Target of a redirect. Throws an OriginFailure unless it has the same origin, or the https origin of the same host. So
- * no other server gets our token and client certificate. Nor is the log-in page of a network taken for the server.
+ * Returns the target of a redirect. Throws an OriginFailure unless it has the same origin, or the https origin of the
+ * same host. So no other server gets our token and client certificate, and the login page of a network is not mistaken
+ * for the server.
  */
 export function redirectTarget(from: URL, location: string): URL {
   const target = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
@@ -23,7 +24,10 @@ export function redirectTarget(from: URL, location: string): URL {
   );
 }
 
-/** True for http to https as in HSTS: the default port becomes 443, any other port stays. RFC 6797 section 8.3 */
+/**
+ * True for an upgrade from http to https as in HSTS: the default port becomes 443, any other port stays. RFC 6797
+ * section 8.3
+ */
 function isUpgrade(from: URL, target: URL): boolean {
   return (
     from.protocol === 'http:' &&

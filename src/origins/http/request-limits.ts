@@ -5,18 +5,21 @@ import { unlessAborted } from '../../flow/unless-aborted.ts';
 import { toOriginFailure } from './explain-failure.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 
-/** The longest silence of a server. kubelet: config/http.go NewSourceURL has this limit for the whole request */
+/**
+ * Milliseconds for which a server may stay silent. kubelet: config/http.go NewSourceURL applies this limit to the whole
+ * request
+ */
 const stallMs = 10_000;
-/** The longest time for the whole check, because a slow server may never be silent. */
+/** Milliseconds for the whole check, because a slow server may never be silent. */
 const totalMs = 60_000;
 
-/** Time limits of one check of a URL, redirects and signature included. */
+/** Time limits of one check of a URL, including redirects and the signature. */
 export interface RequestLimits {
-  /** Aborted with an OriginFailure at a limit, or with the outer signal. */
+  /** Aborted with an OriginFailure when a limit is reached, or with the outer signal. */
   signal: AbortSignal;
-  /** Call when the server sent something. */
+  /** Call this whenever the server has sent something. */
   progress: () => void;
-  /** Call after the check. */
+  /** Call this after the check. */
   end: () => void;
 }
 
@@ -49,8 +52,8 @@ export function limitRequests(clock: Clock, outer: AbortSignal): RequestLimits {
 }
 
 /**
- * Lets `use` send requests within the limits of one check. Rejects with an OriginFailure, or with the reason of the
- * outer signal.
+ * Lets `use` send requests within the limits of one check. Rejects with an OriginFailure, or with the outer signal's
+ * reason.
  */
 export async function withinLimits<T>(
   clock: Clock,

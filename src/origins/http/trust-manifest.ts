@@ -2,7 +2,7 @@ import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type { BodyEvidence } from '../../engine/config/polled/manifest-origin.ts';
 import { type MinisignPublicKey, verifyMinisign } from './minisign.ts';
 
-/** Accepted digests and keys of a body. With empty lists every body of the server is trusted. */
+/** The digests and keys that make a body trusted. If both lists are empty, every body from the server is trusted. */
 export interface ManifestTrust {
   /** SHA-256 digests of the trusted bodies, in hex. */
   sha256: readonly string[];
@@ -11,9 +11,9 @@ export interface ManifestTrust {
 }
 
 /**
- * Throws an OriginFailure for a body with another digest or without a valid signature. Throws one also if it was signed
- * before the last used body, because anybody can serve an old body again. Returns the time of the signature in seconds
- * since the epoch, or undefined if the signature has none.
+ * Throws an OriginFailure if the body has another digest or no valid signature, or if it was signed before the last
+ * body that was used: anybody can serve an old body again. Returns the time of the signature in seconds since the
+ * epoch, or undefined if the signature has none.
  */
 export function trustManifest(
   body: Uint8Array,

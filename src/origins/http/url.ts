@@ -4,9 +4,9 @@ export function isThisMachine(hostname: string): boolean {
 }
 
 /**
- * A URL for logs, listings and problems, and as the name of its source. User, password and query may be secrets, so the
- * first two are dropped and the query becomes `…`. The fragment stays, because it can distinguish URLs that differ only
- * in their queries. No server sees it.
+ * Returns a URL to use in logs, listings and problems, and as the name of its source. User, password and query may be
+ * secrets, so the first two are dropped and the query becomes `…`. The fragment stays: no server sees it, and it can
+ * distinguish URLs that differ only in their queries.
  */
 export function shownURL({ protocol, host, pathname, search, hash }: URL): string {
   return `${protocol}//${host}${pathname}${search === '' ? '' : '?…'}${hash}`;

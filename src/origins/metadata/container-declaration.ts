@@ -1,13 +1,13 @@
 import { fieldsOf, loadYAML, noManifest } from './user-data.ts';
 
-/** Attribute in which Google's retired container agent, konlet, finds its declaration. */
+/** Attribute in which Google's retired container agent, konlet, looks for its declaration. */
 export const containerDeclarationKey = 'gce-container-declaration';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The Pod of a container declaration. konlet runs its one container on the network of the machine, and restarts it
- * always by default. Throws an OriginFailure if the text is not a declaration, or uses a persistent disk.
+ * Returns the Pod of a container declaration. konlet runs its one container on the machine's network, and always
+ * restarts it by default. Throws an OriginFailure if the text is not a declaration, or if it uses a persistent disk.
  */
 export function podOfDeclaration(text: string): Buffer {
   const {
@@ -29,7 +29,7 @@ export function podOfDeclaration(text: string): Buffer {
   return Buffer.from(JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: container['name'] }, spec }));
 }
 
-/** The same fields. The texts of YAML become booleans where a Pod has them. */
+/** Returns the same fields, but converts YAML strings to booleans where a Pod has booleans. */
 function podContainer({ securityContext, stdin, tty, volumeMounts, ...same }: Fields): Fields {
   return {
     ...same,
@@ -55,5 +55,5 @@ function podVolumes(volumes: unknown): unknown {
 const withTruth = (fields: Fields, name: string): Fields =>
   fields[name] === undefined ? fields : { ...fields, [name]: truth(fields[name]) };
 
-/** A text that is not a boolean stays, so that the Pod's decoder reports it. */
+/** A string that is not a boolean stays, so that the Pod's decoder reports it. */
 const truth = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : value);

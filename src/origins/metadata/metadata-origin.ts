@@ -18,14 +18,14 @@ interface Options {
   url: URL;
   largeBodies: LargeBodies;
   clock: Clock;
-  /** Address of the service. Defaults to the link-local one of all clouds. */
+  /** Address of the service. Defaults to the link-local address that all clouds use. */
   service?: string;
 }
 
 /** Reached without a router. Requests never use a proxy. */
 const linkLocalService = 'http://169.254.169.254';
 
-/** The metadata service of a cloud. Its answers are trusted as the cloud itself is. */
+/** The metadata service of a cloud. Its responses are trusted like the cloud itself. */
 export class MetadataOrigin implements ManifestOrigin {
   readonly where: string;
 
@@ -42,7 +42,7 @@ export class MetadataOrigin implements ManifestOrigin {
     return { validators: {}, ...(sha256(body) !== known?.digest && { news: { body } }) };
   }
 
-  /** Follows no redirects, because a metadata service has none. */
+  /** Follows no redirects, because metadata services send none. */
   private requester(limits: RequestLimits): RequestMetadata {
     const { service = linkLocalService, largeBodies } = this.options;
     return async (path, { method = 'GET', headers = {} }) => {
@@ -54,7 +54,7 @@ export class MetadataOrigin implements ManifestOrigin {
       if (status === 200) {
         return { status, headers: answered, body: await readBody(response, answered, limits, largeBodies) };
       }
-      // Without a listener its error would end the process.
+      // Without a listener, its error would crash the process.
       response.on('error', () => undefined).destroy();
       return { status, headers: answered, body: Buffer.alloc(0) };
     };

@@ -2,7 +2,7 @@ import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { containerDeclarationKey, podOfDeclaration } from './container-declaration.ts';
 import { manifestsOf, noManifest } from './user-data.ts';
 
-/** Answer of a metadata service. */
+/** A metadata service's response. */
 export interface MetadataAnswer {
   status: number;
   headers: Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ export type RequestMetadata = (
   request: { method?: 'GET' | 'PUT'; headers?: Readonly<Record<string, string>> },
 ) => Promise<MetadataAnswer>;
 
-/** Reads the manifests of a machine from the metadata service of its cloud. `key` is the host of the URL. */
+/** Reads a machine's manifests from the metadata service of its cloud. `key` is the host in the URL. */
 export type MetadataService = (ask: RequestMetadata, key: string) => Promise<Buffer>;
 
 /** By scheme of the URL. */
@@ -26,7 +26,7 @@ export const metadataServices: ReadonlyMap<string, MetadataService> = new Map([
   ['openstack:', readOpenStack],
 ]);
 
-/** An attribute of the instance; `user-data` by default, as for cloud-init. */
+/** Reads an attribute of the instance. Defaults to `user-data`, as for cloud-init. */
 async function readGCE(ask: RequestMetadata, key: string): Promise<Buffer> {
   const flavor = { 'metadata-flavor': 'Google' };
   const attribute = key === '' ? 'user-data' : key;
@@ -39,7 +39,7 @@ async function readGCE(ask: RequestMetadata, key: string): Promise<Buffer> {
   return attribute === containerDeclarationKey ? podOfDeclaration(body.toString('utf8')) : manifestsOf(body);
 }
 
-/** User data by IMDSv2: with a token of a minute for each read. */
+/** Reads the user data over IMDSv2, with a new token for each read that is valid for a minute. */
 async function readEC2(ask: RequestMetadata): Promise<Buffer> {
   const tokenHeaders = { 'x-aws-ec2-metadata-token-ttl-seconds': '60' };
   const token = await ask('/latest/api/token', { method: 'PUT', headers: tokenHeaders });
@@ -52,7 +52,7 @@ async function readEC2(ask: RequestMetadata): Promise<Buffer> {
   return manifestsOf(bodyOf(answer, noUserData, 'aws ec2 modify-instance-attribute --user-data'));
 }
 
-/** `userData`, which is base64 and may change while the machine runs. `customData` is not served. */
+/** Reads `userData`, which is base64 and may change while the machine runs. The service does not offer `customData`. */
 async function readAzure(ask: RequestMetadata): Promise<Buffer> {
   const path = '/metadata/instance/compute/userData?api-version=2021-01-01&format=text';
   const body = bodyOf(await ask(path, { headers: { metadata: 'true' } }), noUserData, azureHint);

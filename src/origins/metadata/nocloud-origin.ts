@@ -14,15 +14,15 @@ import { errorMessage, hasCode } from '../../errors.ts';
 import { ifPresent } from '../../files/if-present.ts';
 import { manifestsOf, noManifest } from './user-data.ts';
 
-/** Runs a program of this machine. Resolves with its output, and rejects if it fails. */
+/** Runs a program on this machine. Resolves to its output. Rejects if it fails. */
 export type RunProgram = (file: string, args: readonly string[]) => Promise<Uint8Array>;
 
 interface Options {
   /** `nocloud://`, or `nocloud:///FOLDER`. */
   url: URL;
-  /** Folders of a seed in the order of cloud-init. Defaults to its own. */
+  /** Seed folders, in cloud-init's order. Defaults to cloud-init's own. */
   seedFolders?: readonly string[];
-  /** Folder of links from the labels of file systems. */
+  /** Folder of links named after file system labels. */
   labelFolder?: string;
   run?: RunProgram;
 }
@@ -31,12 +31,12 @@ const seedFoldersOfCloudInit = ['/var/lib/cloud/seed/nocloud', '/var/lib/cloud/s
 const labels = ['cidata', 'CIDATA'];
 
 /**
- * The user data of cloud-init's NoCloud: in a seed folder, else on a disk with the label `cidata`. A disk is mounted
- * for one read only, and read again only when it changed.
+ * The user data of cloud-init's NoCloud, from a seed folder or else from a disk with the label `cidata`. A disk is
+ * mounted only while it is read, and is read again only if it has changed.
  */
 export class NoCloudOrigin implements ManifestOrigin {
   readonly where: string;
-  /** The disk that was read, with its last change, and the failure of its user data. */
+  /** The disk that was read, with the time of its last change, and why its user data failed. */
   private readDisk: { identity: string; failure?: OriginFailure } | undefined;
 
   constructor(private readonly options: Options) {
@@ -50,7 +50,7 @@ export class NoCloudOrigin implements ManifestOrigin {
     return { validators: {}, ...(sha256(body) !== known?.digest && { news: { body } }) };
   }
 
-  /** The manifests. Returns undefined if they are those of a disk that was read already. */
+  /** Returns the manifests. Returns undefined if they are on a disk that was already read. */
   private async read(isKnown: boolean): Promise<Buffer | undefined> {
     const { url, seedFolders = seedFoldersOfCloudInit } = this.options;
     const folders = url.pathname === '' || url.pathname === '/' ? seedFolders : [decodeURIComponent(url.pathname)];
@@ -82,7 +82,7 @@ export class NoCloudOrigin implements ManifestOrigin {
     throw noManifest('this machine has no user-data', hint);
   }
 
-  /** Mounts the disk in a mount namespace that ends with its program, so that a kill leaves no mount behind. */
+  /** Mounts the disk in a mount namespace that disappears with its program, so that a kill leaves no mount behind. */
   private async readFrom(disk: string): Promise<Buffer> {
     const { run = runProgram } = this.options;
     const args = ['--mount', '--propagation', 'private', 'sh', '-c', readScript, disk, String(maxManifestBytes + 1)];
@@ -113,7 +113,7 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** The last line of its error output, else its message. */
+/** Returns the last line of its stderr, or else its message. */
 function reasonOf(error: unknown): string {
   const output = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
   return output === '' ? errorMessage(error) : (output.split('\n').at(-1) ?? '');
@@ -121,7 +121,7 @@ function reasonOf(error: unknown): string {
 
 const programTimeoutMs = 30_000;
 
-/** The default of `run`. Resolves with every byte of the output. */
+/** Default of `run`. Resolves to the output, byte for byte. */
 export const runProgram: RunProgram = async (file, args) => {
   const { execa } = await import('execa');
   const { stdout } = await execa(file, args, {

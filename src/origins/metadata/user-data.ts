@@ -8,8 +8,8 @@ import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { errorMessage } from '../../errors.ts';
 
 /**
- * The manifests in the user data of a machine: the whole text, or `kubelet-ts.manifests` of a cloud-config. The data
- * may be packed with gzip, as for cloud-init. Throws an OriginFailure for any other form.
+ * Returns the manifests in a machine's user data: the whole text, or `kubelet-ts.manifests` of a cloud-config. The data
+ * may be gzipped, as for cloud-init. Throws an OriginFailure for any other form.
  */
 export function manifestsOf(userData: Buffer): Buffer {
   const bytes = unpacked(userData);
@@ -47,10 +47,10 @@ function fromCloudConfig(text: string): Buffer {
   throw noManifest(`the cloud-config ${problem}`, 'Write the manifests as a block: kubelet-ts: {manifests: |…}');
 }
 
-/** Parses YAML with every scalar as its text. Throws an OriginFailure without a quote of the text. */
+/** Parses YAML and keeps every scalar as a string. Throws an OriginFailure that does not quote the text. */
 export function loadYAML(text: string, what: string): unknown {
   try {
-    // Other parts of a cloud-config may have any tag.
+    // Other entries of a cloud-config may have any tag.
     return plainValue(composeYaml(text, new ReadingBudget(), scalarAsText).root);
   } catch (error) {
     if (!(error instanceof ManifestSyntaxError)) throw error;
@@ -64,5 +64,5 @@ export function noManifest(message: string, hint: string): OriginFailure {
   return new OriginFailure('is no manifest', message, hint);
 }
 
-/** The fields of a value that should be an object. */
+/** Returns the fields of a value that should be an object. */
 export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => Object(value) as Record<string, unknown>;

@@ -19,11 +19,12 @@ export interface Layer {
   annotations: ReadonlyMap<string, unknown>;
 }
 
-/** No artifact with manifests comes near it. */
+/** Artifacts with manifests have far fewer. */
 const maxLayers = 100;
 
 /**
- * The layers of a manifest. Throws an OriginFailure for an index, a damaged manifest, and layers over 10 MiB together.
+ * Returns the layers of a manifest. Throws an OriginFailure for an index, a damaged manifest, and layers of more than
+ * 10 MiB in total.
  */
 export function layersOf(manifest: Uint8Array): Layer[] {
   const parsed = members(parsedJSON(manifest));
@@ -42,7 +43,7 @@ export function layersOf(manifest: Uint8Array): Layer[] {
   return read;
 }
 
-/** The digests of the manifests in an index, such as that of referrers. Empty for other text. */
+/** Returns the digests of the manifests in an index, such as an index of referrers. Returns [] for other text. */
 export function digestsOf(index: Uint8Array): string[] {
   const manifests: unknown = members(parsedJSON(index)).get('manifests');
   return Array.isArray(manifests) ? manifests.map((one) => textOf(members(one), 'digest')).filter(isDigest) : [];

@@ -1,14 +1,14 @@
 /** How a registry wants a client to authenticate. RFC 9110 section 11.6.1 */
 export interface Challenge {
   scheme: 'basic' | 'bearer';
-  /** By name in lower case, such as `realm`, `service` and `scope`. */
+  /** Keys are lowercase names, such as `realm`, `service` and `scope`. */
   parameters: ReadonlyMap<string, string>;
 }
 
 /** No registry sends a longer one. */
 const maxLength = 4096;
 
-/** Parses `WWW-Authenticate`. Bearer is preferred. Returns undefined if it has neither scheme. */
+/** Parses `WWW-Authenticate`. Prefers Bearer. Returns undefined if it has neither scheme. */
 export function parseChallenge(header: string): Challenge | undefined {
   const challenges: { scheme: string; parameters: Map<string, string> }[] = [];
   const token = /\s*,?\s*(?:([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))|([\w-]+))/y;

@@ -4,7 +4,7 @@ import { readRegularFile } from '../../files/regular-file.ts';
 import { errorMessage } from '../../errors.ts';
 import { members, parsedJSON, textOf } from './json-members.ts';
 
-/** The media type of a payload, and the annotation with its signature. cosign: specs/SIGNATURE_SPEC.md */
+/** The media type of a payload, and the annotation that holds its signature. cosign: specs/SIGNATURE_SPEC.md */
 export const payloadType = 'application/vnd.dev.cosign.simplesigning.v1+json';
 export const signatureAnnotation = 'dev.cosignproject.cosign/signature';
 
@@ -14,23 +14,26 @@ const statementPayloadType = 'application/vnd.in-toto+json';
 const statementType = 'https://in-toto.io/Statement/v1';
 const signPredicateType = 'https://sigstore.dev/cosign/sign/v1';
 
-/** A signature as it is kept with the manifests that it is for. */
+/** A signature as stored with the manifests that it covers. */
 export interface CosignSignature {
   /** The signed text, in base64. */
   payload: string;
-  /** ECDSA in DER, in base64. */
+  /** ECDSA signature in DER, in base64. */
   signature: string;
-  /** The type of the payload in a DSSE envelope, for a signature of a bundle. */
+  /** The type of the payload in a DSSE envelope. Only set for a signature from a bundle. */
   payloadType?: string;
 }
 
-/** The tag that has the signatures of a digest. */
+/** Returns the tag under which the signatures of a digest are stored. */
 export const signatureTag = (digest: string): string => `${digest.replace(':', '-')}.sig`;
 
-/** A PEM file is much smaller. */
+/** PEM files are much smaller. */
 const maxKeyBytes = 16 * 1024;
 
-/** Reads public keys anew, because their files may be replaced. Rejects with an OriginFailure if one is unusable. */
+/**
+ * Reads public keys from their files each time, because the files may be replaced. Rejects with an OriginFailure if one
+ * is unusable.
+ */
 export async function readCosignKeys(paths: readonly string[]): Promise<KeyObject[]> {
   return Promise.all(paths.map(readKey));
 }
@@ -53,7 +56,7 @@ async function readKey(path: string): Promise<KeyObject> {
   throw unusable(`${path} contains no public key of ECDSA P-256`);
 }
 
-/** Returns undefined for another text, and for a private key, from which Node would derive a public one. */
+/** Returns undefined for other text, and for a private key, from which Node would derive a public one. */
 function publicKeyOf(pem: string): KeyObject | undefined {
   if (!pem.includes('-----BEGIN PUBLIC KEY-----')) return undefined;
   try {
@@ -63,11 +66,11 @@ function publicKeyOf(pem: string): KeyObject | undefined {
   }
 }
 
-/** The signature in the envelope of a bundle. Returns undefined for a bundle without an envelope. */
+/** Returns the signature in a bundle's envelope, or undefined if the bundle has no envelope. */
 export function signatureOfBundle(bundle: Uint8Array): CosignSignature | undefined {
   const envelope = members(members(parsedJSON(bundle)).get('dsseEnvelope'));
   const signatures: unknown = envelope.get('signatures');
-  // An envelope of a bundle has exactly one.
+  // The envelope of a bundle has exactly one signature.
   const signature = Array.isArray(signatures) ? textOf(members(signatures[0]), 'sig') : '';
   const [payload, type] = [textOf(envelope, 'payload'), textOf(envelope, 'payloadType')];
   return [payload, type, signature].includes('') ? undefined : { payload, signature, payloadType: type };
@@ -79,25 +82,25 @@ export function isSigned(digest: string, signed: CosignSignature, keys: readonly
   const signature = Buffer.from(signed.signature, 'base64');
   const text = signed.payloadType === undefined ? payload : preAuthEncoding(signed.payloadType, payload);
   if (!keys.some((key) => verify('sha256', text, key, signature))) return false;
-  // Any other signed text of the key must not pass for the signature of an artifact.
+  // Other texts signed with this key must not pass for the signature of an artifact.
   if (signed.payloadType === undefined) return signedByPayload(payload) === digest;
   return signed.payloadType === statementPayloadType && signedByStatement(payload).includes(digest);
 }
 
-/** What a DSSE signature is for. dsse: protocol.md, PAE */
+/** Returns the bytes that a DSSE signature signs. dsse: protocol.md, PAE */
 function preAuthEncoding(type: string, payload: Buffer): Buffer {
   const start = `DSSEv1 ${Buffer.byteLength(type)} ${type} ${payload.length} `;
   return Buffer.concat([Buffer.from(start), payload]);
 }
 
-/** The digest that a payload of cosign is for. Empty for another text. */
+/** Returns the digest that a cosign payload refers to, or '' for other text. */
 function signedByPayload(payload: Uint8Array): string {
   const critical = members(members(parsedJSON(payload)).get('critical'));
   if (textOf(critical, 'type') !== 'cosign container image signature') return '';
   return textOf(members(critical.get('image')), 'docker-manifest-digest');
 }
 
-/** The digests that a statement signs. Empty for an attestation. */
+/** Returns the digests that a statement signs, or [] for an attestation. */
 function signedByStatement(payload: Uint8Array): string[] {
   const statement = members(parsedJSON(payload));
   const subjects: unknown = statement.get('subject');
@@ -107,7 +110,7 @@ function signedByStatement(payload: Uint8Array): string[] {
   return subjects.map((subject) => `sha256:${textOf(members(members(subject).get('digest')), 'sha256')}`);
 }
 
-/** Parses a kept signature. Returns undefined for other text. */
+/** Parses a stored signature. Returns undefined for other text. */
 export function parseKept(text: string): CosignSignature | undefined {
   const kept = members(parsedJSON(Buffer.from(text)));
   const [payload, signature] = [textOf(kept, 'payload'), textOf(kept, 'signature')];

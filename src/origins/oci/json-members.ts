@@ -1,10 +1,10 @@
-/** The members of a JSON object. Empty for any other value. */
+/** Returns the members of a JSON object, or none for any other value. */
 export function members(value: unknown): ReadonlyMap<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return new Map();
   return new Map(Object.entries(value));
 }
 
-/** The text of a member. Empty if it is missing or no text. */
+/** Returns a member that is a string, or '' if it is missing or not a string. */
 export function textOf(object: ReadonlyMap<string, unknown>, name: string): string {
   const value = object.get(name);
   return typeof value === 'string' ? value : '';

@@ -9,7 +9,7 @@ import { errorMessage } from '../../errors.ts';
 import type { Layer } from './artifact-manifest.ts';
 import { textOf } from './json-members.ts';
 
-/** The most bytes of all archives, unpacked. They may also hold files that are no manifests. */
+/** Limit for the unpacked bytes of all archives. They may also hold files that are not manifests. */
 const maxArchiveBytes = 4 * maxManifestBytes;
 const maxEntries = 10_000;
 /** No node runs that many manifests. */
@@ -17,14 +17,14 @@ const maxFiles = 1000;
 
 /** The manifests of an artifact. */
 export class LayerFiles {
-  /** By path. A later layer replaces a file of an earlier one, as in an image. */
+  /** By path. A file in a later layer replaces one in an earlier layer, as in an image. */
   private readonly files = new Map<string, Uint8Array>();
   private readonly links = new Set<string>();
   private bytes = 0;
   private unpacked = 0;
   private entries = 0;
 
-  /** Unpacked bytes are added to the notes. */
+  /** The unpacked bytes are added to the notes. */
   constructor(private readonly notes: Pick<FetchNotes, 'bodyBytes'>) {}
 
   /** True if the layer may hold manifests. Other layers are not fetched. */
@@ -41,7 +41,7 @@ export class LayerFiles {
       return;
     }
     const { readArchive } = await import('./read-archive.ts');
-    // The pipeline may reject with another error, that of a stream that ended therefore.
+    // The pipeline may reject with a different error, from a stream that ended because of this one.
     let flood: OriginFailure | undefined;
     const count = (bytes: number): void => {
       this.unpacked += bytes;
@@ -79,7 +79,9 @@ export class LayerFiles {
     }
   }
 
-  /** All manifests by path, and links with the name of a manifest. Throws an OriginFailure for an empty list. */
+  /**
+   * Returns all manifests by path, and links that are named like a manifest. Throws an OriginFailure if there are none.
+   */
   all(): { files: NamedManifest[]; links: string[] } {
     const files = [...this.files].map(([path, bytes]) => ({ path, bytes }));
     const links = [...this.links].filter((path) => !this.files.has(path)).sort();
@@ -96,10 +98,10 @@ export class LayerFiles {
   }
 }
 
-/** The path of the pushed file or folder, as oras writes it. */
+/** Returns the path of the file or folder that was pushed, as oras records it. */
 const titleOf = ({ annotations }: Layer): string => textOf(annotations, 'org.opencontainers.image.title');
 
-/** oras gives a plain file the media type of an archive, so its name decides first. */
+/** oras may give a plain file the media type of an archive, so the name decides first. */
 function kindOf(layer: Layer): 'file' | 'archive' | 'other' {
   const { annotations, mediaType } = layer;
   const isFolder = textOf(annotations, 'io.deis.oras.content.unpack') === 'true';

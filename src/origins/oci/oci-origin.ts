@@ -27,22 +27,22 @@ import { isDigest } from './oci-url.ts';
 import { Registry, type RegistryOptions, type RegistryVisit, statusFailure } from './registry.ts';
 
 interface Options extends RegistryOptions {
-  /** The URL as the operator wrote it. It has no secrets. */
+  /** The URL as the operator wrote it. It contains no secrets. */
   url: URL;
-  /** Files with public keys. If there are any, one of them must have signed the artifact. */
+  /** Public key files. If there are any, one of the keys must have signed the artifact. */
   cosignKeyFiles: readonly string[];
 }
 
-/** A signed text is a few hundred bytes, and a bundle without certificates twice as many. */
+/** A signed text has a few hundred bytes, and a bundle without certificates has twice as many. */
 const maxSignedBytes = 16 * 1024;
-/** An artifact that is signed more often is unusual. */
+/** It is unusual for an artifact to have more signatures. */
 const maxSignatures = 20;
-/** Attestations and SBOMs are referrers too. */
+/** Attestations and SBOMs are referrers, too. */
 const maxReferrers = 50;
 
 /**
- * Manifests in the layers of an OCI artifact. A tag is compared by its digest, so an unchanged one costs one request
- * without a body. The content of each blob is compared with its digest.
+ * Manifests in the layers of an OCI artifact. A tag is compared by its digest, so an unchanged tag costs one request
+ * without a body. The content of each blob is checked against its digest.
  */
 export class OCIOrigin implements ManifestOrigin {
   readonly where: string;
@@ -66,8 +66,7 @@ export class OCIOrigin implements ManifestOrigin {
   }
 
   /**
-   * Verifies the signature of the artifact again, for its digest. That the body comes from that artifact is known from
-   * its fetch alone.
+   * Verifies again that the artifact's digest is signed. Only the fetch proves that the body comes from that artifact.
    */
   async trust(_body: Uint8Array, { validators, signature = '' }: BodyEvidence): Promise<undefined> {
     const keys = await this.keys();
@@ -101,7 +100,10 @@ export class OCIOrigin implements ManifestOrigin {
     return { validators, ...(sha256(body) !== known?.digest && { news: { body, signature } }) };
   }
 
-  /** A signature of one of the keys, as it is kept. Rejects with an OriginFailure if no key fits. */
+  /**
+   * Returns a signature by one of the keys, in the form in which it is stored. Rejects with an OriginFailure if no key
+   * matches.
+   */
   private async signature(visit: RegistryVisit, digest: string, keys: readonly KeyObject[]): Promise<string> {
     for await (const kept of signaturesOf(visit, digest)) {
       if (isSigned(digest, kept, keys)) return JSON.stringify(kept);
@@ -114,14 +116,14 @@ export class OCIOrigin implements ManifestOrigin {
   }
 }
 
-/** The signatures in the tag of cosign 2, then those in bundles of cosign 3. */
+/** Yields the signatures under cosign 2's tag, then those in cosign 3's bundles. */
 async function* signaturesOf(visit: RegistryVisit, digest: string): AsyncIterable<CosignSignature> {
   const signatures = await visit.manifest(signatureTag(digest));
   for (const layer of smallLayers(signatures === undefined ? [] : layersOf(signatures.bytes), payloadType)) {
     const signature = textOf(layer.annotations, signatureAnnotation);
     if (signature !== '') yield { payload: (await visit.blob(layer)).toString('base64'), signature };
   }
-  // The type in the index is not compared: cosign 3.1 writes another one into the index of a tag.
+  // The type in the index is not compared: cosign 3.1 writes a different one into the index under a tag.
   for (const referrer of (await visit.referrers(digest)).slice(0, maxReferrers)) {
     for (const layer of smallLayers(await layersOfReferrer(visit, referrer), bundleType)) {
       const kept = signatureOfBundle(await visit.blob(layer));
@@ -130,7 +132,7 @@ async function* signaturesOf(visit: RegistryVisit, digest: string): AsyncIterabl
   }
 }
 
-/** Empty for a referrer that is an index, is as large as an SBOM may be, or is gone. */
+/** Returns [] for a referrer that is an index, is as large as an SBOM may be, or was deleted. */
 async function layersOfReferrer(visit: RegistryVisit, digest: string): Promise<Layer[]> {
   const manifest = await visit.manifest(digest);
   try {
@@ -140,7 +142,7 @@ async function layersOfReferrer(visit: RegistryVisit, digest: string): Promise<L
   }
 }
 
-/** The layers of a type that may hold a signature, not all of too many. */
+/** Returns the layers of the type that are small enough to hold a signature, up to a maximum number. */
 const smallLayers = (layers: readonly Layer[], type: string): Layer[] =>
   layers.filter(({ mediaType, size }) => mediaType === type && size <= maxSignedBytes).slice(0, maxSignatures);
 

@@ -2,18 +2,18 @@ import { parseImageName } from '../../api/values/image-name.ts';
 
 /** An artifact in a registry. */
 export interface OCIPlace {
-  /** Name of the image repository, with the registry, as credentials are found by. */
+  /** Name of the image repository including the registry, by which credentials are looked up. */
   name: string;
   /** Host and port of the registry. */
   host: string;
-  /** Without the host, as in the requests of the distribution API. */
+  /** Without the host, as in requests of the distribution API. */
   repository: string;
-  /** Tag, or digest if one was written. */
+  /** The tag, or the digest if the URL has one. */
   reference: string;
 }
 
 /**
- * Parses `oci://REGISTRY/REPOSITORY:TAG` or `…@sha256:…`. Returns undefined for another form, and for one with a user.
+ * Parses `oci://REGISTRY/REPOSITORY:TAG` or `…@sha256:…`. Returns undefined for other forms, and for one with a user.
  */
 export function parseOCIURL({ protocol, username, password, host, pathname, search, hash }: URL): OCIPlace | undefined {
   if (protocol !== 'oci:' || `${username}${password}${search}${hash}` !== '') return undefined;
@@ -22,10 +22,10 @@ export function parseOCIURL({ protocol, username, password, host, pathname, sear
   const { tag, digest } = name;
   if (digest !== '' && !isDigest(digest)) return undefined;
   const repository = name.repository.slice(host.length + 1);
-  // Docker Hub serves its API from another name than that of its images.
+  // Docker Hub serves its API under a different name than its images.
   const registry = host === 'docker.io' ? 'registry-1.docker.io' : host;
   return { name: name.repository, host: registry, repository, reference: digest === '' ? tag : digest };
 }
 
-/** True for `sha256:` and 64 hex digits. Other algorithms are not read. */
+/** True for `sha256:` and 64 hex digits. Other algorithms are not supported. */
 export const isDigest = (text: string): boolean => /^sha256:[0-9a-f]{64}$/.test(text);

@@ -4,14 +4,14 @@ import { extract } from 'tar-stream';
 
 /** An entry of an archive. */
 interface ArchiveEntry {
-  /** Without `./` at its start. */
+  /** Without a leading `./`. */
   path: string;
   isLink: boolean;
-  /** Its content. Must be called before the next entry is asked for. */
+  /** Reads its content. Must be called before the next entry is requested. */
   read: () => Promise<Uint8Array>;
 }
 
-/** The files and links of a tar archive. Rejects if it is damaged or ends early. The caller bounds its size. */
+/** Yields the files and links in a tar archive. Rejects if it is damaged or truncated. The caller limits its size. */
 export async function* readArchive(source: AsyncIterable<Buffer>): AsyncIterable<ArchiveEntry> {
   const entries = extract();
   const input = Readable.from(source);
@@ -27,7 +27,7 @@ export async function* readArchive(source: AsyncIterable<Buffer>): AsyncIterable
       if (isLink || type === 'file' || type === 'contiguous-file') {
         yield { path, isLink, read: () => buffer(entry) };
       }
-      // Content that was not read.
+      // Skips content that nobody read.
       entry.resume();
     }
   } finally {

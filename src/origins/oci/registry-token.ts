@@ -9,7 +9,7 @@ interface TokenRequest {
   body?: string;
 }
 
-/** The token server of a challenge. Returns undefined if it names none. */
+/** Returns the token server that a challenge names, or undefined if it names none. */
 export function tokenURL({ parameters }: Challenge): URL | undefined {
   const realm = parameters.get('realm') ?? '';
   if (!URL.canParse(realm)) return undefined;
@@ -17,8 +17,8 @@ export function tokenURL({ parameters }: Challenge): URL | undefined {
 }
 
 /**
- * The request for a token to pull from a repository. An identity token needs POST. Without credentials the token is
- * that of everybody. distribution: docs/content/spec/auth/token.md, oauth.md
+ * Returns the request for a token to pull from a repository. An identity token requires POST. Without credentials, the
+ * request is for an anonymous token. distribution: docs/content/spec/auth/token.md, oauth.md
  */
 export function tokenRequest(
   realm: URL,

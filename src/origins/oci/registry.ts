@@ -21,9 +21,9 @@ import { basicAuthorization, tokenRequest, tokenURL } from './registry-token.ts'
 import { members, parsedJSON, textOf } from './json-members.ts';
 
 export interface RegistryOptions extends OCIPlace {
-  /** Authorities to trust in place of the well-known ones. */
+  /** Certificate authorities to trust instead of the well-known ones. */
   caFile?: string | undefined;
-  /** The credentials for an image repository. Problems are added to `warnings`. */
+  /** Returns the credentials for an image repository. Problems are added to `warnings`. */
   credentials: (name: string, warnings: ManifestProblem[]) => Promise<RegistryCredentials | undefined>;
   /** Returns the proxy for a URL, or undefined if it needs none. */
   proxyFor: (url: string) => string | undefined;
@@ -35,9 +35,9 @@ export interface RegistryOptions extends OCIPlace {
 }
 
 const maxRedirects = 5;
-/** The longest manifest or index. One with 100 layers is a tenth of it. */
+/** Limit for a manifest or index. One with 100 layers needs a tenth of this. */
 const maxManifestBytes = maxCheapBytes;
-/** The longest answer of a token server. */
+/** Limit for the response of a token server. */
 const maxTokenBytes = 64 * 1024;
 /** An index is accepted so that a problem can name it. */
 const indexTypes: readonly string[] = [
@@ -46,15 +46,15 @@ const indexTypes: readonly string[] = [
 ];
 const acceptManifests = [...manifestTypes, ...indexTypes].join(', ');
 
-/** A repository of a registry. Keeps its authorization for the next visit. OCI: distribution-spec, pulling */
+/** A repository in a registry. Keeps its authorization for the next visit. OCI: distribution-spec, pulling */
 export class Registry {
   private readonly kept: Authorization = {};
 
   constructor(private readonly options: RegistryOptions) {}
 
   /**
-   * Lets `use` read within the limits of one check. Rejects with an OriginFailure, or with the reason of the signal.
-   * Problems of credentials and the bytes of all bodies are added to the notes.
+   * Lets `use` read within the limits of one check. Rejects with an OriginFailure, or with the signal's reason.
+   * Problems with credentials and the bytes of all bodies are added to the notes.
    */
   async visit<T>(notes: FetchNotes, signal: AbortSignal, use: (visit: RegistryVisit) => Promise<T>): Promise<T> {
     const { caFile, clock } = this.options;
@@ -77,9 +77,9 @@ interface Session {
   kept: Authorization;
 }
 
-/** Requests of one check. All methods reject with an OriginFailure, or with an error of the connection. */
+/** The requests of one check. All methods reject with an OriginFailure or with a connection error. */
 export class RegistryVisit {
-  /** Ends the reading of what was received. */
+  /** Aborted when the visit must stop reading. */
   readonly signal: AbortSignal;
 
   constructor(
@@ -89,7 +89,7 @@ export class RegistryVisit {
     this.signal = session.limits.signal;
   }
 
-  /** The digest that a tag has now. Returns undefined if the registry does not report it, or lacks the tag. */
+  /** Returns the digest that a tag has now. Returns undefined if the registry does not report it or has no such tag. */
   async digestOf(tag: string): Promise<string | undefined> {
     const response = await this.request('HEAD', `manifests/${tag}`, acceptManifests);
     discard(response);
@@ -97,7 +97,7 @@ export class RegistryVisit {
     return typeof digest === 'string' && isDigest(digest) ? digest : undefined;
   }
 
-  /** A manifest by tag or digest. Returns undefined if the registry has no such manifest. */
+  /** Returns a manifest by tag or digest, or undefined if the registry has no such manifest. */
   async manifest(reference: string): Promise<{ digest: string; bytes: Buffer } | undefined> {
     const response = await this.request('GET', `manifests/${reference}`, acceptManifests);
     if (response === undefined) return undefined;
@@ -107,11 +107,11 @@ export class RegistryVisit {
     return { digest, bytes };
   }
 
-  /** The digests of manifests that refer to a digest, as signatures do. distribution-spec: listing referrers */
+  /** Returns the digests of manifests that refer to a digest, as signatures do. distribution-spec: listing referrers */
   async referrers(digest: string): Promise<string[]> {
     const response = await this.request('GET', `referrers/${digest}`, indexTypes.join(', '));
     if (response !== undefined) return digestsOf(await this.body(response, maxManifestBytes));
-    // A registry without that API has them in a tag.
+    // A registry without that API stores them under a tag.
     const tagged = await this.manifest(digest.replace(':', '-'));
     return tagged === undefined ? [] : digestsOf(tagged.bytes);
   }
@@ -131,7 +131,7 @@ export class RegistryVisit {
     return readBody(response, response.headers, limits, this.options.largeBodies, { maxBytes, notes });
   }
 
-  /** Authenticates when the registry asks for it. Returns undefined for an answer of 404. */
+  /** Authenticates if the registry requires it. Returns undefined for a 404. */
   private async request(method: 'GET' | 'HEAD', path: string, accept: string): Promise<IncomingMessage | undefined> {
     const { host, repository } = this.options;
     const protocol = this.isLoopback() ? 'http' : 'https';
@@ -150,7 +150,7 @@ export class RegistryVisit {
     throw statusFailure(statusCode, parseRetryAfter(headers['retry-after'], this.options.clock.now()));
   }
 
-  /** Follows redirects, because registries keep blobs elsewhere. No other server gets the credentials. */
+  /** Follows redirects, because registries keep blobs on other servers. No other server gets the credentials. */
   private async follow(
     method: 'GET' | 'HEAD',
     url: URL,
@@ -193,7 +193,7 @@ export class RegistryVisit {
     return response;
   }
 
-  /** The header that answers a challenge. */
+  /** Returns the header that answers a challenge. */
   private async authenticate(header: string): Promise<string> {
     const { credentials: find, host, name, reference, repository, secrets } = this.options;
     const challenge = parseChallenge(header);
@@ -224,14 +224,14 @@ export class RegistryVisit {
     return isThisMachine(new URL(`http://${this.options.host}`).hostname);
   }
 
-  /** Plain HTTP stays on this machine, and no other registry leads to it. */
+  /** Plain HTTP never leaves this machine, and no other registry can redirect to it. */
   private mayReach({ protocol, hostname }: URL): boolean {
     return protocol === 'https:' || (protocol === 'http:' && this.isLoopback() && isThisMachine(hostname));
   }
 }
 
 function discard(response: IncomingMessage | undefined): void {
-  // Without a listener its error would end the process.
+  // Without a listener, its error would crash the process.
   response?.on('error', () => undefined).destroy();
 }
 
@@ -244,7 +244,7 @@ function otherContent(digest: string): OriginFailure {
   return new OriginFailure('is no manifest', `the registry answered with other content than ${digest}`, hint);
 }
 
-/** The failure of an answer with this status. */
+/** Returns the failure for a response with this status. */
 export function statusFailure(statusCode: number, retryAfterMs?: number): OriginFailure {
   const hint = statusHints.get(statusCode) ?? 'The request is repeated automatically.';
   return new OriginFailure('refused', `the registry answered ${statusCode}`, hint, { retryAfterMs });
